@@ -1,0 +1,106 @@
+"""One spelling for one text: Unicode form, white space, punctuation, and the alphabet test of ParaBank 2.
+
+Nothing here looks at a pair's meaning or drops a line; that is `clean`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# ParaBank 2, section 3.1: "we normalize Unicode punctuation". Which marks is not said; ours: quotes, dashes and the
+# ellipsis, as ASCII keyboards write them. Full-width and ideographic marks (，。「」) are others, and left alone.
+PUNCTUATION = {
+    **dict.fromkeys("‘’‚‛′‵‹›ʼ`´", "'"),
+    **dict.fromkeys(["“", "”", "„", "‟", "″", "‶", "«", "»"], '"'),
+    **dict.fromkeys(["«\u00a0", "«\u202f", "\u00a0»", "\u202f»"], '"'),  # French: « Oui »
+    **dict.fromkeys("‐‑‒–−", "-"),
+    **dict.fromkeys("—―", " - "),  # a dash between words must not make them one hyphenated word
+    "…": "...",
+}
+TYPOGRAPHIC = re.compile("|".join(map(re.escape, sorted(PUNCTUATION, key=len, reverse=True))))
+
+# Control characters, lone surrogates, and the invisible ones that only break words and duplicates: soft hyphen,
+# zero-width space, word joiner, byte order mark. Joiners (emoji, Persian) and direction marks (right-to-left text) stay.
+INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b\u2060\ud800-\udfff\ufeff]")
+
+NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+
+# ParaBank 2, section 3.1: English in latin-1 (ISO 8859-1), Czech in latin-2. The other languages are ours: the part of
+# ISO 8859 that spells them whole. French, Finnish and Estonian need latin-9 (œ, š, ž). Romanian is left out: its ș has
+# a comma in latin-10 and a cedilla in latin-2, and no part has both.
+LANGUAGES = {
+    "iso8859-1": "af ca da de en es eu fo ga gd gl is it nb nl nn no pt sq sv sw",
+    "iso8859-2": "bs cs hr hu pl sk sl",
+    "iso8859-3": "mt",
+    "iso8859-9": "tr",
+    "iso8859-13": "lt lv",
+    "iso8859-15": "et fi fr",
+}
+CODECS = {lang: codec for codec, langs in LANGUAGES.items() for lang in langs.split()}
+
+
+def normalize(text: str, punctuation: bool = True) -> str:
+    r"""A text in NFC, with single spaces, without control characters and with ASCII punctuation.
+
+    >>> normalize("\ufeff„Cafe\u0301“ –\xa0\x00it’s…\n")
+    '"Café" - it\'s...'
+
+    Args:
+        text: Any text. Tabs, line ends and every Unicode white space become single spaces.
+        punctuation: Whether `PUNCTUATION` applies; False where these marks are the language's own, as in Chinese.
+
+    Returns:
+        The text without space at its ends; "" if nothing is left. Normalising again changes nothing.
+
+    Source:
+        ParaBank 2, section 3.1, for the punctuation.
+    """
+    text = unicodedata.normalize("NFC", text)
+    if punctuation:
+        text = TYPOGRAPHIC.sub(lambda mark: PUNCTUATION[mark[0]], text)
+    if not text.isprintable():
+        text = unicodedata.normalize("NFC", INVISIBLE.sub("", " ".join(text.split())))
+    return " ".join(text.split())
+
+
+def bare(text: str) -> str:
+    """The letters and digits of a text alone, without case: what equal texts share in any punctuation and spacing.
+
+    >>> bare("Don't stop!") == bare("don’t  STOP")
+    True
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return NOT_ALPHANUMERIC.sub("", text.lower())
+
+
+def fits_latin(source: str, reference: str, source_lang: str, lang: str) -> bool:
+    """Whether both sides can be encoded in the 8-bit alphabet of their language.
+
+    >>> fits_latin("Žluťoučký kůň", "A yellowish horse", "cs", "en")
+    True
+    >>> fits_latin("Žluťoučký kůň", "Žluťoučký kůň", "cs", "en")
+    False
+
+    Args:
+        source: The foreign text, its punctuation already normalised: latin-2 has no typographic quotes or dashes.
+        reference: The other text, likewise.
+        source_lang: The language of the source (ISO 639-1). A language without an entry in `CODECS` passes.
+        lang: The language of the reference.
+
+    Source:
+        ParaBank 2, section 3.1.
+    """
+    return encodes(source, source_lang) and encodes(reference, lang)
+
+
+def encodes(text: str, lang: str) -> bool:
+    """Whether a text fits the codec of its language; a language without one takes any text."""
+    if text.isascii() or lang not in CODECS:
+        return True
+    try:
+        text.encode(CODECS[lang])
+    except UnicodeEncodeError:
+        return False
+    return True

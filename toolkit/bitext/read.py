@@ -1,0 +1,360 @@
+"""Bitext in: a stream of pairs from files, Parquet or a dataset, in constant memory.
+
+A line that cannot be used does not stop the stream: its pair carries a `fault` and `clean` counts it. A bitext that
+cannot be used is an error at the call, before the first pair. Nothing here changes a text; that is `normalize`.
+"""
+
+from __future__ import annotations
+
+import glob
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+SUFFIXES = (".tsv", ".txt", ".parquet")
+COMPRESSED = (".gz", ".zst")
+BUFFER = 1 << 16  # ours: bytes per read of a text file
+BATCH = 4096  # ours: records of a Parquet file in memory at a time
+DATASET = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?(:[\w.-]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One line of a bitext.
+
+    Attributes:
+        line: Its number, from 1; over several Parquet files the count runs on.
+        source: The foreign text, as it was read.
+        reference: The text that will be paraphrased, as it was read.
+        fault: Why the line is unusable: "invalid_utf8" (the bad bytes are U+FFFD in the text) or "columns" (a TSV line
+            with too few; `source` holds the line). None for a good line.
+    """
+
+    line: int
+    source: str
+    reference: str
+    fault: str | None = None
+
+
+def read_bitext(
+    bitext: Sequence[str],
+    source_column: str | int | None = None,
+    reference_column: str | int | None = None,
+    data_split: str = "train",
+) -> Iterator[Pair]:
+    r"""The pairs of a bitext, in its order.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "demo.tsv")
+    >>> _ = path.write_text("Hallo!\tHello!\nDanke.\tThanks.\n")
+    >>> [pair.reference for pair in read_bitext([str(path)])]
+    ['Hello!', 'Thanks.']
+
+    Args:
+        bitext: Two line-aligned files, source and reference; or one of: a TSV file (.tsv, .txt), a Parquet file, a
+            glob of Parquet files, a local dataset directory, a Hub id ("id:configuration" where it has several).
+            Text may be compressed (.gz, .zst); its lines end at a line feed and at no other character.
+        source_column: Number of the TSV column, from 0 (default 0), or name of the column (default "source"). A field
+            of a nested column is "translation.de".
+        reference_column: The same (default 1 or "reference").
+        data_split: Which split of a dataset to read; a file has none.
+
+    Returns:
+        An iterator of constant memory.
+
+    Raises:
+        FileNotFoundError: A file does not exist.
+        ValueError: Not one or two items, an unknown suffix, a missing column or split, an empty bitext; while reading,
+            files of unequal length or damaged compression.
+    """
+    if isinstance(bitext, str) or len(bitext) not in (1, 2):
+        raise ValueError(f"wanted a list of one or two files, got {bitext!r}: put the source file before the reference")
+    if len(bitext) == 2:
+        if (source_column, reference_column) != (None, None):
+            raise ValueError(
+                f"wanted no columns with two files, got {source_column!r}, {reference_column!r}: leave the columns out"
+            )
+        return started(read_aligned(*bitext), " and ".join(bitext))
+    return started(read_one(bitext[0], source_column, reference_column, data_split), bitext[0])
+
+
+def read_one(
+    address: str, source_column: str | int | None, reference_column: str | int | None, data_split: str
+) -> Iterator[Pair]:
+    """The pairs of one file, glob or dataset, read as what its name and the disk say it is."""
+    suffix = text_suffix(address)
+    if Path(address).is_dir() or is_dataset(address):
+        names = column_name(source_column, "source"), column_name(reference_column, "reference")
+        return read_dataset(address, *names, data_split)
+    if suffix == ".parquet":
+        names = column_name(source_column, "source"), column_name(reference_column, "reference")
+        return read_parquet(matches(address), *names)
+    if suffix in (".tsv", ".txt"):
+        return read_tsv(address, column_number(source_column, 0), column_number(reference_column, 1))
+    existing(address)
+    raise ValueError(
+        f"wanted a bitext in {', '.join(SUFFIXES)} (text also {', '.join(COMPRESSED)}), got {address}: "
+        "convert it, or give two line-aligned files"
+    )
+
+
+def started(pairs: Iterator[Pair], name: str) -> Iterator[Pair]:
+    """The same pairs with the first one already read, so that an unusable bitext is an error now.
+
+    Raises:
+        ValueError: There is no first pair.
+    """
+    first = next(pairs, None)
+    if first is None:
+        raise ValueError(f"wanted a bitext of at least one line, got {name}, which is empty: check the export")
+    return chain([first], pairs)
+
+
+def read_tsv(path: str, source_column: int, reference_column: int) -> Iterator[Pair]:
+    """The pairs of a tab-separated file without quoting; columns count from 0."""
+    needed = max(source_column, reference_column) + 1
+    for line, raw in enumerate(lines(path), 1):
+        columns = raw.split(b"\t")
+        if len(columns) < needed:
+            yield Pair(line, decode(raw)[0], "", "columns")
+        else:
+            yield decoded(line, columns[source_column], columns[reference_column])
+
+
+def read_aligned(source: str, reference: str) -> Iterator[Pair]:
+    """The pairs of two files, line by line; the suffix is free ("corpus.de", "corpus.en").
+
+    Raises:
+        ValueError: One file has more lines than the other; raised at the end of the shorter one.
+    """
+    for path in (source, reference):
+        if text_suffix(path) == ".parquet":
+            raise ValueError(f"wanted two text files, got {path}: give one Parquet file and its columns")
+    sources, references = lines(source), lines(reference)
+    for line, (left, right) in enumerate(zip_longest(sources, references), 1):
+        if left is None or right is None:
+            longer = line + sum(1 for _ in sources) + sum(1 for _ in references)
+            counts = (line - 1, longer) if left is None else (longer, line - 1)
+            raise ValueError(
+                f"wanted files with equally many lines, got {counts[0]} in {source} and {counts[1]} in {reference}: "
+                "align them again"
+            )
+        yield decoded(line, left, right)
+
+
+def read_parquet(paths: Sequence[str], source_column: str, reference_column: str) -> Iterator[Pair]:
+    """The pairs of Parquet files, one record batch in memory at a time."""
+    record = 0
+    for path in paths:
+        with open_parquet(path) as file:
+            names = [column_in(file.schema_arrow, name, path) for name in (source_column, reference_column)]
+            for batch in file.iter_batches(BATCH, columns=names):
+                for source, reference in zip(*(column_bytes(batch, name, path) for name in names), strict=True):
+                    record += 1
+                    yield decoded(record, source, reference)
+
+
+def read_dataset(address: str, source_column: str, reference_column: str, data_split: str) -> Iterator[Pair]:
+    """The pairs of a dataset on the Hub or in a local directory, streamed.
+
+    Raises:
+        ValueError: The dataset, its split or a column is not there, or a column holds no text.
+    """
+    dataset = load_dataset(address, data_split)
+    first = next(iter(dataset), None)
+    if first is None:
+        return
+    schema = pa.schema([(name, nested_type(value)) for name, value in first.items()])
+    columns = [column_in(schema, name, address) for name in (source_column, reference_column)]
+    outer = dict.fromkeys(name if name in first else name.partition(".")[0] for name in columns)
+    for line, record in enumerate(dataset.select_columns(list(outer)), 1):
+        source, reference = (field_text(record, name, address) for name in columns)
+        yield Pair(line, source, reference)
+
+
+def load_dataset(address: str, data_split: str) -> Any:
+    """One split of a dataset as a `datasets` object, streaming; also one written by `save_to_disk`."""
+    import datasets  # most bitexts are files: they need not wait for this import
+
+    name, _, configuration = (address, "", "") if Path(address).is_dir() else address.partition(":")
+    try:
+        if Path(name, "dataset_dict.json").exists():
+            return datasets.load_from_disk(str(Path(name, data_split)))
+        if Path(name, "state.json").exists():
+            return datasets.load_from_disk(name)
+        return datasets.load_dataset(name, configuration or None, split=data_split, streaming=True)
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise ValueError(
+            f"wanted split {data_split!r} of a dataset, got {address}, which does not load ({reason}): "
+            "check the path or Hub id, the configuration (id:configuration) and the split"
+        ) from error
+
+
+def lines(path: str) -> Iterator[bytes]:
+    """The lines of a plain, .gz or .zst file without their line ends.
+
+    Raises:
+        FileNotFoundError: The file does not exist.
+        ValueError: The compression is damaged or cut short.
+    """
+    number = 0
+    existing(path)
+    try:
+        with io.BufferedReader(pa.input_stream(path, compression="detect"), BUFFER) as file:
+            for number, raw in enumerate(file, 1):  # noqa: B007 - the error names it
+                yield raw.rstrip(b"\r\n")
+    except OSError as error:
+        raise ValueError(
+            f"wanted a whole file, got {path}, broken after line {number} ({error}): fetch it again"
+        ) from error
+
+
+def decode(raw: bytes) -> tuple[str, str | None]:
+    r"""Bytes as text, with the fault if they are not UTF-8.
+
+    >>> decode(b"caf\xe9")
+    ('caf\ufffd', 'invalid_utf8')
+    """
+    try:
+        return raw.decode("utf-8"), None
+    except UnicodeDecodeError:
+        return raw.decode("utf-8", "replace"), "invalid_utf8"
+
+
+def decoded(line: int, source: bytes | None, reference: bytes | None) -> Pair:
+    """A pair from the bytes of its two sides; a missing value is an empty text."""
+    source_text, source_fault = decode(source or b"")
+    reference_text, reference_fault = decode(reference or b"")
+    return Pair(line, source_text, reference_text, source_fault or reference_fault)
+
+
+def open_parquet(path: str) -> pq.ParquetFile:
+    """A Parquet file, open.
+
+    Raises:
+        ValueError: It is not Parquet, or cut short.
+    """
+    try:
+        return pq.ParquetFile(existing(path))
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"wanted a Parquet file, got {path}, which is none ({error}): write it again") from error
+
+
+def column_bytes(batch: pa.RecordBatch, name: str, path: str) -> list[bytes | None]:
+    """A text column of a batch, undecoded, because Parquet does not promise that text is UTF-8.
+
+    Raises:
+        ValueError: The column does not hold text.
+    """
+    outer, _, inner = name.partition(".")
+    column = batch.column(name) if name in batch.schema.names else pc.struct_field(batch.column(outer), inner)
+    try:
+        return column.cast(pa.large_binary()).to_pylist()
+    except pa.ArrowException:
+        raise ValueError(
+            f"wanted text in column {name!r}, got {column.type} in {path}: choose another column"
+        ) from None
+
+
+def field_text(record: dict, name: str, address: str) -> str:
+    """A text of a record, by the name of its column; None is an empty text.
+
+    Raises:
+        ValueError: The column does not hold text.
+    """
+    outer, _, inner = name.partition(".")
+    value = record[name] if name in record else (record[outer] or {}).get(inner)
+    if not isinstance(value, str | None):
+        raise ValueError(
+            f"wanted text in column {name!r}, got {type(value).__name__} in {address}: choose another column"
+        )
+    return value or ""
+
+
+def nested_type(value: object) -> pa.DataType:
+    """A stand-in for a value's Arrow type that tells only nested from flat."""
+    return pa.struct([(name, pa.null()) for name in value]) if isinstance(value, dict) else pa.null()
+
+
+def column_in(schema: pa.Schema, name: str, path: str) -> str:
+    """The name itself, if the schema has such a column or field.
+
+    Raises:
+        ValueError: It has none; the message lists those there are.
+    """
+    names = [
+        f"{field.name}.{child.name}" if child else field.name
+        for field in schema
+        for child in (field.type if pa.types.is_struct(field.type) else [None])
+    ]
+    if name not in names:
+        raise ValueError(f"wanted column {name!r}, got only {', '.join(names)} in {path}: name the column to read")
+    return name
+
+
+def column_name(column: str | int | None, default: str) -> str:
+    """A column's name, for what has named columns."""
+    if isinstance(column, int):
+        raise ValueError(f"wanted the name of a column, got the number {column}: only TSV columns have numbers")
+    return default if column is None else column
+
+
+def column_number(column: str | int | None, default: int) -> int:
+    """A column's number from 0, for a TSV file; digits will do, as the command line gives them."""
+    if column is None:
+        return default
+    if not str(column).isdecimal():
+        raise ValueError(f"wanted the number of a TSV column, from 0, got {column!r}: TSV columns have no names")
+    return int(column)
+
+
+def matches(pattern: str) -> list[str]:
+    """The files that a path or glob names, sorted.
+
+    Raises:
+        FileNotFoundError: There is none.
+    """
+    if glob.has_magic(pattern) and not Path(pattern).exists():
+        paths = sorted(glob.glob(pattern, recursive=True))
+        return paths or [existing(pattern)]
+    return [existing(pattern)]
+
+
+def existing(path: str) -> str:
+    """The path itself, if it is a file.
+
+    Raises:
+        FileNotFoundError: It is not.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"wanted an existing file, got {path}: check the path")
+    return path
+
+
+def text_suffix(path: str) -> str:
+    """The suffix without the one of the compression.
+
+    >>> text_suffix("corpus.tsv.gz")
+    '.tsv'
+    """
+    bare = Path(path).with_suffix("") if Path(path).suffix in COMPRESSED else Path(path)
+    return bare.suffix
+
+
+def is_dataset(address: str) -> bool:
+    """Whether something that is not on the disk reads as a Hub id rather than as a lost file.
+
+    >>> is_dataset("Helsinki-NLP/opus-100:de-en"), is_dataset("lost/corpus.tsv"), is_dataset("./lost")
+    (True, False, False)
+    """
+    lost = Path(address).suffix in (*SUFFIXES, *COMPRESSED)
+    return not Path(address).exists() and not lost and DATASET.fullmatch(address) is not None

@@ -1,0 +1,45 @@
+"""Which split a reference belongs to, by its text alone: no file order, no random state, no second look.
+
+Equal references fall into one split wherever they are read, so a test set holds no reference of the training set.
+Near duplicates (other words) are not found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from toolkit.bitext.normalize import bare
+
+
+def split_of(reference: str, validation: float = 0.01, test: float = 0.01, seed: int = 0) -> str:
+    """The split of a reference: the same for every spelling that differs in case, punctuation or spacing only.
+
+    >>> split_of("Don't stop!") == split_of("don’t stop")
+    True
+
+    Args:
+        reference: The reference; its letters and digits decide (`bare`), so all texts without any share one split.
+        validation: Share of distinct references in "validation", in [0, 1].
+        test: Share in "test", in [0, 1]; a reference in "test" stays there when only `validation` grows.
+        seed: Another seed is another division.
+
+    Returns:
+        "train", "validation" or "test"; the same on every machine and in every process.
+
+    Raises:
+        ValueError: The shares are negative or exceed 1 together.
+    """
+    if min(validation, test) < 0 or validation + test > 1:
+        raise ValueError(
+            f"wanted shares of at least 0 and at most 1 together, got {validation=} and {test=}: lower them"
+        )
+    place = position(reference, seed)
+    if place < test:
+        return "test"
+    return "validation" if place < test + validation else "train"
+
+
+def position(reference: str, seed: int) -> float:
+    """Where in [0, 1) the hash of a reference falls, evenly over references."""
+    digest = hashlib.blake2b(f"{seed}\n{bare(reference)}".encode(), digest_size=6)
+    return int.from_bytes(digest.digest()) / 2**48

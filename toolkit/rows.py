@@ -1,0 +1,153 @@
+"""The one type that flows: a Row is one reference with all its candidates.
+
+The dataclasses are the only definition. The Arrow schema of a shard and the features of a published dataset are
+derived from them (`schema`), so a field added here appears everywhere.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, is_dataclass
+
+import pyarrow as pa
+
+
+@dataclass
+class Scores:
+    """Numbers measured on one candidate; None where nobody has measured.
+
+    Attributes:
+        forward_logprob: log p(candidate | source), the sum over the candidate's tokens in nats, EOS counted, <= 0.
+        forward_tokens: The number of tokens in that sum.
+        backward_logprob: log p(source | candidate), the sum over the source's tokens in nats, EOS counted, <= 0.
+        backward_tokens: The number of tokens in that sum.
+        intersection_over_union: Shared pieces of candidate and reference over all their pieces, as sets, in [0, 1].
+    """
+
+    forward_logprob: float | None = None
+    forward_tokens: int | None = None
+    backward_logprob: float | None = None
+    backward_tokens: int | None = None
+    intersection_over_union: float | None = None
+
+    @property
+    def dual(self) -> float | None:
+        """Forward plus backward log-likelihood, each per token (nats, <= 0); ParaBank 2, section 2.2.
+
+        >>> Scores(forward_logprob=-4.0, forward_tokens=4, backward_logprob=-3.0, backward_tokens=2).dual
+        -2.5
+        """
+        if self.forward_logprob is None or self.backward_logprob is None:
+            return None
+        assert self.forward_tokens and self.backward_tokens
+        return self.forward_logprob / self.forward_tokens + self.backward_logprob / self.backward_tokens
+
+
+@dataclass
+class Origin:
+    """One way in which a text was reached: the recipe and the lexical constraints it was decoded under."""
+
+    recipe: str | None = None
+    positive: list[str] = field(default_factory=list)
+    negative: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Candidate:
+    """One text that may become a paraphrase of its row's reference.
+
+    Attributes:
+        text: The detokenised text.
+        method: How it was generated: "beam", "sample", "constrain", "infill" or "lm".
+        origins: Every way in which this text was reached. Equal texts of one row are one candidate.
+        draws: How many times the text was drawn.
+        rank: 0 for the best of the row's chosen candidates; None if it was not chosen.
+        generator: Short signature of the model and its settings.
+        scores: What has been measured.
+        cluster: The cluster it fell into; 0 is the reference's own.
+        reason: The first filter that refused it; None if it is still in.
+    """
+
+    text: str
+    method: str
+    origins: list[Origin] = field(default_factory=list)
+    draws: int = 1
+    rank: int | None = None
+    generator: str | None = None
+    scores: Scores = field(default_factory=Scores)
+    cluster: int | None = None
+    reason: str | None = None
+
+
+@dataclass
+class Row:
+    """One reference with all its candidates. A shard never splits a row.
+
+    Attributes:
+        id: "<origin>-<line>", unique in a parabank.
+        origin: The name of the corpus that the reference is from.
+        source: The foreign sentence, where there is one.
+        source_lang: Its language (ISO 639-1).
+        reference: The human sentence that is paraphrased.
+        lang: The language of the reference and of every candidate (ISO 639-1).
+        split: "train", "validation" or "test".
+        context_before: The text before the reference, where the corpus is running text.
+        context_after: The text after it.
+        candidates: All candidates, also the refused ones.
+    """
+
+    id: str
+    origin: str
+    source: str | None
+    source_lang: str | None
+    reference: str
+    lang: str
+    split: str
+    context_before: str | None = None
+    context_after: str | None = None
+    candidates: list[Candidate] = field(default_factory=list)
+
+    @property
+    def paraphrases(self) -> list[Candidate]:
+        """The chosen candidates, best first."""
+        return sorted((c for c in self.candidates if c.rank is not None), key=lambda c: c.rank or 0)
+
+
+ARROW_TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int32(), float: pa.float64(), bool: pa.bool_()}
+
+
+def arrow_type(annotation: object) -> pa.DataType:
+    """The Arrow type of a field's annotation: a scalar, `X | None`, `list[X]` or a dataclass."""
+    if isinstance(annotation, types.UnionType):
+        return arrow_type(next(a for a in typing.get_args(annotation) if a is not type(None)))
+    if typing.get_origin(annotation) is list:
+        return pa.list_(arrow_type(typing.get_args(annotation)[0]))
+    if is_dataclass(annotation):
+        return pa.struct(list(schema(typing.cast(type, annotation))))
+    return ARROW_TYPES[typing.cast(type, annotation)]
+
+
+def schema(of: type = Row) -> pa.Schema:
+    """The Arrow schema of a dataclass; `Row` unless told."""
+    return pa.schema([(name, arrow_type(hint)) for name, hint in typing.get_type_hints(of).items()])
+
+
+def to_table(rows: Iterable[Row]) -> pa.Table:
+    """Rows as an Arrow table with `schema()`."""
+    return pa.Table.from_pylist([asdict(row) for row in rows], schema=schema())
+
+
+def from_record(record: dict) -> Row:
+    """The Row that one record of `to_table(...).to_pylist()` describes.
+
+    >>> row = Row("demo-1", "demo", "Hallo!", "de", "Hello!", "en", "train", candidates=[Candidate("Hi!", "sample")])
+    >>> from_record(to_table([row]).to_pylist()[0]) == row
+    True
+    """
+    candidates = [
+        Candidate(**c | {"scores": Scores(**c["scores"]), "origins": [Origin(**o) for o in c["origins"]]})
+        for c in record["candidates"]
+    ]
+    return Row(**record | {"candidates": candidates})

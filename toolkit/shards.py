@@ -1,0 +1,96 @@
+"""A shard in, a shard out; what is done stays done.
+
+A run keeps its shards in one folder: `input-00000.parquet`, ... hold rows without candidates, `rows-00000.parquet`, ...
+the same rows with all their candidates, also the refused ones. A file appears under its final name only when it is
+whole, so a file that is there is done, whatever happened to the process that wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from toolkit.rows import Row, from_record, schema, to_table
+
+
+def write_whole(path: Path, content: bytes | str) -> None:
+    """Write a file under a temporary name and rename it, so that it is never half there."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_shard(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows to one Parquet file, whole or not at all.
+
+    Raises:
+        OSError: The disk is full, or another fault of the file system; no file is left behind.
+    """
+    sink = pa.BufferOutputStream()
+    pq.write_table(to_table(rows), sink, compression="zstd", use_content_defined_chunking=True)
+    write_whole(path, sink.getvalue().to_pybytes())
+
+
+def read_shard(path: Path, batch_rows: int = 1000) -> Iterator[Row]:
+    """The rows of a shard, read a batch at a time.
+
+    Raises:
+        ValueError: The file is not a shard of rows.
+    """
+    with pq.ParquetFile(path) as file:
+        missing = set(schema().names) - set(file.schema_arrow.names)
+        if missing:
+            raise ValueError(f"{path}: wanted a shard of rows, got a table without {sorted(missing)}; rebuild it")
+        for batch in file.iter_batches(batch_rows):
+            yield from map(from_record, batch.to_pylist())
+
+
+def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int, counts: dict[str, int]) -> list[Path]:
+    """Cut a stream of rows into input shards; `inputs.json`, written last, says that all are there.
+
+    Args:
+        folder: The run's folder.
+        rows: Rows without candidates, in order.
+        shard_rows: Rows of a shard; the last may have fewer.
+        counts: Refusals by reason; complete once `rows` is exhausted.
+
+    Returns:
+        The paths of the input shards, in order.
+    """
+    done = folder / "inputs.json"
+    if not done.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        shard: list[Row] = []
+        number = total = 0
+        for row in rows:
+            shard.append(row)
+            total += 1
+            if len(shard) == shard_rows:
+                write_shard(folder / f"input-{number:05d}.parquet", shard)
+                shard, number = [], number + 1
+        if shard:
+            write_shard(folder / f"input-{number:05d}.parquet", shard)
+            number += 1
+        write_whole(done, json.dumps({"shards": number, "rows": total, "refused": dict(sorted(counts.items()))}, indent=1))
+    return [folder / f"input-{i:05d}.parquet" for i in range(json.loads(done.read_text())["shards"])]
+
+
+def output_of(path: Path) -> Path:
+    """Where the shard made from an input shard goes.
+
+    >>> output_of(Path("run/input-00003.parquet")).as_posix()
+    'run/rows-00003.parquet'
+    """
+    return path.with_name(path.name.replace("input-", "rows-"))
