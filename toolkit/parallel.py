@@ -5,22 +5,23 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TypeVar
 
 from accelerate import PartialState
 
+PATIENCE = timedelta(days=7)  # ours: ranks wait for the slowest, which may have many shards more
 T = TypeVar("T")
 
 
-def check_world(state: PartialState) -> PartialState:
-    """Refuse to work where the launcher started several processes but Accelerate sees one.
-
-    Each of them would otherwise do all the work (on a CPU, Accelerate 1.15 needs ACCELERATE_USE_CPU=true for it).
+def processes() -> PartialState:
+    """The processes that the launcher started, as Accelerate sees them.
 
     Raises:
-        RuntimeError: WORLD_SIZE disagrees with what Accelerate found.
+        RuntimeError: The launcher started several but Accelerate sees one: each would do the whole work.
     """
     wanted = int(os.environ.get("WORLD_SIZE", "1"))
+    state = PartialState(timeout=PATIENCE) if wanted > 1 else PartialState()
     if state.num_processes != wanted:
         raise RuntimeError(
             f"wanted {wanted} processes (WORLD_SIZE), got {state.num_processes}: every one would do the whole work; "

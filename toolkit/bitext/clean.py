@@ -17,6 +17,7 @@ from toolkit.bitext.read import Pair
 LENGTH_GRACE = 10  # ours: characters, so that "Ja." and "Yes, I do." may be a pair
 WIDE_LETTER = 3  # ours: a Chinese character is about three Latin letters of the translation
 MIN_SCRIPT_SHARE = 0.5  # ours: a name in another script is no reason, a line in another language is
+ALPHANUMERIC = re.compile(r"[^\W_]")
 WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+")
 
 # The blocks of a script as the inside of a regular expression's brackets.
@@ -197,7 +198,9 @@ def length_ratio(pair: Pair, settings: CleanSettings, source_lang: str, lang: st
 
 def same_text(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
     """Refuse a pair that is not translated: equal letters and digits in the same order."""
-    if not settings.drop_same_text:
+    if not settings.drop_same_text or initial(pair.source) != initial(
+        pair.reference
+    ):  # spares most pairs the next line
         return None
     return "same_text" if bare(pair.source) == bare(pair.reference) else None
 
@@ -235,6 +238,16 @@ def seen_before(pair: Pair, seen: set[int]) -> bool:
         return True
     seen.add(key)
     return False
+
+
+def initial(text: str) -> str:
+    """The first letter or digit of a text, without case; "" if there is none.
+
+    >>> initial("„Ärger“")
+    'ä'
+    """
+    first = ALPHANUMERIC.search(text)
+    return bare(first[0])[:1] if first else ""
 
 
 def width(text: str) -> int:

@@ -20,8 +20,8 @@ PUNCTUATION = {
 }
 TYPOGRAPHIC = re.compile("|".join(map(re.escape, sorted(PUNCTUATION, key=len, reverse=True))))
 
-# Control characters, lone surrogates, and the invisible ones that only break words and duplicates: soft hyphen,
-# zero-width space, word joiner, byte order mark. Joiners (emoji, Persian) and direction marks (right-to-left text) stay.
+# Control characters, lone surrogates, and the invisible ones that only break words and duplicates (soft hyphen,
+# zero-width space, word joiner, byte order mark). Joiners (emoji, Persian) and right-to-left marks stay.
 INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b\u2060\ud800-\udfff\ufeff]")
 
 NOT_ALPHANUMERIC = re.compile(r"[\W_]+")

@@ -136,7 +136,7 @@ def read_aligned(source: str, reference: str) -> Iterator[Pair]:
         ValueError: One file has more lines than the other; raised at the end of the shorter one.
     """
     for path in (source, reference):
-        if text_suffix(path) == ".parquet":
+        if text_suffix(existing(path)) == ".parquet":
             raise ValueError(f"wanted two text files, got {path}: give one Parquet file and its columns")
     sources, references = lines(source), lines(reference)
     for line, (left, right) in enumerate(zip_longest(sources, references), 1):
@@ -168,8 +168,7 @@ def read_dataset(address: str, source_column: str, reference_column: str, data_s
     Raises:
         ValueError: The dataset, its split or a column is not there, or a column holds no text.
     """
-    dataset = load_dataset(address, data_split)
-    first = next(iter(dataset), None)
+    dataset, first = open_dataset(address, data_split)
     if first is None:
         return
     schema = pa.schema([(name, nested_type(value)) for name, value in first.items()])
@@ -180,23 +179,35 @@ def read_dataset(address: str, source_column: str, reference_column: str, data_s
         yield Pair(line, source, reference)
 
 
-def load_dataset(address: str, data_split: str) -> Any:
-    """One split of a dataset as a `datasets` object, streaming; also one written by `save_to_disk`."""
+def open_dataset(address: str, data_split: str) -> tuple[Any, dict | None]:
+    """One split of a dataset as a `datasets` object, streaming, and its first record; None if it has no record.
+
+    Raises:
+        ValueError: The dataset, its configuration or its split is not there, or its first file is damaged.
+    """
     import datasets  # most bitexts are files: they need not wait for this import
 
-    name, _, configuration = (address, "", "") if Path(address).is_dir() else address.partition(":")
     try:
-        if Path(name, "dataset_dict.json").exists():
-            return datasets.load_from_disk(str(Path(name, data_split)))
-        if Path(name, "state.json").exists():
-            return datasets.load_from_disk(name)
-        return datasets.load_dataset(name, configuration or None, split=data_split, streaming=True)
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().split("\n")[0]
+        dataset = load_dataset(address, data_split)
+        return dataset, next(iter(dataset), None)
+    except (OSError, ValueError, RuntimeError, StopIteration, datasets.exceptions.DatasetsError) as error:
+        reason = str(error).strip().split("\n")[0] or "no records"  # an empty JSON file ends in StopIteration
         raise ValueError(
             f"wanted split {data_split!r} of a dataset, got {address}, which does not load ({reason}): "
             "check the path or Hub id, the configuration (id:configuration) and the split"
         ) from error
+
+
+def load_dataset(address: str, data_split: str) -> Any:
+    """One split of a dataset on the Hub ("id" or "id:configuration"), in a directory, or written by `save_to_disk`."""
+    import datasets
+
+    name, _, configuration = (address, "", "") if Path(address).is_dir() else address.partition(":")
+    if Path(name, "dataset_dict.json").exists():
+        return datasets.load_from_disk(str(Path(name, data_split)))
+    if Path(name, "state.json").exists():
+        return datasets.load_from_disk(name)
+    return datasets.load_dataset(name, configuration or None, split=data_split, streaming=True)
 
 
 def lines(path: str) -> Iterator[bytes]:

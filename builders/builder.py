@@ -1,0 +1,87 @@
+"""ParabankBuilder: finished shards straight into `datasets`, without a packaged folder between.
+
+    builder = ParabankBuilder(config_name="pairs", data_dir="build/parabank2.shards", dataset_name="parabank2")
+    builder.download_and_prepare(num_proc=2)
+    train = builder.as_dataset("train")
+
+The tables are those of `toolkit.package.parquet`; what is published is plain Parquet (`toolkit.package.build`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import datasets
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from datasets.builder import Key
+
+from toolkit.package.parquet import SPLITS, TABLES, finished_shards, read_tables, splits_in
+from toolkit.package.version import FIRST_VERSION
+
+
+class ParabankConfig(datasets.BuilderConfig):
+    """A config whose cache belongs to the shards as they are now: other shards in the same folder are built anew."""
+
+    def create_config_id(self, config_kwargs: dict, custom_features: datasets.Features | None = None) -> str:
+        """The name of the cache, from the config's arguments and the shards' names, sizes and times."""
+        stats = [(shard.name, shard.stat()) for shard in finished_shards(data_folder(self))]
+        state = repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats])
+        kwargs = {**config_kwargs, "shards": hashlib.sha256(state.encode()).hexdigest()}
+        return super().create_config_id(kwargs, custom_features)
+
+
+class ParabankBuilder(datasets.ArrowBasedBuilder):
+    """A parabank from the shards of a finished run, `data_dir`.
+
+    Configs: `pairs` (default), one row per reference and paraphrase; `references`, one row per reference that kept a
+    paraphrase.
+
+    Raises:
+        FileNotFoundError: `data_dir` is not a run's folder.
+        ValueError: There is no `data_dir`, or its run is not finished.
+    """
+
+    BUILDER_CONFIG_CLASS = ParabankConfig
+    BUILDER_CONFIGS = [  # noqa: RUF012 - the library's name and type
+        ParabankConfig(name="pairs", version=FIRST_VERSION, description="One row per reference and paraphrase."),
+        ParabankConfig(name="references", version=FIRST_VERSION, description="One row per reference, nested."),
+    ]
+    DEFAULT_CONFIG_NAME = "pairs"
+
+    def _info(self) -> datasets.DatasetInfo:
+        columns, _ = TABLES[self.config.name]
+        features = datasets.Features.from_arrow_schema(columns())
+        return datasets.DatasetInfo(description=self.config.description or "", features=features)
+
+    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
+        holding: dict[str, list[str]] = {}
+        for shard in finished_shards(data_folder(self.config)):
+            for split in splits_in(pq.read_table(shard, columns=["split"])):
+                holding.setdefault(split, []).append(str(shard))
+        return [
+            datasets.SplitGenerator(name=split, gen_kwargs={"shards": shards, "split": split})
+            for split, shards in sorted(holding.items(), key=lambda item: SPLITS.index(item[0]))
+        ]
+
+    def _generate_tables(self, shards: list[str], split: str) -> Iterator[tuple[Key, pa.Table]]:
+        _, made = TABLES[self.config.name]
+        for number, shard in enumerate(shards):
+            for batch, rows in enumerate(read_tables(Path(shard))):
+                table = made(rows.filter(pc.equal(rows["split"], split)))
+                if table.num_rows:
+                    yield Key(number, batch), table
+
+
+def data_folder(config: datasets.BuilderConfig) -> Path:
+    """The run's folder.
+
+    Raises:
+        ValueError: None was given.
+    """
+    if config.data_dir is None:
+        raise ValueError("wanted data_dir, a run's folder of finished shards, got none: give data_dir=...")
+    return Path(config.data_dir)

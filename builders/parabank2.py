@@ -1,0 +1,118 @@
+"""ParaBank 2: sample many translations, score them both ways, cluster them, keep the best of each cluster.
+
+Hu, Singh, Holzenberger, Post & Van Durme (2019), "Large-Scale, Diverse, Paraphrastic Bitexts via Sampling and
+Clustering", CoNLL. `parabank2` below is its section 2, top to bottom; the defaults of `ParaBank2` are its section 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolkit.generate.sample import sample_rows
+from toolkit.models.translator import Translator, described, load_translator
+from toolkit.package.build import package_parabank
+from toolkit.parallel import processes
+from toolkit.rows import Row
+from toolkit.run import RunSettings, limit_threads, make_shards, start
+from toolkit.score.dual import dual_rows
+from toolkit.select.cluster import cluster_rows
+from toolkit.select.filter import refuse_dual
+from toolkit.select.rank import rank_rows
+
+
+@dataclass(frozen=True)
+class ParaBank2:
+    """The knobs of the pipeline; what the paper gives is the default.
+
+    Attributes:
+        constraint_sets: Random sets of negative words for each sentence.
+        samples_per_set: Samples under each set.
+        top_k: Most probable tokens that are left to draw from at each step.
+        constraint_rate: Probability with which a word of the reference goes into a set.
+        max_dual_nll: Candidates with more nats, forward per token plus backward per token, are refused.
+        clusters: Free clusters; one more is held on the reference and thrown away.
+        paraphrases: The most that are kept for a reference.
+        batch_rows: Samples that are decoded at a time.
+        batch_tokens: Size of a scoring batch: pairs times the longer side's tokens.
+        seed: Of the constraints and the samples.
+    """
+
+    constraint_sets: int = 5  # section 3.3
+    samples_per_set: int = 30  # section 3.3
+    top_k: int = 10  # section 3.3
+    constraint_rate: float = 0.5  # ours: "a subset of tokens" (section 2.1), every subset as likely as any other
+    max_dual_nll: float = 3.5  # section 3.3
+    clusters: int = 7  # section 3.3: "8 clusters, one of them centered on the English reference"
+    paraphrases: int = 5  # section 3.3
+    batch_rows: int = 1200  # ours: 8 sentences
+    batch_tokens: int = 8192  # ours
+    seed: int = 0
+
+
+def parabank2(rows: Iterable[Row], forward: Translator, backward: Translator, settings: ParaBank2) -> Iterator[Row]:
+    """The pipeline of section 2, on the rows of one shard.
+
+    Args:
+        rows: Rows with a source and a reference, without candidates.
+        forward: Translates the source language to the references' language.
+        backward: Translates back, and only scores.
+        settings: The knobs.
+
+    Yields:
+        The same rows with every candidate: chosen ones have a rank, refused ones a reason.
+    """
+    rows = sample_rows(  # 2.1 constrained sampling
+        rows,
+        forward,
+        settings.constraint_sets,
+        settings.samples_per_set,
+        settings.top_k,
+        settings.constraint_rate,
+        settings.batch_rows,
+        settings.seed,
+    )
+    rows = dual_rows(rows, backward, settings.batch_tokens)  # 2.2 back-translation likelihoods
+    rows = refuse_dual(rows, settings.max_dual_nll)  # 3.3
+    rows = cluster_rows(rows, forward.target, settings.clusters)  # 2.3 edit-distance-based clustering
+    return rank_rows(rows, settings.paraphrases)  # 2.3 the best of each cluster
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParaBank2Run(ParaBank2, RunSettings):
+    """A bitext, two translators and the knobs: one run.
+
+    Attributes:
+        forward: Source language to the references' language: a Hub id, a local path or "starter/de-en".
+        backward: The other way; it only scores.
+    """
+
+    forward: str
+    backward: str
+
+
+def build(run: ParaBank2Run) -> dict:
+    """Build the parabank of a bitext, in as many processes as the launcher started, and package it.
+
+    Work that an earlier call of the same run has done is not done again.
+
+    Returns:
+        The measured figures of the card, on the main process; nothing on the others.
+
+    Raises:
+        ValueError: The bitext, a translator or the settings cannot be used; the message says why.
+        RuntimeError: A shard failed, or the processes do not see each other.
+    """
+    state = processes()
+    limit_threads(run.threads)
+    with state.main_process_first():
+        inputs = start(run, "parabank2")
+    forward, backward = (load_translator(name, run.dtype, state.device) for name in (run.forward, run.backward))
+    make_shards(inputs, lambda rows: parabank2(rows, forward, backward, run), state)
+    state.wait_for_everyone()
+    if not state.is_main_process:
+        return {}
+    models = [{"role": role} | described(t.name) for role, t in (("forward", forward), ("backward", backward))]
+    output = Path(run.output_dir)
+    return package_parabank(run.shards_dir, output, output.name, run.version, run.license, models)

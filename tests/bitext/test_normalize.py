@@ -1,0 +1,115 @@
+"""Expected texts are written by hand; what must hold for any text is asked of awkward ones."""
+
+# ruff: noqa: D103 - the names of the tests are the sentences
+import unicodedata
+
+import pytest
+
+from toolkit.bitext.normalize import bare, fits_latin, normalize
+
+AWKWARD = [
+    "",
+    " \t\u3000\u2028 ",
+    "\x00a\x00",
+    "e\u200b\u0301",  # composes once the invisible character is gone
+    "\u1fef",  # NFC makes it a backtick
+    "“« \u00a0x\u202f»”…",
+    "👩‍👩‍👧 🇩🇪 👍🏽",
+    "שָׁלוֹם \u200fעולם",
+    "مرحبا بالعالم",
+    "你好，“世界”……",
+    "\ud800 lone",
+    "x" * 5000,
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Cafe\u0301", "Café"),
+        ("  a\tb\r\nc\u2028d\u00a0e\u3000f ", "a b c d e f"),
+        ("\ufeffab\x00c\x1bd\u00ade\u200bf", "abcdef"),
+        ("‘a’ ‚b‛ ‹c› d′ `e´", "'a' 'b' 'c' d' 'e'"),
+        ("“a” „b‟ «c» d″", '"a" "b" "c" d"'),
+        ("«\u00a0Oui\u202f»", '"Oui"'),
+        ("»Ja« sagte er", '"Ja" sagte er'),
+        ("well‐known 1–2 −3", "well-known 1-2 -3"),
+        ("so—it seems — yes", "so - it seems - yes"),
+        ("wait…", "wait..."),
+        ("50 € ½ № ¿Qué?", "50 € ½ № ¿Qué?"),
+        ("你好，世界。「真」！", "你好，世界。「真」！"),
+        ("👩‍👩‍👧 👍🏽", "👩‍👩‍👧 👍🏽"),
+        ("\u200fשלום", "\u200fשלום"),
+        ("a\ud800b", "ab"),
+        ("", ""),
+        (" \u2003\u00a0 ", ""),
+    ],
+)
+def test_normalize(text, expected):
+    assert normalize(text) == expected
+
+
+def test_punctuation_is_left_alone_on_request():
+    assert normalize("“你好”—— 世界…… «a»", punctuation=False) == "“你好”—— 世界…… «a»"
+
+
+@pytest.mark.parametrize("punctuation", [True, False])
+@pytest.mark.parametrize("text", AWKWARD)
+def test_normalize_once_is_enough(text, punctuation):
+    once = normalize(text, punctuation)
+    assert normalize(once, punctuation) == once
+    assert unicodedata.is_normalized("NFC", once)
+    assert once == once.strip() and "  " not in once and "\n" not in once and "\x00" not in once
+
+
+def test_bare_keeps_letters_and_digits_only():
+    assert bare("Don’t — stop_it 2!") == "dontstopit2"
+    assert bare("你好，世界。") == "你好世界"
+    assert bare("ﬁne") == bare("FINE")
+    assert bare("…!? 🙂") == ""
+    assert bare("cafe") != bare("café")
+
+
+@pytest.mark.parametrize(
+    ("source", "reference", "source_lang", "lang", "fits"),
+    [
+        ("Příliš žluťoučký", "Too yellow, café", "cs", "en", True),
+        ("Příliš “žluťoučký”", "Too yellow", "cs", "en", False),  # no typographic quotes in latin-2
+        ("Привет", "Hello", "cs", "en", False),
+        ("Ahoj", "Příliš", "cs", "en", False),
+        ("Größe", "Łódź", "de", "pl", True),
+        ("cœur à 5 €", "heart", "fr", "en", True),
+        ("5 €", "5 euros", "de", "en", False),
+        ("știință, ştiinţă", "science", "ro", "en", True),
+        ("你好", "Hello", "zh", "en", True),
+        ("Hi 🙂", "Hi 🙂", "de", "en", False),
+    ],
+)
+def test_fits_latin(source, reference, source_lang, lang, fits):
+    assert fits_latin(source, reference, source_lang, lang) is fits
+
+
+@pytest.mark.parametrize(
+    ("lang", "alphabet"),
+    [
+        ("cs", "áčďéěíňóřšťúůýž"),
+        ("pl", "ąćęłńóśźż"),
+        ("hu", "áéíóöőúüű"),
+        ("hr", "čćđšž"),
+        ("de", "äöüß"),
+        ("fr", "àâæçéèêëîïôœùûüÿ"),
+        ("es", "áéíñóúü¿¡"),
+        ("et", "äõöüšž"),
+        ("fi", "åäöšž"),
+        ("lt", "ąčęėįšųūž"),
+        ("lv", "āčēģīķļņšūž"),
+        ("mt", "ċġħż"),
+        ("tr", "çğıöşü"),
+        ("sv", "åäö"),
+        ("is", "áðéíóúýþæö"),
+    ],
+)
+def test_a_language_fits_its_own_codec(lang, alphabet):
+    text = alphabet + alphabet.upper().replace("İ", "I")
+    assert fits_latin(text, "x", lang, "en")
+    assert not fits_latin("Ж", "x", lang, "en")

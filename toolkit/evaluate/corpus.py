@@ -1,0 +1,247 @@
+"""How different the paraphrases of a corpus are: from their references, and from one another.
+
+Texts are read once and forgotten; what stays is n-gram counts and sums, so memory does not grow with the corpus.
+Tree edit distance, the paper's third measure, is not here: it needs a parser.
+
+Source: ParaBank 2 (Hu et al. 2019b), section 3.6, tables 1 and 2.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+
+import sacrebleu
+from sacrebleu.metrics import BLEU
+
+from toolkit.rows import Row
+
+RANKS = 5  # ParaBank 2, section 3.4: n = 5
+RANK_PAIRS = ((1, 3), (3, 5), (1, 5))  # ParaBank 2, table 2
+CHUNK = 1000  # ours: pairs that are counted at a time
+SPACE = "\u2581"  # SentencePiece's white space symbol
+
+# ParaBank 2, table 1, "Our work" 1 to 5: (1-BLEU) x 100, intersection/union x 100, length ratio; Czech-English
+PAPER_BY_RANK = {
+    1: (75.83, 37.75, 1.04),
+    2: (76.98, 36.19, 1.05),
+    3: (78.29, 35.22, 1.05),
+    4: (78.92, 34.49, 1.06),
+    5: (81.55, 32.50, 1.09),
+}
+# ParaBank 2, table 2: (1-BLEU) x 100, intersection/union x 100
+PAPER_BETWEEN_RANKS = {(1, 3): (64.16, 52.77), (3, 5): (71.05, 45.00), (1, 5): (69.46, 46.79)}
+
+BLEU_SIGNATURE = (
+    "1-BLEU|nrefs:1|case:lc|punct:no|tok:space|ngram:4|bp:no|smooth:none"
+    f"|sacrebleu:{sacrebleu.__version__}|v:1.0.0"
+)
+LENGTH_SIGNATURE = "LenRatio|punct:no|tok:space|avg:corpus|v:1.0.0"
+
+Pieces = Callable[[str], list[str]]
+
+
+def intersection_over_union_signature(pieces: Pieces | None = None) -> str:
+    """The settings of `intersection_over_union`, averaged over a corpus."""
+    return f"IoU|unit:{'word' if pieces is None else 'piece'}|case:lc|punct:no|avg:pair|v:1.0.0"
+
+
+@cache
+def deleted() -> dict[int, None]:
+    """For `str.translate`: every Unicode punctuation mark (category P) and SentencePiece's white space symbol."""
+    marks = (i for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i)).startswith("P"))
+    return dict.fromkeys((*marks, ord(SPACE)))
+
+
+def bare(text: str) -> str:
+    """Lower-cased, without punctuation, words parted by one space.
+
+    >>> bare("Don't go, she said!")
+    'dont go she said'
+    """
+    return " ".join(text.lower().translate(deleted()).split())
+
+
+def one_minus_bleu(references: Sequence[str], paraphrases: Sequence[str]) -> float:
+    """How much of the paraphrases' wording is new: (1 - BLEU) x 100 without brevity penalty, over all pairs at once.
+
+    >>> round(one_minus_bleu(["We will go home now."], ["We will go home today!"]), 2)
+    33.13
+
+    Args:
+        references: Texts, one a pair.
+        paraphrases: Texts, one a pair; BLEU's hypotheses.
+
+    Returns:
+        A number in [0, 100]. Without four words in a row in common anywhere it is 100: nothing is smoothed.
+
+    Raises:
+        ValueError: The lists differ in length, or are empty.
+
+    Source: ParaBank 2, section 3.6; lower case, no punctuation and no brevity penalty as ParaBank (Hu et al. 2019a),
+    section 5.4. That n-grams do not cross the end of a sentence is ours.
+    """
+    check_pairs(references, paraphrases)
+    comparison = Comparison()
+    for reference, paraphrase in zip(references, paraphrases, strict=True):
+        comparison.add(reference, paraphrase)
+    return comparison.measures()["one_minus_bleu"]
+
+
+def intersection_over_union(reference: str, paraphrase: str, pieces: Pieces | None = None) -> float:
+    """Shared words of two texts over all their words, as sets, x 100.
+
+    >>> intersection_over_union("We go home.", "We go now!")
+    50.0
+
+    Args:
+        reference: A text.
+        paraphrase: Another.
+        pieces: Cuts a text into subword pieces, which then stand for words; None cuts at white space.
+
+    Returns:
+        A number in [0, 100]; 100 where neither text has a word.
+
+    Source: ParaBank 2, section 3.6, "Lexical diversity".
+    """
+    one, other = piece_set(reference, pieces), piece_set(paraphrase, pieces)
+    return 100.0 * len(one & other) / len(one | other) if one | other else 100.0
+
+
+def piece_set(text: str, pieces: Pieces | None) -> set[str]:
+    """The lower-cased pieces of a text, without punctuation and SentencePiece's white space symbol."""
+    if pieces is None:
+        return set(bare(text).split())
+    return {bare(piece) for piece in pieces(text)} - {""}
+
+
+def length_ratio(references: Sequence[str], paraphrases: Sequence[str]) -> float:
+    """Words of all paraphrases over words of all references; the paper does not say how it averages, this is ours.
+
+    >>> length_ratio(["We go home."], ["We will go home now."])
+    1.6666666666666667
+
+    Raises:
+        ValueError: The lists differ in length, or are empty, or no reference has a word.
+
+    Source: ParaBank 2, table 1, "Len. Ratio".
+    """
+    check_pairs(references, paraphrases)
+    words = [sum(len(bare(text).split()) for text in texts) for texts in (references, paraphrases)]
+    return ratio(words[1], words[0])
+
+
+def check_pairs(references: Sequence[str], paraphrases: Sequence[str]) -> None:
+    """Refuse lists that are not pairs.
+
+    Raises:
+        ValueError: The lists differ in length, or are empty.
+    """
+    if len(references) != len(paraphrases) or not references:
+        raise ValueError(
+            f"wanted as many paraphrases as references and at least one, got {len(paraphrases)} for "
+            f"{len(references)}: give one reference for each paraphrase"
+        )
+
+
+def ratio(words: int, reference_words: int) -> float:
+    """A length ratio from its two sums.
+
+    Raises:
+        ValueError: There is no word to compare with.
+    """
+    if not reference_words:
+        raise ValueError("wanted references with words, got punctuation only: leave such lines out")
+    return words / reference_words
+
+
+class Comparison:
+    """Measures a stream of pairs in constant memory.
+
+    Args:
+        pieces: Cuts a text into subword pieces, for intersection/union; None cuts at white space.
+    """
+
+    def __init__(self, pieces: Pieces | None = None):
+        self.pieces = pieces
+        self.bleu = BLEU(tokenize="none", smooth_method="none")
+        self.correct, self.total = [0] * self.bleu.max_ngram_order, [0] * self.bleu.max_ngram_order
+        self.words = self.reference_words = self.pairs = 0
+        self.shared = 0.0
+        self.waiting: list[tuple[str, str]] = []
+
+    def add(self, reference: str, paraphrase: str) -> None:
+        """Take in one pair."""
+        self.pairs += 1
+        self.shared += intersection_over_union(reference, paraphrase, self.pieces)
+        self.waiting.append((bare(reference), bare(paraphrase)))
+        if len(self.waiting) == CHUNK:
+            self.count()
+
+    def count(self) -> None:
+        """Count the n-grams of the pairs that wait, and forget their texts."""
+        if self.waiting:
+            references, paraphrases = zip(*self.waiting, strict=True)
+            score = self.bleu.corpus_score(list(paraphrases), [list(references)])
+            self.correct = [a + b for a, b in zip(self.correct, score.counts, strict=True)]
+            self.total = [a + b for a, b in zip(self.total, score.totals, strict=True)]
+            self.words, self.reference_words = self.words + score.sys_len, self.reference_words + score.ref_len
+            self.waiting = []
+
+    def measures(self) -> dict[str, float]:
+        """The three measures of all pairs so far, by the names of their functions.
+
+        Raises:
+            ValueError: There was no pair, or no reference with a word.
+        """
+        self.count()
+        lengths = ratio(self.words, self.reference_words)
+        bleu = BLEU.compute_bleu(self.correct, self.total, sys_len=1, ref_len=1)  # equal lengths: no brevity penalty
+        return {
+            "one_minus_bleu": 100.0 - bleu.score,
+            "intersection_over_union": self.shared / self.pairs,
+            "length_ratio": lengths,
+        }
+
+
+def rank_table(rows: Iterable[Row], pieces: Pieces | None = None) -> dict:
+    """The paraphrases of each rank against their references, and ranks against one another.
+
+    A rank that a reference lacks is filled with its last paraphrase. Rows without a paraphrase are passed over.
+
+    Args:
+        rows: Rows with chosen candidates; read once.
+        pieces: Cuts a text into subword pieces, for intersection/union; None cuts at white space.
+
+    Returns:
+        `references`, the number of rows measured; `by_rank` and `between_ranks`, lists of the three measures with their
+        `rank` (1 is the best) or `ranks`, the first of which is BLEU's reference; `signatures`, by measure.
+
+    Raises:
+        ValueError: No row has a paraphrase.
+
+    Source: ParaBank 2, section 3.4 (filling), tables 1 and 2.
+    """
+    by_rank = [Comparison(pieces) for _ in range(RANKS)]
+    between = {pair: Comparison(pieces) for pair in RANK_PAIRS}
+    for row in rows:
+        texts = [candidate.text for candidate in row.paraphrases]
+        filled = (texts + texts[-1:] * RANKS)[:RANKS]
+        for comparison, text in zip(by_rank, filled, strict=False):
+            comparison.add(row.reference, text)
+        for (first, second), comparison in between.items() if filled else ():
+            comparison.add(filled[first - 1], filled[second - 1])
+    if not by_rank[0].pairs:
+        raise ValueError("wanted rows with paraphrases, got none: select candidates first")
+    return {
+        "references": by_rank[0].pairs,
+        "by_rank": [{"rank": rank, **comparison.measures()} for rank, comparison in enumerate(by_rank, 1)],
+        "between_ranks": [{"ranks": list(pair), **comparison.measures()} for pair, comparison in between.items()],
+        "signatures": {
+            "one_minus_bleu": BLEU_SIGNATURE,
+            "intersection_over_union": intersection_over_union_signature(pieces),
+            "length_ratio": LENGTH_SIGNATURE,
+        },
+    }

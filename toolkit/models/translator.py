@@ -1,0 +1,74 @@
+"""A translator, loaded: one call for a Hub id, a local path and `starter/...`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from transformers import MarianMTModel, MarianTokenizer, PreTrainedModel
+from transformers.utils import logging
+
+from toolkit.bitext.subwords import Pieces, pieces_of
+from toolkit.models.precision import has_bfloat16
+from toolkit.models.starter import resolve
+
+
+@dataclass(frozen=True)
+class Translator:
+    """A seq2seq model with its subwords.
+
+    Attributes:
+        name: As the user gave it.
+        model: In eval mode, in the dtype it computes in.
+        source: Pieces of the side that it reads.
+        target: Pieces of the side that it writes.
+        signature: Name, parameters and dtype in one short string, for provenance.
+    """
+
+    name: str
+    model: PreTrainedModel
+    source: Pieces
+    target: Pieces
+    signature: str
+
+
+def load_translator(name: str, dtype: str = "auto", device: torch.device | str = "cpu") -> Translator:
+    """Load a Marian translator.
+
+    Args:
+        name: A Hub id ("Helsinki-NLP/opus-mt-de-en"), a local path or "starter/de-en".
+        dtype: "bfloat16", "float32", or "auto": bfloat16 where the processor has it.
+        device: Where it computes.
+
+    Raises:
+        ValueError: The name is none of these, the model is no Marian model, or the dtype is another.
+    """
+    if dtype not in ("auto", "bfloat16", "float32"):
+        raise ValueError(f"wanted dtype auto, bfloat16 or float32, got {dtype!r}")
+    number = torch.bfloat16 if dtype == "bfloat16" or (dtype == "auto" and has_bfloat16()) else torch.float32
+    path = resolve(name)
+    logging.disable_progress_bar()
+    try:
+        model = MarianMTModel.from_pretrained(path, dtype=number).eval().to(device)
+        tokenizer = MarianTokenizer.from_pretrained(path)
+    except OSError as error:
+        raise ValueError(
+            f"wanted a translator, got {name!r}, which is neither a starter/NAME, a folder with a model, nor a Hub id "
+            f"that can be reached ({str(error).splitlines()[0]})"
+        ) from error
+    source, target = pieces_of(tokenizer)
+    size = sum(p.numel() for p in model.parameters()) / 1e6
+    return Translator(name, model, source, target, f"{name}|{size:.1f}M|{str(number).removeprefix('torch.')}")
+
+
+def described(name: str) -> dict:
+    """What is known of a translator from the files beside it: name, languages, BLEU with its signature, licence.
+
+    Raises:
+        ValueError: `starter/...` that does not exist.
+    """
+    path = Path(resolve(name)) / "measured.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    return {"name": name, **{key: known.get(key) for key in ("source_lang", "lang", "bleu", "signature", "license")}}

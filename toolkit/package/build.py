@@ -1,0 +1,141 @@
+"""A finished run's shards to a data set's folder, whole or not at all: `package_parabank`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from toolkit.evaluate.corpus import Pieces
+from toolkit.package.card import render_card, template
+from toolkit.package.checksums import write_checksums
+from toolkit.package.parquet import finished_shards, write_parquet
+from toolkit.package.statistics import measure
+from toolkit.package.version import MANIFEST, check_version, is_parabank, toolkit_version
+from toolkit.shards import write_whole
+
+STATISTICS = "statistics.json"
+ROLES = ("role", "name", "bleu", "signature", "license")
+
+
+def package_parabank(
+    shards: Path,
+    output_dir: Path,
+    name: str,
+    version: str,
+    license: str,
+    models: list[dict],
+    builder: str = "parabank2",
+    pieces: Pieces | None = None,
+    max_rows_per_file: int = 500_000,
+) -> dict:
+    """Make a data set of a finished run: Parquet, card, statistics, checksums.
+
+    All is written into a hidden folder beside `output_dir`, which takes its name when it is complete. The same shards
+    give the same bytes.
+
+    Args:
+        shards: The run's folder, with settings.json, inputs.json and all output shards.
+        output_dir: The data set's folder; an older data set of this toolkit there is replaced.
+        name: The data set's name.
+        version: MAJOR.MINOR.PATCH.
+        license: The data set's licence, as the Hub names it ("cc-by-2.0").
+        models: The models used: dicts with `role`, `name`, `bleu`, `signature` (of the BLEU) and `license`; None where
+            it is not known.
+        builder: Which card of cards/ describes the data set.
+        pieces: Cuts a text into subword pieces, for the diversity table; None cuts at white space.
+        max_rows_per_file: Rows of a Parquet file at most.
+
+    Returns:
+        The measured figures (`toolkit.package.statistics.measure`), also in statistics.json.
+
+    Raises:
+        FileNotFoundError: `shards` is not a run's folder; `builder` has no card.
+        FileExistsError: `output_dir` is something else than a data set of this toolkit.
+        ValueError: The run is not finished or kept no paraphrase; a bad version; a model lacks a key.
+    """
+    check_version(version)
+    check_models(models)
+    check_replaceable(output_dir)
+    template(builder)
+    finished = finished_shards(shards)
+    work = sibling(output_dir, "packaging")
+    shutil.rmtree(work, ignore_errors=True)
+    try:
+        files = write_parquet(finished, work, max_rows_per_file)
+        statistics = measure(finished, files, pieces)
+        manifest = {
+            "name": name,
+            "version": version,
+            "license": license,
+            "builder": builder,
+            "toolkit": toolkit_version(),
+            "settings": public(json.loads((shards / "settings.json").read_text(encoding="utf-8"))),
+            "counts": {"total": statistics["total"], **statistics["splits"]},
+            "models": [{key: model[key] for key in ROLES} for model in models],
+        }
+        write_whole(work / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+        write_whole(work / STATISTICS, json.dumps(statistics, indent=1, ensure_ascii=False) + "\n")
+        write_whole(work / "README.md", render_card(manifest, files, statistics))
+        write_checksums(work)
+        put(work, output_dir)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return statistics
+
+
+def check_models(models: list[dict]) -> None:
+    """Refuse a model that does not say what the card tells of it.
+
+    Raises:
+        ValueError: A key is missing.
+    """
+    for model in models:
+        if missing := [key for key in ROLES if key not in model]:
+            raise ValueError(f"wanted models with {', '.join(ROLES)}, got one without {missing}: None says 'not known'")
+
+
+def check_replaceable(folder: Path) -> None:
+    """Refuse to replace what this toolkit did not make.
+
+    Raises:
+        FileExistsError: There is something that is neither a data set of this toolkit nor an empty folder.
+    """
+    empty = folder.is_dir() and not any(folder.iterdir())
+    if os.path.lexists(folder) and not empty and not is_parabank(folder):
+        raise FileExistsError(
+            f"wanted a new folder or an older data set to replace, got {folder} without {MANIFEST}: "
+            "choose another output_dir, or move it away"
+        )
+
+
+def public(settings: dict) -> dict:
+    """Settings without the folders of this machine: an absolute path is cut to its last part.
+
+    >>> public({"seed": 1, "forward": "/home/me/models/de-en"})
+    {'seed': 1, 'forward': 'de-en'}
+    """
+    return {
+        key: Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+        for key, value in settings.items()
+    }
+
+
+def sibling(folder: Path, purpose: str) -> Path:
+    """A hidden folder beside another, on the same file system.
+
+    >>> sibling(Path("build/parabank2"), "packaging").as_posix()
+    'build/.parabank2.packaging'
+    """
+    return folder.with_name(f".{folder.name}.{purpose}")
+
+
+def put(work: Path, folder: Path) -> None:
+    """Give a complete folder its name; what had it before is moved aside first and deleted last."""
+    old = sibling(folder, "replaced")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+    work.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)

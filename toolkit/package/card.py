@@ -1,0 +1,92 @@
+"""README.md of a data set: YAML that `datasets` reads, and measured figures. The text itself is in cards/."""
+
+from __future__ import annotations
+
+import importlib.resources
+from pathlib import Path
+
+from huggingface_hub import DatasetCard, DatasetCardData
+
+from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
+from toolkit.package.version import toolkit_version
+
+# The Hub's size categories: rows below the number; the last has no upper bound
+SIZES = {
+    1_000: "n<1K",
+    10_000: "1K<n<10K",
+    100_000: "10K<n<100K",
+    1_000_000: "100K<n<1M",
+    10_000_000: "1M<n<10M",
+    100_000_000: "10M<n<100M",
+    1_000_000_000: "100M<n<1B",
+}
+LARGEST = "n>1B"
+
+
+def size_category(rows: int) -> str:
+    """The Hub's name for a number of rows.
+
+    >>> size_category(999), size_category(1000), size_category(10**10)
+    ('n<1K', '1K<n<10K', 'n>1B')
+    """
+    return next((name for bound, name in SIZES.items() if rows < bound), LARGEST)
+
+
+def template(builder: str) -> str:
+    """The text of a parabank's card.
+
+    Raises:
+        FileNotFoundError: There is no such card.
+    """
+    path = importlib.resources.files("cards") / f"{builder}.md"
+    if not path.is_file():
+        raise FileNotFoundError(f"wanted the template cards/{builder}.md, got none: write one, or name another builder")
+    return path.read_text(encoding="utf-8")
+
+
+def configurations(files: dict[str, dict[str, list[Path]]], version: str) -> list[dict]:
+    """The `configs:` of the YAML: which files make which split of which config; the first config is the default."""
+    return [
+        {
+            "config_name": config,
+            **({"default": True} if number == 0 else {}),
+            "version": version,
+            "data_files": [{"split": split, "path": f"data/{config}/{split}-*.parquet"} for split in splits],
+        }
+        for number, (config, splits) in enumerate(files.items())
+    ]
+
+
+def render_card(manifest: dict, files: dict[str, dict[str, list[Path]]], statistics: dict) -> str:
+    """The card of a data set.
+
+    Args:
+        manifest: What parabank.json says.
+        files: What `write_parquet` wrote: config to split to files.
+        statistics: What `measure` returned.
+
+    Returns:
+        README.md's text: YAML between two lines of three dashes, then Markdown.
+
+    Raises:
+        FileNotFoundError: The manifest's builder has no card.
+    """
+    data = DatasetCardData(
+        language=statistics["languages"],
+        license=manifest["license"],
+        task_categories=["sentence-similarity", "text-generation"],
+        size_categories=[size_category(statistics["total"]["pairs"])],
+        pretty_name=manifest["name"],
+        tags=["paraphrase", "parabank", manifest["builder"], "synthetic", "machine-translated"],
+        configs=configurations(files, manifest["version"]),
+    )
+    card = DatasetCard.from_template(
+        data,
+        template_str=template(manifest["builder"]),
+        manifest=manifest,
+        statistics=statistics,
+        paper_by_rank=PAPER_BY_RANK,
+        paper_between_ranks=PAPER_BETWEEN_RANKS,
+        toolkit_version=toolkit_version(),
+    )
+    return str(card)

@@ -1,0 +1,245 @@
+"""The measured figures of a data set's card, by DuckDB over the run's shards and the published Parquet.
+
+DuckDB streams from disk under a memory limit. Everything is counted, and sums are of integers, so that any number of
+threads gives the same figures; diversity alone is measured on a sample, by `toolkit.evaluate.corpus`.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from toolkit.evaluate.corpus import Pieces, rank_table
+from toolkit.package.parquet import SPLITS
+from toolkit.rows import Candidate, Row
+
+MEMORY_LIMIT = "2GB"  # ours: a tenth of what one machine has; DuckDB goes to disk beyond it
+BINS = 12  # ours: the last bin is open
+WIDTHS = {"dual": 0.5, "forward": 0.25, "backward": 0.25}  # ours: nats of a bin; a dual of 3.5 falls on an edge
+DIVERSITY_REFERENCES = 20_000  # ours: about how many references diversity is measured on, chosen by hash of their id
+
+# ours: a word is letters, marks and digits, with apostrophes and hyphens inside
+WORD = r"[\p{L}\p{M}\p{N}]+(?:[''’-][\p{L}\p{M}\p{N}]+)*"
+
+# One row per kind of reference: how many paraphrases it kept, how many clusters its candidates fell into.
+REFERENCES_SQL = """
+CREATE TEMP TABLE references_by_kind AS
+SELECT split, len(list_filter(candidates, lambda c: c.rank IS NOT NULL)) AS paraphrases,
+    len(list_distinct(list_transform(candidates, lambda c: c.cluster))) AS clusters, count(*) AS n,
+    sum(len(candidates)) AS candidates,
+    sum(coalesce(list_sum(list_transform(candidates, lambda c: c.draws)), 0)) AS draws
+FROM read_parquet($shards) GROUP BY ALL
+"""
+
+# One row per kind of candidate. `forbidden`: the words that every one of its origins forbade.
+CANDIDATES_SQL = f"""
+CREATE TEMP TABLE candidates_by_kind AS
+SELECT reason, rank IS NOT NULL AS chosen, cluster IS NOT NULL AS clustered, coalesce(cluster = 0, false) AS own_cluster,
+    least(floor((forward + backward) / {WIDTHS["dual"]}), {BINS - 1})::INTEGER AS dual,
+    least(floor(forward / {WIDTHS["forward"]}), {BINS - 1})::INTEGER AS forward,
+    least(floor(backward / {WIDTHS["backward"]}), {BINS - 1})::INTEGER AS backward,
+    len(forbidden) > 0 AS constrained,
+    list_has_any(regexp_extract_all(text, '{WORD}'), forbidden) AS came_back, count(*) AS n
+FROM (
+    SELECT c.reason, c.rank, c.cluster, c.text,
+        -c.scores.forward_logprob / c.scores.forward_tokens AS forward,
+        -c.scores.backward_logprob / c.scores.backward_tokens AS backward,
+        CASE WHEN len(c.origins) = 0 THEN [] ELSE list_filter(list_transform(
+            list_reduce(list_transform(c.origins, lambda o: o.negative), lambda a, b: list_intersect(a, b)),
+            lambda word: regexp_extract(replace(word, chr(9601), ''), '{WORD}')), lambda word: word <> '') END AS forbidden
+    FROM (SELECT unnest(candidates) AS c FROM read_parquet($shards))
+) GROUP BY ALL
+"""
+
+LENGTHS_SQL = r"""
+SELECT count(*), sum(words), min(words), max(words), sum(characters), min(characters), max(characters)
+FROM (SELECT length({column}) AS characters, len(string_split_regex(trim({column}), '\s+')) AS words
+      FROM read_parquet($files))
+"""
+
+SAMPLE_SQL = """
+SELECT id, reference, list_transform(paraphrases, lambda p: p.text)
+FROM read_parquet($files) WHERE md5_number_lower(id) % $total < $wanted
+"""
+
+
+@contextmanager
+def database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB in memory that spills to a temporary folder and fetches nothing."""
+    with tempfile.TemporaryDirectory() as spill:
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": MEMORY_LIMIT,
+            "temp_directory": spill,
+            "autoinstall_known_extensions": False,
+        }
+        with duckdb.connect(config=settings) as connection:
+            yield connection
+
+
+def measure(
+    shards: list[Path], files: dict[str, dict[str, list[Path]]], pieces: Pieces | None = None
+) -> dict:
+    """All measured figures of a data set.
+
+    Args:
+        shards: The run's finished shards; `inputs.json` lies beside them.
+        files: What `write_parquet` wrote: config to split to files.
+        pieces: Cuts a text into subword pieces, for the intersection/union of the diversity table.
+
+    Returns:
+        A dictionary that JSON can hold; `cards/parabank2.md` shows all of it.
+
+    Raises:
+        ValueError: The shards hold another number of rows than `inputs.json` says.
+    """
+    pairs, references = ([str(path) for paths in files[config].values() for path in paths] for config in files)
+    inputs = json.loads((shards[0].parent / "inputs.json").read_text(encoding="utf-8"))
+    with database() as connection:
+        parameters = {"shards": [str(shard) for shard in shards]}
+        connection.execute(REFERENCES_SQL, parameters)
+        connection.execute(CANDIDATES_SQL, parameters)
+        splits = by_split(connection)
+        total = {key: sum(split[key] for split in splits.values()) for key in next(iter(splits.values()))}
+        if total["references"] != inputs["rows"]:
+            raise ValueError(
+                f"wanted the {inputs['rows']} rows of inputs.json, got {total['references']} in {shards[0].parent}: "
+                "its shards are of several runs; build again into an empty folder"
+            )
+        return {
+            "inputs": {"lines": inputs["rows"] + sum(inputs["refused"].values()), "refused": inputs["refused"]},
+            "languages": columns(connection, pairs, "lang"),
+            "source_languages": columns(connection, pairs, "source_lang"),
+            "origins": columns(connection, pairs, "origin"),
+            "generators": columns(connection, pairs, "generator"),
+            "total": total,
+            "splits": splits,
+            "paraphrases_per_reference": kept(connection),
+            "lengths": {
+                "references": lengths(connection, references, "reference"),
+                "paraphrases": lengths(connection, pairs, "sentence2"),
+            },
+            "candidates": fates(connection),
+            "histograms": {name: histogram(connection, name) for name in WIDTHS},
+            "clusters": clusters(connection),
+            "negative_constraints": came_back(connection),
+            "diversity": rank_table(sample(connection, references, total["kept"]), pieces),
+        }
+
+
+def by_split(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
+    """For each split: references, those that kept a paraphrase, pairs, distinct candidates and draws."""
+    found = connection.execute(
+        "SELECT split, sum(n), sum(n) FILTER (WHERE paraphrases > 0), sum(n * paraphrases), sum(candidates), sum(draws) "
+        "FROM references_by_kind GROUP BY split"
+    ).fetchall()
+    keys = ("references", "kept", "pairs", "candidates", "draws")
+    counted = {split: dict(zip(keys, map(whole, counts), strict=True)) for split, *counts in found}
+    return {split: counted[split] for split in SPLITS if split in counted}
+
+
+def whole(number: int | None) -> int:
+    """A sum as an integer; the sum of nothing is 0."""
+    return int(number or 0)
+
+
+def columns(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> list[str]:
+    """The values of a column of few values, sorted, None left out."""
+    query = f"SELECT DISTINCT {column} FROM read_parquet($files) WHERE {column} IS NOT NULL ORDER BY 1"
+    return [value for (value,) in connection.execute(query, {"files": files}).fetchall()]
+
+
+def kept(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """References by the number of paraphrases they kept, 0 included."""
+    query = "SELECT paraphrases, sum(n) FROM references_by_kind GROUP BY 1 ORDER BY 1"
+    return {str(number): int(n) for number, n in connection.execute(query).fetchall()}
+
+
+def lengths(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> dict[str, dict[str, float]]:
+    """Mean, least and greatest length of a text column, in words (between white space) and in characters."""
+    found = connection.execute(LENGTHS_SQL.format(column=column), {"files": files}).fetchone()
+    assert found is not None
+    n, *figures = map(int, found)
+    units = {"words": figures[:3], "characters": figures[3:]}
+    return {unit: {"mean": total / n, "min": low, "max": high} for unit, (total, low, high) in units.items()}
+
+
+def fates(connection: duckdb.DuckDBPyConnection) -> dict:
+    """What became of the distinct candidates: refused by reason, left over by the selection, chosen."""
+    query = "SELECT reason, chosen, sum(n) FROM candidates_by_kind GROUP BY ALL"
+    counted: Counter[str | None] = Counter()
+    for reason, chosen, n in connection.execute(query).fetchall():
+        counted[None if chosen else reason or ""] += int(n)
+    refused = {str(reason): counted[reason] for reason in sorted(filter(None, counted))}
+    return {"refused": refused, "not_chosen": counted[""], "chosen": counted[None]}
+
+
+def histogram(connection: duckdb.DuckDBPyConnection, score: str) -> list[dict]:
+    """Candidates and paraphrases by a score: bins of negative log-likelihood in nats per token.
+
+    Args:
+        connection: With `candidates_by_kind`.
+        score: "dual", "forward" or "backward".
+
+    Returns:
+        `BINS` bins with `least` (inclusive), `below` (exclusive; None for the last) and the two counts.
+    """
+    query = f"SELECT {score}, sum(n), sum(n) FILTER (WHERE chosen) FROM candidates_by_kind GROUP BY 1"
+    counted = {number: (whole(n), whole(chosen)) for number, n, chosen in connection.execute(query).fetchall()}
+    bins = []
+    for number in range(BINS):
+        candidates, paraphrases = counted.get(number, (0, 0))
+        least = number * WIDTHS[score]
+        below = least + WIDTHS[score] if number + 1 < BINS else None
+        bins.append({"least": least, "below": below, "candidates": candidates, "paraphrases": paraphrases})
+    return bins
+
+
+def clusters(connection: duckdb.DuckDBPyConnection) -> dict:
+    """Candidates that were clustered, those in their reference's own cluster, and references by number of clusters."""
+    found = connection.execute(
+        "SELECT sum(n) FILTER (WHERE clustered), sum(n) FILTER (WHERE own_cluster) FROM candidates_by_kind"
+    ).fetchone()
+    query = "SELECT clusters, sum(n) FROM references_by_kind WHERE clusters > 0 GROUP BY 1 ORDER BY 1"
+    numbers = {str(number): int(n) for number, n in connection.execute(query).fetchall()}
+    clustered, own = map(whole, found or (0, 0))
+    return {"candidates": clustered, "in_reference_cluster": own, "clusters_per_reference": numbers}
+
+
+def came_back(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
+    """How often a word that every origin of a text forbade is in it all the same, in another segmentation.
+
+    Words are compared as they stand, case included.
+
+    Source: ParaBank 2 (Hu et al. 2019b), section 2.1: constraints are on pieces, not on words.
+    """
+    found = connection.execute(
+        "SELECT sum(n) FILTER (WHERE constrained), sum(n) FILTER (WHERE constrained AND came_back), "
+        "sum(n) FILTER (WHERE chosen AND constrained), sum(n) FILTER (WHERE chosen AND constrained AND came_back) "
+        "FROM candidates_by_kind"
+    ).fetchone()
+    candidates, candidates_back, paraphrases, paraphrases_back = map(whole, found or (0, 0, 0, 0))
+    return {
+        "candidates": {"constrained": candidates, "came_back": candidates_back},
+        "paraphrases": {"constrained": paraphrases, "came_back": paraphrases_back},
+    }
+
+
+def sample(
+    connection: duckdb.DuckDBPyConnection, files: list[str], total: int, wanted: int = DIVERSITY_REFERENCES
+) -> Iterator[Row]:
+    """About `wanted` of `total` references with their paraphrases, by hash of their id; all, if there are no more.
+
+    The rows carry what `rank_table` reads: the reference and the texts by rank.
+    """
+    parameters = {"files": files, "total": total, "wanted": wanted}
+    result = connection.execute(SAMPLE_SQL, parameters)
+    while batch := result.fetchmany(1000):
+        for row_id, reference, texts in batch:
+            candidates = [Candidate(text, "", rank=rank) for rank, text in enumerate(texts)]
+            yield Row(row_id, "", None, None, reference, "", "", candidates=candidates)

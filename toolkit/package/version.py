@@ -1,0 +1,46 @@
+"""What a data set says about itself in parabank.json, which also marks its folder as made by this toolkit."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import re
+from pathlib import Path
+
+MANIFEST = "parabank.json"
+FIRST_VERSION = "1.0.0"
+VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", re.ASCII)
+
+
+def check_version(version: str) -> str:
+    """The version itself, if it is MAJOR.MINOR.PATCH, the part of semantic versioning that data sets know.
+
+    >>> check_version("1.2.0")
+    '1.2.0'
+
+    Raises:
+        ValueError: It is not.
+    """
+    if not VERSION.fullmatch(version):
+        raise ValueError(f"wanted a version MAJOR.MINOR.PATCH, got {version!r}: write {FIRST_VERSION} for the first")
+    return version
+
+
+def toolkit_version() -> str:
+    """The version of this toolkit, "unknown" where it runs without being installed."""
+    try:
+        return importlib.metadata.version("parabank-toolkit")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def is_parabank(folder: Path) -> bool:
+    """Whether a folder is a data set that this toolkit packaged.
+
+    >>> is_parabank(Path("/"))
+    False
+    """
+    try:
+        return "toolkit" in json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        return False

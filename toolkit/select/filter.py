@@ -1,0 +1,24 @@
+"""Filters compare a measured number with a limit; the loser keeps its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from toolkit.rows import Row
+
+
+def refuse_dual(rows: Iterable[Row], max_dual_nll: float) -> Iterator[Row]:
+    """Refuse candidates whose negative dual score is above a limit: reason "dual".
+
+    Args:
+        rows: Rows whose candidates have forward and backward log-likelihoods.
+        max_dual_nll: Forward plus backward nats per token, >= 0.
+
+    Source: ParaBank 2 (Hu et al. 2019b), section 3.3: "anything with a combined score greater than 3.5 is thrown out".
+    """
+    for row in rows:
+        for candidate in row.candidates:
+            dual = candidate.scores.dual
+            if candidate.reason is None and dual is not None and -dual > max_dual_nll:
+                candidate.reason = "dual"
+        yield row

@@ -1,0 +1,120 @@
+"""A frozen dataclass is the flags, the YAML file and the record of a run: one definition, one documentation.
+
+The help of a flag is its line in the dataclass's `Attributes` section.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import re
+import types
+import typing
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+T = TypeVar("T")
+
+
+def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: str, program: str | None = None) -> T:
+    """Settings from flags, and from a YAML file given as `--config`; a flag beats the file.
+
+    Args:
+        cls: A dataclass with fields of type str, int, float, bool, `X | None` or list[str].
+        arguments: The command line; `sys.argv` if None.
+        description: What stands above the help.
+        program: The command's name in the help.
+
+    Raises:
+        SystemExit: A flag or a key is unknown, a value has the wrong type, or a field without default is missing; the
+            message says which, and what was wanted.
+    """
+    parser = argparse.ArgumentParser(
+        prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("--config", metavar="FILE", help="YAML file with any of these settings; flags beat it")
+    help_of, hints = attribute_help(cls), typing.get_type_hints(cls)
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    for field in fields:
+        add_flag(parser, field, hints[field.name], help_of[field.name])
+    given = vars(parser.parse_args(arguments))
+    config = given.pop("config")
+    try:
+        values = (read_yaml(Path(config), hints) if config else {}) | given
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    missing = [f"--{f.name}" for f in fields if f.name not in values and required(f)]
+    if missing:
+        parser.error(f"wanted {', '.join(missing)}; give it as a flag or in the --config file")
+    return cls(**values)
+
+
+def required(field: dataclasses.Field) -> bool:
+    """Whether a field has no default."""
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def add_flag(parser: argparse.ArgumentParser, field: dataclasses.Field, hint: Any, text: str) -> None:
+    """One field as a flag; a flag that is not given leaves no trace, so that the file or the default holds."""
+    default = "required" if required(field) else f"default {field.default if field.default_factory is dataclasses.MISSING else []}"
+    kind: dict[str, Any] = {"type": base_type(hint)}
+    if base_type(hint) is bool:
+        kind = {"action": argparse.BooleanOptionalAction}
+    elif typing.get_origin(hint) is list:
+        kind = {"type": str, "nargs": "+"}
+    text = f"{text} ({default})".replace("%", "%%")
+    parser.add_argument(f"--{field.name}", default=argparse.SUPPRESS, help=text, **kind)
+
+
+def base_type(hint: Any) -> Any:
+    """The scalar type of a hint: `int` of `int | None`."""
+    if isinstance(hint, types.UnionType):
+        return next(a for a in typing.get_args(hint) if a is not type(None))
+    return hint
+
+
+def read_yaml(path: Path, hints: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a YAML file.
+
+    Raises:
+        ValueError: It is no mapping, or has a key or a type that the dataclass does not know.
+    """
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: wanted YAML, got {' '.join(str(error).split())}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: wanted a mapping of settings, got {type(found).__name__}")
+    unknown = sorted(map(str, set(found) - set(hints)))
+    if unknown:
+        raise ValueError(f"{path}: unknown key {', '.join(unknown)}; known are {', '.join(hints)}")
+    for key, value in found.items():
+        if not fits(value, hints[key]):
+            wanted = getattr(hints[key], "__name__", None) or str(hints[key])
+            raise ValueError(f"{path}: wanted {key} as {wanted}, got {value!r}")
+    return {key: float(value) if base_type(hints[key]) is float and value is not None else value for key, value in found.items()}
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a YAML value has the type of a field; a whole number fits a float."""
+    if isinstance(hint, types.UnionType):
+        return value is None or fits(value, base_type(hint))
+    if typing.get_origin(hint) is list:
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
+
+
+def attribute_help(cls: type) -> dict[str, str]:
+    """The line of each field in the `Attributes` sections of a dataclass and its bases, on one line each."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        section = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]
+        for name, text in re.findall(r"^    (\w+): (.*(?:\n        .*)*)", section, flags=re.MULTILINE):
+            found[name] = " ".join(text.split())
+    return found
