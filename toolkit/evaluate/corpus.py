@@ -35,8 +35,7 @@ PAPER_BY_RANK = {
 PAPER_BETWEEN_RANKS = {(1, 3): (64.16, 52.77), (3, 5): (71.05, 45.00), (1, 5): (69.46, 46.79)}
 
 BLEU_SIGNATURE = (
-    "1-BLEU|nrefs:1|case:lc|punct:no|tok:space|ngram:4|bp:no|smooth:none"
-    f"|sacrebleu:{sacrebleu.__version__}|v:1.0.0"
+    f"1-BLEU|nrefs:1|case:lc|punct:no|tok:space|ngram:4|bp:no|smooth:none|sacrebleu:{sacrebleu.__version__}|v:1.0.0"
 )
 LENGTH_SIGNATURE = "LenRatio|punct:no|tok:space|avg:corpus|v:1.0.0"
 

@@ -55,6 +55,7 @@ def package_parabank(
         FileExistsError: `output_dir` is something else than a data set of this toolkit.
         ValueError: The run is not finished or kept no paraphrase; a bad version; a model lacks a key.
     """
+    output_dir = output_dir.resolve()
     check_version(version)
     check_models(models)
     check_replaceable(output_dir)

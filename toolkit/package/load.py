@@ -48,8 +48,8 @@ def load_parabank(
     except UNREACHABLE as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileNotFoundError(
-            f"wanted a parabank, got {str(path_or_name)!r}: no folder {folder.absolute()} here, so it can only be a Hub "
-            f"name, and that failed ({reason}); give the folder's path, or check the name and the network"
+            f"wanted a parabank, got {str(path_or_name)!r}: no folder {folder.absolute()} here, so it can only be a "
+            f"Hub name, and that failed ({reason}); give the folder's path, or check the name and the network"
         ) from error
 
 

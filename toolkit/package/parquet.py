@@ -25,7 +25,7 @@ ROW_GROUP_ROWS = 50_000  # ours: rows of a row group at least, where a file has 
 
 
 def paraphrase_fields() -> list[pa.Field]:
-    """What is published of a chosen candidate: text, rank, scores, then how it was made; its `reason` is always None."""
+    """What is published of a chosen candidate: text, rank, scores, how it was made; its `reason` is always None."""
     candidate = schema(Candidate)
     rest = [field for field in candidate if field.name not in ("text", "rank", "scores", "reason")]
     return [candidate.field("text"), candidate.field("rank"), *schema(Scores), *rest]
@@ -122,7 +122,9 @@ def read_tables(shard: Path, batch_rows: int = BATCH_ROWS) -> Iterator[pa.Table]
             for batch in file.iter_batches(batch_rows):
                 yield pa.Table.from_batches([batch])
     except pa.ArrowInvalid as error:
-        raise ValueError(f"{shard}: wanted a shard of rows, got a broken file ({error}); delete it, run again") from None
+        raise ValueError(
+            f"{shard}: wanted a shard of rows, got a broken file ({error}); delete it, run again"
+        ) from None
 
 
 class SplitWriter:
@@ -184,7 +186,9 @@ class SplitWriter:
         return [file.rename(self.folder / name) for file, name in zip(self.files, named, strict=True)]
 
 
-def write_parquet(shards: list[Path], folder: Path, max_rows_per_file: int = 500_000) -> dict[str, dict[str, list[Path]]]:
+def write_parquet(
+    shards: list[Path], folder: Path, max_rows_per_file: int = 500_000
+) -> dict[str, dict[str, list[Path]]]:
     """Write both configs of a data set under `folder`/data.
 
     Args:
@@ -216,9 +220,10 @@ def write_parquet(shards: list[Path], folder: Path, max_rows_per_file: int = 500
         if written := writers[config, split].close():
             files[config][split] = written
     if not files["pairs"]:
+        place = shards[0].parent if shards else "the run"
         raise ValueError(
-            f"wanted at least one paraphrase, got none in {len(shards)} shards of {shards[0].parent if shards else '-'}: "
-            "see the candidates' `reason` there, relax that filter and build again"
+            f"wanted at least one paraphrase, got none in the {len(shards)} shards of {place}: see the "
+            "candidates' `reason` there, relax that filter and build again"
         )
     return files
 

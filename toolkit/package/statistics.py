@@ -40,7 +40,8 @@ FROM read_parquet($shards) GROUP BY ALL
 # One row per kind of candidate. `forbidden`: the words that every one of its origins forbade.
 CANDIDATES_SQL = f"""
 CREATE TEMP TABLE candidates_by_kind AS
-SELECT reason, rank IS NOT NULL AS chosen, cluster IS NOT NULL AS clustered, coalesce(cluster = 0, false) AS own_cluster,
+SELECT reason, rank IS NOT NULL AS chosen,
+    cluster IS NOT NULL AS clustered, coalesce(cluster = 0, false) AS own_cluster,
     least(floor((forward + backward) / {WIDTHS["dual"]}), {BINS - 1})::INTEGER AS dual,
     least(floor(forward / {WIDTHS["forward"]}), {BINS - 1})::INTEGER AS forward,
     least(floor(backward / {WIDTHS["backward"]}), {BINS - 1})::INTEGER AS backward,
@@ -52,7 +53,8 @@ FROM (
         -c.scores.backward_logprob / c.scores.backward_tokens AS backward,
         CASE WHEN len(c.origins) = 0 THEN [] ELSE list_filter(list_transform(
             list_reduce(list_transform(c.origins, lambda o: o.negative), lambda a, b: list_intersect(a, b)),
-            lambda word: regexp_extract(replace(word, chr(9601), ''), '{WORD}')), lambda word: word <> '') END AS forbidden
+            lambda word: regexp_extract(replace(word, chr(9601), ''), '{WORD}')),
+            lambda word: word <> '') END AS forbidden
     FROM (SELECT unnest(candidates) AS c FROM read_parquet($shards))
 ) GROUP BY ALL
 """
@@ -82,9 +84,7 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
             yield connection
 
 
-def measure(
-    shards: list[Path], files: dict[str, dict[str, list[Path]]], pieces: Pieces | None = None
-) -> dict:
+def measure(shards: list[Path], files: dict[str, dict[str, list[Path]]], pieces: Pieces | None = None) -> dict:
     """All measured figures of a data set.
 
     Args:
@@ -135,8 +135,8 @@ def measure(
 def by_split(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
     """For each split: references, those that kept a paraphrase, pairs, distinct candidates and draws."""
     found = connection.execute(
-        "SELECT split, sum(n), sum(n) FILTER (WHERE paraphrases > 0), sum(n * paraphrases), sum(candidates), sum(draws) "
-        "FROM references_by_kind GROUP BY split"
+        "SELECT split, sum(n), sum(n) FILTER (WHERE paraphrases > 0), sum(n * paraphrases), "
+        "sum(candidates), sum(draws) FROM references_by_kind GROUP BY split"
     ).fetchall()
     keys = ("references", "kept", "pairs", "candidates", "draws")
     counted = {split: dict(zip(keys, map(whole, counts), strict=True)) for split, *counts in found}

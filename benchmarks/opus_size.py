@@ -1,0 +1,148 @@
+"""Models for the decoding benchmark: OPUS-MT's size with random weights that end their sentences as a real model does.
+
+What an engine is spared by dropping finished rows depends on how unequal the lengths are. So that random weights say
+nothing flattering, EOS is not drawn at a constant rate: its output row is fitted to the hidden states such that its
+logit grows with the position, and its bias is set by bisection. The lengths get the mean and about the spread that a
+real model's samples of one sentence have.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import MarianConfig, MarianMTModel
+
+from toolkit.decode.engine import Engine
+from toolkit.decode.sampling import draw, sample, uniform
+
+EOS, UNK = 0, 1
+MEAN_TOKENS = 14.0  # ours: German-English Tatoeba, EOS counted, is 10 to 14 with 8 000 to 20 000 pieces
+SLOPE = 0.33  # ours: of the EOS logit by position; gives a deviation of 3 tokens, a trained model's was 3.06
+SPREAD = 2.5  # ours: deviation of the other logits, so that the top 10 hold more than ten equals
+PIECES_PER_WORD = 1.4  # ours
+FITTED_STEPS, FITTED_ROWS, RIDGE = 42, 160, 10.0
+BISECTIONS = 9
+
+
+def random_model(vocabulary: int, seed: int, max_tokens: int) -> MarianMTModel:
+    """A Marian model of 6+6 layers x 512 whose own sampled lengths have the mean MEAN_TOKENS.
+
+    Args:
+        vocabulary: Pieces, with </s>, <unk> and <pad> (the last).
+        seed: Of the weights and the calibration.
+        max_tokens: The cap on a sample's tokens in the benchmark.
+    """
+    torch.manual_seed(seed)
+    config = MarianConfig(
+        vocab_size=vocabulary, d_model=512, encoder_layers=6, decoder_layers=6, encoder_attention_heads=8,
+        decoder_attention_heads=8, encoder_ffn_dim=2048, decoder_ffn_dim=2048, max_position_embeddings=512,
+        activation_function="relu", scale_embedding=False, pad_token_id=vocabulary - 1, eos_token_id=EOS,
+        decoder_start_token_id=vocabulary - 1, forced_eos_token_id=None, tie_word_embeddings=True,
+    )  # fmt: skip
+    model = MarianMTModel(config).eval()
+    with torch.no_grad():
+        model.model.shared.weight[:-1].normal_(0, SPREAD / config.d_model**0.5)
+        model.final_logits_bias[0, [UNK, vocabulary - 1]] = -1e4
+    chance = random.Random(seed)
+    sources = [random_ids(chance, round(8 * PIECES_PER_WORD), vocabulary) for _ in range(8)]
+    fit_eos(model, sources)
+    bisect_bias(model, sources, max_tokens)
+    return model
+
+
+def random_ids(chance: random.Random, tokens: int, vocabulary: int) -> list[int]:
+    """Ids of a sentence that nobody said, EOS at the end."""
+    return [*(chance.randrange(2, vocabulary - 1) for _ in range(tokens)), EOS]
+
+
+@torch.inference_mode()
+def fit_eos(model: MarianMTModel, sources: list[list[int]]) -> None:
+    """Give EOS the output row whose logit is SLOPE x position, by ridge regression on sampled hidden states."""
+    hidden, positions = hidden_states(model, sources)
+    centred, target = hidden - hidden.mean(0), SLOPE * (positions - positions.mean())
+    gram = centred.T @ centred + RIDGE * torch.eye(centred.shape[1], dtype=centred.dtype)
+    model.model.shared.weight[EOS] = torch.linalg.solve(gram, centred.T @ target).float()
+
+
+def hidden_states(model: MarianMTModel, sources: list[list[int]]) -> tuple[Tensor, Tensor]:
+    """Hidden states (states, width) of samples that never end, and the position (states,) of each, float64."""
+    model.final_logits_bias[0, EOS] = -1e4
+    engine = Engine(model)
+    state = engine.start(sources, FITTED_ROWS // len(sources), FITTED_STEPS)
+    seeds, last, found = torch.arange(FITTED_ROWS), torch.full((FITTED_ROWS,), engine.start_id), []
+    for step in range(FITTED_STEPS):
+        found.append(engine.step(state, last))
+        last, _ = draw(engine, found[-1], None, 10, uniform(seeds, step))
+    positions = torch.arange(FITTED_STEPS, dtype=torch.float64).repeat_interleave(FITTED_ROWS)
+    return torch.cat(found).double(), positions
+
+
+@torch.inference_mode()
+def bisect_bias(model: MarianMTModel, sources: list[list[int]], max_tokens: int) -> None:
+    """Set the bias of EOS such that float32 samples have MEAN_TOKENS on average."""
+    low, high = -20.0, 30.0
+    for _ in range(BISECTIONS):
+        model.final_logits_bias[0, EOS] = (low + high) / 2
+        if mean_tokens(model, sources, max_tokens) > MEAN_TOKENS:
+            low = (low + high) / 2
+        else:
+            high = (low + high) / 2
+
+
+def mean_tokens(model: MarianMTModel, sources: list[list[int]], max_tokens: int) -> float:
+    """Mean length of 320 samples, EOS counted."""
+    seeds = list(range(40 * len(sources)))
+    return float(np.mean([len(s.ids) for s in sample(Engine(model), sources, [[]] * len(seeds), seeds, 10, max_tokens)]))
+
+
+def random_text(pairs: list[tuple[str, str]], vocabulary: int, seed: int) -> tuple[list[list[int]], list[list]]:
+    """Random ids of real lengths.
+
+    Args:
+        pairs: Sources and references.
+        vocabulary: Of the model.
+        seed: Of the ids.
+
+    Returns:
+        Ids of each source; and of each reference its lower-case words, with one or two ids each, that may be forbidden.
+    """
+    chance = random.Random(seed)
+    sources, words = [], []
+    for source, reference in pairs:
+        sources.append(random_ids(chance, round(len(source.split()) * PIECES_PER_WORD), vocabulary))
+        plain = sorted({word for word in reference.split() if word.isalpha() and word.islower()})
+        words.append([(w, random_ids(chance, chance.choice((1, 1, 2)), vocabulary)[:-1]) for w in plain])
+    return sources, words
+
+
+def convert(model: MarianMTModel, folder: Path) -> None:
+    """Write the very same weights in CTranslate2's format, float32; a token's name is its id.
+
+    CTranslate2's own converter cuts the last row, where OPUS-MT has <pad>. Ours may have it elsewhere: the row stays
+    and a bias forbids it.
+    """
+    from ctranslate2.converters.transformers import MarianMTLoader
+
+    class Whole(MarianMTLoader):
+        def _remove_pad_weights(self, spec: object) -> None:
+            """Keep all rows."""
+
+    own = model.final_logits_bias.clone()
+    model.final_logits_bias[0, model.config.pad_token_id] = -1e4
+    with torch.no_grad():
+        spec = Whole().get_model_spec(model)
+    names = [str(i) for i in range(model.config.vocab_size)]
+    spec.register_source_vocabulary(names)
+    spec.register_target_vocabulary(names)
+    eos = names[model.config.eos_token_id]
+    spec.config.eos_token = spec.config.bos_token = spec.config.decoder_start_token = eos
+    spec.config.unk_token = names[UNK]
+    spec.validate()
+    spec.optimize()
+    folder.mkdir(parents=True)
+    spec.save(str(folder))
+    model.final_logits_bias.copy_(own)

@@ -1,0 +1,119 @@
+"""What every benchmark reports: the machine, the versions, its figures; and work in a child process with its peak memory.
+
+Imports nothing heavy, so that a child's memory is that of the engine it runs.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import platform
+import resource
+import sys
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("torch", "transformers", "ctranslate2", "sentence-transformers", "rapidfuzz", "sacrebleu", "datasets", "pyarrow")
+FLAGS = {"bf16": ("avx512_bf16", "amx_bf16"), "amx": ("amx_tile",), "vnni": ("avx512_vnni", "avx_vnni")}
+MEGABYTE = 2**20
+
+
+def machine() -> dict:
+    """The processor, its cores, the memory in GB, what it can do in few bits, and how busy it was."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    flags = processor("flags").split()
+    return {
+        "cpu": processor("model name") or platform.processor(),
+        "cpu_family_model": f"{processor('cpu family')}/{processor('model')}",
+        "cores": os.cpu_count(),
+        "memory_gb": round(memory / 2**30, 1),
+        **{name: any(flag in flags for flag in wanted) for name, wanted in FLAGS.items()},
+        "load_average": round(os.getloadavg()[0], 2),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def processor(field: str) -> str:
+    """A field of the first processor in /proc/cpuinfo; empty where there is none."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.exists() else []
+    found = [value for name, _, value in (line.partition(":") for line in lines) if name.strip() == field]
+    return found[0].strip() if found else ""
+
+
+def versions() -> dict[str, str]:
+    """Python's and the packages' versions; "absent" for one that is not installed."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "absent"
+    return found
+
+
+def shown(argument: str) -> str:
+    """A path outside this folder as its last part, which means something elsewhere too; all else as it is.
+
+    >>> shown("/somewhere/corpora"), shown("benchmarks/x.json"), shown("3.5")
+    ('corpora', 'benchmarks/x.json', '3.5')
+    """
+    return Path(argument).name if argument.startswith(("/", "..")) else argument
+
+
+def write(path: str | None, seed: int, results: dict, ratios: dict[str, float]) -> None:
+    """Print the ratios, and write the whole report as JSON where a path is given."""
+    for name, ratio in ratios.items():
+        print(f"{name:32s} {ratio:8.3f}")
+    if path is None:
+        return
+    command = " ".join(["python", *map(shown, sys.argv)])
+    report = {"machine": machine(), "versions": versions(), "seed": seed, "command": command}
+    Path(path).write_text(json.dumps(report | {"results": results, "ratios": ratios}, indent=1, ensure_ascii=False) + "\n")
+
+
+def peak_megabytes() -> float:
+    """The most memory this process has held.
+
+    `getrusage` would start at the parent's size: Linux hands its maximum on through fork and exec. VmHWM is the child's.
+    """
+    status = Path("/proc/self/status")
+    for line in status.read_text().splitlines() if status.exists() else []:
+        if line.startswith("VmHWM:"):
+            return round(int(line.split()[1]) / 1024, 1)
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+
+
+def in_child(work: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """Run a function of a module in a fresh process.
+
+    Returns:
+        What it returned, and the child's peak memory in MB.
+
+    Raises:
+        RuntimeError: It failed; its own traceback is on stderr.
+    """
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(sender, work, arguments))
+    process.start()
+    sender.close()
+    try:
+        return receiver.recv()
+    except EOFError:
+        process.join()
+        raise RuntimeError(
+            f"wanted a result of {work.__name__}, its process ended with {process.exitcode}; see its error above"
+        ) from None
+    finally:
+        process.join()
+
+
+def _send(sender: Connection, work: Callable[..., Any], arguments: tuple) -> None:
+    """Work, and send the result and the peak memory to the parent."""
+    result = work(*arguments)
+    sender.send((result, peak_megabytes()))

@@ -1,0 +1,58 @@
+"""Measure a trained translator on a held-out bitext and save it in float16 with its card.
+
+    python scripts/package_translator.py --model build/de-en/model --bitext deu-eng.test.tsv.gz --source_lang de --lang en \\
+        --license cc-by-2.0 --text "Tatoeba (CC BY 2.0 FR), by manythings.org/anki and tatoeba.org" --output_dir DIR
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from toolkit.models.publish import package_translator
+from toolkit.settings import parse_settings
+
+
+@dataclass(frozen=True)
+class PackageSettings:
+    """What is measured on what.
+
+    Attributes:
+        model: Folder of the trained model.
+        bitext: Held-out bitext that BLEU is measured on; the model must not have seen it.
+        source_lang: Language of the source (ISO 639-1).
+        lang: Language of the translation.
+        output_dir: Where the packaged model goes.
+        license: Licence of the model, as the Hub names it.
+        text: Text it was trained on, with the attribution that its licence asks for.
+        source_column: Column of the source.
+        reference_column: Column of the reference.
+    """
+
+    model: str
+    bitext: list[str]
+    source_lang: str
+    lang: str
+    output_dir: str
+    license: str
+    text: str
+    source_column: str | None = None
+    reference_column: str | None = None
+
+
+def main(arguments: list[str]) -> int:
+    """Parse the command line, measure and package."""
+    s = parse_settings(PackageSettings, arguments, __doc__ or "", "package_translator.py")
+    try:
+        measured = package_translator(
+            s.model, s.bitext, s.source_column, s.reference_column, s.source_lang, s.lang, s.output_dir, s.license, s.text
+        )
+    except (ValueError, OSError) as error:
+        print(f"package_translator.py: {error}", file=sys.stderr)
+        return 1
+    print(f"{s.output_dir}: BLEU {measured['bleu']} on {measured['pairs']} pairs ({measured['signature']})")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,106 @@
+"""No test reaches a network or a cache outside its temporary folder; and one small finished run for all."""
+
+import atexit
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+CACHE = tempfile.mkdtemp(prefix="parabank-tests-")
+atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
+# Read when the libraries are imported, so before any of them is.
+os.environ.update(
+    HF_HOME=CACHE,
+    HF_HUB_OFFLINE="1",
+    HF_DATASETS_OFFLINE="1",
+    HF_DATASETS_DISABLE_PROGRESS_BARS="1",
+    TOKENIZERS_PARALLELISM="false",
+)
+for name in ("HF_DATASETS_CACHE", "HF_HUB_CACHE"):
+    os.environ.pop(name, None)
+
+import pytest  # noqa: E402
+
+from toolkit.rows import Candidate, Origin, Row, Scores  # noqa: E402
+from toolkit.shards import output_of, write_inputs, write_shard  # noqa: E402
+
+
+def candidate(
+    text: str,
+    rank: int | None,
+    forward: float,
+    backward: float,
+    cluster: int | None,
+    reason: str | None = None,
+    negative: tuple[str, ...] = (),
+) -> Candidate:
+    """A sampled candidate with scores over 4 forward and 2 backward tokens."""
+    scores = Scores(forward, 4, backward, 2, 0.5)
+    origins = [Origin("random", [], list(negative)), Origin("random", [], [*negative, "extra"])]
+    return Candidate(text, "sample", origins, 2, rank, "tiny|top_k:10", scores, cluster, reason)
+
+
+def row(number: int, split: str, reference: str, candidates: list[Candidate]) -> Row:
+    """A row of the corpus "demo"."""
+    return Row(f"demo-{number}", "demo", f"Satz {number}.", "de", reference, "en", split, candidates=candidates)
+
+
+def demo_rows() -> list[Row]:
+    """Five references: four kept 2 + 1 + 1 + 3 paraphrases, one none."""
+    return [
+        row(0, "train", "We will go home now, he said.", [
+            candidate("We go home at once, he said.", 1, -4.0, -2.0, 2, negative=("will",)),
+            candidate("Now we will be going home, he said.", 0, -2.0, -1.0, 1, negative=("will", "go")),
+            candidate("We will go home now he said.", None, -1.0, -1.0, 0, negative=("home",)),
+            candidate("Nonsense.", None, -16.0, -9.0, None, "dual", negative=("Will",)),
+        ]),
+        row(1, "train", "Nothing is left of this.", [candidate("Cheese!", None, -40.0, -9.0, None, "dual")]),
+        row(2, "validation", "The dog sleeps.", [candidate("The hound is asleep.", 0, -3.0, -3.0, 1)]),
+        row(3, "test", "She can't swim.", [candidate("She is unable to swim.", 0, -2.0, -2.0, 1)]),
+        row(4, "train", "It is raining again.", [
+            candidate("It rains again.", 0, -1.0, -1.0, 3),
+            candidate("Rain falls once more.", 1, -2.0, -2.0, 4),
+            candidate("Once again there is rain.", 2, -3.0, -3.0, 5),
+        ]),
+    ]  # fmt: skip
+
+
+def write_run(folder: Path, rows: list[Row], shard_rows: int = 2) -> Path:
+    """A finished run of these rows, as the builder leaves it."""
+    inputs = [Row(**{**vars(one), "candidates": []}) for one in rows]
+    paths = write_inputs(folder, inputs, shard_rows, {"too_long": 3, "empty": 1})
+    for number, path in enumerate(paths):
+        write_shard(output_of(path), rows[number * shard_rows : (number + 1) * shard_rows])
+    settings = {"max_dual_nll": 3.5, "samples_per_set": 30, "seed": 0, "forward": "/somewhere/de-en", "lang": "en"}
+    (folder / "settings.json").write_text(json.dumps(settings))
+    return folder
+
+
+@pytest.fixture
+def demo_run(tmp_path: Path) -> Path:
+    """The folder of a finished run of `demo_rows` in three shards."""
+    return write_run(tmp_path / "demo.shards", demo_rows())
+
+
+@pytest.fixture
+def empty_run(tmp_path: Path) -> Path:
+    """A finished run in which no reference kept a paraphrase."""
+    return write_run(tmp_path / "empty.shards", demo_rows()[1:2])
+
+
+@pytest.fixture
+def demo_models() -> list[dict]:
+    """The models of the demo run, as a card wants them."""
+    forward = {"role": "forward", "name": "starter/de-en", "bleu": 44.1, "signature": "nrefs:1|case:mixed"}
+    backward = {"role": "backward", "name": "starter/en-de", "bleu": None, "signature": None}
+    return [{**model, "license": "cc-by-2.0"} for model in (forward, backward)]
+
+
+@pytest.fixture
+def demo_parabank(demo_run: Path, demo_models: list[dict]) -> Path:
+    """The demo run, packaged as "demo"."""
+    from toolkit.package.build import package_parabank
+
+    package_parabank(demo_run, demo_run.parent / "demo", "demo", "1.2.0", "cc-by-2.0", demo_models)
+    return demo_run.parent / "demo"

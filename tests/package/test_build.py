@@ -1,0 +1,87 @@
+import json
+
+import pytest
+
+from toolkit.package import build
+from toolkit.package.build import package_parabank
+from toolkit.package.checksums import verify_checksums
+
+
+def contents(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_packaging_twice_gives_the_same_bytes(demo_run, demo_models, tmp_path):
+    for name in ("one", "other"):
+        package_parabank(demo_run, tmp_path / name, "demo", "1.0.0", "cc-by-2.0", demo_models)
+    assert contents(tmp_path / "one") == contents(tmp_path / "other")
+    assert len(contents(tmp_path / "one")) == 10
+
+
+def test_statistics_are_returned_and_written(demo_run, demo_models, tmp_path):
+    returned = package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "cc-by-2.0", demo_models)
+    assert json.loads((tmp_path / "demo/statistics.json").read_text()) == returned
+    manifest = json.loads((tmp_path / "demo/parabank.json").read_text())
+    assert manifest["counts"]["total"] == returned["total"]
+    assert manifest["settings"]["forward"] == "de-en" and manifest["models"] == demo_models
+    assert (manifest["name"], manifest["version"], manifest["builder"]) == ("demo", "1.0.0", "parabank2")
+
+
+def test_pieces_are_named_in_the_signature(demo_run, demo_models, tmp_path):
+    statistics = package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models, pieces=list)
+    assert "unit:piece" in statistics["diversity"]["signatures"]["intersection_over_union"]
+
+
+def test_an_older_one_is_replaced_whole(demo_run, demo_models, tmp_path):
+    package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models, max_rows_per_file=1)
+    package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.1", "mit", demo_models)
+    assert len(list((tmp_path / "demo/data/pairs").iterdir())) == 3
+    assert json.loads((tmp_path / "demo/parabank.json").read_text())["version"] == "1.0.1"
+    verify_checksums(tmp_path / "demo")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["demo", "demo.shards"]
+
+
+def test_something_else_is_not_replaced(demo_run, demo_models, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.tex").write_text("dear")
+    (tmp_path / "file").write_text("dear")
+    for name in ("mine", "file", "demo.shards"):
+        with pytest.raises(FileExistsError, match=f"got .*{name} without parabank.json: choose another"):
+            package_parabank(demo_run, tmp_path / name, "demo", "1.0.0", "mit", demo_models)
+    assert (tmp_path / "mine/thesis.tex").read_text() == "dear"
+
+
+def test_an_empty_folder_is_used(demo_run, demo_models, tmp_path):
+    (tmp_path / "demo").mkdir()
+    package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models)
+    verify_checksums(tmp_path / "demo")
+
+
+def test_a_failure_leaves_the_older_one_and_nothing_else(demo_run, demo_models, tmp_path, monkeypatch):
+    package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models)
+    before = contents(tmp_path / "demo")
+
+    def full(path, content):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(build, "write_whole", full)
+    with pytest.raises(OSError, match="No space left"):
+        package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.1", "mit", demo_models)
+    assert contents(tmp_path / "demo") == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["demo", "demo.shards"]
+
+
+def test_no_paraphrase_leaves_no_folder(empty_run, demo_models, tmp_path):
+    with pytest.raises(ValueError, match="wanted at least one paraphrase, got none"):
+        package_parabank(empty_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models)
+    assert not (tmp_path / "demo").exists()
+
+
+def test_a_model_that_keeps_silent_is_refused(demo_run, tmp_path):
+    with pytest.raises(ValueError, match=r"wanted models with role, .*, got one without .'bleu'"):
+        package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", [{"role": "forward", "name": "x"}])
+
+
+def test_a_bad_version_is_refused(demo_run, tmp_path):
+    with pytest.raises(ValueError, match="wanted a version"):
+        package_parabank(demo_run, tmp_path / "demo", "demo", "1.0", "mit", [])

@@ -1,0 +1,88 @@
+import json
+
+import pytest
+
+from toolkit.package import statistics
+from toolkit.package.parquet import finished_shards, write_parquet
+from toolkit.package.statistics import BINS, WIDTHS, database, measure, sample
+from toolkit.shards import read_shard
+
+
+@pytest.fixture
+def measured(demo_run, tmp_path):
+    shards = finished_shards(demo_run)
+    return measure(shards, write_parquet(shards, tmp_path / "out"))
+
+
+def test_counts_by_hand(measured):
+    assert measured["inputs"] == {"lines": 9, "refused": {"empty": 1, "too_long": 3}}
+    assert measured["total"] == {"references": 5, "kept": 4, "pairs": 7, "candidates": 10, "draws": 20}
+    assert list(measured["splits"]) == ["train", "validation", "test"]
+    assert measured["splits"]["train"] == {"references": 3, "kept": 2, "pairs": 5, "candidates": 8, "draws": 16}
+    assert measured["paraphrases_per_reference"] == {"0": 1, "1": 2, "2": 1, "3": 1}
+    assert measured["candidates"] == {"refused": {"dual": 2}, "not_chosen": 1, "chosen": 7}
+    assert measured["clusters"] == {
+        "candidates": 8,
+        "in_reference_cluster": 1,
+        "clusters_per_reference": {"1": 2, "3": 2},
+    }
+    assert (measured["languages"], measured["source_languages"], measured["origins"]) == (["en"], ["de"], ["demo"])
+
+
+def test_lengths_by_hand(measured):
+    references = ["We will go home now, he said.", "The dog sleeps.", "She can't swim.", "It is raining again."]
+    characters = [len(text) for text in references]
+    assert measured["lengths"]["references"] == {
+        "words": {"mean": (7 + 3 + 3 + 4) / 4, "min": 3, "max": 7},
+        "characters": {"mean": sum(characters) / 4, "min": min(characters), "max": max(characters)},
+    }
+    assert measured["lengths"]["paraphrases"]["words"]["max"] == 8
+
+
+def test_histograms_hold_every_scored_candidate(measured, demo_run):
+    for name, bins in measured["histograms"].items():
+        assert len(bins) == BINS
+        assert sum(b["candidates"] for b in bins) == 10, name
+        assert sum(b["paraphrases"] for b in bins) == 7, name
+    expected = [0] * BINS
+    for shard in finished_shards(demo_run):
+        for candidate in (c for row in read_shard(shard) for c in row.candidates):
+            expected[min(int(-candidate.scores.dual / WIDTHS["dual"]), BINS - 1)] += 1
+    assert [b["candidates"] for b in measured["histograms"]["dual"]] == expected
+
+
+def test_words_that_came_back(measured):
+    # forbidden by both origins: will / will, go / home / Will; "extra" by one only. "will" and "home" came back.
+    assert measured["negative_constraints"] == {
+        "candidates": {"constrained": 4, "came_back": 2},
+        "paraphrases": {"constrained": 2, "came_back": 1},
+    }
+
+
+def test_figures_do_not_depend_on_threads(demo_run, tmp_path, measured, monkeypatch):
+    connect = statistics.duckdb.connect
+    monkeypatch.setattr(statistics.duckdb, "connect", lambda config: connect(config={**config, "threads": 1}))
+    shards = finished_shards(demo_run)
+    assert measure(shards, write_parquet(shards, tmp_path / "again")) == measured
+
+
+def test_json_holds_them(measured):
+    assert json.loads(json.dumps(measured)) == measured
+
+
+def test_shards_of_another_run_are_found(demo_run, tmp_path):
+    shards = finished_shards(demo_run)
+    (demo_run / "inputs.json").write_text('{"shards": 3, "rows": 6, "refused": {}}')
+    with pytest.raises(ValueError, match=r"wanted the 6 rows of inputs.json, got 5"):
+        measure(shards, write_parquet(shards, tmp_path / "out"))
+
+
+def test_sample_is_all_or_part(demo_run, tmp_path):
+    files = write_parquet(finished_shards(demo_run), tmp_path / "out")["references"]
+    paths = [str(path) for paths in files.values() for path in paths]
+    with database() as connection:
+        everything = list(sample(connection, paths, total=4))
+        part = list(sample(connection, paths, total=4, wanted=2))
+    assert [row.id for row in everything] == ["demo-0", "demo-4", "demo-2", "demo-3"]
+    assert everything[0].paraphrases[0].text == "Now we will be going home, he said."
+    assert 0 < len(part) < 4 and {row.id for row in part} < {row.id for row in everything}

@@ -1,0 +1,71 @@
+"""Two translators with random weights, small enough for every test: 170 pieces, width 32, 2+2 layers."""
+
+import atexit
+import functools
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import torch
+from transformers import GenerationConfig, MarianConfig, MarianMTModel
+
+from toolkit.bitext.subwords import EOS, PAD, marian_tokenizer, train_pieces
+from toolkit.models.translator import Translator, load_translator
+
+ROOT = Path(__file__).parents[1]
+DEMO = ROOT / "toolkit" / "demo" / "bitext.de-en.tsv"
+EOS_BIAS = 6.5  # sampled rows end after 1 to 40 tokens, most after less than 10
+# What a launcher starts inherits this: no network, one thread, CPU.
+ENVIRONMENT = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+
+
+def pairs(count: int) -> list[tuple[str, str]]:
+    """The first pairs of the demo bitext."""
+    lines = DEMO.read_text(encoding="utf-8").splitlines()[:count]
+    return [(line.split("\t")[0], line.split("\t")[1]) for line in lines]
+
+
+def model(vocabulary: int, seed: int, eos_bias: float = EOS_BIAS) -> MarianMTModel:
+    """Random weights, large enough that outputs differ."""
+    torch.manual_seed(seed)
+    found = MarianMTModel(
+        MarianConfig(
+            vocab_size=vocabulary,
+            d_model=32,
+            encoder_layers=2,
+            decoder_layers=2,
+            encoder_attention_heads=4,
+            decoder_attention_heads=4,
+            encoder_ffn_dim=64,
+            decoder_ffn_dim=64,
+            max_position_embeddings=128,
+            init_std=0.4,
+            scale_embedding=True,
+            pad_token_id=PAD,
+            eos_token_id=EOS,
+            forced_eos_token_id=None,
+            decoder_start_token_id=PAD,
+        )
+    )
+    found.final_logits_bias[0, EOS] = eos_bias
+    found.generation_config = GenerationConfig.from_model_config(found.config)
+    return found.eval()
+
+
+@functools.cache
+def folder() -> Path:
+    """A folder with the translators `de-en` and `en-de`, made once per process."""
+    made = Path(tempfile.mkdtemp(prefix="tiny-translators-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    train_pieces([text for pair in pairs(320) for text in pair], made / "joint.spm", vocabulary=200)
+    for seed, name in enumerate(("de-en", "en-de")):
+        tokenizer = marian_tokenizer(made / "joint.spm", made / "joint.spm", made / name)
+        model(len(tokenizer), seed).save_pretrained(made / name)
+    return made
+
+
+@functools.cache
+def translator(name: str) -> Translator:
+    """`de-en` or `en-de`, in fp32. Its model is shared: leave it as it is."""
+    return load_translator(str(folder() / name), "float32")
