@@ -16,6 +16,7 @@ from toolkit.package.build import package_parabank
 from toolkit.parallel import processes
 from toolkit.rows import Row
 from toolkit.run import RunSettings, limit_threads, make_shards, start
+from toolkit.score.diversity import overlap_rows
 from toolkit.score.dual import dual_rows
 from toolkit.select.cluster import cluster_rows
 from toolkit.select.filter import refuse_dual
@@ -76,7 +77,8 @@ def parabank2(rows: Iterable[Row], forward: Translator, backward: Translator, se
     rows = dual_rows(rows, backward, settings.batch_tokens)  # 2.2 back-translation likelihoods
     rows = refuse_dual(rows, settings.max_dual_nll)  # 3.3
     rows = cluster_rows(rows, forward.target, settings.clusters)  # 2.3 edit-distance-based clustering
-    return rank_rows(rows, settings.paraphrases)  # 2.3 the best of each cluster
+    rows = rank_rows(rows, settings.paraphrases)  # 2.3 the best of each cluster
+    return overlap_rows(rows, forward.target)  # 3.6, for the card and for users who want fewer near copies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,11 +110,14 @@ def build(run: ParaBank2Run) -> dict:
     limit_threads(run.threads)
     with state.main_process_first():
         inputs = start(run, "parabank2")
-    forward, backward = (load_translator(name, run.dtype, state.device) for name in (run.forward, run.backward))
+    forward = load_translator(run.forward, run.dtype, state.device)
+    backward = load_translator(run.backward, "auto" if run.dtype == "int8" else run.dtype, state.device)
     make_shards(inputs, lambda rows: parabank2(rows, forward, backward, run), state)
     state.wait_for_everyone()
     if not state.is_main_process:
         return {}
     models = [{"role": role} | described(t.name) for role, t in (("forward", forward), ("backward", backward))]
     output = Path(run.output_dir)
-    return package_parabank(run.shards_dir, output, output.name, run.version, run.license, models)
+    return package_parabank(
+        run.shards_dir, output, output.name, run.version, run.license, models, pieces=forward.target.split
+    )

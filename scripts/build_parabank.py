@@ -32,7 +32,8 @@ def main(arguments: list[str]) -> int:
         print(f"build_parabank.py: {error}", file=sys.stderr)
         return 1
     if figures:
-        print(f"{settings.output_dir}: {figures['pairs']} pairs of {figures['references_kept']} references")
+        total = figures["total"]
+        print(f"{settings.output_dir}: {total['pairs']:,} pairs of {total['kept']:,} references")
     return 0
 
 

@@ -42,7 +42,8 @@ class RunSettings(CleanSettings):
         limit: Read only so many lines.
         shard_rows: Rows of a shard; what a killed process loses at most.
         threads: Threads of one process on a CPU; a setting, because it can change the last bits of a number.
-        dtype: "bfloat16", "float32", or "auto": bfloat16 where the processor has it.
+        dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it), or "int8": the sampling decoder in 8
+            bits, half again as fast on a CPU with VNNI; the scoring model stays in "auto".
         version: Version of the data set that is packaged, MAJOR.MINOR.PATCH.
         license: Licence of the bitext, for the card.
     """

@@ -118,6 +118,10 @@ class Pieces:
             return [ids + [self.eos] for ids in encoded]
         return [[*self._ids[ids].tolist(), self.eos] for ids in encoded]
 
+    def split(self, text: str) -> list[str]:
+        """The pieces of a text in its Viterbi segmentation, as strings; a word's first begins with "▁"."""
+        return self.processor.encode(text, out_type=str)
+
     def decode(self, sequences: Iterable[Sequence[int]]) -> list[str]:
         """The text of each sequence of ids, specials left out, detokenised."""
         pieces = [[self.names[i] for i in ids if i not in (self.eos, self.unk)] for ids in sequences]

@@ -82,11 +82,11 @@ def attend_steps(query: Tensor, keys: Tensor, values: Tensor, scaling: float) ->
     if query.device.type != "cpu":
         scores = torch.einsum("rhd,trhd->rht", query, keys).float() * scaling
         return torch.einsum("rht,trhd->rhd", torch.softmax(scores, -1).to(values.dtype), values)
-    scores = torch.stack([(query * key).sum(-1) for key in keys], -1).float() * scaling
-    weights = torch.softmax(scores, -1).to(values.dtype).unsqueeze(-1)
-    out = weights[:, :, 0] * values[0]
-    for step in range(1, len(values)):
-        out.addcmul_(weights[:, :, step], values[step])
+    scores = torch.stack([(query * key).sum(-1) for key in keys]).float() * scaling  # (steps, rows, heads)
+    weights = torch.softmax(scores, 0).to(values.dtype).unsqueeze(-1)
+    out = weights[0] * values[0]
+    for weight, value in zip(weights[1:], values[1:], strict=True):
+        out.addcmul_(weight, value)
     return out
 
 

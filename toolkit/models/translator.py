@@ -11,8 +11,12 @@ from transformers import MarianMTModel, MarianTokenizer, PreTrainedModel
 from transformers.utils import logging
 
 from toolkit.bitext.subwords import Pieces, pieces_of
+from toolkit.models.int8 import quantize_decoder
 from toolkit.models.precision import has_bfloat16
 from toolkit.models.starter import resolve
+
+
+DTYPES = ("auto", "bfloat16", "float32", "int8")
 
 
 @dataclass(frozen=True)
@@ -39,15 +43,17 @@ def load_translator(name: str, dtype: str = "auto", device: torch.device | str =
 
     Args:
         name: A Hub id ("Helsinki-NLP/opus-mt-de-en"), a local path or "starter/de-en".
-        dtype: "bfloat16", "float32", or "auto": bfloat16 where the processor has it.
+        dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it), or "int8" for a decoder that is to be
+            sampled from on a CPU (`int8.py`).
         device: Where it computes.
 
     Raises:
         ValueError: The name is none of these, the model is no Marian model, or the dtype is another.
     """
-    if dtype not in ("auto", "bfloat16", "float32"):
-        raise ValueError(f"wanted dtype auto, bfloat16 or float32, got {dtype!r}")
-    number = torch.bfloat16 if dtype == "bfloat16" or (dtype == "auto" and has_bfloat16()) else torch.float32
+    if dtype not in DTYPES:
+        raise ValueError(f"wanted dtype {', '.join(DTYPES)}, got {dtype!r}")
+    wide = dtype == "float32" or (dtype != "bfloat16" and not has_bfloat16())
+    number = torch.float32 if wide else torch.bfloat16
     path = resolve(name)
     logging.disable_progress_bar()
     try:
@@ -60,7 +66,10 @@ def load_translator(name: str, dtype: str = "auto", device: torch.device | str =
         ) from error
     source, target = pieces_of(tokenizer)
     size = sum(p.numel() for p in model.parameters()) / 1e6
-    return Translator(name, model, source, target, f"{name}|{size:.1f}M|{str(number).removeprefix('torch.')}")
+    if dtype == "int8":
+        quantize_decoder(model)
+    kind = dtype if dtype == "int8" else str(number).removeprefix("torch.")
+    return Translator(name, model, source, target, f"{name}|{size:.1f}M|{kind}")
 
 
 def described(name: str) -> dict:

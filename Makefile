@@ -1,0 +1,47 @@
+# parabank-toolkit. `make` lists the targets; every target does its own set-up.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export HF_HUB_DISABLE_TELEMETRY = 1
+export TOKENIZERS_PARALLELISM = false
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(VENV)/.run: pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt torch==2.13.0
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.run
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.test
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@touch $@
+
+demo: $(VENV)/.run  ## build a small ParaBank 2 from the bitext in the package, load it back, show it
+	@$(BIN)/python scripts/run_demo.py
+
+test: $(VENV)/.test  ## run all tests
+	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
+
+check: $(VENV)/.test  ## lint and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy toolkit builders scripts benchmarks
+
+bench: $(VENV)/.bench  ## measure against the peers: make bench DATA=folder-with-text
+	@test -n "$(DATA)" || { echo "wanted DATA=folder with the benchmark text; see README, Benchmarks"; exit 2; }
+	$(BIN)/python benchmarks/bench_decoding.py --data $(DATA) --json benchmarks/results/decoding.json
+	$(BIN)/python benchmarks/bench_pipeline.py --data $(DATA) --json benchmarks/results/pipeline.json
+
+clean:  ## remove what the targets built
+	rm -rf $(VENV) build *.egg-info

@@ -1,0 +1,181 @@
+"""150 samples of every sentence, top-k 10: our decoder, `transformers.generate` and CTranslate2 on the same weights.
+
+    python benchmarks/bench_decoding.py --data DIR --json benchmarks/bench_decoding.json
+
+DIR holds bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English). Sizes: `opus20k` and `opus58k` are Marian 6+6 layers
+x 512 with random weights and the sentences' real lengths (`opus_size.py`); `starter` is the German-English starter, or
+--starter PATH, on the sentences themselves. Every engine runs in a process of its own. Tokens are finished ones:
+neither padding nor the start token, EOS counted. Ratios are ours without constraints over each, by tokens/s;
+`constraint_cost` is the time of a token with constraints over one without. Needs an idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import random
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import report
+from engines import ENGINES, Job
+
+BITEXT = "bitext/tatoeba/deu-eng.test.tsv.gz"
+TOP_K = 10  # ParaBank 2, section 3.3
+CAP = 42  # ours: three times the mean length
+BATCH = 8  # ours: sentences at a time for ours and generate
+BATCHES = (1, 2, 4, 8, 16)  # what CTranslate2 may choose from
+SIZES = {"opus20k": ("", 20_000), "opus58k": ("_58k", 58_000), "starter": ("_starter", 0)}
+SLOW = ("generate_fp32", "generate_bf16", "ctranslate2_float32")
+DEFAULT = [name for name in ENGINES if name != "ours_float32"]
+TOLERANCE = 0.05  # of the mean length
+MEMORY = "peak_megabytes"
+
+
+def sentences(data: Path, count: int, seed: int) -> list[tuple[str, str]]:
+    """A sample of the pairs, shortest source first."""
+    with gzip.open(data / BITEXT, "rt", encoding="utf-8") as file:
+        pairs = [tuple(line.rstrip("\n").split("\t")) for line in file]
+    drawn = random.Random(seed).sample(pairs, count)
+    return sorted(((p[0], p[1]) for p in drawn), key=lambda pair: (len(pair[0].split()), pair))
+
+
+def prepare(folder: Path, pairs: list[tuple[str, str]], vocabulary: int, starter: str, seed: int, threads: int) -> tuple:
+    """Write a size's model in both formats, in a child process.
+
+    Returns:
+        Ids of each source, and the words with ids that may be forbidden in it.
+    """
+    import opus_size
+    import torch
+    from transformers.utils import logging
+
+    from toolkit.generate.sample import negative_words
+    from toolkit.models.translator import load_translator
+
+    torch.set_num_threads(threads)
+    logging.disable_progress_bar()
+    if vocabulary:
+        sources, words = opus_size.random_text(pairs, vocabulary, seed)
+        model = opus_size.random_model(vocabulary, sources, seed, CAP)
+    else:
+        translator = load_translator(starter, "float32")
+        model, sources = translator.model, translator.source.encode([source for source, _ in pairs])
+        words = [negative_words(reference, translator.target) for _, reference in pairs]
+    model.save_pretrained(folder / "hf")
+    opus_size.convert(model, folder / "ct2")
+    return sources, words
+
+
+def middle(job: Job, count: int) -> Job:
+    """The job with the middle `count` sentences by length, for an engine that would take too long."""
+    first = max(0, (len(job.sources) - count) // 2)
+    part = slice(first, first + count)
+    return replace(job, sources=job.sources[part], words=job.words[part])
+
+
+def best_batch(engine: str, job: Job) -> Job:
+    """The job with the batch size at which CTranslate2 is fastest here, tried without a warm-up on what it will run."""
+    work, kind = ENGINES[engine]
+    speeds = {}
+    for batch in (b for b in BATCHES if b <= len(job.sources)):
+        trial = middle(replace(job, batch=batch, rounds=1), max(batch, BATCH))
+        found, _ = report.in_child(work, trial, kind)
+        speeds[batch] = found[engine]["tokens_per_second"]
+    return replace(job, batch=max(speeds, key=lambda batch: speeds[batch]))
+
+
+def measure(engine: str, job: Job) -> dict[str, dict]:
+    """The figures of one engine, in a process of its own, with its peak memory."""
+    work, kind = ENGINES[engine]
+    if engine.startswith("ctranslate2"):
+        job = best_batch(engine, job)
+    found, peak = report.in_child(work, job, kind)
+    return {name: figures | {MEMORY: peak} for name, figures in found.items()}
+
+
+def ratios(results: dict[str, dict], suffix: str) -> dict[str, float]:
+    """Ours over every peer by tokens/s, and what constraints cost; only of what was run."""
+    found = {}
+    if "ours" in results:
+        speed = results["ours"]["tokens_per_second"]
+        peers = {name: figures for name, figures in results.items() if not name.startswith("ours")}
+        found = {name + suffix: round(speed / peer["tokens_per_second"], 3) for name, peer in peers.items()}
+        cost = results["ours_constrained"]["seconds_per_token"] / results["ours"]["seconds_per_token"]
+        found["constraint_cost" + suffix] = round(cost, 4)
+    return found
+
+
+def table(size: str, results: dict[str, dict]) -> str:
+    """The figures of a size as Markdown."""
+    lines = [f"| {size} | tokens/s | sentences/s | mean tokens | deviation | peak MB | sentences x batch |", "|---" * 7 + "|"]
+    for name, f in results.items():
+        lines.append(
+            f"| {name} | {f['tokens_per_second']:.0f} | {f['sentences_per_second']:.3f} | {f['mean_tokens']:.2f} "
+            f"| {f['deviation_within_sentence']:.2f} | {f[MEMORY]:.0f} | {f['sentences']} x {f['batch_sentences']} |"
+        )
+    return "\n".join(lines)
+
+
+def run(size: str, arguments: argparse.Namespace, pairs: list[tuple[str, str]], folder: Path) -> dict[str, dict]:
+    """All engines at one size."""
+    vocabulary = SIZES[size][1]
+    (sources, words), _ = report.in_child(
+        prepare, folder, pairs, vocabulary, arguments.starter, arguments.seed, arguments.threads
+    )
+    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+    job = Job(
+        folder=folder, sources=[sources[i] for i in order], words=[words[i] for i in order], samples=arguments.samples,
+        top_k=TOP_K, max_tokens=CAP, batch=BATCH, threads=arguments.threads, rounds=arguments.rounds, seed=arguments.seed,
+    )  # fmt: skip
+    results: dict[str, dict] = {}
+    for engine in arguments.engines:
+        fewer = vocabulary and engine in SLOW
+        results |= measure(engine, middle(job, arguments.slow_sentences) if fewer else job)
+        print(f"{size} {engine}: {results[engine]['tokens_per_second']:.0f} tokens/s", file=sys.stderr)
+    return results
+
+
+def check_lengths(size: str, results: dict[str, dict], mean: float) -> None:
+    """Mark every engine whose mean length is within TOLERANCE, and say which is not."""
+    for name, figures in results.items():
+        off = figures["mean_tokens"] / mean - 1
+        if name.endswith("_constrained"):  # another distribution, and other lengths
+            continue
+        figures["mean_within_tolerance"] = abs(off) <= TOLERANCE
+        if abs(off) > TOLERANCE:
+            print(f"{size} {name}: mean length {figures['mean_tokens']} is {off:+.1%} of {mean:.2f}", file=sys.stderr)
+
+
+def main() -> None:
+    """Measure, print the tables and the ratios, write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
+    parser.add_argument("--json", help="file for the report")
+    parser.add_argument("--sentences", type=int, default=24)
+    parser.add_argument("--slow_sentences", type=int, default=8, help=f"of {', '.join(SLOW)} at OPUS-MT's size")
+    parser.add_argument("--samples", type=int, default=150, help="of every sentence; a multiple of 5")
+    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=DEFAULT)
+    parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
+    parser.add_argument("--starter", default="starter/de-en", help="starter/NAME, a local path or a Hub id")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=2, help="measured; one more warms up")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    pairs = sentences(arguments.data, arguments.sentences, arguments.seed)
+    results, found = {}, {}
+    for size in arguments.sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            results[size] = run(size, arguments, pairs, Path(folder))
+        suffix, vocabulary = SIZES[size]
+        own = next((results[size][name]["mean_tokens"] for name in ("ours", *results[size]) if name in results[size]))
+        check_lengths(size, results[size], 14.0 if vocabulary else own)
+        print(table(size, results[size]))
+        found |= ratios(results[size], suffix)
+    report.write(arguments.json, arguments.seed, results, found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""The whole ParaBank 2 pipeline: sentences/s, what each stage takes of it, and memory on a large bitext.
+
+    python benchmarks/bench_pipeline.py --data DIR --memory 200000 --json benchmarks/bench_pipeline.json
+
+DIR holds bitext/tatoeba/deu-eng.test.tsv.gz, and for --memory deu-eng.train.tsv.gz there and bitext/news/deu-eng.tsv.gz
+(German TAB English). The stages run one after another on the same rows in one process; loading the models and packaging
+are reported but belong to no stage. --memory LINES runs all but the models on LINES/100, LINES/10 and LINES lines, each
+step in a fresh process: a bitext is read, cleaned, split and written as input shards; candidates that are cheap copies
+of the references stand for those of the models, whose memory depends on the shard and not on the corpus; and the
+shards are packaged. Ratio `clustering_share` is of the stages' time, `memory_growth` the peak memory of the greatest
+step at LINES over that at LINES/10.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+
+import report
+
+TEST, LARGE = "bitext/tatoeba/deu-eng.test.tsv.gz", ("bitext/tatoeba/deu-eng.train.tsv.gz", "bitext/news/deu-eng.tsv.gz")
+COPIES, CHOSEN = 10, 5  # ours: candidates of a row in the memory run, and how many of them are paraphrases
+STAGES = ("reading", "sampling", "dual scoring", "clustering", "the rest", "writing")
+
+
+def run_settings(bitext: str, folder: str, forward: str, backward: str, threads: int, limit: int | None):
+    """A ParaBank 2 run with the paper's numbers."""
+    from builders.parabank2 import ParaBank2Run
+
+    return ParaBank2Run(
+        bitext=[bitext], source_lang="de", lang="en", output_dir=f"{folder}/parabank2", forward=forward,
+        backward=backward, threads=threads, limit=limit, license="cc-by-2.0",
+    )  # fmt: skip
+
+
+def time_stages(bitext: str, folder: str, forward: str, backward: str, sentences: int, threads: int) -> dict:
+    """Seconds of each stage on one shard, in a child process; a few rows warm up first."""
+    from toolkit.generate.sample import sample_rows
+    from toolkit.models.translator import load_translator
+    from toolkit.package.build import package_parabank
+    from toolkit.run import limit_threads, start
+    from toolkit.score.diversity import overlap_rows
+    from toolkit.score.dual import dual_rows
+    from toolkit.select.cluster import cluster_rows
+    from toolkit.select.filter import refuse_dual
+    from toolkit.select.rank import rank_rows
+    from toolkit.shards import output_of, read_shard, write_shard
+
+    settings = run_settings(bitext, folder, forward, backward, threads, sentences)
+    limit_threads(threads)
+    clock = [time.perf_counter()]
+    ahead, back = load_translator(forward), load_translator(backward)
+    clock.append(time.perf_counter())
+    inputs = start(settings, "parabank2")
+    rows = [row for path in inputs for row in read_shard(path)]
+    clock.append(time.perf_counter())
+
+    def sampled(some: list) -> list:
+        return list(
+            sample_rows(
+                some, ahead, settings.constraint_sets, settings.samples_per_set, settings.top_k,
+                settings.constraint_rate, settings.batch_rows, settings.seed,
+            )
+        )  # fmt: skip
+
+    list(dual_rows(sampled(list(read_shard(inputs[0]))[:4]), back, settings.batch_tokens))  # warms up
+    marks = [time.perf_counter()]
+    rows = sampled(rows)
+    marks.append(time.perf_counter())
+    rows = list(dual_rows(rows, back, settings.batch_tokens))
+    marks.append(time.perf_counter())
+    rows = list(cluster_rows(refuse_dual(rows, settings.max_dual_nll), ahead.target, settings.clusters))
+    marks.append(time.perf_counter())
+    rows = list(overlap_rows(rank_rows(rows, settings.paraphrases), ahead.target))
+    marks.append(time.perf_counter())
+    for number, path in enumerate(inputs):
+        begin = number * settings.shard_rows
+        write_shard(output_of(path), rows[begin : begin + settings.shard_rows])
+    marks.append(time.perf_counter())
+    package_parabank(settings.shards_dir, Path(settings.output_dir), "parabank2", "1.0.0", settings.license, [])
+    packaging = time.perf_counter() - marks[-1]
+    seconds = dict(zip(STAGES, [clock[2] - clock[1], *(b - a for a, b in zip(marks, marks[1:], strict=False))], strict=True))
+    return {
+        "rows": len(rows),
+        "candidates": sum(len(row.candidates) for row in rows),
+        "references_kept": sum(bool(row.paraphrases) for row in rows),
+        "seconds": seconds,
+        "seconds_loading_models": clock[1] - clock[0],
+        "seconds_packaging": packaging,
+    }
+
+
+def pipeline(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
+    """The stages' figures and the share of clustering."""
+    bitext = str(arguments.data / TEST)
+    with tempfile.TemporaryDirectory() as folder:
+        found, peak = report.in_child(
+            time_stages, bitext, folder, arguments.forward, arguments.backward, arguments.sentences, arguments.threads
+        )
+    total = sum(found["seconds"].values())
+    shares = {stage: seconds / total for stage, seconds in found["seconds"].items()}
+    found |= {"sentences_per_second": found["rows"] / total, "shares": shares, "peak_megabytes": peak}
+    print(f"{found['rows']} sentences, {found['sentences_per_second']:.2f} sentences/s, peak {peak:.0f} MB\n")
+    print("| stage | seconds | share |\n|---|---|---|")
+    for stage in STAGES:
+        print(f"| {stage} | {found['seconds'][stage]:.2f} | {100 * shares[stage]:.1f} % |")
+    return found, {"clustering_share": round(shares["clustering"], 4)}
+
+
+def write_lines(data: Path, lines: int, path: Path) -> None:
+    """The first lines of the large bitexts, as one file.
+
+    Raises:
+        ValueError: There are not so many.
+    """
+    written = 0
+    with path.open("w", encoding="utf-8") as out:
+        files = (gzip.open(data / name, "rt", encoding="utf-8") for name in LARGE)
+        for line in islice(chain.from_iterable(files), lines):
+            out.write(line)
+            written += 1
+    if written < lines:
+        raise ValueError(f"wanted {lines} lines, got {written} in {' and '.join(LARGE)}; give a smaller --memory")
+
+
+def read_and_shard(bitext: str, folder: str) -> dict:
+    """Read, clean, split and write input shards, in a child process."""
+    from toolkit.run import start
+
+    begin = time.perf_counter()
+    shards = start(run_settings(bitext, folder, "none", "none", 1, None), "parabank2")
+    return {"seconds": time.perf_counter() - begin, "shards": len(shards)}
+
+
+def copied(rows: Iterable) -> Iterator:
+    """Rows whose candidates are copies of the reference with a number, the first few chosen."""
+    from toolkit.rows import Candidate, Origin, Scores
+
+    for row in rows:
+        scores = Scores(-10.0, 10, -10.0, 10)
+        row.candidates = [
+            Candidate(
+                f"{row.reference} {n}", "sample", [Origin("set-0", [], [])], 1, n if n < CHOSEN else None, "copy",
+                scores, 1 + n % 7, None if n < CHOSEN else "cluster",
+            )
+            for n in range(COPIES)
+        ]  # fmt: skip
+        yield row
+
+
+def fill_shards(bitext: str, folder: str) -> dict:
+    """Make every shard with `copied`, by the run's own loop, in a child process."""
+    from accelerate import PartialState
+
+    from toolkit.run import make_shards, start
+
+    begin = time.perf_counter()
+    inputs = start(run_settings(bitext, folder, "none", "none", 1, None), "parabank2")
+    make_shards(inputs, copied, PartialState(cpu=True))
+    return {"seconds": time.perf_counter() - begin}
+
+
+def package(bitext: str, folder: str) -> dict:
+    """Package the shards, in a child process."""
+    from toolkit.package.build import package_parabank
+
+    settings = run_settings(bitext, folder, "none", "none", 1, None)
+    begin = time.perf_counter()
+    output = Path(settings.output_dir)
+    found = package_parabank(settings.shards_dir, output, output.name, settings.version, settings.license, [])
+    return {"seconds": time.perf_counter() - begin, "total": found.get("total")}
+
+
+STEPS = {"read, clean, split, shard": read_and_shard, "make shards of copies": fill_shards, "package": package}
+
+
+def memory(data: Path, lines: int) -> tuple[dict, dict[str, float]]:
+    """Peak memory of every step at LINES/100, LINES/10 and LINES."""
+    found: dict[str, dict] = {
+        "what": f"no model runs: {COPIES} copies of each reference stand for the candidates, {CHOSEN} of them chosen",
+        "lines": {},
+    }
+    for count in (lines // 100, lines // 10, lines):
+        with tempfile.TemporaryDirectory() as folder:
+            bitext = Path(folder, "bitext.tsv")
+            write_lines(data, count, bitext)
+            steps = {}
+            for name, step in STEPS.items():
+                figures, peak = report.in_child(step, str(bitext), folder)
+                steps[name] = figures | {"peak_megabytes": peak}
+                print(f"{count} lines, {name}: {figures['seconds']:.1f} s, peak {peak:.0f} MB")
+        found["lines"][str(count)] = steps
+    peaks = [max(step["peak_megabytes"] for step in steps.values()) for steps in found["lines"].values()]
+    return found, {"memory_growth": round(peaks[2] / peaks[1], 3)}
+
+
+def main() -> None:
+    """Measure, print, write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with the bitexts")
+    parser.add_argument("--json", help="file for the report")
+    parser.add_argument("--sentences", type=int, default=200, help="lines of the test bitext; 0 leaves the stages out")
+    parser.add_argument("--memory", type=int, default=0, metavar="LINES", help="also the memory run, e.g. 200000")
+    parser.add_argument("--forward", default="starter/de-en")
+    parser.add_argument("--backward", default="starter/en-de")
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+    results: dict[str, dict] = {}
+    ratios: dict[str, float] = {}
+    if arguments.sentences:
+        results["stages"], ratios = pipeline(arguments)
+    if arguments.memory:
+        results["memory"], growth = memory(arguments.data, arguments.memory)
+        ratios |= growth
+    report.write(arguments.json, 0, results, ratios)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""What a row may not say next, by hand-made histories."""
+
+import pytest
+import torch
+
+from toolkit.decode.constraints import NONE, NegativeConstraints
+
+
+def forbidden(phrases: list[list[int]], history: list[int]) -> set[int]:
+    """The ids that one row with this history may not say."""
+    constraints = NegativeConstraints.of([phrases])
+    assert constraints is not None
+    said = torch.tensor([history], dtype=torch.long).view(1, len(history))
+    return set(constraints.forbidden(said)[0].tolist()) - {NONE}
+
+
+@pytest.mark.parametrize(
+    ("phrases", "history", "wanted"),
+    [
+        ([[7]], [], {7}),  # one id: always
+        ([[7]], [7, 8], {7}),
+        ([[5, 6]], [], set()),
+        ([[5, 6]], [5], {6}),
+        ([[5, 6]], [5, 6], set()),
+        ([[5, 6]], [5, 7], set()),  # the prefix is over
+        ([[5, 5, 6]], [5], set()),  # half a prefix
+        ([[5, 5, 6]], [5, 5], {6}),
+        ([[5, 5, 6]], [5, 5, 5], {6}),  # the prefix repeats: its last two ids count
+        ([[5, 5, 6]], [5, 7, 5], set()),
+        ([[5, 6, 5, 6, 8]], [5, 6, 5, 6, 5, 6], {8}),  # overlaps itself
+        ([[5, 6], [5, 7], [9]], [5], {6, 7, 9}),
+        ([[5, 6], [5, 6]], [5], {6}),  # twice
+        ([[1, 2, 3, 4, 5, 6]], [3, 4, 5], set()),  # longer than the history
+        ([[0, 6]], [0], {6}),  # id 0 is an id
+        ([[0, 6]], [], set()),
+        ([[0, 0, 6]], [0], set()),
+        ([[7], [1, 2, 3]], [2], {7}),  # phrases of different lengths
+        ([[7, 8], [1, 2, 3]], [7], {8}),
+    ],
+)
+def test_forbidden(phrases, history, wanted):
+    assert forbidden(phrases, history) == wanted
+
+
+def test_each_row_has_its_own_phrases():
+    constraints = NegativeConstraints.of([[], [[5, 6], [9]], [[4]]])
+    found = constraints.forbidden(torch.tensor([[5], [5], [5]]))
+    assert [set(row) - {NONE} for row in found.tolist()] == [set(), {6, 9}, {4}]
+
+
+def test_unsaid_steps_are_no_ids():
+    assert forbidden([[NONE + 1, 6]], [NONE]) == set()
+
+
+def test_no_phrases_no_constraints():
+    assert NegativeConstraints.of([[], []]) is None
+    assert NegativeConstraints.of([]) is None
+
+
+def test_an_empty_phrase_is_an_error():
+    with pytest.raises(ValueError, match="wanted phrases of at least one token, got an empty one"):
+        NegativeConstraints.of([[[3]], [[]]])
+
+
+def test_move_keeps_phrases_with_their_rows():
+    constraints = NegativeConstraints.of([[[1]], [[2, 3]], [[4]], [[5]]])
+    moved = constraints.move(torch.tensor([3]), torch.tensor([0]), 3)
+    assert moved.last.tolist() == [[5], [3], [4]]
+    assert moved.prefix.tolist() == [[[NONE]], [[2]], [[NONE]]]

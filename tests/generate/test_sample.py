@@ -1,0 +1,169 @@
+"""Candidates of rows: words that are forbidden, equal texts merged, chance by row, and odd texts."""
+
+import pytest
+
+from tests.tiny import pairs, translator
+from toolkit.decode.sampling import Sample, sample
+from toolkit.generate.sample import choose_words, merge, negative_words, sample_rows
+from toolkit.rows import Origin, Row
+
+SETS, SAMPLES = 3, 8
+
+
+def rows(count: int = 6) -> list[Row]:
+    return [Row(f"demo-{n}", "demo", de, "de", en, "en", "train") for n, (de, en) in enumerate(pairs(count))]
+
+
+def sampled(given: list[Row], seed: int = 0, batch_rows: int = 48, rate: float = 0.5) -> list[Row]:
+    return list(sample_rows(given, translator("de-en"), SETS, SAMPLES, 10, rate, batch_rows, seed))
+
+
+def texts(row: Row) -> dict[str, int]:
+    return {c.text: c.draws for c in row.candidates}
+
+
+def test_draws_sum_to_sets_times_samples():
+    for row in sampled(rows()):
+        assert sum(c.draws for c in row.candidates) == SETS * SAMPLES
+        assert len(texts(row)) == len(row.candidates), "equal texts are one candidate"
+        for candidate in row.candidates:
+            assert candidate.scores.forward_logprob < 0
+            assert candidate.scores.forward_tokens >= 1
+            assert candidate.method == "sample"
+            assert candidate.reason in (None, "empty", "unfinished")
+            assert (candidate.text == "") == (candidate.reason == "empty")
+            assert {o.recipe for o in candidate.origins} <= {f"set-{k}" for k in range(SETS)}
+
+
+def test_a_row_has_the_same_candidates_alone():
+    found = sampled(rows())
+    assert [row.id for row in found] == [f"demo-{n}" for n in range(6)]
+    for together, given in zip(found, rows(), strict=True):
+        alone = sampled([given])[0]
+        assert finished(alone, together) == finished(together, together)
+        assert len(finished(alone, together)) > 5
+
+
+def finished(row: Row, like: Row) -> dict[str, int | None]:
+    """The candidates short enough for the limit of tokens of `like` alone; in a batch the limit is the longest row's."""
+    limit = 2 * len(translator("de-en").source.encode([like.source])[0]) + 10
+    return {c.text: c.scores.forward_tokens for c in row.candidates if not c.reason and c.scores.forward_tokens <= limit}
+
+
+def test_candidates_depend_on_seed_and_id_not_on_the_order_of_rows():
+    forwards = {row.id: texts(row) for row in sampled(rows())}
+    assert {row.id: texts(row) for row in sampled(rows()[::-1])} == forwards
+    other = {row.id: texts(row) for row in sampled(rows(), seed=1)}
+    assert all(other[i] != forwards[i] for i in forwards)
+
+
+def test_a_forbidden_word_is_not_said_in_its_segmentation(monkeypatch):
+    drawn: list[tuple[list[list[int]], Sample]] = []
+
+    def spy(engine, sources, phrases, *rest):
+        found = sample(engine, sources, phrases, *rest)
+        drawn.extend(zip(phrases, found, strict=True))
+        return found
+
+    monkeypatch.setattr("toolkit.generate.sample.sample", spy)
+    given = sampled(rows(), rate=1.0)
+    assert len(drawn) == len(given) * SETS * SAMPLES
+    for phrases, found in drawn:
+        spans = {tuple(found.ids[i : i + len(phrase)]) for phrase in phrases for i in range(len(found.ids))}
+        assert phrases
+        assert not spans & set(map(tuple, phrases))
+    target = translator("de-en").target
+    for row in given:
+        words = {word for word, _ in negative_words(row.reference, target)}
+        assert all(set(origin.negative) == words for c in row.candidates for origin in c.origins)
+
+
+def test_negative_words_are_lower_case_and_alphabetical():
+    reference = "Anna saw 3 dogs, didn't she? NATO re-entered the house-boat in 2019: never again."
+    found = [word for word, _ in negative_words(reference, translator("de-en").target)]
+    assert found == ["saw", "dogs", "she", "the", "in", "never", "again"]
+
+
+def test_a_part_of_a_word_with_an_unknown_letter_is_no_word():
+    target = translator("de-en").target
+    assert target.encode(["ñ"])[0][-2] == target.unk
+    assert negative_words("a peñon", target) == [("a", target.encode(["a"])[0][:-1])]
+
+
+def test_a_word_of_several_pieces_is_one_phrase_without_its_punctuation():
+    target = translator("de-en").target
+    found = dict(negative_words("we were overwhelmed, we said.", target))
+    assert list(found) == ["we", "were", "overwhelmed", "said"]
+    assert len(found["overwhelmed"]) > 1
+    for word, ids in found.items():
+        assert target.processor.decode_pieces([target.names[i] for i in ids]) == word
+    viterbi = target.encode(["we were overwhelmed, we said."])[0]
+    span = found["overwhelmed"]
+    assert any(viterbi[i : i + len(span)] == span for i in range(len(viterbi)))
+
+
+@pytest.mark.parametrize("reference", ["", "   ", "NATO!", "... 12 ?", "😀", "Ünë Ärger"])
+def test_references_without_words_forbid_nothing(reference):
+    assert negative_words(reference, translator("de-en").target) == []
+
+
+WORDS = [(word, [n]) for n, word in enumerate("abcdefghij")]
+
+
+def test_choose_words_depends_on_seed_and_row_only():
+    first = choose_words(WORDS, 5, 0.5, 0, "demo-1")
+    assert choose_words(WORDS, 5, 0.5, 0, "demo-1") == first
+    assert choose_words(WORDS, 5, 0.5, 1, "demo-1") != first
+    assert choose_words(WORDS, 5, 0.5, 0, "demo-2") != first
+    assert len({str(chosen) for chosen in first}) > 1
+
+
+def test_choose_words_takes_each_with_its_rate():
+    assert choose_words(WORDS, 4, 0.0, 0, "x") == [[]] * 4
+    assert choose_words(WORDS, 4, 1.0, 0, "x") == [WORDS] * 4
+    for rate in (0.2, 0.5):
+        chosen = choose_words(WORDS, 1000, rate, 0, "x")
+        for word in WORDS:
+            assert sum(word in subset for subset in chosen) == pytest.approx(1000 * rate, abs=60)  # over 3.8 sigma
+
+
+def test_merge_keeps_the_most_probable_draw_and_counts_all():
+    one, two = Origin("set-0", [], ["dog"]), Origin("set-1")
+    samples = [Sample([3, 0], -4.0, True), Sample([4, 5, 0], -2.0, True), Sample([6, 0], -1.0, True), Sample([3, 0], -4.0, True)]
+    found = merge(samples, ["Hi", "Hi", "Ho", "Hi"], [one, two, two, one], "tiny")
+    assert [(c.text, c.draws, c.origins) for c in found] == [("Hi", 3, [one, two]), ("Ho", 1, [two])]
+    assert (found[0].scores.forward_logprob, found[0].scores.forward_tokens) == (-2.0, 3)
+    assert {c.generator for c in found} == {"tiny"}
+
+
+def test_merge_gives_reasons():
+    samples = [Sample([0], -1.0, True), Sample([3, 4], -2.0, False), Sample([5, 0], -2.0, True)]
+    assert [c.reason for c in merge(samples, ["", "Hi", "Ho"], [Origin()] * 3, "tiny")] == ["empty", "unfinished", None]
+
+
+def test_a_finished_draw_is_not_lost_to_an_unfinished_one():
+    samples = [Sample([3, 4, 0], -5.0, True), Sample([6, 7, 8], -4.0, False)]
+    (found,) = merge(samples, ["Hi", "Hi"], [Origin()] * 2, "tiny")
+    assert (found.reason, found.draws, found.scores.forward_logprob) == (None, 2, -5.0)
+
+
+@pytest.mark.parametrize("source", ["", "   ", "😀👨‍👩‍👧 gut", "שלום עולם", "مرحبا بالعالم", "a\0b", "漢字", "x" * 60, "\ufeff\u200f"])
+def test_odd_sources_give_candidates(source):
+    (row,) = sampled([Row("odd-1", "odd", source, "de", "We are here.", "en", "train")])
+    assert sum(c.draws for c in row.candidates) == SETS * SAMPLES
+
+
+@pytest.mark.parametrize("reference", ["", "😀 we", "שלום", "a\0b c", "we " * 2000])
+def test_odd_references_give_candidates(reference):
+    (row,) = sampled([Row("odd-1", "odd", "Ich bin da.", "de", reference, "en", "train")])
+    assert sum(c.draws for c in row.candidates) == SETS * SAMPLES
+
+
+def test_a_source_longer_than_the_model_does_not_stop_its_shard():
+    long = Row("odd-1", "odd", "Wort " * 2000, "de", "A word.", "en", "train")
+    try:
+        found = sampled([long, *rows(1)])
+    except ValueError as error:
+        assert "odd-1" in str(error) or "token" in str(error)
+    else:
+        assert len(found) == 2

@@ -1,0 +1,76 @@
+"""One call for a local path, a Hub id and a starter, and one line for everything else."""
+
+import shutil
+
+import pytest
+import torch
+from transformers import T5Config, T5ForConditionalGeneration
+
+from tests.tiny import folder, translator
+from toolkit.models.starter import resolve, starter
+from toolkit.models.translator import described, load_translator
+
+
+def test_a_local_path():
+    tiny = translator("de-en")
+    assert tiny.model.dtype == torch.float32
+    assert not tiny.model.training
+    assert tiny.signature.endswith("de-en|0.1M|float32")
+    assert load_translator(str(folder() / "de-en"), "bfloat16").model.dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("name", ["nonsense", "no such/folder here", "", "a/b/c", "./nowhere", "Helsinki-NLP/opus-mt-xx-yy"])
+def test_what_is_no_translator(name):
+    with pytest.raises(ValueError, match="wanted a translator, got") as error:
+        load_translator(name)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize("name", ["xx-yy", "", "../starter", "de-en/.."])
+def test_what_is_no_starter(name):
+    with pytest.raises(ValueError, match="wanted a starter model of") as error:
+        load_translator(f"starter/{name}")
+    assert "\n" not in str(error.value)
+    with pytest.raises(ValueError, match="wanted a starter model of"):
+        starter(name)
+    with pytest.raises(ValueError, match="wanted a starter model of"):
+        described(f"starter/{name}")
+
+
+def test_other_names_stay_what_they_are():
+    assert resolve("Helsinki-NLP/opus-mt-de-en") == "Helsinki-NLP/opus-mt-de-en"
+    assert resolve("/some/starter/de-en") == "/some/starter/de-en"
+
+
+def test_a_dtype_that_is_none():
+    with pytest.raises(ValueError, match="wanted dtype auto, bfloat16 or float32, got 'int8'"):
+        load_translator(str(folder() / "de-en"), "int8")
+
+
+def test_a_model_of_another_family(tmp_path):
+    config = T5Config(vocab_size=50, d_model=16, d_ff=32, num_layers=1, num_heads=2, d_kv=8)
+    T5ForConditionalGeneration(config).save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="wanted a"):
+        load_translator(str(tmp_path))
+
+
+@pytest.mark.parametrize("missing", ["source.spm", "vocab.json", "model.safetensors", "config.json"])
+def test_a_folder_with_a_file_missing(tmp_path, missing):
+    shutil.copytree(folder() / "de-en", tmp_path / "model")
+    (tmp_path / "model" / missing).unlink()
+    with pytest.raises(ValueError, match="wanted a translator, got"):
+        load_translator(str(tmp_path / "model"))
+
+
+def test_a_damaged_file(tmp_path):
+    shutil.copytree(folder() / "de-en", tmp_path / "model")
+    weights = tmp_path / "model" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(ValueError, match="wanted a translator, got"):
+        load_translator(str(tmp_path / "model"))
+
+
+def test_nothing_is_known_of_a_model_without_measured_json():
+    found = described(str(folder() / "de-en"))
+    assert set(found.values()) == {str(folder() / "de-en"), None}

@@ -1,0 +1,276 @@
+"""Real processes on seven shards: the same bytes for any number of them and any number of kills, and errors of one line."""
+
+import errno
+import importlib.util
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.tiny import DEMO, ENVIRONMENT, ROOT, folder, pairs
+from toolkit.rows import Row
+from toolkit.shards import read_shard, write_shard
+
+SCRIPT = ROOT / "scripts" / "build_parabank.py"
+ALONE = [sys.executable, str(SCRIPT)]
+# Kills the process that is about to give shard 3 its name, as `kill -9` would, with the temporary file written.
+KILL_AT_SHARD_3 = """
+import os, signal
+rename = os.replace
+def replace(source, target):
+    if str(target).endswith("rows-00003.parquet"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    rename(source, target)
+os.replace = replace
+"""
+
+
+def ranks(count: int) -> list[str]:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(count)]
+    return [*launcher, str(SCRIPT)]
+
+
+def flags(output: Path, **changed: object) -> list[str]:
+    settings = {
+        "bitext": DEMO,
+        "source_lang": "de",
+        "lang": "en",
+        "forward": folder() / "de-en",
+        "backward": folder() / "en-de",
+        "output_dir": output,
+        "limit": 21,
+        "shard_rows": 3,
+        "constraint_sets": 2,
+        "samples_per_set": 5,
+        "max_dual_nll": 60.0,
+        "threads": 1,
+        "dtype": "float32",
+        **changed,
+    }
+    return ["parabank2", *(part for key, value in settings.items() for part in (f"--{key}", str(value)))]
+
+
+def launch(program: list[str], output: Path, before: str = "", **changed: object) -> subprocess.CompletedProcess:
+    """Run the script in real processes; `before` is Python that each of them runs when it starts."""
+    start = output.parent / "start"
+    start.mkdir(parents=True, exist_ok=True)
+    (start / "sitecustomize.py").write_text(before)
+    environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true", "PYTHONPATH": f"{start}{os.pathsep}{ROOT}"}
+    command = [*program, *flags(output, **changed)]
+    return subprocess.run(command, env=environment, cwd=output.parent, capture_output=True, text=True, timeout=300)
+
+
+def contents(output: Path) -> dict[str, bytes]:
+    """Every shard of a run and every file of the data set made of it."""
+    shards = output.with_name(output.name + ".shards")
+    files = [*shards.glob("*.parquet"), *(p for p in output.rglob("*") if p.is_file())]
+    return {p.relative_to(output.parent).as_posix(): p.read_bytes() for p in sorted(files)}
+
+
+def names(output: Path, pattern: str) -> list[str]:
+    return sorted(p.name for p in output.with_name(output.name + ".shards").glob(pattern))
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What one process makes, not interrupted."""
+    output = tmp_path_factory.mktemp("alone") / "bank"
+    done = launch(ALONE, output)
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+def assert_same(output: Path, made: Path) -> None:
+    found, wanted = contents(output), contents(made)
+    assert sorted(found) == sorted(wanted)
+    assert [name for name in wanted if found[name] != wanted[name]] == []
+
+
+def test_one_process_makes_seven_shards_and_a_data_set(made):
+    assert names(made, "rows-*") == [f"rows-{n:05d}.parquet" for n in range(7)]
+    assert names(made, ".*") == []
+    assert (made / "README.md").exists()
+    rows = [row for n in range(7) for row in read_shard(made.with_name("bank.shards") / f"rows-{n:05d}.parquet")]
+    assert [(row.source, row.reference) for row in rows] == pairs(21)
+    assert all(sum(c.draws for c in row.candidates) == 10 for row in rows)
+    assert all((c.rank is None) != (c.reason is None) for row in rows for c in row.candidates)
+    assert sum(len(row.paraphrases) for row in rows) > 40, "nothing would be compared"
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_several_processes_make_the_same_bytes(count, made, tmp_path):
+    done = launch(ranks(count), tmp_path / "bank")
+    assert done.returncode == 0, done.stderr
+    assert_same(tmp_path / "bank", made)
+
+
+@pytest.mark.parametrize("program", [ALONE, ranks(2)], ids=["the process", "one rank of two"])
+def test_killed_and_started_again_it_makes_the_same_bytes(program, made, tmp_path):
+    output = tmp_path / "bank"
+    killed = launch(program, output, KILL_AT_SHARD_3)
+    assert killed.returncode == (-signal.SIGKILL if program is ALONE else 1)
+    assert "rows-00003.parquet" not in names(output, "rows-*")
+    assert 1 <= len(names(output, "rows-*")) < 7
+    (half,) = output.with_name("bank.shards").glob(".rows-00003.parquet.*")
+    half.write_bytes(half.read_bytes()[:100])
+    kept = {name: (output.with_name("bank.shards") / name).stat().st_mtime_ns for name in names(output, "rows-*")}
+    again = launch(program, output)
+    assert again.returncode == 0, again.stderr
+    assert_same(output, made)
+    assert names(output, ".*") == [], "the killed process's temporary file is gone"
+    assert all((output.with_name("bank.shards") / n).stat().st_mtime_ns == t for n, t in kept.items()), "done is done"
+
+
+def test_a_rank_that_believes_it_is_alone_stops(tmp_path):
+    start = {**ENVIRONMENT, "WORLD_SIZE": "2"}
+    start.pop("ACCELERATE_USE_CPU", None)
+    done = subprocess.run([*ALONE, *flags(tmp_path / "bank")], env=start, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines()[-1].startswith("build_parabank.py: wanted 2 processes (WORLD_SIZE), got 1")
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+# From here on in this process: `main` returns what the script exits with, and an exception would be the traceback.
+
+
+@pytest.fixture
+def main(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], int]:
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    spec = importlib.util.spec_from_file_location("build_parabank", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.main
+
+
+def last_line(capsys: pytest.CaptureFixture) -> str:
+    return capsys.readouterr().err.strip().splitlines()[-1]
+
+
+def test_in_this_process_it_makes_the_same_shards(main, made, tmp_path):
+    assert main(flags(tmp_path / "bank")) == 0
+    assert_same(tmp_path / "bank", made)
+    assert main(flags(tmp_path / "bank")) == 0, "again, with nothing to do"
+    assert_same(tmp_path / "bank", made)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("seed", 1), ("samples_per_set", 6), ("shard_rows", 4), ("threads", 2), ("limit", 22)]
+)
+def test_a_changed_setting_is_named(main, capsys, tmp_path, key, value):
+    output = tmp_path / "bank"
+    assert main(flags(output, limit=3)) == 0
+    before = contents(output)
+    assert main(flags(output, **{"limit": 3, key: value})) == 1
+    error = last_line(capsys)
+    assert f"{key} was " in error
+    assert error.count(" was ") == 1
+    assert "take them back or choose another --output_dir" in error
+    assert contents(output) == before
+
+
+def test_what_changes_no_shard_may_change(main, tmp_path):
+    assert main(flags(tmp_path / "bank", limit=3)) == 0
+    assert main(flags(tmp_path / "bank", limit=3, version="1.0.1", license="cc0-1.0")) == 0
+
+
+def full_disk(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_leaves_no_half_shard(main, capsys, monkeypatch, made, tmp_path):
+    output, rename = tmp_path / "bank", os.replace
+    monkeypatch.setattr(os, "replace", lambda a, b: full_disk() if "rows-00002" in str(b) else rename(a, b))
+    assert main(flags(output)) == 1
+    error = last_line(capsys)
+    assert "input-00002.parquet" in error
+    assert "No space left" in error
+    assert names(output, "rows-*") == ["rows-00000.parquet", "rows-00001.parquet"]
+    assert names(output, ".*") == []
+    monkeypatch.undo()
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    assert main(flags(output)) == 0
+    assert_same(output, made)
+
+
+def test_a_write_that_the_system_cuts_short_leaves_nothing(tmp_path):
+    rows = [Row(f"a-{n}", "a", os.urandom(20).hex(), "de", os.urandom(20).hex(), "en", "train") for n in range(50)]
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+            write_shard(tmp_path / "rows-00000.parquet", rows)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bitext_without_usable_pairs(main, capsys, tmp_path):
+    bitext = tmp_path / "bad.tsv"
+    bitext.write_text("same\tsame\n\tempty\nno tab\n", encoding="utf-8")
+    assert main(flags(tmp_path / "bank", bitext=bitext)) == 1
+    first = last_line(capsys)
+    assert "wanted at least one usable pair" in first
+    assert "1 columns" in first
+    assert main(flags(tmp_path / "bank", bitext=bitext)) == 1
+    assert last_line(capsys) == first, "the same command says the same"
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"forward": "nonsense"}, "wanted a translator, got 'nonsense'"),
+        ({"backward": "starter/xx-yy"}, "wanted a starter model of"),
+        ({"bitext": "lost.tsv"}, "lost.tsv"),
+        ({"dtype": "int3"}, "wanted dtype"),
+        ({"threads": 0}, "wanted threads >= 1"),
+        ({"top_k": 0}, "top_k"),
+        ({"constraint_sets": 0}, "constraint_sets"),
+        ({"samples_per_set": 0}, "samples_per_set"),
+        ({"shard_rows": 0}, "shard_rows"),
+        ({"clusters": 0}, "clusters"),
+        ({"version": "one"}, "version"),
+    ],
+)
+def test_errors_are_one_line(main, capsys, tmp_path, changed, message):
+    assert main(flags(tmp_path / "bank", **{"limit": 3} | changed)) == 1
+    error = last_line(capsys)
+    assert error.startswith("build_parabank.py: ")
+    assert message in error
+
+
+def test_a_damaged_model_is_one_line(main, capsys, tmp_path):
+    model = tmp_path / "model"
+    model.mkdir()
+    for file in (folder() / "de-en").iterdir():
+        (model / file.name).write_bytes(file.read_bytes()[: 500 if file.suffix == ".safetensors" else None])
+    assert main(flags(tmp_path / "bank", limit=3, forward=model)) == 1
+    assert str(model) in last_line(capsys)
+
+
+def test_a_folder_that_is_no_parabank_is_not_replaced(main, capsys, tmp_path):
+    (tmp_path / "bank").mkdir()
+    (tmp_path / "bank" / "thesis.txt").write_text("mine")
+    assert main(flags(tmp_path / "bank", limit=3)) == 1
+    assert "choose another output_dir" in last_line(capsys)
+    assert [p.name for p in (tmp_path / "bank").iterdir()] == ["thesis.txt"]
+
+
+def test_settings_are_recorded(made):
+    found = json.loads((made.with_name("bank.shards") / "settings.json").read_text())
+    assert found["builder"] == "parabank2"
+    assert (found["shard_rows"], found["top_k"], found["samples_per_set"]) == (3, 10, 5)
+
+
+@pytest.mark.parametrize("arguments", [[], ["paranoia"], ["--help"]])
+def test_without_a_builder_the_usage_is_shown(main, capsys, arguments):
+    assert main(arguments) == (0 if "--help" in arguments else 2)
+    shown = capsys.readouterr()
+    assert "accelerate launch" in shown.out
+    assert "parabank2" in shown.err

@@ -1,0 +1,66 @@
+"""8-bit matrix products for a decoder on processors with VNNI: twice the rate of bfloat16, four times that of float32.
+
+Weights are rounded once, with a scale for each output; activations at every call, with one scale for the tensor. The
+sums are exact 32-bit integers. The output layer gives float32 logits. What stays as it was: embeddings, norms,
+attention, and the encoder.
+
+What it costs: every product is off by about 1.3 % (relative norm), so scores are of the rounded model, not of the
+stored one; and since the scale of a tensor depends on all its rows, so do a sample's last digits.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+ZERO = 128  # activations are unsigned: torch's kernel for signed ones is a slow reference
+
+
+class Int8Linear(nn.Module):
+    """A linear layer with 8-bit weights and activations.
+
+    Args:
+        linear: The layer it replaces.
+        out: The dtype of its output.
+    """
+
+    def __init__(self, linear: nn.Linear, out: torch.dtype):
+        super().__init__()
+        weight = linear.weight.detach().float()
+        self.scales = (weight.abs().amax(1) / 127).clamp_min(1e-12)
+        rounded = (weight / self.scales[:, None]).round().to(torch.int8)
+        self.packed = torch.ops.onednn.qlinear_prepack(rounded, None)
+        self.zeros = torch.zeros(len(weight), dtype=torch.long)
+        self.bias = None if linear.bias is None else linear.bias.detach().float()
+        self.out = out
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., inputs) to (..., outputs)."""
+        low, high = torch.aminmax(x)
+        scale = max(-low.item(), high.item(), 1e-12) / 127
+        flat = x.reshape(-1, x.shape[-1]).float().mul_(1 / scale).add_(ZERO + 0.5).to(torch.uint8)
+        y = torch.ops.onednn.qlinear_pointwise(
+            flat, scale, ZERO, self.packed, self.scales, self.zeros, self.bias, 1.0, 0, self.out, "none", [], ""
+        )
+        return y.view(*x.shape[:-1], -1)
+
+
+def has_int8() -> bool:
+    """Whether this processor multiplies 8-bit numbers in hardware (AVX512-VNNI)."""
+    return torch.backends.cpu.get_cpu_capability() == "AVX512" and bool(torch.cpu._is_vnni_supported())
+
+
+def quantize_decoder(model: PreTrainedModel) -> None:
+    """Replace the linear layers of the decoder and the output layer, in place.
+
+    Raises:
+        ValueError: The processor has no 8-bit products.
+    """
+    if not has_int8():
+        raise ValueError("wanted a processor with AVX512-VNNI for int8, got none; use dtype auto")
+    for module in model.get_decoder().modules():
+        for name, child in module.named_children():
+            if isinstance(child, nn.Linear):
+                setattr(module, name, Int8Linear(child, child.weight.dtype))
+    model.set_output_embeddings(Int8Linear(model.get_output_embeddings(), torch.float32))
