@@ -20,15 +20,27 @@ import time
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import report
 
-TEST, LARGE = "bitext/tatoeba/deu-eng.test.tsv.gz", ("bitext/tatoeba/deu-eng.train.tsv.gz", "bitext/news/deu-eng.tsv.gz")
+if TYPE_CHECKING:
+    from builders.parabank2 import ParaBank2, ParaBank2Run
+    from toolkit.models.translator import Translator
+    from toolkit.rows import Row
+
+TEST, LARGE = (
+    "bitext/tatoeba/deu-eng.test.tsv.gz",
+    ("bitext/tatoeba/deu-eng.train.tsv.gz", "bitext/news/deu-eng.tsv.gz"),
+)
 COPIES, CHOSEN = 10, 5  # ours: candidates of a row in the memory run, and how many of them are paraphrases
+WARM = 4  # ours: rows that warm up
 STAGES = ("reading", "sampling", "dual scoring", "clustering", "the rest", "writing")
 
 
-def run_settings(bitext: str, folder: str, forward: str, backward: str, threads: int, limit: int | None):
+def run_settings(
+    bitext: str, folder: str, forward: str, backward: str, threads: int, limit: int | None
+) -> ParaBank2Run:
     """A ParaBank 2 run with the paper's numbers."""
     from builders.parabank2 import ParaBank2Run
 
@@ -38,61 +50,70 @@ def run_settings(bitext: str, folder: str, forward: str, backward: str, threads:
     )  # fmt: skip
 
 
+class Clock:
+    """Seconds between marks, by name."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.last = time.perf_counter()
+
+    def mark(self, name: str) -> None:
+        """Put the time since the last mark down to `name`."""
+        now = time.perf_counter()
+        self.seconds[name], self.last = now - self.last, now
+
+
 def time_stages(bitext: str, folder: str, forward: str, backward: str, sentences: int, threads: int) -> dict:
-    """Seconds of each stage on one shard, in a child process; a few rows warm up first."""
-    from toolkit.generate.sample import sample_rows
+    """Seconds of each stage on the same rows, in a child process; a few rows warm up first."""
     from toolkit.models.translator import load_translator
     from toolkit.package.build import package_parabank
     from toolkit.run import limit_threads, start
+    from toolkit.shards import output_of, read_shard, write_shard
+
+    settings = run_settings(bitext, folder, forward, backward, threads, sentences)
+    limit_threads(threads)
+    clock = Clock()
+    models = load_translator(forward), load_translator(backward)
+    clock.mark("loading models")
+    inputs = start(settings, "parabank2")
+    rows = [row for path in inputs for row in read_shard(path)]
+    clock.mark("reading")
+    through(list(read_shard(inputs[0]))[:WARM], *models, settings, Clock())
+    clock.mark("warming up")
+    through(rows, *models, settings, clock)
+    for number, path in enumerate(inputs):
+        begin = number * settings.shard_rows
+        write_shard(output_of(path), rows[begin : begin + settings.shard_rows])
+    clock.mark("writing")
+    package_parabank(settings.shards_dir, Path(settings.output_dir), "parabank2", "1.0.0", settings.license, [])
+    clock.mark("packaging")
+    return {
+        "rows": len(rows),
+        "candidates": sum(len(row.candidates) for row in rows),
+        "references_kept": sum(bool(row.paraphrases) for row in rows),
+        "seconds": clock.seconds,
+    }
+
+
+def through(rows: list[Row], forward: Translator, backward: Translator, knobs: ParaBank2, clock: Clock) -> None:
+    """`builders.parabank2.parabank2` with a mark after each stage; it works on the rows themselves."""
+    from toolkit.generate.sample import sample_rows
     from toolkit.score.diversity import overlap_rows
     from toolkit.score.dual import dual_rows
     from toolkit.select.cluster import cluster_rows
     from toolkit.select.filter import refuse_dual
     from toolkit.select.rank import rank_rows
-    from toolkit.shards import output_of, read_shard, write_shard
 
-    settings = run_settings(bitext, folder, forward, backward, threads, sentences)
-    limit_threads(threads)
-    clock = [time.perf_counter()]
-    ahead, back = load_translator(forward), load_translator(backward)
-    clock.append(time.perf_counter())
-    inputs = start(settings, "parabank2")
-    rows = [row for path in inputs for row in read_shard(path)]
-    clock.append(time.perf_counter())
-
-    def sampled(some: list) -> list:
-        return list(
-            sample_rows(
-                some, ahead, settings.constraint_sets, settings.samples_per_set, settings.top_k,
-                settings.constraint_rate, settings.batch_rows, settings.seed,
-            )
-        )  # fmt: skip
-
-    list(dual_rows(sampled(list(read_shard(inputs[0]))[:4]), back, settings.batch_tokens))  # warms up
-    marks = [time.perf_counter()]
-    rows = sampled(rows)
-    marks.append(time.perf_counter())
-    rows = list(dual_rows(rows, back, settings.batch_tokens))
-    marks.append(time.perf_counter())
-    rows = list(cluster_rows(refuse_dual(rows, settings.max_dual_nll), ahead.target, settings.clusters))
-    marks.append(time.perf_counter())
-    rows = list(overlap_rows(rank_rows(rows, settings.paraphrases), ahead.target))
-    marks.append(time.perf_counter())
-    for number, path in enumerate(inputs):
-        begin = number * settings.shard_rows
-        write_shard(output_of(path), rows[begin : begin + settings.shard_rows])
-    marks.append(time.perf_counter())
-    package_parabank(settings.shards_dir, Path(settings.output_dir), "parabank2", "1.0.0", settings.license, [])
-    packaging = time.perf_counter() - marks[-1]
-    seconds = dict(zip(STAGES, [clock[2] - clock[1], *(b - a for a, b in zip(marks, marks[1:], strict=False))], strict=True))
-    return {
-        "rows": len(rows),
-        "candidates": sum(len(row.candidates) for row in rows),
-        "references_kept": sum(bool(row.paraphrases) for row in rows),
-        "seconds": seconds,
-        "seconds_loading_models": clock[1] - clock[0],
-        "seconds_packaging": packaging,
-    }
+    clock.mark("between")
+    sets, each, rate = knobs.constraint_sets, knobs.samples_per_set, knobs.constraint_rate
+    list(sample_rows(rows, forward, sets, each, knobs.top_k, rate, knobs.batch_rows, knobs.seed))
+    clock.mark("sampling")
+    list(dual_rows(rows, backward, knobs.batch_tokens))
+    clock.mark("dual scoring")
+    list(cluster_rows(refuse_dual(rows, knobs.max_dual_nll), forward.target, knobs.clusters))
+    clock.mark("clustering")
+    list(overlap_rows(rank_rows(rows, knobs.paraphrases), forward.target))
+    clock.mark("the rest")
 
 
 def pipeline(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
@@ -102,14 +123,20 @@ def pipeline(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
         found, peak = report.in_child(
             time_stages, bitext, folder, arguments.forward, arguments.backward, arguments.sentences, arguments.threads
         )
-    total = sum(found["seconds"].values())
-    shares = {stage: seconds / total for stage, seconds in found["seconds"].items()}
+    total = sum(found["seconds"][stage] for stage in STAGES)
+    shares = {stage: found["seconds"][stage] / total for stage in STAGES}
     found |= {"sentences_per_second": found["rows"] / total, "shares": shares, "peak_megabytes": peak}
     print(f"{found['rows']} sentences, {found['sentences_per_second']:.2f} sentences/s, peak {peak:.0f} MB\n")
     print("| stage | seconds | share |\n|---|---|---|")
     for stage in STAGES:
         print(f"| {stage} | {found['seconds'][stage]:.2f} | {100 * shares[stage]:.1f} % |")
     return found, {"clustering_share": round(shares["clustering"], 4)}
+
+
+def text_lines(path: Path) -> Iterator[str]:
+    """The lines of a compressed text."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        yield from file
 
 
 def write_lines(data: Path, lines: int, path: Path) -> None:
@@ -120,8 +147,7 @@ def write_lines(data: Path, lines: int, path: Path) -> None:
     """
     written = 0
     with path.open("w", encoding="utf-8") as out:
-        files = (gzip.open(data / name, "rt", encoding="utf-8") for name in LARGE)
-        for line in islice(chain.from_iterable(files), lines):
+        for line in islice(chain.from_iterable(map(text_lines, (data / name for name in LARGE))), lines):
             out.write(line)
             written += 1
     if written < lines:
@@ -137,7 +163,7 @@ def read_and_shard(bitext: str, folder: str) -> dict:
     return {"seconds": time.perf_counter() - begin, "shards": len(shards)}
 
 
-def copied(rows: Iterable) -> Iterator:
+def copied(rows: Iterable[Row]) -> Iterator[Row]:
     """Rows whose candidates are copies of the reference with a number, the first few chosen."""
     from toolkit.rows import Candidate, Origin, Scores
 
@@ -181,7 +207,7 @@ STEPS = {"read, clean, split, shard": read_and_shard, "make shards of copies": f
 
 def memory(data: Path, lines: int) -> tuple[dict, dict[str, float]]:
     """Peak memory of every step at LINES/100, LINES/10 and LINES."""
-    found: dict[str, dict] = {
+    found: dict[str, Any] = {
         "what": f"no model runs: {COPIES} copies of each reference stand for the candidates, {CHOSEN} of them chosen",
         "lines": {},
     }

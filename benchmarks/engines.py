@@ -172,7 +172,9 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
             seeds = [row_seed(job.seed + number, f"bench-{i}", f"sample-{n}") for i in part for n in range(job.samples)]
             phrases: list[list[list[int]]] = [[] for _ in seeds]
             if constrained:
-                sets = [chosen for i in part for chosen in choose_words(job.words[i], SETS, RATE, job.seed, f"bench-{i}")]
+                sets = [
+                    chosen for i in part for chosen in choose_words(job.words[i], SETS, RATE, job.seed, f"bench-{i}")
+                ]
                 phrases = [[ids for _, ids in chosen] for chosen in sets for _ in range(each)]
             found = sample(engine, [job.sources[i] for i in part], phrases, seeds, job.top_k, job.max_tokens)
             lengths += [len(one.ids) for one in found]

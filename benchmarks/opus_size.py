@@ -14,13 +14,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import MarianConfig, MarianMTModel
+from transformers import MarianConfig, MarianMTModel, PreTrainedModel
 
 from toolkit.decode.engine import Engine
 from toolkit.decode.sampling import draw, sample, uniform
 
 EOS, UNK = 0, 1
-MEAN_TOKENS = 14.0  # ours: German-English Tatoeba, EOS counted, is 10 to 14 with 8 000 to 20 000 pieces
 SLOPE = 0.6  # ours: of the EOS logit by position; the deviation within a sentence becomes 3.1, a starter's is 3.06
 SPREAD = 2.5  # ours: deviation of the other logits, so that the top 10 hold more than ten equals
 PIECES_PER_WORD = 1.4  # ours
@@ -28,13 +27,14 @@ FITTED_STEPS, FITTED_EACH, RIDGE = 32, 8, 10.0  # ours
 BISECTIONS, BISECTED_EACH = 9, 16  # ours
 
 
-def random_model(vocabulary: int, sources: list[list[int]], seed: int, max_tokens: int) -> MarianMTModel:
-    """A Marian model of 6+6 layers x 512 whose own samples have MEAN_TOKENS on average.
+def random_model(vocabulary: int, sources: list[list[int]], seed: int, mean: float, max_tokens: int) -> MarianMTModel:
+    """A Marian model of 6+6 layers x 512 whose own samples have a given mean length.
 
     Args:
         vocabulary: Pieces, with </s>, <unk> and <pad> (the last).
         sources: Ids of the sentences whose samples are measured.
         seed: Of the weights and the calibration.
+        mean: Tokens of a sample on average, EOS counted.
         max_tokens: The cap on a sample's tokens in the benchmark.
     """
     torch.manual_seed(seed)
@@ -49,7 +49,7 @@ def random_model(vocabulary: int, sources: list[list[int]], seed: int, max_token
         model.model.shared.weight[:-1].normal_(0, SPREAD / config.d_model**0.5)
         model.final_logits_bias[0, [UNK, vocabulary - 1]] = -1e4
     fit_eos(model, sources)
-    bisect_bias(model, sources, max_tokens)
+    bisect_bias(model, sources, mean, max_tokens)
     return model
 
 
@@ -82,12 +82,12 @@ def hidden_states(model: MarianMTModel, sources: list[list[int]]) -> tuple[Tenso
 
 
 @torch.inference_mode()
-def bisect_bias(model: MarianMTModel, sources: list[list[int]], max_tokens: int) -> None:
-    """Set the bias of EOS such that float32 samples have MEAN_TOKENS on average."""
+def bisect_bias(model: MarianMTModel, sources: list[list[int]], mean: float, max_tokens: int) -> None:
+    """Set the bias of EOS such that float32 samples have `mean` tokens on average."""
     low, high = -20.0, 30.0
     for _ in range(BISECTIONS):
         model.final_logits_bias[0, EOS] = (low + high) / 2
-        if mean_tokens(model, sources, max_tokens) > MEAN_TOKENS:
+        if mean_tokens(model, sources, max_tokens) > mean:
             low = (low + high) / 2
         else:
             high = (low + high) / 2
@@ -96,7 +96,9 @@ def bisect_bias(model: MarianMTModel, sources: list[list[int]], max_tokens: int)
 def mean_tokens(model: MarianMTModel, sources: list[list[int]], max_tokens: int) -> float:
     """Mean length of BISECTED_EACH samples of every sentence, EOS counted."""
     seeds = list(range(BISECTED_EACH * len(sources)))
-    return float(np.mean([len(s.ids) for s in sample(Engine(model), sources, [[]] * len(seeds), seeds, 10, max_tokens)]))
+    return float(
+        np.mean([len(s.ids) for s in sample(Engine(model), sources, [[]] * len(seeds), seeds, 10, max_tokens)])
+    )
 
 
 def random_text(pairs: list[tuple[str, str]], vocabulary: int, seed: int) -> tuple[list[list[int]], list[list]]:
@@ -119,7 +121,7 @@ def random_text(pairs: list[tuple[str, str]], vocabulary: int, seed: int) -> tup
     return sources, words
 
 
-def convert(model: MarianMTModel, folder: Path) -> None:
+def convert(model: PreTrainedModel, folder: Path) -> None:
     """Write the very same weights in CTranslate2's format, float32; a token's name is its id.
 
     CTranslate2's own converter cuts the last row, where OPUS-MT has <pad>. Ours may have it elsewhere: the row stays
@@ -138,7 +140,7 @@ def convert(model: MarianMTModel, folder: Path) -> None:
     names = [str(i) for i in range(model.config.vocab_size)]
     spec.register_source_vocabulary(names)
     spec.register_target_vocabulary(names)
-    eos = names[model.config.eos_token_id]
+    eos = str(model.config.eos_token_id)
     spec.config.eos_token = spec.config.bos_token = spec.config.decoder_start_token = eos
     spec.config.unk_token = names[UNK]
     spec.validate()

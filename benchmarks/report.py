@@ -1,4 +1,4 @@
-"""What every benchmark reports: the machine, the versions, its figures; and work in a child process with its peak memory.
+"""What every benchmark reports: machine, versions, figures; and work in a child process with its peak memory.
 
 Imports nothing heavy, so that a child's memory is that of the engine it runs.
 """
@@ -17,7 +17,16 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("torch", "transformers", "ctranslate2", "sentence-transformers", "rapidfuzz", "sacrebleu", "datasets", "pyarrow")
+PACKAGES = (
+    "torch",
+    "transformers",
+    "ctranslate2",
+    "sentence-transformers",
+    "rapidfuzz",
+    "sacrebleu",
+    "datasets",
+    "pyarrow",
+)
 FLAGS = {"bf16": ("avx512_bf16", "amx_bf16"), "amx": ("amx_tile",), "vnni": ("avx512_vnni", "avx_vnni")}
 MEGABYTE = 2**20
 
@@ -73,13 +82,15 @@ def write(path: str | None, seed: int, results: dict, ratios: dict[str, float]) 
         return
     command = " ".join(["python", *map(shown, sys.argv)])
     report = {"machine": machine(), "versions": versions(), "seed": seed, "command": command}
-    Path(path).write_text(json.dumps(report | {"results": results, "ratios": ratios}, indent=1, ensure_ascii=False) + "\n")
+    Path(path).write_text(
+        json.dumps(report | {"results": results, "ratios": ratios}, indent=1, ensure_ascii=False) + "\n"
+    )
 
 
 def peak_megabytes() -> float:
     """The most memory this process has held.
 
-    `getrusage` would start at the parent's size: Linux hands its maximum on through fork and exec. VmHWM is the child's.
+    `getrusage` would start at the parent's size, which Linux hands on through fork and exec. VmHWM is the child's.
     """
     status = Path("/proc/self/status")
     for line in status.read_text().splitlines() if status.exists() else []:

@@ -1,6 +1,6 @@
-"""What ParaBank 2 makes of held-out pairs: meaning kept, wording changed, references kept, at several settings.
+r"""What ParaBank 2 makes of held-out pairs: meaning kept, wording changed, references kept, at several settings.
 
-    python benchmarks/table_quality.py --data DIR --sentences 200 --max_dual_nll 2.5 3.0 3.5 \\
+    python benchmarks/table_quality.py --data DIR --sentences 200 --max_dual_nll 2.5 3.0 3.5 \
         --json benchmarks/table_quality.json
 
 DIR holds bitext/tatoeba/deu-eng.validation.tsv.gz (German TAB English), which the starters were not trained on. For
@@ -56,7 +56,8 @@ class Encoder:
     def cosine(self, ones: Sequence[str], others: Sequence[str]) -> float:
         """The mean cosine of pairs."""
         vectors = [
-            self.model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False) for texts in (ones, others)
+            self.model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+            for texts in (ones, others)
         ]
         return float((vectors[0] * vectors[1]).sum(1).mean())
 
@@ -64,7 +65,7 @@ class Encoder:
 def held_out(data: Path, count: int, seed: int) -> list[Row]:
     """A sample of the pairs, one of each reference, as rows."""
     with gzip.open(data / BITEXT, "rt", encoding="utf-8") as file:
-        pairs = {}
+        pairs: dict[str, str] = {}
         for line in file:
             source, reference = line.rstrip("\n").split("\t")[:2]
             pairs.setdefault(reference, source)
@@ -133,7 +134,7 @@ def beam_best(rows: list[Row], forward: Translator) -> list[str]:
         part = order[begin : begin + BEAM_BATCH]
         longest = max(len(sources[i]) for i in part)
         ids = torch.tensor([sources[i] + [pad] * (longest - len(sources[i])) for i in part])
-        said = forward.model.generate(
+        said = forward.model.generate(  # type: ignore[operator]
             input_ids=ids, attention_mask=(ids != pad).long(), num_beams=BEAM, do_sample=False,
             max_new_tokens=2 * longest + 10,
         )  # fmt: skip
@@ -155,7 +156,9 @@ def examples(rows: list[Row], count: int) -> str:
     lines = []
     for row in rows[:count]:
         lines.append(f"\n{row.reference}   [{row.source}]")
-        lines += [f"  {c.rank + 1 if c.rank is not None else '-'}  {c.text}  ({c.scores.dual:.2f})" for c in row.paraphrases]
+        lines += [
+            f"  {c.rank + 1 if c.rank is not None else '-'}  {c.text}  ({c.scores.dual:.2f})" for c in row.paraphrases
+        ]
     return "\n".join(lines)
 
 
@@ -204,11 +207,15 @@ def main() -> None:
                 chosen = selected(measured, forward, limit, arguments.length_cuts)
                 found.setdefault((rate, limit), []).append(figures(chosen, encoder, forward))
                 shown = shown or examples(chosen, arguments.examples)
-    means = {key: {name: float(np.mean([one[name] for one in ones])) for name in ones[0]} for key, ones in found.items()}
+    means = {
+        key: {name: float(np.mean([one[name] for one in ones])) for name in ones[0]} for key, ones in found.items()
+    }
     best = beam_best(rows, forward)
     references = [row.reference for row in rows]
     beam = {"cosine_1": encoder.cosine(references, best), "bleu_1": one_minus_bleu(references, best)}
-    print(f"| {len(rows)} references | " + " | ".join([*NAMES, "paraphrases"]) + " |\n" + "|---" * (len(NAMES) + 2) + "|")
+    print(
+        f"| {len(rows)} references | " + " | ".join([*NAMES, "paraphrases"]) + " |\n" + "|---" * (len(NAMES) + 2) + "|"
+    )
     for (rate, limit), line in means.items():
         print(setting_line(f"rate {rate}, cut {limit}", line))
     print(f"\nbeam {BEAM}, best one: cosine {beam['cosine_1']:.3f}, 1-BLEU {beam['bleu_1']:.1f}\n{shown}\n")

@@ -1,6 +1,6 @@
-"""Build a parabank from a bitext.
+r"""Build a parabank from a bitext.
 
-    accelerate launch scripts/build_parabank.py parabank2 --bitext FILE --source_lang de --lang en \\
+    accelerate launch scripts/build_parabank.py parabank2 --bitext FILE --source_lang de --lang en \
         --forward starter/de-en --backward starter/en-de --output_dir DIR
 
 On several GPUs: `accelerate launch --num_processes N ...`. On CPUs Accelerate 1.15 starts one process whatever N is;

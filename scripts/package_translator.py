@@ -1,7 +1,8 @@
-"""Measure a trained translator on a held-out bitext and save it in float16 with its card.
+r"""Measure a trained translator on a held-out bitext and save it in float16 with its card.
 
-    python scripts/package_translator.py --model build/de-en/model --bitext deu-eng.test.tsv.gz --source_lang de --lang en \\
-        --license cc-by-2.0 --text "Tatoeba (CC BY 2.0 FR), by manythings.org/anki and tatoeba.org" --output_dir DIR
+python scripts/package_translator.py --model build/de-en/model --bitext deu-eng.test.tsv.gz \
+        --source_lang de --lang en --license cc-by-2.0 \
+        --text "Tatoeba (CC BY 2.0 FR), by manythings.org/anki and tatoeba.org" --output_dir DIR
 """
 
 from __future__ import annotations
@@ -45,7 +46,15 @@ def main(arguments: list[str]) -> int:
     s = parse_settings(PackageSettings, arguments, __doc__ or "", "package_translator.py")
     try:
         measured = package_translator(
-            s.model, s.bitext, s.source_column, s.reference_column, s.source_lang, s.lang, s.output_dir, s.license, s.text
+            s.model,
+            s.bitext,
+            s.source_column,
+            s.reference_column,
+            s.source_lang,
+            s.lang,
+            s.output_dir,
+            s.license,
+            s.text,
         )
     except (ValueError, OSError) as error:
         print(f"package_translator.py: {error}", file=sys.stderr)

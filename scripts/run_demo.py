@@ -1,4 +1,4 @@
-"""Build a small parabank from the bitext that ships with the package, load it back, and show it.
+r"""Build a small parabank from the bitext that ships with the package, load it back, and show it.
 
     python scripts/run_demo.py [--output_dir build/parabank2]
 
@@ -38,7 +38,14 @@ def main(arguments: list[str]) -> int:
 
     output = Path(parse_settings(DemoSettings, arguments, __doc__ or "", "run_demo.py").output_dir)
     demo = files("toolkit").joinpath("demo")
-    flags = ["--config", str(demo / "parabank2.yaml"), "--bitext", str(demo / "bitext.de-en.tsv"), "--output_dir", str(output)]
+    flags = [
+        "--config",
+        str(demo / "parabank2.yaml"),
+        "--bitext",
+        str(demo / "bitext.de-en.tsv"),
+        "--output_dir",
+        str(output),
+    ]
     print("Sampling 150 translations of each sentence, scoring them both ways, clustering ...", flush=True)
     began = time.perf_counter()
     figures = build(parse_settings(ParaBank2Run, flags, ""))
@@ -80,11 +87,11 @@ def print_table(diversity: dict) -> None:
             f" {line['intersection_over_union']:10.1f} {paper[1]:8.1f} {line['length_ratio']:16.2f} {paper[2]:8.2f}"
         )
     for line in diversity["between_ranks"]:
-        paper = PAPER_BETWEEN_RANKS[tuple(line["ranks"])]
+        bleu, shared = PAPER_BETWEEN_RANKS[tuple(line["ranks"])]
         name = "rank {} / rank {}".format(*line["ranks"])
         print(
-            f"  {name} {line['one_minus_bleu']:12.1f} {paper[0]:8.1f}"
-            f" {line['intersection_over_union']:10.1f} {paper[1]:8.1f} {line['length_ratio']:16.2f}"
+            f"  {name} {line['one_minus_bleu']:12.1f} {bleu:8.1f}"
+            f" {line['intersection_over_union']:10.1f} {shared:8.1f} {line['length_ratio']:16.2f}"
         )
     print("  * ParaBank 2, tables 1 and 2: CzEng, Czech-English, translators forty times the size of these starters")
 

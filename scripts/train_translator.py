@@ -1,6 +1,7 @@
-"""Train a translator from a bitext.
+r"""Train a translator from a bitext.
 
-    accelerate launch scripts/train_translator.py --bitext deu-eng.tsv.gz --source_lang de --lang en --output_dir build/de-en
+    accelerate launch scripts/train_translator.py --bitext deu-eng.tsv.gz --source_lang de --lang en \
+        --output_dir build/de-en
 
 The other direction of the same file: `--source_column 1 --reference_column 0 --source_lang en --lang de`. The paper's
 own translators: `--size parabank2-generation` and `--size parabank2-scoring`. Run the same command again after an

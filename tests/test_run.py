@@ -1,4 +1,4 @@
-"""Real processes on seven shards: the same bytes for any number of them and any number of kills, and errors of one line."""
+"""Real processes on seven shards: the same bytes for any number of them and of kills, and errors of one line."""
 
 import errno
 import importlib.util

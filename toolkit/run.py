@@ -105,7 +105,9 @@ def check_settings(file: Path, wanted: dict) -> None:
         changed = [k for k in wanted if k not in FREE and wanted[k] != found.get(k)]
         if changed:
             was = "; ".join(f"{k} was {found.get(k)!r}, is {wanted[k]!r}" for k in changed)
-            raise ValueError(f"{file.parent} holds a run with other settings: {was}; take them back or choose another --output_dir")
+            raise ValueError(
+                f"{file.parent} holds a run with other settings: {was}; take them back or choose another --output_dir"
+            )
     write_whole(file, json.dumps(wanted, indent=1))
 
 
@@ -119,7 +121,9 @@ def bitext_rows(settings: RunSettings, refused: Counter[str]) -> Iterator[Row]:
         pairs = (pair for pair in pairs if pair.line <= settings.limit)
     for pair in clean(pairs, settings, settings.source_lang, settings.lang, refused):
         split = split_of(pair.reference, settings.validation_share, settings.test_share)
-        yield Row(f"{origin}-{pair.line}", origin, pair.source, settings.source_lang, pair.reference, settings.lang, split)
+        yield Row(
+            f"{origin}-{pair.line}", origin, pair.source, settings.source_lang, pair.reference, settings.lang, split
+        )
 
 
 def make_shards(inputs: list[Path], recipe: Callable[[Iterable[Row]], Iterator[Row]], state: PartialState) -> int:

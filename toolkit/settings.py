@@ -60,7 +60,11 @@ def required(field: dataclasses.Field) -> bool:
 
 def add_flag(parser: argparse.ArgumentParser, field: dataclasses.Field, hint: Any, text: str) -> None:
     """One field as a flag; a flag that is not given leaves no trace, so that the file or the default holds."""
-    default = "required" if required(field) else f"default {field.default if field.default_factory is dataclasses.MISSING else []}"
+    default = (
+        "required"
+        if required(field)
+        else f"default {field.default if field.default_factory is dataclasses.MISSING else []}"
+    )
     kind: dict[str, Any] = {"type": base_type(hint)}
     if base_type(hint) is bool:
         kind = {"action": argparse.BooleanOptionalAction}
@@ -96,7 +100,10 @@ def read_yaml(path: Path, hints: dict[str, Any]) -> dict[str, Any]:
         if not fits(value, hints[key]):
             wanted = getattr(hints[key], "__name__", None) or str(hints[key])
             raise ValueError(f"{path}: wanted {key} as {wanted}, got {value!r}")
-    return {key: float(value) if base_type(hints[key]) is float and value is not None else value for key, value in found.items()}
+    return {
+        key: float(value) if base_type(hints[key]) is float and value is not None else value
+        for key, value in found.items()
+    }
 
 
 def fits(value: Any, hint: Any) -> bool:

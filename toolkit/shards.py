@@ -83,7 +83,9 @@ def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int, counts: dic
         if shard:
             write_shard(folder / f"input-{number:05d}.parquet", shard)
             number += 1
-        write_whole(done, json.dumps({"shards": number, "rows": total, "refused": dict(sorted(counts.items()))}, indent=1))
+        write_whole(
+            done, json.dumps({"shards": number, "rows": total, "refused": dict(sorted(counts.items()))}, indent=1)
+        )
     return [folder / f"input-{i:05d}.parquet" for i in range(json.loads(done.read_text())["shards"])]
 
 

@@ -1,6 +1,5 @@
 """Each rule has a pair that it refuses and a near one that it must not; then their order and the counts."""
 
-# ruff: noqa: D103 - the names of the tests are the sentences
 from collections import Counter
 from dataclasses import replace
 

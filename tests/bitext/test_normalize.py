@@ -1,6 +1,5 @@
 """Expected texts are written by hand; what must hold for any text is asked of awkward ones."""
 
-# ruff: noqa: D103 - the names of the tests are the sentences
 import unicodedata
 
 import pytest

@@ -1,6 +1,5 @@
 """Every way in gives the same pairs; every bad bitext says in one line what was wanted, what came and what to do."""
 
-# ruff: noqa: D103 - the names of the tests are the sentences
 import gzip
 import itertools
 import json

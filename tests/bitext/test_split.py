@@ -1,6 +1,5 @@
 """The split is a function of the words; the expected hashes come from the b2sum program of GNU coreutils."""
 
-# ruff: noqa: D103 - the names of the tests are the sentences
 from collections import Counter
 
 import pytest

@@ -45,7 +45,13 @@ def generate(sources: list[list[int]], **options: object) -> list[list[int]]:
     ids = torch.tensor([[*s, *[pad] * (longest - len(s))] for s in sources])
     real = torch.tensor([[1] * len(s) + [0] * (longest - len(s)) for s in sources])
     found = model.generate(
-        input_ids=ids, attention_mask=real, do_sample=False, num_beams=1, max_new_tokens=LIMIT, suppress_tokens=[pad], **options
+        input_ids=ids,
+        attention_mask=real,
+        do_sample=False,
+        num_beams=1,
+        max_new_tokens=LIMIT,
+        suppress_tokens=[pad],
+        **options,
     )
     rows = [row[1:] for row in found.tolist()]
     return [row[: row.index(eos) + 1] if eos in row else row for row in rows]
@@ -222,7 +228,9 @@ def splitmix64(seed: int, step: int) -> float:
 
 
 def test_uniform_is_splitmix64():
-    assert int(splitmix64(1234567, 0) * 2**53) == 6457827717110365317 >> 11  # rosettacode.org/wiki/Pseudo-random_numbers/Splitmix64
+    assert (
+        int(splitmix64(1234567, 0) * 2**53) == 6457827717110365317 >> 11
+    )  # rosettacode.org/wiki/Pseudo-random_numbers/Splitmix64
     seeds = [0, 1, 7, 1234567, 2**62 + 12345, 2**63 - 1]
     for step in (0, 1, 2, 39, 511):
         assert uniform(torch.tensor(seeds), step).tolist() == [splitmix64(seed, step) for seed in seeds]
@@ -234,7 +242,7 @@ def test_uniform_is_uniform(by):
         numbers = uniform(torch.arange(16_000), 3)
     else:
         numbers = torch.cat([uniform(torch.tensor([42]), step) for step in range(16_000)])
-    assert 0 <= numbers.min() and numbers.max() < 1
+    assert numbers.min() >= 0 and numbers.max() < 1
     assert chi_square(torch.histc(numbers, 16, 0, 1).int().tolist(), [1 / 16] * 16) < CHI_SQUARE_15
     assert len(set(numbers.tolist())) == 16_000
     assert abs(torch.corrcoef(torch.stack([numbers[1:], numbers[:-1]]))[0, 1]) < 0.03

@@ -45,9 +45,11 @@ def test_a_row_has_the_same_candidates_alone():
 
 
 def finished(row: Row, like: Row) -> dict[str, int | None]:
-    """The candidates short enough for the limit of tokens of `like` alone; in a batch the limit is the longest row's."""
+    """The candidates short enough for the limit of `like` alone; in a batch the limit is the longest row's."""
     limit = 2 * len(translator("de-en").source.encode([like.source])[0]) + 10
-    return {c.text: c.scores.forward_tokens for c in row.candidates if not c.reason and c.scores.forward_tokens <= limit}
+    return {
+        c.text: c.scores.forward_tokens for c in row.candidates if not c.reason and c.scores.forward_tokens <= limit
+    }
 
 
 def test_candidates_depend_on_seed_and_id_not_on_the_order_of_rows():
@@ -129,7 +131,12 @@ def test_choose_words_takes_each_with_its_rate():
 
 def test_merge_keeps_the_most_probable_draw_and_counts_all():
     one, two = Origin("set-0", [], ["dog"]), Origin("set-1")
-    samples = [Sample([3, 0], -4.0, True), Sample([4, 5, 0], -2.0, True), Sample([6, 0], -1.0, True), Sample([3, 0], -4.0, True)]
+    samples = [
+        Sample([3, 0], -4.0, True),
+        Sample([4, 5, 0], -2.0, True),
+        Sample([6, 0], -1.0, True),
+        Sample([3, 0], -4.0, True),
+    ]
     found = merge(samples, ["Hi", "Hi", "Ho", "Hi"], [one, two, two, one], "tiny")
     assert [(c.text, c.draws, c.origins) for c in found] == [("Hi", 3, [one, two]), ("Ho", 1, [two])]
     assert (found[0].scores.forward_logprob, found[0].scores.forward_tokens) == (-2.0, 3)
@@ -147,7 +154,9 @@ def test_a_finished_draw_is_not_lost_to_an_unfinished_one():
     assert (found.reason, found.draws, found.scores.forward_logprob) == (None, 2, -5.0)
 
 
-@pytest.mark.parametrize("source", ["", "   ", "😀👨‍👩‍👧 gut", "שלום עולם", "مرحبا بالعالم", "a\0b", "漢字", "x" * 60, "\ufeff\u200f"])
+@pytest.mark.parametrize(
+    "source", ["", "   ", "😀👨‍👩‍👧 gut", "שלום עולם", "مرحبا بالعالم", "a\0b", "漢字", "x" * 60, "\ufeff\u200f"]
+)
 def test_odd_sources_give_candidates(source):
     (row,) = sampled([Row("odd-1", "odd", source, "de", "We are here.", "en", "train")])
     assert sum(c.draws for c in row.candidates) == SETS * SAMPLES

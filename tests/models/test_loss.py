@@ -30,14 +30,18 @@ def test_translation_loss_leaves_padding_out():
     source = torch.tensor([[5, 6, 7, 0], [8, 0, 2, 2]])
     labels = torch.tensor([[9, 10, 0], [11, 0, 2]])
     bias = shared.final_logits_bias  # the loss is without it: in training it is zero
-    expected = 0.0
+    expected = {0.1: 0.0, 0.0: 0.0}
     for s, y in (([5, 6, 7, 0], [9, 10, 0]), ([8, 0], [11, 0])):
         said = torch.tensor([[shared.config.decoder_start_token_id, *y[:-1]]])
         logits = shared(input_ids=torch.tensor([s]), decoder_input_ids=said).logits[0] - bias
-        expected += torch.nn.functional.cross_entropy(logits, torch.tensor(y), reduction="sum", label_smoothing=0.1).item()
+        for e in expected:
+            nats = torch.nn.functional.cross_entropy(logits, torch.tensor(y), reduction="sum", label_smoothing=e)
+            expected[e] += nats.item()
     with torch.no_grad():
-        assert TranslationLoss(shared, 0.1)(source, labels).item() == pytest.approx(expected, rel=1e-5)
-        assert TranslationLoss(shared, 0.1)(source, labels, smoothing=0.0).item() != pytest.approx(expected, rel=1e-3)
+        assert TranslationLoss(shared, 0.1)(source, labels).item() == pytest.approx(expected[0.1], rel=1e-5)
+        plain = TranslationLoss(shared, 0.1)(source, labels, smoothing=0.0).item()
+    assert plain == pytest.approx(expected[0.0], rel=1e-5)
+    assert abs(expected[0.0] - expected[0.1]) > 1e-2, "the two can be told apart"
 
 
 def test_tied_embeddings_get_the_gradient_of_both_ends():

@@ -90,7 +90,9 @@ def test_segmentations_are_sampled_anew(table):
 def test_average_weights(tmp_path):
     for n in range(3):
         (tmp_path / str(n)).mkdir()
-        save_file({"w": torch.tensor([float(n), 3.0 * n], dtype=torch.bfloat16)}, tmp_path / str(n) / "model.safetensors")
+        save_file(
+            {"w": torch.tensor([float(n), 3.0 * n], dtype=torch.bfloat16)}, tmp_path / str(n) / "model.safetensors"
+        )
     found = average_weights([tmp_path / str(n) for n in range(3)])
     assert found["w"].tolist() == [1.0, 3.0]
     assert found["w"].dtype == torch.float32

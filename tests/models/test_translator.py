@@ -19,7 +19,9 @@ def test_a_local_path():
     assert load_translator(str(folder() / "de-en"), "bfloat16").model.dtype == torch.bfloat16
 
 
-@pytest.mark.parametrize("name", ["nonsense", "no such/folder here", "", "a/b/c", "./nowhere", "Helsinki-NLP/opus-mt-xx-yy"])
+@pytest.mark.parametrize(
+    "name", ["nonsense", "no such/folder here", "", "a/b/c", "./nowhere", "Helsinki-NLP/opus-mt-xx-yy"]
+)
 def test_what_is_no_translator(name):
     with pytest.raises(ValueError, match="wanted a translator, got") as error:
         load_translator(name)

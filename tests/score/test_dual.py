@@ -87,7 +87,16 @@ def test_dual_and_its_sum_choose_different_candidates():
     ],
 )
 def test_refused_exactly_above_the_limit(forward, backward, reason):
-    row = Row("a-1", "a", "x", "de", "y", "en", "train", candidates=[Candidate("z", "sample", scores=Scores(*forward, *backward))])
+    row = Row(
+        "a-1",
+        "a",
+        "x",
+        "de",
+        "y",
+        "en",
+        "train",
+        candidates=[Candidate("z", "sample", scores=Scores(*forward, *backward))],
+    )
     assert [r.candidates[0].reason for r in refuse_dual([row], 3.5)] == [reason]
 
 

@@ -117,12 +117,17 @@ def test_rows_are_clustered_by_score_and_refused_candidates_are_left_out():
     texts = ["we sleep in the house!", "Never again would I try.", "never again would I try"]
     row.candidates = [Candidate(text, "sample", scores=Scores(-n - 1.0, 1, -1.0, 1)) for n, text in enumerate(texts)]
     row.candidates.append(Candidate("refused", "sample", scores=Scores(-9.0, 1, -9.0, 1), reason="dual"))
-    assert [c.cluster for c in next(iter(cluster_rows([row], translator("de-en").target, 7))).candidates] == [0, 1, 1, None]
+    assert [c.cluster for c in next(iter(cluster_rows([row], translator("de-en").target, 7))).candidates] == [
+        0,
+        1,
+        1,
+        None,
+    ]
 
 
 def test_the_order_of_the_candidates_does_not_matter():
     chance = random.Random(1)
-    words = "the a dog cat sleeps eats in near house tree never always".split()
+    words = ["the", "a", "dog", "cat", "sleeps", "eats", "in", "near", "house", "tree", "never", "always"]
     texts = sorted({" ".join(chance.choices(words, k=5)) for _ in range(40)})
     scores = {text: chance.choice([-1.0, -2.0, -3.0]) for text in texts}
     found = []
@@ -130,6 +135,8 @@ def test_the_order_of_the_candidates_does_not_matter():
         chance.shuffle(texts)
         row = Row("a-1", "a", "x", "de", "The dog sleeps in the house.", "en", "train")
         row.candidates = [Candidate(text, "sample", scores=Scores(scores[text], 1, -1.0, 1)) for text in texts]
-        found.append({c.text: c.cluster for c in next(iter(cluster_rows([row], translator("de-en").target, 7))).candidates})
+        found.append(
+            {c.text: c.cluster for c in next(iter(cluster_rows([row], translator("de-en").target, 7))).candidates}
+        )
     assert found[0] == found[1] == found[2]
     assert len(set(found[0].values())) > 4

@@ -21,7 +21,11 @@ EOS, UNK, PAD = 0, 1, 2  # ours: the ids of a Marian vocabulary start with </s> 
 
 
 def train_pieces(
-    sentences: Iterable[str], path: Path, vocabulary: int = VOCABULARY, coverage: float = CHARACTER_COVERAGE, seed: int = 0
+    sentences: Iterable[str],
+    path: Path,
+    vocabulary: int = VOCABULARY,
+    coverage: float = CHARACTER_COVERAGE,
+    seed: int = 0,
 ) -> None:
     """Train a unigram SentencePiece model (Kudo 2018) and write it to `path`.
 
@@ -115,7 +119,7 @@ class Pieces:
         else:
             encoded = self.processor.encode(list(texts), enable_sampling=True, alpha=alpha, nbest_size=-1)
         if self._identical:
-            return [ids + [self.eos] for ids in encoded]
+            return [[*ids, self.eos] for ids in encoded]
         return [[*self._ids[ids].tolist(), self.eos] for ids in encoded]
 
     def split(self, text: str) -> list[str]:
@@ -134,8 +138,9 @@ class Pieces:
 def pieces_of(tokenizer: MarianTokenizer) -> tuple[Pieces, Pieces]:
     """The source side and the target side of a Marian tokenizer."""
     eos, unk = tokenizer.eos_token_id, tokenizer.unk_token_id
-    target = tokenizer.target_encoder if tokenizer.separate_vocabs else tokenizer.encoder
+    source: dict[str, int] = dict(tokenizer.encoder)
+    target = dict(tokenizer.target_encoder) if tokenizer.separate_vocabs else source
     return (
-        Pieces(tokenizer.spm_source, tokenizer.encoder, eos, unk),
+        Pieces(tokenizer.spm_source, source, eos, unk),
         Pieces(tokenizer.spm_target, target, eos, unk),
     )

@@ -43,12 +43,16 @@ class StepsLayer(DynamicLayer):
         super().__init__()
         self.steps, self.used = steps, 0
 
-    def update(self, key: Tensor, value: Tensor, *_: object, **__: object) -> tuple[Tensor, Tensor]:
+    keys: Tensor
+    values: Tensor
+
+    def update(self, key_states: Tensor, value_states: Tensor, *_: object, **__: object) -> tuple[Tensor, Tensor]:
         """Write the step (rows, heads, 1, dim); return all steps, (steps, rows, heads, dim)."""
         if not self.used:
-            shape = (self.steps, key.shape[0], key.shape[1], key.shape[3])
-            self.keys, self.values = key.new_empty(shape), value.new_empty(shape)
-        self.keys[self.used], self.values[self.used] = key[:, :, 0], value[:, :, 0]
+            rows, heads, _one, dim = key_states.shape
+            self.keys = key_states.new_empty(self.steps, rows, heads, dim)
+            self.values = torch.empty_like(self.keys)
+        self.keys[self.used], self.values[self.used] = key_states[:, :, 0], value_states[:, :, 0]
         self.used += 1
         return self.keys[: self.used], self.values[: self.used]
 
@@ -151,7 +155,7 @@ def new_cache(keys: list[Tensor], values: list[Tensor], steps: int) -> EncoderDe
     """
     own, source = DynamicCache(), DynamicCache()
     own.layers = [StepsLayer(steps) for _ in keys]
-    for i, (key, value) in enumerate(zip(keys, values, strict=True)):
+    for key, value in zip(keys, values, strict=True):
         layer = DynamicLayer()
         layer.keys, layer.values, layer.is_initialized = key, value, True
         source.layers.append(layer)

@@ -31,7 +31,9 @@ class NegativeConstraints:
     last: Tensor
 
     @classmethod
-    def of(cls, phrases: Sequence[Sequence[Sequence[int]]], device: torch.device | None = None) -> NegativeConstraints | None:
+    def of(
+        cls, phrases: Sequence[Sequence[Sequence[int]]], device: torch.device | None = None
+    ) -> NegativeConstraints | None:
         """The tensors of one list of phrases per row; None if no row has any.
 
         >>> NegativeConstraints.of([[[7]], [[5, 6], [8]]]).last.tolist()

@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
-from transformers.cache_utils import DynamicCache, EncoderDecoderCache
+from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
 from toolkit.decode.attention import NAME, Rows, StepsLayer, new_cache
 
@@ -52,7 +53,9 @@ class Engine:
     def __init__(self, model: PreTrainedModel):
         family = model.config.model_type
         if family not in FAMILIES:
-            raise ValueError(f"wanted a model of one of {', '.join(FAMILIES)}, got {family!r}; convert it or choose another")
+            raise ValueError(
+                f"wanted a model of one of {', '.join(FAMILIES)}, got {family!r}; convert it or choose another"
+            )
         self.model, self.config, self.device = model, model.config, model.device
         self.decoder, self.head = model.get_decoder(), model.get_output_embeddings()
         bias = getattr(model, "final_logits_bias", None)
@@ -69,8 +72,8 @@ class Engine:
             sources: Ids of each sentence, EOS included.
 
         Returns:
-            Keys, values: a (sentences, heads, source steps, dim) tensor per layer. Mask: (sentences, 1, 1, source steps)
-            to add to scores, None without padding.
+            Keys, values: a (sentences, heads, source steps, dim) tensor per layer. Mask: to add to scores,
+            (sentences, 1, 1, source steps); None without padding.
         """
         ids = torch.full((len(sources), max(map(len, sources))), self.pad)
         for row, source in zip(ids, sources, strict=True):
@@ -82,15 +85,17 @@ class Engine:
         first = torch.full((len(ids), 1), self.start_id, device=self.device)
         # One step of the model's own decoder fills the cross-attention cache, whatever its projections are called.
         self.decoder(
-            input_ids=first, encoder_hidden_states=encoded, encoder_attention_mask=real.long(), past_key_values=cache, use_cache=True
+            input_ids=first,
+            encoder_hidden_states=encoded,
+            encoder_attention_mask=real.long(),
+            past_key_values=cache,
+            use_cache=True,
         )
-        layers = cache.cross_attention_cache.layers
-        mask = None if bool(real.all()) else torch.zeros_like(real, dtype=torch.float32).masked_fill_(~real, -torch.inf)
-        return (
-            [layer.keys.contiguous() for layer in layers],
-            [layer.values.contiguous() for layer in layers],
-            None if mask is None else mask[:, None, None],
-        )
+        layers = cast(list[DynamicLayer], cache.cross_attention_cache.layers)
+        keys = [cast(Tensor, layer.keys).contiguous() for layer in layers]
+        values = [cast(Tensor, layer.values).contiguous() for layer in layers]
+        mask = torch.zeros_like(real, dtype=torch.float32).masked_fill_(~real, -torch.inf)[:, None, None]
+        return keys, values, None if bool(real.all()) else mask
 
     def start(self, sources: Sequence[Sequence[int]], rows_each: int, steps: int) -> State:
         """`rows_each` rows of every sentence, before their first token.

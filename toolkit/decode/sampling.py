@@ -45,7 +45,7 @@ def sample(
     phrases: Sequence[Sequence[Sequence[int]]],
     seeds: Sequence[int],
     top_k: int,
-    max_tokens: int,
+    max_tokens: int | Sequence[int],
 ) -> list[Sample]:
     """Sample `len(phrases) // len(sources)` translations of each sentence.
 
@@ -55,7 +55,7 @@ def sample(
         phrases: For each row, sentence by sentence, the phrases of ids that it must not say.
         seeds: A seed for each row.
         top_k: How many tokens are left to draw from, >= 1; with 1 it is greedy search.
-        max_tokens: A row without EOS after so many tokens is cut.
+        max_tokens: A row without EOS after so many tokens is cut; one number, or one for each sentence.
 
     Returns:
         A sample for each row, in order.
@@ -71,16 +71,18 @@ def sample(
             f"wanted as many rows for every sentence, a seed for each and top_k >= 1; "
             f"got {len(sources)} sentences, {rows} rows, {len(seeds)} seeds, top_k {top_k}"
         )
-    device, max_tokens = engine.device, min(max_tokens, engine.limit - 1)
-    state = engine.start(sources, rows // len(sources), max_tokens)
+    device, each = engine.device, rows // len(sources)
+    limits = [max_tokens] * len(sources) if isinstance(max_tokens, int) else list(max_tokens)
+    limit = torch.tensor(limits, device=device).clamp(max=engine.limit - 1).repeat_interleave(each)
+    longest = int(limit.max())
+    state = engine.start(sources, each, longest)
     constraints = NegativeConstraints.of(phrases, device)
     number = torch.arange(rows, device=device)  # the row that a place in the batch belongs to
     seed = torch.tensor(seeds, device=device)
-    said = torch.full((rows, max_tokens), NONE, device=device)
-    logprob, tokens = torch.zeros(rows, dtype=torch.float64, device=device), torch.zeros(rows, dtype=torch.long, device=device)
-    ended = torch.zeros(rows, dtype=torch.bool, device=device)
-    last, alive = torch.full((rows,), engine.start_id, device=device), torch.ones(rows, dtype=torch.bool, device=device)
-    for step in range(max_tokens):
+    said = torch.full((rows, longest), NONE, device=device)
+    logprob, tokens = torch.zeros(rows, device=device).double(), torch.zeros(rows, device=device).long()
+    last, alive = torch.full((rows,), engine.start_id, device=device), torch.ones(rows, device=device).bool()
+    for step in range(longest):
         hidden = engine.step(state, last)
         forbidden = None if constraints is None else constraints.forbidden(said[number, :step])
         last, gained = draw(engine, hidden, forbidden, top_k, uniform(seed, step))
@@ -88,15 +90,15 @@ def sample(
         said[here, step] = last[alive]
         logprob[here] += gained[alive]
         tokens[here] += 1
-        alive &= last != engine.eos
+        alive &= (last != engine.eos) & (step + 1 < limit)
         gone = len(alive) - int(alive.sum())
         if gone == len(alive):
             break
         if gone * COMPACT >= len(alive):
             source, target, left = engine.keep(state, alive)
-            for per_row in (number, seed, last, alive):
+            for per_row in (number, seed, limit, last, alive):
                 per_row[target] = per_row[source]
-            number, seed, last, alive = number[:left], seed[:left], last[:left], alive[:left]
+            number, seed, limit, last, alive = (t[:left] for t in (number, seed, limit, last, alive))
             if constraints is not None:
                 constraints = constraints.move(source, target, left)
     ended = said.gather(1, tokens[:, None] - 1)[:, 0] == engine.eos
@@ -104,9 +106,7 @@ def sample(
     return [Sample(ids[:count], score, end) for ids, count, score, end in found]
 
 
-def draw(
-    engine: Engine, hidden: Tensor, forbidden: Tensor | None, top_k: int, chance: Tensor
-) -> tuple[Tensor, Tensor]:
+def draw(engine: Engine, hidden: Tensor, forbidden: Tensor | None, top_k: int, chance: Tensor) -> tuple[Tensor, Tensor]:
     """The next token of each row and its log-probability: mask, top k, renormalise, draw.
 
     Args:

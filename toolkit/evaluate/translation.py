@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import torch
 from sacrebleu.metrics import BLEU
@@ -30,7 +31,7 @@ def translate(translator: Translator, sources: Sequence[str], beam: int = BEAM, 
         batch = order[begin : begin + batch_rows]
         longest = max(len(ids[i]) for i in batch)
         rows = torch.tensor([[*ids[i], *[pad] * (longest - len(ids[i]))] for i in batch], device=model.device)
-        said = model.generate(
+        said = cast(Any, model).generate(
             input_ids=rows, attention_mask=(rows != pad).long(), num_beams=beam, max_new_tokens=2 * longest + 10
         )
         texts = translator.target.decode([[t for t in row if t != pad] for row in said.tolist()])

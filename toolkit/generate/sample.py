@@ -38,8 +38,8 @@ def sample_rows(
         seed: Of the constraints and the samples.
 
     Yields:
-        The rows in their order, `candidates` filled. A sample that said nothing has the reason "empty", one that did not
-        end "unfinished".
+        The rows in their order, `candidates` filled. A sample that said nothing has the reason "empty", one that did
+        not end "unfinished".
 
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.1 and 3.3.
     """
@@ -51,13 +51,19 @@ def sample_rows(
     for begin in range(0, len(order), at_a_time):
         batch = order[begin : begin + at_a_time]
         words = [
-            choose_words(negative_words(shard[i].reference, translator.target), constraint_sets, constraint_rate, seed, shard[i].id)
+            choose_words(
+                negative_words(shard[i].reference, translator.target),
+                constraint_sets,
+                constraint_rate,
+                seed,
+                shard[i].id,
+            )
             for i in batch
         ]
         phrases = [[ids for _, ids in chosen] for sets in words for chosen in sets for _ in range(samples_per_set)]
         seeds = [row_seed(seed, shard[i].id, f"sample-{n}") for i in batch for n in range(each)]
-        longest = MAX_TOKENS_PER_SOURCE_TOKEN * max(len(sources[i]) for i in batch) + MAX_TOKENS_MORE
-        drawn = sample(engine, [sources[i] for i in batch], phrases, seeds, top_k, longest)
+        limits = [MAX_TOKENS_PER_SOURCE_TOKEN * len(sources[i]) + MAX_TOKENS_MORE for i in batch]
+        drawn = sample(engine, [sources[i] for i in batch], phrases, seeds, top_k, limits)
         texts = translator.target.decode([s.ids for s in drawn])
         for n, i in enumerate(batch):
             part = slice(n * each, (n + 1) * each)
@@ -70,8 +76,8 @@ def sample_rows(
 def negative_words(reference: str, pieces: Pieces) -> list[tuple[str, list[int]]]:
     """The words of a reference that may be forbidden, each with the ids of its Viterbi segmentation.
 
-    Only lower-case alphabetical words are taken, as in ParaBank (Hu et al. 2019a, section 3): a forbidden name or number
-    cannot be paraphrased. This is ours for ParaBank 2, whose section 2.1 says "tokens".
+    Only lower-case alphabetical words are taken, as in ParaBank (Hu et al. 2019a, section 3): a forbidden name or
+    number cannot be paraphrased. This is ours for ParaBank 2, whose section 2.1 says "tokens".
 
     Args:
         reference: The human sentence.
@@ -99,8 +105,10 @@ def choose_words(
     return [[word for word in words if chance.random() < rate] for _ in range(sets)]
 
 
-def merge(samples: Sequence[Sample], texts: Sequence[str], origins: Sequence[Origin], generator: str) -> list[Candidate]:
-    """Candidates of distinct text: the draw with the highest probability stays, `draws` and `origins` count them all."""
+def merge(
+    samples: Sequence[Sample], texts: Sequence[str], origins: Sequence[Origin], generator: str
+) -> list[Candidate]:
+    """Candidates of distinct text: the most probable draw stays, `draws` and `origins` count them all."""
     found: dict[str, Candidate] = {}
     for drawn, text, origin in zip(samples, texts, origins, strict=True):
         scores = Scores(forward_logprob=drawn.logprob, forward_tokens=len(drawn.ids))

@@ -15,7 +15,7 @@ def optimizers(model: nn.Module, learning_rate: float, kind: str) -> list[torch.
 
     Args:
         model: Its embeddings, biases and norms go to AdamW, its other matrices to Muon where `kind` says so.
-        learning_rate: One for both; Muon's updates are scaled to the size of AdamW's (Liu et al. 2025, "match_rms_adamw").
+        learning_rate: One for both; Muon's updates are scaled to the size of AdamW's (Liu et al. 2025).
         kind: "muon" or "adamw".
 
     Raises:

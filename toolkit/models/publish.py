@@ -6,6 +6,7 @@ import json
 import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import torch
 from huggingface_hub import ModelCard, ModelCardData
@@ -73,8 +74,13 @@ def package_translator(
     }
     (folder / "measured.json").write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
     data = ModelCardData(
-        language=[source_lang, lang], license=license_name, pipeline_tag="translation", library_name="transformers", tags=["marian"]
+        language=[source_lang, lang],
+        license=license_name,
+        pipeline_tag="translation",
+        library_name="transformers",
+        tags=["marian"],
     )
-    card = ModelCard.from_template(data, template_path=str(TEMPLATE), **measured, training=training)
+    content: dict[str, Any] = {**measured, "training": training}
+    card = ModelCard.from_template(data, template_path=str(TEMPLATE), **content)
     (folder / "README.md").write_text(str(card))
     return measured

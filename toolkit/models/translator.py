@@ -15,7 +15,6 @@ from toolkit.models.int8 import quantize_decoder
 from toolkit.models.precision import has_bfloat16
 from toolkit.models.starter import resolve
 
-
 DTYPES = ("auto", "bfloat16", "float32", "int8")
 
 
@@ -43,8 +42,8 @@ def load_translator(name: str, dtype: str = "auto", device: torch.device | str =
 
     Args:
         name: A Hub id ("Helsinki-NLP/opus-mt-de-en"), a local path or "starter/de-en".
-        dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it), or "int8" for a decoder that is to be
-            sampled from on a CPU (`int8.py`).
+        dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it), or "int8" for a decoder that is to
+            be sampled from on a CPU (`int8.py`).
         device: Where it computes.
 
     Raises:

@@ -38,7 +38,7 @@ def dual_rows(rows: Iterable[Row], backward: Translator, batch_tokens: int) -> I
 def log_likelihood(
     translator: Translator, inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], batch_tokens: int
 ) -> list[float]:
-    """log p(output | input), the sum over the output's tokens in nats, for each pair.
+    """Score log p(output | input), the sum over the output's tokens in nats, for each pair.
 
     Args:
         translator: Scores its own target side.
