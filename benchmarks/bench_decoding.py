@@ -18,6 +18,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import report
 from engines import ENGINES, Job
@@ -53,7 +54,7 @@ def prepare(
     """
     import opus_size
     import torch
-    from transformers import PreTrainedModel
+    from transformers import MarianMTModel
     from transformers.utils import logging
 
     from toolkit.generate.sample import negative_words
@@ -63,10 +64,11 @@ def prepare(
     logging.disable_progress_bar()
     if vocabulary:
         sources, words = opus_size.random_text(pairs, vocabulary, seed)
-        model: PreTrainedModel = opus_size.random_model(vocabulary, sources, seed, MEAN_TOKENS, CAP)
+        model = opus_size.random_model(vocabulary, sources, seed, MEAN_TOKENS, CAP)
     else:
         translator = load_translator(starter, "float32")
-        model, sources = translator.model, translator.source.encode([source for source, _ in pairs])
+        model = cast(MarianMTModel, translator.model)
+        sources = translator.source.encode([source for source, _ in pairs])
         words = [negative_words(reference, translator.target) for _, reference in pairs]
     model.save_pretrained(folder / "hf")
     opus_size.convert(model, folder / "ct2")

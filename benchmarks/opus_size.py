@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import MarianConfig, MarianMTModel, PreTrainedModel
+from transformers import MarianConfig, MarianMTModel
 
 from toolkit.decode.engine import Engine
 from toolkit.decode.sampling import draw, sample, uniform
@@ -121,7 +121,7 @@ def random_text(pairs: list[tuple[str, str]], vocabulary: int, seed: int) -> tup
     return sources, words
 
 
-def convert(model: PreTrainedModel, folder: Path) -> None:
+def convert(model: MarianMTModel, folder: Path) -> None:
     """Write the very same weights in CTranslate2's format, float32; a token's name is its id.
 
     CTranslate2's own converter cuts the last row, where OPUS-MT has <pad>. Ours may have it elsewhere: the row stays

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import copy
 import gzip
+import itertools
 import random
 import statistics
 from collections.abc import Iterator, Sequence
@@ -73,7 +74,9 @@ def held_out(data: Path, count: int, seed: int) -> list[Row]:
     return [Row(f"tatoeba-{i}", "tatoeba", pairs[r], "de", r, "en", "validation") for i, r in enumerate(drawn)]
 
 
-def measured_rows(rows: list[Row], forward: Translator, backward: Translator, rate: float, seed: int) -> list[Row]:
+def measured_rows(
+    rows: list[Row], forward: Translator, backward: Translator, rate: float, min_p: float, seed: int
+) -> list[Row]:
     """Copies of the rows with candidates and both scores: the costly part."""
     settings = ParaBank2(constraint_rate=rate, seed=seed)
     found: list[Row] = []
@@ -81,7 +84,7 @@ def measured_rows(rows: list[Row], forward: Translator, backward: Translator, ra
         part = copy.deepcopy(rows[begin : begin + SHARD])
         sampled = sample_rows(
             part, forward, settings.constraint_sets, settings.samples_per_set, settings.top_k,
-            settings.constraint_rate, settings.batch_rows, settings.seed,
+            settings.constraint_rate, settings.batch_rows, settings.seed, min_p,
         )  # fmt: skip
         found += dual_rows(sampled, backward, settings.batch_tokens)
     return found
@@ -185,6 +188,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--backward", default="starter/en-de")
     parser.add_argument("--max_dual_nll", type=float, nargs="+", default=[ParaBank2.max_dual_nll])
     parser.add_argument("--constraint_rate", type=float, nargs="+", default=[ParaBank2.constraint_rate])
+    parser.add_argument("--min_p", type=float, nargs="+", default=[ParaBank2.min_p])
     parser.add_argument("--length_cuts", type=cuts, nargs="+", default=[], help="WORDS:LIMIT, e.g. 4:2.0 8:2.5")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--threads", type=int, default=2)
@@ -198,15 +202,14 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     forward, backward = load_translator(arguments.forward), load_translator(arguments.backward)
     rows, encoder = held_out(arguments.data, arguments.sentences, 0), Encoder()
-    found: dict[tuple[float, float], list[dict[str, float]]] = {}
+    found: dict[tuple[float, float, float], list[dict[str, float]]] = {}
     shown = ""
-    for rate in arguments.constraint_rate:
-        for seed in arguments.seeds:
-            measured = measured_rows(rows, forward, backward, rate, seed)
-            for limit in arguments.max_dual_nll:
-                chosen = selected(measured, forward, limit, arguments.length_cuts)
-                found.setdefault((rate, limit), []).append(figures(chosen, encoder, forward))
-                shown = shown or examples(chosen, arguments.examples)
+    for rate, min_p, seed in itertools.product(arguments.constraint_rate, arguments.min_p, arguments.seeds):
+        measured = measured_rows(rows, forward, backward, rate, min_p, seed)
+        for limit in arguments.max_dual_nll:
+            chosen = selected(measured, forward, limit, arguments.length_cuts)
+            found.setdefault((rate, min_p, limit), []).append(figures(chosen, encoder, forward))
+            shown = shown or examples(chosen, arguments.examples)
     means = {
         key: {name: float(np.mean([one[name] for one in ones])) for name in ones[0]} for key, ones in found.items()
     }
@@ -216,15 +219,15 @@ def main() -> None:
     print(
         f"| {len(rows)} references | " + " | ".join([*NAMES, "paraphrases"]) + " |\n" + "|---" * (len(NAMES) + 2) + "|"
     )
-    for (rate, limit), line in means.items():
-        print(setting_line(f"rate {rate}, cut {limit}", line))
+    for (rate, min_p, limit), line in means.items():
+        print(setting_line(f"rate {rate}, min p {min_p}, cut {limit}", line))
     print(f"\nbeam {BEAM}, best one: cosine {beam['cosine_1']:.3f}, 1-BLEU {beam['bleu_1']:.1f}\n{shown}\n")
     results = {
         "references": len(rows), "length_cuts": arguments.length_cuts, "bleu": BLEU_SIGNATURE, f"beam_{BEAM}": beam,
         "models": [report.shown(arguments.forward), report.shown(arguments.backward)],
         "settings": [
-            {"constraint_rate": rate, "max_dual_nll": limit, "mean": line, "by_seed": found[rate, limit]}
-            for (rate, limit), line in means.items()
+            {"constraint_rate": rate, "min_p": p, "max_dual_nll": limit, "mean": line, "by_seed": found[rate, p, limit]}
+            for (rate, p, limit), line in means.items()
         ],
     }  # fmt: skip
     first = next(iter(means.values()))

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from toolkit.generate.sample import sample_rows
 from toolkit.models.translator import Translator, described, load_translator
 from toolkit.package.build import package_parabank
 from toolkit.parallel import processes
 from toolkit.rows import Row
-from toolkit.run import RunSettings, limit_threads, make_shards, start
+from toolkit.run import RunSettings, make_shards, start
 from toolkit.score.diversity import overlap_rows
 from toolkit.score.dual import dual_rows
 from toolkit.select.cluster import cluster_rows
@@ -32,6 +34,7 @@ class ParaBank2:
         samples_per_set: Samples under each set.
         top_k: Most probable tokens that are left to draw from at each step.
         constraint_rate: Probability with which a word of the reference goes into a set.
+        min_p: Tokens below this share of the most probable allowed one's probability are left out of the draw, in [0, 1).
         max_dual_nll: Candidates with more nats, forward per token plus backward per token, are refused.
         clusters: Free clusters; one more is held on the reference and thrown away.
         paraphrases: The most that are kept for a reference.
@@ -44,12 +47,36 @@ class ParaBank2:
     samples_per_set: int = 30  # section 3.3
     top_k: int = 10  # section 3.3
     constraint_rate: float = 0.5  # ours: "a subset of tokens" (section 2.1), every subset as likely as any other
+    min_p: float = 0.0  # ours: 0 is the paper's; small translators need some (Nguyen et al. 2024, "min-p")
     max_dual_nll: float = 3.5  # section 3.3
     clusters: int = 7  # section 3.3: "8 clusters, one of them centered on the English reference"
     paraphrases: int = 5  # section 3.3
     batch_rows: int = 1200  # ours: 8 sentences
     batch_tokens: int = 8192  # ours
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ValueError: One is out of its range.
+        """
+        for name in (
+            "constraint_sets",
+            "samples_per_set",
+            "top_k",
+            "clusters",
+            "paraphrases",
+            "batch_rows",
+            "batch_tokens",
+        ):
+            if getattr(self, name) < 1:
+                raise ValueError(f"wanted {name} of at least 1, got {getattr(self, name)}")
+        if not (0 <= self.constraint_rate <= 1 and 0 <= self.min_p < 1 and self.max_dual_nll >= 0):
+            raise ValueError(
+                "wanted constraint_rate in [0, 1], min_p in [0, 1) and max_dual_nll >= 0, "
+                f"got {self.constraint_rate}, {self.min_p} and {self.max_dual_nll}"
+            )
 
 
 def parabank2(rows: Iterable[Row], forward: Translator, backward: Translator, settings: ParaBank2) -> Iterator[Row]:
@@ -73,6 +100,7 @@ def parabank2(rows: Iterable[Row], forward: Translator, backward: Translator, se
         settings.constraint_rate,
         settings.batch_rows,
         settings.seed,
+        settings.min_p,
     )
     rows = dual_rows(rows, backward, settings.batch_tokens)  # 2.2 back-translation likelihoods
     rows = refuse_dual(rows, settings.max_dual_nll)  # 3.3
@@ -93,6 +121,11 @@ class ParaBank2Run(ParaBank2, RunSettings):
     forward: str
     backward: str
 
+    def __post_init__(self) -> None:
+        """Check the numbers of both halves."""
+        ParaBank2.__post_init__(self)
+        RunSettings.__post_init__(self)
+
 
 def build(run: ParaBank2Run) -> dict:
     """Build the parabank of a bitext, in as many processes as the launcher started, and package it.
@@ -107,9 +140,8 @@ def build(run: ParaBank2Run) -> dict:
         RuntimeError: A shard failed, or the processes do not see each other.
     """
     state = processes()
-    limit_threads(run.threads)
-    with state.main_process_first():
-        inputs = start(run, "parabank2")
+    torch.set_num_threads(run.threads)
+    inputs = start(run, "parabank2", state)
     forward = load_translator(run.forward, run.dtype, state.device)
     backward = load_translator(run.backward, "auto" if run.dtype == "int8" else run.dtype, state.device)
     make_shards(inputs, lambda rows: parabank2(rows, forward, backward, run), state)

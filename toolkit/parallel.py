@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from accelerate import PartialState
+from accelerate.utils import parse_flag_from_env
 
 PATIENCE = timedelta(days=7)  # ours: ranks wait for the slowest, which may have many shards more
 T = TypeVar("T")
@@ -21,7 +22,8 @@ def processes() -> PartialState:
         RuntimeError: The launcher started several but Accelerate sees one: each would do the whole work.
     """
     wanted = int(os.environ.get("WORLD_SIZE", "1"))
-    state = PartialState(timeout=PATIENCE) if wanted > 1 else PartialState()
+    cpu = parse_flag_from_env("ACCELERATE_USE_CPU")  # PartialState does not read it by itself
+    state = PartialState(cpu=cpu, timeout=PATIENCE) if wanted > 1 else PartialState(cpu=cpu)
     if state.num_processes != wanted:
         raise RuntimeError(
             f"wanted {wanted} processes (WORLD_SIZE), got {state.num_processes}: every one would do the whole work; "

@@ -6,13 +6,13 @@ bytes are the same, because no batch and no chance crosses a shard.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import torch
 from accelerate import PartialState
 from tqdm import tqdm
 
@@ -21,7 +21,7 @@ from toolkit.bitext.read import Pair, read_bitext
 from toolkit.bitext.split import split_of
 from toolkit.parallel import mine
 from toolkit.rows import Row
-from toolkit.shards import output_of, read_shard, write_inputs, write_shard, write_whole
+from toolkit.shards import input_shards, output_of, read_shard, write_inputs, write_shard, write_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +65,22 @@ class RunSettings(CleanSettings):
     version: str = "1.0.0"
     license: str = "unknown"
 
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ValueError: One is out of its range.
+        """
+        super().__post_init__()
+        if self.shard_rows < 1 or self.threads < 1 or (self.limit is not None and self.limit < 1):
+            raise ValueError(
+                f"wanted shard_rows, threads and limit of at least 1, got {self.shard_rows}, {self.threads}, {self.limit}"
+            )
+        if not 0 <= self.validation_share + self.test_share < 1:
+            raise ValueError(
+                f"wanted validation_share + test_share in [0, 1), got {self.validation_share} + {self.test_share}"
+            )
+
     @property
     def shards_dir(self) -> Path:
         """The folder of the run."""
@@ -74,23 +90,31 @@ class RunSettings(CleanSettings):
 FREE = {"output_dir", "version", "license"}  # may change between the calls of one run: they do not change a shard
 
 
-def start(settings: RunSettings, builder: str) -> list[Path]:
+def start(settings: RunSettings, builder: str, state: PartialState) -> list[Path]:
     """Check that the folder is this run's, cut the bitext into input shards unless that is done, and return them.
+
+    The main process does it, the others wait.
 
     Raises:
         ValueError: The folder holds a run with other settings; the message names the keys. Or no pair was usable.
     """
+    if state.is_main_process:
+        prepare(settings, builder)
+    state.wait_for_everyone()
+    return input_shards(settings.shards_dir)
+
+
+def prepare(settings: RunSettings, builder: str) -> None:
+    """What `start` does on the main process."""
     folder = settings.shards_dir
     folder.mkdir(parents=True, exist_ok=True)
     for leftover in folder.glob(".*.tmp"):
         leftover.unlink()
     check_settings(folder / "settings.json", {"builder": builder} | asdict(settings))
     refused: Counter[str] = Counter()
-    inputs = write_inputs(folder, bitext_rows(settings, refused), settings.shard_rows, refused)
-    if not inputs:
+    if not write_inputs(folder, bitext_rows(settings, refused), settings.shard_rows, refused):
         counted = ", ".join(f"{n} {reason}" for reason, n in sorted(refused.items())) or "it is empty"
         raise ValueError(f"wanted at least one usable pair in {' '.join(settings.bitext)}, got none: {counted}")
-    return inputs
 
 
 def check_settings(file: Path, wanted: dict) -> None:
@@ -118,7 +142,7 @@ def bitext_rows(settings: RunSettings, refused: Counter[str]) -> Iterator[Row]:
         settings.bitext, settings.source_column, settings.reference_column, settings.data_split
     )
     if settings.limit is not None:
-        pairs = (pair for pair in pairs if pair.line <= settings.limit)
+        pairs = itertools.islice(pairs, settings.limit)
     for pair in clean(pairs, settings, settings.source_lang, settings.lang, refused):
         split = split_of(pair.reference, settings.validation_share, settings.test_share)
         yield Row(
@@ -149,14 +173,3 @@ def make_shards(inputs: list[Path], recipe: Callable[[Iterable[Row]], Iterator[R
         except (ValueError, RuntimeError, OSError) as error:
             raise RuntimeError(f"{path.name} failed in rows {rows[0].id} to {rows[-1].id}: {error}") from error
     return len(waiting)
-
-
-def limit_threads(threads: int) -> None:
-    """Use so many threads in this process.
-
-    Raises:
-        ValueError: Less than one.
-    """
-    if threads < 1:
-        raise ValueError(f"wanted threads >= 1, got {threads}")
-    torch.set_num_threads(threads)

@@ -50,7 +50,10 @@ def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: s
     missing = [f"--{f.name}" for f in fields if f.name not in values and required(f)]
     if missing:
         parser.error(f"wanted {', '.join(missing)}; give it as a flag or in the --config file")
-    return cls(**values)
+    try:
+        return cls(**values)
+    except ValueError as error:
+        parser.error(str(error))
 
 
 def required(field: dataclasses.Field) -> bool:

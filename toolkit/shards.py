@@ -67,7 +67,7 @@ def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int, counts: dic
         counts: Refusals by reason; complete once `rows` is exhausted.
 
     Returns:
-        The paths of the input shards, in order.
+        The paths of the input shards, in order; none, and no `inputs.json`, if there was no row.
     """
     done = folder / "inputs.json"
     if not done.exists():

@@ -46,8 +46,8 @@ def test_other_names_stay_what_they_are():
 
 
 def test_a_dtype_that_is_none():
-    with pytest.raises(ValueError, match="wanted dtype auto, bfloat16 or float32, got 'int8'"):
-        load_translator(str(folder() / "de-en"), "int8")
+    with pytest.raises(ValueError, match=r"wanted dtype .*got 'int3'"):
+        load_translator(str(folder() / "de-en"), "int3")
 
 
 def test_a_model_of_another_family(tmp_path):

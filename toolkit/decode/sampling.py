@@ -46,6 +46,7 @@ def sample(
     seeds: Sequence[int],
     top_k: int,
     max_tokens: int | Sequence[int],
+    min_p: float = 0.0,
 ) -> list[Sample]:
     """Sample `len(phrases) // len(sources)` translations of each sentence.
 
@@ -56,6 +57,8 @@ def sample(
         seeds: A seed for each row.
         top_k: How many tokens are left to draw from, >= 1; with 1 it is greedy search.
         max_tokens: A row without EOS after so many tokens is cut; one number, or one for each sentence.
+        min_p: Tokens are left out whose probability is below this share of the most probable allowed one's, in [0, 1);
+            0 is the paper's.
 
     Returns:
         A sample for each row, in order.
@@ -85,7 +88,7 @@ def sample(
     for step in range(longest):
         hidden = engine.step(state, last)
         forbidden = None if constraints is None else constraints.forbidden(said[number, :step])
-        last, gained = draw(engine, hidden, forbidden, top_k, uniform(seed, step))
+        last, gained = draw(engine, hidden, forbidden, top_k, uniform(seed, step), min_p)
         here = number[alive]
         said[here, step] = last[alive]
         logprob[here] += gained[alive]
@@ -106,7 +109,9 @@ def sample(
     return [Sample(ids[:count], score, end) for ids, count, score, end in found]
 
 
-def draw(engine: Engine, hidden: Tensor, forbidden: Tensor | None, top_k: int, chance: Tensor) -> tuple[Tensor, Tensor]:
+def draw(
+    engine: Engine, hidden: Tensor, forbidden: Tensor | None, top_k: int, chance: Tensor, min_p: float = 0.0
+) -> tuple[Tensor, Tensor]:
     """The next token of each row and its log-probability: mask, top k, renormalise, draw.
 
     Args:
@@ -115,6 +120,7 @@ def draw(engine: Engine, hidden: Tensor, forbidden: Tensor | None, top_k: int, c
         forbidden: (rows, phrases) ids, NONE where there is nothing to forbid.
         top_k: How many tokens are left to draw from.
         chance: (rows,) numbers in [0, 1).
+        min_p: See `sample`.
 
     Returns:
         (rows,) ids; (rows,) log p before the mask and the cut, in nats.
@@ -127,7 +133,8 @@ def draw(engine: Engine, hidden: Tensor, forbidden: Tensor | None, top_k: int, c
             banned = forbidden[part]
             logprobs.scatter_(1, torch.where(banned == NONE, engine.pad, banned), -torch.inf)
         values, indices = top(logprobs, top_k)
-        mass = torch.softmax(values.double(), -1).cumsum(-1)
+        weights = torch.softmax(values.double(), -1)
+        mass = weights.where(weights >= min_p * weights[:, :1], 0.0).cumsum(-1)
         at = (chance[part, None] * mass[:, -1:] >= mass).sum(-1, keepdim=True).clamp_(max=values.shape[1] - 1)
         ids.append(indices.gather(1, at)[:, 0])
         gained.append(values.gather(1, at)[:, 0])

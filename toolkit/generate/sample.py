@@ -24,6 +24,7 @@ def sample_rows(
     constraint_rate: float,
     batch_rows: int,
     seed: int,
+    min_p: float = 0.0,
 ) -> Iterator[Row]:
     """Give every row its sampled candidates; equal texts of one row are one candidate.
 
@@ -36,17 +37,25 @@ def sample_rows(
         constraint_rate: Probability with which a word of the reference goes into a set.
         batch_rows: How many samples are decoded at a time.
         seed: Of the constraints and the samples.
+        min_p: Tokens below this share of the most probable allowed one's probability are left out; 0 is the paper's.
 
     Yields:
         The rows in their order, `candidates` filled. A sample that said nothing has the reason "empty", one that did
-        not end "unfinished".
+        not end "unfinished"; a source that the model has no positions for gives one without text, "source_too_long".
 
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.1 and 3.3.
     """
     shard, engine = list(rows), Engine(translator.model)
     sources = translator.source.encode([row.source or "" for row in shard])
     each = constraint_sets * samples_per_set
-    order = sorted(range(len(shard)), key=lambda i: (len(sources[i]), i))
+    for row, ids in zip(shard, sources, strict=True):
+        if len(ids) > engine.limit:
+            row.candidates = [
+                Candidate("", "sample", draws=0, generator=translator.signature, reason="source_too_long")
+            ]
+    order = sorted(
+        (i for i in range(len(shard)) if len(sources[i]) <= engine.limit), key=lambda i: (len(sources[i]), i)
+    )
     at_a_time = max(1, batch_rows // each)
     for begin in range(0, len(order), at_a_time):
         batch = order[begin : begin + at_a_time]
@@ -63,7 +72,7 @@ def sample_rows(
         phrases = [[ids for _, ids in chosen] for sets in words for chosen in sets for _ in range(samples_per_set)]
         seeds = [row_seed(seed, shard[i].id, f"sample-{n}") for i in batch for n in range(each)]
         limits = [MAX_TOKENS_PER_SOURCE_TOKEN * len(sources[i]) + MAX_TOKENS_MORE for i in batch]
-        drawn = sample(engine, [sources[i] for i in batch], phrases, seeds, top_k, limits)
+        drawn = sample(engine, [sources[i] for i in batch], phrases, seeds, top_k, limits, min_p)
         texts = translator.target.decode([s.ids for s in drawn])
         for n, i in enumerate(batch):
             part = slice(n * each, (n + 1) * each)
@@ -89,7 +98,7 @@ def negative_words(reference: str, pieces: Pieces) -> list[tuple[str, list[int]]
         piece = pieces.names[i]
         if piece.startswith("▁") or not words:
             words.append((piece.removeprefix("▁"), [i]))
-        elif piece.isalpha() or piece in ("'", "-"):
+        elif piece.isalpha() or piece in ("'", "-") or i == pieces.unk:
             words[-1] = (words[-1][0] + piece, [*words[-1][1], i])
         else:
             words.append((piece, [i]))
@@ -120,6 +129,6 @@ def merge(
         candidate.draws += 1
         if origin not in candidate.origins:
             candidate.origins.append(origin)
-        if drawn.logprob > (candidate.scores.forward_logprob or 0.0):
+        if (drawn.ended, drawn.logprob) > (candidate.reason != "unfinished", candidate.scores.forward_logprob):
             candidate.scores, candidate.reason = scores, reason
     return list(found.values())

@@ -128,6 +128,7 @@ class Progress:
     step: int = 0
     tokens: int = 0
     seconds: float = 0.0
+    log: list[dict] = field(default_factory=list)
 
     def state_dict(self) -> dict:
         """What Accelerate saves."""
@@ -159,6 +160,9 @@ def prepare(settings: TrainingSettings) -> dict[str, int]:
             pairs = read_clean(settings, settings.bitext, refused)
             write_pairs(folder / f"{split}.arrow", (p for p in pairs if split_of(p[1], 0.01, 0.0) == split))
     table, size = open_pairs(folder / "train.arrow"), SIZES[settings.size]
+    if not len(table):
+        counted = ", ".join(f"{n} {reason}" for reason, n in sorted(refused.items())) or "it is empty"
+        raise ValueError(f"wanted at least one usable pair in {' '.join(settings.bitext)}, got none: {counted}")
     sides = (
         [("source.spm", ["source", "reference"])]
         if size.joint
@@ -301,13 +305,13 @@ def train(settings: TrainingSettings) -> Path:
         ValueError: The bitext has no usable pair, or the output folder belongs to a run with other settings.
     """
     folder = Path(settings.output_dir)
+    if settings.size not in SIZES:
+        raise ValueError(f"wanted --size {', '.join(SIZES)}, got {settings.size!r}")
     accelerator = Accelerator(mixed_precision="bf16" if has_bfloat16() else "no")
     set_seed(settings.seed + accelerator.process_index)
     with accelerator.main_process_first():
         counts = prepare(settings)
         check_same_run(settings, folder)
-    if not counts["train"]:
-        raise ValueError(f"wanted a bitext to train on, got no usable pair in {settings.bitext}: {counts}")
     size = SIZES[settings.size]
     with accelerator.main_process_first():
         tokenizer = marian_tokenizer(
@@ -324,9 +328,9 @@ def train(settings: TrainingSettings) -> Path:
     checkpoints = sorted(folder.glob("checkpoint-*[0-9]"))
     if checkpoints:
         accelerator.load_state(str(checkpoints[-1]))
-    log = run(settings, accelerator, loss_of, steppers, progress, source, target)
+    run(settings, accelerator, loss_of, steppers, progress, source, target)
     if accelerator.is_main_process:
-        save(settings, accelerator.unwrap_model(loss_of).model, tokenizer, counts, progress, log)
+        save(settings, accelerator.unwrap_model(loss_of).model, tokenizer, counts, progress)
     accelerator.wait_for_everyone()
     accelerator.end_training()
     return folder
@@ -356,15 +360,14 @@ def run(
     progress: Progress,
     source: Pieces,
     target: Pieces,
-) -> list[dict]:
+) -> None:
     """The steps that are still to do, with a checkpoint and a held-out likelihood every `save_every`.
 
-    Returns:
-        One record per checkpoint of this process: step, training loss and held-out nats per token.
+    Raises:
+        ValueError: No pair is short enough for a step.
     """
     folder = Path(settings.output_dir)
     table, held_out = open_pairs(folder / "train.arrow"), open_pairs(folder / "validation.arrow")
-    log: list[dict] = []
     recent, since = torch.zeros(2, device=accelerator.device), progress.seconds  # since the last record: loss, tokens
     bar = tqdm(total=settings.max_steps, initial=progress.step, unit="step", disable=not accelerator.is_main_process)
     while progress.step < settings.max_steps:
@@ -388,16 +391,21 @@ def run(
                 bar.set_postfix_str(f"loss {loss / tokens:.3f}, {rate:,.0f} tokens/s", refresh=False)
             if progress.step % settings.save_every == 0 or progress.step == settings.max_steps:
                 progress.tokens += int(accelerator.reduce(recent.clone())[1])
-                log.append(measure(settings, accelerator, loss_of, held_out, source, target, progress, recent))
-                bar.write(json.dumps(log[-1]))
+                record = measure(settings, accelerator, loss_of, held_out, source, target, progress, recent)
+                progress.log.append(record)
+                bar.write(json.dumps(record))
                 recent, since = torch.zeros_like(recent), progress.seconds
                 checkpoint(settings, accelerator, progress.step)
             if progress.step == settings.max_steps:
                 break
         else:
+            if not progress.batch:
+                raise ValueError(
+                    f"wanted pairs of at most {settings.max_tokens} pieces a side for {accelerator.num_processes} "
+                    "processes, got too few for one step; raise --max_tokens or give more text"
+                )
             progress.epoch, progress.batch = progress.epoch + 1, 0
     bar.close()
-    return log
 
 
 def one_step(
@@ -489,7 +497,6 @@ def save(
     tokenizer: MarianTokenizer,
     counts: dict[str, int],
     progress: Progress,
-    log: list[dict],
 ) -> None:
     """Write the better of the last weights and the average of the last checkpoints, by held-out likelihood."""
     folder = Path(settings.output_dir)
@@ -510,6 +517,5 @@ def save(
         "pairs": counts,
         "held_out_nats_per_token": found,
         "progress": asdict(progress),
-        "log": log,
     }
     (folder / "model" / "training.json").write_text(json.dumps(record, indent=1))

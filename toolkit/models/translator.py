@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from transformers import MarianMTModel, MarianTokenizer, PreTrainedModel
+from safetensors import SafetensorError
+from transformers import AutoConfig, MarianMTModel, MarianTokenizer, PreTrainedModel
 from transformers.utils import logging
 
 from toolkit.bitext.subwords import Pieces, pieces_of
@@ -56,12 +57,15 @@ def load_translator(name: str, dtype: str = "auto", device: torch.device | str =
     path = resolve(name)
     logging.disable_progress_bar()
     try:
+        family = AutoConfig.from_pretrained(path).model_type
+        if family != "marian":
+            raise ValueError(f"wanted a Marian translator, got {name!r}, which is a model of type {family!r}")
         model = MarianMTModel.from_pretrained(path, dtype=number).eval().to(device)
         tokenizer = MarianTokenizer.from_pretrained(path)
-    except OSError as error:
+    except (OSError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
         raise ValueError(
-            f"wanted a translator, got {name!r}, which is neither a starter/NAME, a folder with a model, nor a Hub id "
-            f"that can be reached ({str(error).splitlines()[0]})"
+            f"wanted a translator, got {name!r}, which is neither a starter/NAME, a folder with a whole model, nor a Hub "
+            f"id that can be reached ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
         ) from error
     source, target = pieces_of(tokenizer)
     size = sum(p.numel() for p in model.parameters()) / 1e6

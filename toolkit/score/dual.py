@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 
 import torch
 from torch import Tensor
@@ -15,7 +16,7 @@ from toolkit.rows import Row
 def dual_rows(rows: Iterable[Row], backward: Translator, batch_tokens: int) -> Iterator[Row]:
     """Fill `backward_logprob` and `backward_tokens` of every candidate that is still in.
 
-    Both sides are read in their Viterbi segmentation.
+    Both sides are read in their Viterbi segmentation. A pair that the model has no positions for is refused: "too_long".
 
     Args:
         rows: Rows with a source; all of a shard are held at a time.
@@ -28,6 +29,11 @@ def dual_rows(rows: Iterable[Row], backward: Translator, batch_tokens: int) -> I
     sources = backward.target.encode([row.source or "" for row in shard])
     waiting = [(i, c) for i, row in enumerate(shard) for c in row.candidates if c.reason is None]
     inputs = backward.source.encode([c.text for _, c in waiting])
+    limit = backward.model.config.max_position_embeddings
+    fits = [len(ids) <= limit and len(sources[i]) <= limit for ids, (i, _) in zip(inputs, waiting, strict=True)]
+    for fit, (_, candidate) in zip(fits, waiting, strict=True):
+        candidate.reason = None if fit else "too_long"
+    waiting, inputs = list(compress(waiting, fits)), list(compress(inputs, fits))
     scores = log_likelihood(backward, inputs, [sources[i] for i, _ in waiting], batch_tokens)
     for (i, candidate), score in zip(waiting, scores, strict=True):
         candidate.scores.backward_logprob, candidate.scores.backward_tokens = score, len(sources[i])
@@ -42,15 +48,13 @@ def log_likelihood(
 
     Args:
         translator: Scores its own target side.
-        inputs: Ids with EOS.
-        outputs: Ids with EOS.
+        inputs: Ids with EOS, no more than the model has positions.
+        outputs: Likewise.
         batch_tokens: Greatest size of a batch: pairs times the longer side's tokens.
 
     Returns:
         A number <= 0 for each pair, in order.
     """
-    limit = translator.model.config.max_position_embeddings
-    inputs, outputs = [ids[:limit] for ids in inputs], [ids[:limit] for ids in outputs]
     order = sorted(range(len(inputs)), key=lambda i: (len(outputs[i]), len(inputs[i]), i))
     found = [0.0] * len(inputs)
     for batch in batches(order, inputs, outputs, batch_tokens):

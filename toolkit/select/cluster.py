@@ -15,6 +15,7 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from toolkit.bitext.subwords import Pieces
+from toolkit.evaluate.corpus import bare
 from toolkit.rows import Candidate, Row
 
 ROUNDS = 50  # ours: it settles after 2 to 6
@@ -49,9 +50,9 @@ def distance_keys(texts: Sequence[str], pieces: Pieces) -> list[str]:
     """Each text as a string with one character per piece, lower-cased, without punctuation, for rapidfuzz."""
     numbers: dict[str, str] = {}
     keys = []
-    for segmented in pieces.processor.encode([text.lower() for text in texts], out_type=str):
-        words = ["".join(c for c in piece if c.isalnum()) for piece in segmented]
-        keys.append("".join(numbers.setdefault(word, chr(0x100 + len(numbers))) for word in words if word))
+    for text in texts:
+        segmented = pieces.split(bare(text))
+        keys.append("".join(numbers.setdefault(piece, chr(0x100 + len(numbers))) for piece in segmented))
     return keys
 
 
