@@ -6,7 +6,8 @@ DIR holds bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English). Sizes: `opus2
 x 512 with random weights and the sentences' real lengths (`opus_size.py`); `starter` is the German-English starter, or
 --starter PATH, on the sentences themselves. Every engine runs in a process of its own. Tokens are finished ones:
 neither padding nor the start token, EOS counted. Ratios are ours without constraints over each, by tokens/s;
-`constraint_cost` is the time of a token with constraints over one without. Needs an idle machine.
+`constraint_cost` is the time of a token with constraints over one without; `ours_int8_...` are the same of our decoder
+in 8 bits. Needs an idle machine.
 """
 
 from __future__ import annotations
@@ -104,13 +105,16 @@ def measure(engine: str, job: Job) -> dict[str, dict]:
 
 def ratios(results: dict[str, dict], suffix: str) -> dict[str, float]:
     """Ours over every peer by tokens/s, and what constraints cost; only of what was run."""
-    found = {}
-    if "ours" in results:
-        speed = results["ours"]["tokens_per_second"]
-        peers = {name: figures for name, figures in results.items() if not name.startswith("ours")}
-        found = {name + suffix: round(speed / peer["tokens_per_second"], 3) for name, peer in peers.items()}
-        cost = results["ours_constrained"]["seconds_per_token"] / results["ours"]["seconds_per_token"]
-        found["constraint_cost" + suffix] = round(cost, 4)
+    found: dict[str, float] = {}
+    peers = {name: figures for name, figures in results.items() if not name.startswith("ours")}
+    for own, prefix in (("ours", ""), ("ours_int8", "ours_int8_")):
+        if own in results:
+            speed = results[own]["tokens_per_second"]
+            found |= {
+                prefix + name + suffix: round(speed / peer["tokens_per_second"], 3) for name, peer in peers.items()
+            }
+            cost = results[f"{own}_constrained"]["seconds_per_token"] / results[own]["seconds_per_token"]
+            found[f"{prefix}constraint_cost{suffix}"] = round(cost, 4)
     return found
 
 

@@ -38,16 +38,12 @@ WARM = 4  # ours: rows that warm up
 STAGES = ("reading", "sampling", "dual scoring", "clustering", "the rest", "writing")
 
 
-def run_settings(
-    bitext: str, folder: str, forward: str, backward: str, threads: int, limit: int | None
-) -> ParaBank2Run:
-    """A ParaBank 2 run with the paper's numbers."""
+def run_settings(bitext: str, folder: str, knobs: dict) -> ParaBank2Run:
+    """A ParaBank 2 run with the paper's numbers and some knobs."""
     from builders.parabank2 import ParaBank2Run
 
-    return ParaBank2Run(
-        bitext=[bitext], source_lang="de", lang="en", output_dir=f"{folder}/parabank2", forward=forward,
-        backward=backward, threads=threads, limit=limit, license="cc-by-2.0",
-    )  # fmt: skip
+    output = f"{folder}/parabank2"
+    return ParaBank2Run(bitext=[bitext], source_lang="de", lang="en", output_dir=output, license="cc-by-2.0", **knobs)
 
 
 class Clock:
@@ -63,19 +59,23 @@ class Clock:
         self.seconds[name], self.last = now - self.last, now
 
 
-def time_stages(bitext: str, folder: str, forward: str, backward: str, sentences: int, threads: int) -> dict:
+def time_stages(bitext: str, folder: str, knobs: dict) -> dict:
     """Seconds of each stage on the same rows, in a child process; a few rows warm up first."""
+    import torch
+    from accelerate import PartialState
+
     from toolkit.models.translator import load_translator
     from toolkit.package.build import package_parabank
-    from toolkit.run import limit_threads, start
+    from toolkit.run import start
     from toolkit.shards import output_of, read_shard, write_shard
 
-    settings = run_settings(bitext, folder, forward, backward, threads, sentences)
-    limit_threads(threads)
+    settings = run_settings(bitext, folder, knobs)
+    torch.set_num_threads(settings.threads)
     clock = Clock()
-    models = load_translator(forward), load_translator(backward)
+    back = "auto" if settings.dtype == "int8" else settings.dtype
+    models = load_translator(settings.forward, settings.dtype), load_translator(settings.backward, back)
     clock.mark("loading models")
-    inputs = start(settings, "parabank2")
+    inputs = start(settings, "parabank2", PartialState(cpu=True))
     rows = [row for path in inputs for row in read_shard(path)]
     clock.mark("reading")
     through(list(read_shard(inputs[0]))[:WARM], *models, settings, Clock())
@@ -106,7 +106,7 @@ def through(rows: list[Row], forward: Translator, backward: Translator, knobs: P
 
     clock.mark("between")
     sets, each, rate = knobs.constraint_sets, knobs.samples_per_set, knobs.constraint_rate
-    list(sample_rows(rows, forward, sets, each, knobs.top_k, rate, knobs.batch_rows, knobs.seed))
+    list(sample_rows(rows, forward, sets, each, knobs.top_k, rate, knobs.batch_rows, knobs.seed, knobs.min_p))
     clock.mark("sampling")
     list(dual_rows(rows, backward, knobs.batch_tokens))
     clock.mark("dual scoring")
@@ -119,10 +119,10 @@ def through(rows: list[Row], forward: Translator, backward: Translator, knobs: P
 def pipeline(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
     """The stages' figures and the share of clustering."""
     bitext = str(arguments.data / TEST)
+    names = ("forward", "backward", "threads", "dtype", "min_p")
+    knobs = {name: getattr(arguments, name) for name in names} | {"limit": arguments.sentences}
     with tempfile.TemporaryDirectory() as folder:
-        found, peak = report.in_child(
-            time_stages, bitext, folder, arguments.forward, arguments.backward, arguments.sentences, arguments.threads
-        )
+        found, peak = report.in_child(time_stages, bitext, folder, knobs)
     total = sum(found["seconds"][stage] for stage in STAGES)
     shares = {stage: found["seconds"][stage] / total for stage in STAGES}
     found |= {"sentences_per_second": found["rows"] / total, "shares": shares, "peak_megabytes": peak}
@@ -154,12 +154,19 @@ def write_lines(data: Path, lines: int, path: Path) -> None:
         raise ValueError(f"wanted {lines} lines, got {written} in {' and '.join(LARGE)}; give a smaller --memory")
 
 
+def memory_settings(bitext: str, folder: str) -> ParaBank2Run:
+    """The settings of a run without models."""
+    return run_settings(bitext, folder, {"forward": "none", "backward": "none", "threads": 1})
+
+
 def read_and_shard(bitext: str, folder: str) -> dict:
     """Read, clean, split and write input shards, in a child process."""
+    from accelerate import PartialState
+
     from toolkit.run import start
 
     begin = time.perf_counter()
-    shards = start(run_settings(bitext, folder, "none", "none", 1, None), "parabank2")
+    shards = start(memory_settings(bitext, folder), "parabank2", PartialState(cpu=True))
     return {"seconds": time.perf_counter() - begin, "shards": len(shards)}
 
 
@@ -186,8 +193,8 @@ def fill_shards(bitext: str, folder: str) -> dict:
     from toolkit.run import make_shards, start
 
     begin = time.perf_counter()
-    inputs = start(run_settings(bitext, folder, "none", "none", 1, None), "parabank2")
-    make_shards(inputs, copied, PartialState(cpu=True))
+    state = PartialState(cpu=True)
+    make_shards(start(memory_settings(bitext, folder), "parabank2", state), copied, state)
     return {"seconds": time.perf_counter() - begin}
 
 
@@ -195,7 +202,7 @@ def package(bitext: str, folder: str) -> dict:
     """Package the shards, in a child process."""
     from toolkit.package.build import package_parabank
 
-    settings = run_settings(bitext, folder, "none", "none", 1, None)
+    settings = memory_settings(bitext, folder)
     begin = time.perf_counter()
     output = Path(settings.output_dir)
     found = package_parabank(settings.shards_dir, output, output.name, settings.version, settings.license, [])
@@ -235,6 +242,8 @@ def main() -> None:
     parser.add_argument("--forward", default="starter/de-en")
     parser.add_argument("--backward", default="starter/en-de")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--dtype", default="auto", help="as of build_parabank.py: auto, bfloat16, float32 or int8")
+    parser.add_argument("--min_p", type=float, default=0.0)
     arguments = parser.parse_args()
     results: dict[str, dict] = {}
     ratios: dict[str, float] = {}

@@ -162,9 +162,13 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
     from toolkit.decode.engine import Engine
     from toolkit.decode.sampling import sample
     from toolkit.generate.sample import choose_words
+    from toolkit.models.int8 import quantize_decoder
     from toolkit.parallel import row_seed
 
-    engine, each = Engine(load(job, dtype)), job.samples // SETS
+    model, each = load(job, "bfloat16" if dtype == "int8" else dtype), job.samples // SETS
+    if dtype == "int8":
+        quantize_decoder(model)
+    engine = Engine(model)
 
     def decode(number: int, constrained: bool) -> list[int]:
         lengths: list[int] = []
@@ -188,6 +192,7 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
 
 ENGINES: dict[str, tuple[Callable[[Job, str], dict[str, dict]], str]] = {
     "ours": (ours, "bfloat16"),
+    "ours_int8": (ours, "int8"),
     "ours_float32": (ours, "float32"),
     "ctranslate2_int8": (ctranslate2, "int8"),
     "ctranslate2_float32": (ctranslate2, "float32"),

@@ -34,7 +34,7 @@ class ParaBank2:
         samples_per_set: Samples under each set.
         top_k: Most probable tokens that are left to draw from at each step.
         constraint_rate: Probability with which a word of the reference goes into a set.
-        min_p: Tokens below this share of the most probable allowed one's probability are left out of the draw, in [0, 1).
+        min_p: Tokens below this share of the most probable allowed one's probability are not drawn, in [0, 1).
         max_dual_nll: Candidates with more nats, forward per token plus backward per token, are refused.
         clusters: Free clusters; one more is held on the reference and thrown away.
         paraphrases: The most that are kept for a reference.

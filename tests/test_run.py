@@ -229,12 +229,6 @@ def test_a_bitext_without_usable_pairs(main, capsys, tmp_path):
         ({"backward": "starter/xx-yy"}, "wanted a starter model of"),
         ({"bitext": "lost.tsv"}, "lost.tsv"),
         ({"dtype": "int3"}, "wanted dtype"),
-        ({"threads": 0}, "wanted threads >= 1"),
-        ({"top_k": 0}, "top_k"),
-        ({"constraint_sets": 0}, "constraint_sets"),
-        ({"samples_per_set": 0}, "samples_per_set"),
-        ({"shard_rows": 0}, "shard_rows"),
-        ({"clusters": 0}, "clusters"),
         ({"version": "one"}, "version"),
     ],
 )
@@ -243,6 +237,19 @@ def test_errors_are_one_line(main, capsys, tmp_path, changed, message):
     error = last_line(capsys)
     assert error.startswith("build_parabank.py: ")
     assert message in error
+
+
+@pytest.mark.parametrize(
+    "knob",
+    ["threads", "top_k", "constraint_sets", "samples_per_set", "shard_rows", "clusters", "batch_rows", "limit"],
+)
+def test_a_knob_out_of_range_is_refused_before_any_work(main, capsys, tmp_path, knob):
+    with pytest.raises(SystemExit) as stopped:
+        main(flags(tmp_path / "bank", **{"limit": 3} | {knob: 0}))
+    assert stopped.value.code == 2
+    error = last_line(capsys)
+    assert "wanted" in error and knob in error
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_damaged_model_is_one_line(main, capsys, tmp_path):

@@ -136,7 +136,7 @@ def test_every_knob_has_its_line_in_the_help(settings, capsys, monkeypatch):
     assert stopped.value.code == 0
     text, lines = " ".join(capsys.readouterr().out.split()), attribute_help(settings)
     for field in dataclasses.fields(settings):
-        assert f"--{field.name} " in text
+        assert f"--{field.name}" in text
         assert len(lines[field.name]) > 5
         assert lines[field.name] in text
 

@@ -74,7 +74,8 @@ class RunSettings(CleanSettings):
         super().__post_init__()
         if self.shard_rows < 1 or self.threads < 1 or (self.limit is not None and self.limit < 1):
             raise ValueError(
-                f"wanted shard_rows, threads and limit of at least 1, got {self.shard_rows}, {self.threads}, {self.limit}"
+                "wanted shard_rows, threads and limit of at least 1, "
+                f"got {self.shard_rows}, {self.threads} and {self.limit}"
             )
         if not 0 <= self.validation_share + self.test_share < 1:
             raise ValueError(

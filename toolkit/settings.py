@@ -34,7 +34,11 @@ def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: s
             message says which, and what was wanted.
     """
     parser = argparse.ArgumentParser(
-        prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+        prog=program,
+        usage="%(prog)s [--config FILE] [--KNOB VALUE ...], knobs as --help lists them",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("--config", metavar="FILE", help="YAML file with any of these settings; flags beat it")
     help_of, hints = attribute_help(cls), typing.get_type_hints(cls)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -72,21 +73,21 @@ def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int, counts: dic
     done = folder / "inputs.json"
     if not done.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        shard: list[Row] = []
-        number = total = 0
-        for row in rows:
-            shard.append(row)
-            total += 1
-            if len(shard) == shard_rows:
-                write_shard(folder / f"input-{number:05d}.parquet", shard)
-                shard, number = [], number + 1
-        if shard:
+        stream, number, total = iter(rows), 0, 0
+        while shard := list(islice(stream, shard_rows)):
             write_shard(folder / f"input-{number:05d}.parquet", shard)
-            number += 1
-        write_whole(
-            done, json.dumps({"shards": number, "rows": total, "refused": dict(sorted(counts.items()))}, indent=1)
-        )
-    return [folder / f"input-{i:05d}.parquet" for i in range(json.loads(done.read_text())["shards"])]
+            number, total = number + 1, total + len(shard)
+        if not number:
+            return []
+        record = {"shards": number, "rows": total, "refused": dict(sorted(counts.items()))}
+        write_whole(done, json.dumps(record, indent=1))
+    return input_shards(folder)
+
+
+def input_shards(folder: Path) -> list[Path]:
+    """The paths of a run's input shards, in order; all are there."""
+    count = json.loads((folder / "inputs.json").read_text())["shards"]
+    return [folder / f"input-{i:05d}.parquet" for i in range(count)]
 
 
 def output_of(path: Path) -> Path:

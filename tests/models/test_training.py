@@ -73,11 +73,12 @@ def test_an_epoch_has_every_pair_once(table):
 
 
 def test_an_epoch_depends_on_seed_and_number_only(table):
-    first = epoch(table, SETTINGS, 0)
-    epoch(table, SETTINGS, 5)  # whatever came before
-    assert epoch(table, SETTINGS, 0) == first
-    assert epoch(table, SETTINGS, 1) != first
-    assert epoch(table, replace(SETTINGS, seed=4), 0) != first
+    settings = replace(SETTINGS, alpha=None)
+    first = epoch(table, settings, 0)
+    epoch(table, settings, 5)  # whatever came before
+    assert epoch(table, settings, 0) == first
+    assert epoch(table, settings, 1) != first
+    assert epoch(table, replace(settings, seed=4), 0) != first
 
 
 def test_segmentations_are_sampled_anew(table):
@@ -176,9 +177,9 @@ def test_it_learns(whole):
 
 def test_killed_it_resumes_and_ends_where_it_would_have(killed, whole):
     found, wanted = record(killed), record(whole)
-    assert [entry["step"] for entry in found["log"]] == [20, 30], "step 10 was not done again"
+    assert [entry["step"] for entry in found["log"]] == [10, 20, 30], "the log goes on"
     assert found["progress"]["step"] == 30
-    for one, other in zip(found["log"], wanted["log"][1:], strict=True):
+    for one, other in zip(found["log"], wanted["log"], strict=True):
         assert one["held_out_nats_per_token"] == pytest.approx(other["held_out_nats_per_token"], abs=0.02)
         assert one["loss"] == pytest.approx(other["loss"], abs=0.02)
 

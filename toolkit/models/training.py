@@ -81,7 +81,7 @@ class TrainingSettings:
         reference_column: Column of the reference.
         validation: A bitext for the held-out likelihood; unless given, one reference in a hundred is held out.
         size: Name of a preset.
-        alpha: Smoothing of the sampled segmentations (Kudo 2018); 0 is uniform, large is Viterbi.
+        alpha: Smoothing of the sampled segmentations (Kudo 2018); 0 is uniform, large is Viterbi, none at all too.
         label_smoothing: In [0, 1).
         dropout: Of residual connections, in [0, 1).
         optimizer: "muon" or "adamw".
@@ -104,7 +104,7 @@ class TrainingSettings:
     reference_column: str | None = None
     validation: list[str] = field(default_factory=list)
     size: str = "starter"
-    alpha: float = 0.3  # ours: the paper names none; 0.3 samples 1.1 times the pieces of Viterbi
+    alpha: float | None = 0.3  # ours: the paper names none; 0.3 samples 1.1 times the pieces of Viterbi
     label_smoothing: float = 0.1
     dropout: float = 0.1
     optimizer: str = "muon"
@@ -208,7 +208,8 @@ def batches(
     """One epoch of batches in random order, each segmentation sampled anew.
 
     A pool of pairs is drawn, segmented, sorted by length so that there is next to no padding, cut into batches of
-    `batch_tokens`, and the batches are shuffled. The order depends on the seed and the epoch alone.
+    `batch_tokens`, and the batches are shuffled. The order of the pairs depends on the seed and the epoch alone; sampled
+    segmentations do not, because SentencePiece cannot be seeded again once it has drawn.
 
     Yields:
         Source ids (rows, source steps) and label ids (rows, target steps), padded.
@@ -216,7 +217,6 @@ def batches(
     chance = np.random.default_rng((settings.seed, epoch))
     order = chance.permutation(len(table))
     for start in range(0, len(order), pool):
-        sentencepiece.set_random_generator_seed(int(chance.integers(2**31)))
         rows = table.take(pa.array(np.sort(order[start : start + pool])))
         pairs = list(
             zip(
@@ -309,6 +309,7 @@ def train(settings: TrainingSettings) -> Path:
         raise ValueError(f"wanted --size {', '.join(SIZES)}, got {settings.size!r}")
     accelerator = Accelerator(mixed_precision="bf16" if has_bfloat16() else "no")
     set_seed(settings.seed + accelerator.process_index)
+    sentencepiece.set_random_generator_seed(settings.seed)
     with accelerator.main_process_first():
         counts = prepare(settings)
         check_same_run(settings, folder)
@@ -516,6 +517,7 @@ def save(
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "pairs": counts,
         "held_out_nats_per_token": found,
-        "progress": asdict(progress),
+        "progress": {name: value for name, value in asdict(progress).items() if name != "log"},
+        "log": progress.log,
     }
     (folder / "model" / "training.json").write_text(json.dumps(record, indent=1))

@@ -59,13 +59,13 @@ def load_translator(name: str, dtype: str = "auto", device: torch.device | str =
     try:
         family = AutoConfig.from_pretrained(path).model_type
         if family != "marian":
-            raise ValueError(f"wanted a Marian translator, got {name!r}, which is a model of type {family!r}")
+            raise TypeError(f"it is a {family} model, and only Marian ones can be loaded")
         model = MarianMTModel.from_pretrained(path, dtype=number).eval().to(device)
         tokenizer = MarianTokenizer.from_pretrained(path)
-    except (OSError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
+    except (OSError, TypeError, KeyError, ValueError, RuntimeError, SafetensorError) as error:
         raise ValueError(
-            f"wanted a translator, got {name!r}, which is neither a starter/NAME, a folder with a whole model, nor a Hub "
-            f"id that can be reached ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
+            f"wanted a translator, got {name!r}, which is neither a starter/NAME, a folder with a whole model, nor a "
+            f"Hub id that can be reached ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
         ) from error
     source, target = pieces_of(tokenizer)
     size = sum(p.numel() for p in model.parameters()) / 1e6

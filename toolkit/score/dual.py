@@ -16,7 +16,7 @@ from toolkit.rows import Row
 def dual_rows(rows: Iterable[Row], backward: Translator, batch_tokens: int) -> Iterator[Row]:
     """Fill `backward_logprob` and `backward_tokens` of every candidate that is still in.
 
-    Both sides are read in their Viterbi segmentation. A pair that the model has no positions for is refused: "too_long".
+    Both sides are read in their Viterbi segmentation. A pair longer than the model's positions is refused, "too_long".
 
     Args:
         rows: Rows with a source; all of a shard are held at a time.
