@@ -116,6 +116,7 @@ def driver(folder: Path, **changed: object) -> subprocess.CompletedProcess:
         "batch_tokens": 512,
         "save_every": 10,
         "average": 2,
+        "alpha": None,
         **changed,
     }
     program = f"""

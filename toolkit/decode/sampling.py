@@ -68,24 +68,24 @@ def sample(
 
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.1 and 3.3.
     """
-    rows = len(phrases)
+    rows, device = len(phrases), engine.device
     if not sources or rows % len(sources) or len(seeds) != rows or top_k < 1:
         raise ValueError(
             f"wanted as many rows for every sentence, a seed for each and top_k >= 1; "
             f"got {len(sources)} sentences, {rows} rows, {len(seeds)} seeds, top_k {top_k}"
         )
-    device, each = engine.device, rows // len(sources)
+    each = rows // len(sources)
     limits = [max_tokens] * len(sources) if isinstance(max_tokens, int) else list(max_tokens)
-    limit = torch.tensor(limits, device=device).clamp(max=engine.limit - 1).repeat_interleave(each)
-    longest = int(limit.max())
-    state = engine.start(sources, each, longest)
-    constraints = NegativeConstraints.of(phrases, device)
-    number = torch.arange(rows, device=device)  # the row that a place in the batch belongs to
-    seed = torch.tensor(seeds, device=device)
-    said = torch.full((rows, longest), NONE, device=device)
+    limits = [min(limit, engine.limit - 1) for limit in limits]
+    state, constraints = engine.start(sources, each, max(limits)), NegativeConstraints.of(phrases, device)
+    # By row: what it has said, and what that weighs.
+    said = torch.full((rows, max(limits)), NONE, device=device)
     logprob, tokens = torch.zeros(rows, device=device).double(), torch.zeros(rows, device=device).long()
+    # By place in the batch: the number of its row, and what goes with it. Places move, rows do not.
+    number, seed = torch.arange(rows, device=device), torch.tensor(seeds, device=device)
+    limit = torch.tensor(limits, device=device).repeat_interleave(each)
     last, alive = torch.full((rows,), engine.start_id, device=device), torch.ones(rows, device=device).bool()
-    for step in range(longest):
+    for step in range(max(limits)):
         hidden = engine.step(state, last)
         forbidden = None if constraints is None else constraints.forbidden(said[number, :step])
         last, gained = draw(engine, hidden, forbidden, top_k, uniform(seed, step), min_p)
@@ -99,8 +99,8 @@ def sample(
             break
         if gone * COMPACT >= len(alive):
             source, target, left = engine.keep(state, alive)
-            for per_row in (number, seed, limit, last, alive):
-                per_row[target] = per_row[source]
+            for kept in (number, seed, limit, last, alive):
+                kept[target] = kept[source]
             number, seed, limit, last, alive = (t[:left] for t in (number, seed, limit, last, alive))
             if constraints is not None:
                 constraints = constraints.move(source, target, left)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -57,8 +56,10 @@ def package_translator(
     pairs = list(clean(read_bitext(bitext, source_column, reference_column), keep_all, source_lang, lang, refused))
     MarianMTModel.from_pretrained(model, dtype=torch.float16).save_pretrained(folder)
     MarianTokenizer.from_pretrained(model).save_pretrained(folder)
-    shutil.copyfile(Path(model, "training.json"), folder / "training.json")
-    training = json.loads((folder / "training.json").read_text())
+    training = json.loads(Path(model, "training.json").read_text())
+    for here in ("bitext", "validation", "output_dir"):  # paths of the machine that trained it
+        training["settings"].pop(here, None)
+    (folder / "training.json").write_text(json.dumps(training, indent=1) + "\n")
     saved = load_translator(str(folder), "float32")
     score, signature = bleu(saved, [p.source for p in pairs], [p.reference for p in pairs])
     measured = {

@@ -208,8 +208,8 @@ def batches(
     """One epoch of batches in random order, each segmentation sampled anew.
 
     A pool of pairs is drawn, segmented, sorted by length so that there is next to no padding, cut into batches of
-    `batch_tokens`, and the batches are shuffled. The order of the pairs depends on the seed and the epoch alone; sampled
-    segmentations do not, because SentencePiece cannot be seeded again once it has drawn.
+    `batch_tokens`, and the batches are shuffled. The order of the pairs depends on the seed and the epoch alone;
+    sampled segmentations do not, because SentencePiece cannot be seeded again once it has drawn.
 
     Yields:
         Source ids (rows, source steps) and label ids (rows, target steps), padded.

@@ -114,13 +114,16 @@ def check_replaceable(folder: Path) -> None:
 def public(settings: dict) -> dict:
     """Settings without the folders of this machine: an absolute path is cut to its last part.
 
-    >>> public({"seed": 1, "forward": "/home/me/models/de-en"})
-    {'seed': 1, 'forward': 'de-en'}
+    >>> public({"seed": 1, "forward": "/home/me/models/de-en", "bitext": ["/home/me/a.de", "a.en"]})
+    {'seed': 1, 'forward': 'de-en', 'bitext': ['a.de', 'a.en']}
     """
-    return {
-        key: Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
-        for key, value in settings.items()
-    }
+
+    def shown(value: object) -> object:
+        if isinstance(value, list):
+            return [shown(item) for item in value]
+        return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+
+    return {key: shown(value) for key, value in settings.items()}
 
 
 def sibling(folder: Path, purpose: str) -> Path:
