@@ -19,7 +19,7 @@ from torch import Tensor
 from toolkit.decode.constraints import NONE, NegativeConstraints
 from toolkit.decode.engine import Engine
 
-GROUPS = 32  # ours: a row's logits are searched for the top k in columns of this many
+GROUPS = 16  # ours: a row's logits are searched for the top k in columns of this many
 COMPACT = 16  # ours: done rows leave when they are a sixteenth of all; until then they cost less than moving others
 
 
