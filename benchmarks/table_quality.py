@@ -26,13 +26,15 @@ import report
 import torch
 
 from builders.parabank2 import ParaBank2
+from toolkit.bitext.words import read_words
 from toolkit.evaluate.corpus import BLEU_SIGNATURE, RANK_PAIRS, RANKS, one_minus_bleu, rank_table
 from toolkit.generate.sample import sample_rows
+from toolkit.models.starter import words_file
 from toolkit.models.translator import Translator, load_translator
 from toolkit.rows import Row
 from toolkit.score.dual import dual_rows
 from toolkit.select.cluster import cluster_rows
-from toolkit.select.filter import refuse_dual
+from toolkit.select.filter import refuse_dual, refuse_unknown_words
 from toolkit.select.rank import rank_rows
 
 BITEXT = "bitext/tatoeba/deu-eng.validation.tsv.gz"
@@ -75,7 +77,7 @@ def held_out(data: Path, count: int, seed: int) -> list[Row]:
 
 
 def measured_rows(
-    rows: list[Row], forward: Translator, backward: Translator, rate: float, min_p: float, seed: int
+    rows: list[Row], forward: Translator, backward: Translator, rate: float, min_p: float, words: str | None, seed: int
 ) -> list[Row]:
     """Copies of the rows with candidates and both scores: the costly part."""
     settings = ParaBank2(constraint_rate=rate, seed=seed)
@@ -86,7 +88,8 @@ def measured_rows(
             part, forward, settings.constraint_sets, settings.samples_per_set, settings.top_k,
             settings.constraint_rate, settings.batch_rows, settings.seed, min_p,
         )  # fmt: skip
-        found += dual_rows(sampled, backward, settings.batch_tokens)
+        known = read_words(words_file(words)) if words else frozenset()
+        found += dual_rows(refuse_unknown_words(sampled, known), backward, settings.batch_tokens)
     return found
 
 
@@ -189,6 +192,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--max_dual_nll", type=float, nargs="+", default=[ParaBank2.max_dual_nll])
     parser.add_argument("--constraint_rate", type=float, nargs="+", default=[ParaBank2.constraint_rate])
     parser.add_argument("--min_p", type=float, nargs="+", default=[ParaBank2.min_p])
+    parser.add_argument("--known_words", help="file or starter/NAME; refuse candidates with other words")
     parser.add_argument("--length_cuts", type=cuts, nargs="+", default=[], help="WORDS:LIMIT, e.g. 4:2.0 8:2.5")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--threads", type=int, default=2)
@@ -205,7 +209,7 @@ def main() -> None:
     found: dict[tuple[float, float, float], list[dict[str, float]]] = {}
     shown = ""
     for rate, min_p, seed in itertools.product(arguments.constraint_rate, arguments.min_p, arguments.seeds):
-        measured = measured_rows(rows, forward, backward, rate, min_p, seed)
+        measured = measured_rows(rows, forward, backward, rate, min_p, arguments.known_words, seed)
         for limit in arguments.max_dual_nll:
             chosen = selected(measured, forward, limit, arguments.length_cuts)
             found.setdefault((rate, min_p, limit), []).append(figures(chosen, encoder, forward))
@@ -223,7 +227,8 @@ def main() -> None:
         print(setting_line(f"rate {rate}, min p {min_p}, cut {limit}", line))
     print(f"\nbeam {BEAM}, best one: cosine {beam['cosine_1']:.3f}, 1-BLEU {beam['bleu_1']:.1f}\n{shown}\n")
     results = {
-        "references": len(rows), "length_cuts": arguments.length_cuts, "bleu": BLEU_SIGNATURE, f"beam_{BEAM}": beam,
+        "references": len(rows), "length_cuts": arguments.length_cuts,
+        "known_words": arguments.known_words, "bleu": BLEU_SIGNATURE, f"beam_{BEAM}": beam,
         "models": [report.shown(arguments.forward), report.shown(arguments.backward)],
         "settings": [
             {"constraint_rate": rate, "min_p": p, "max_dual_nll": limit, "mean": line, "by_seed": found[rate, p, limit]}

@@ -6,13 +6,15 @@ Clustering", CoNLL. `parabank2` below is its section 2, top to bottom; the defau
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from toolkit.bitext.words import read_words
 from toolkit.generate.sample import sample_rows
+from toolkit.models.starter import words_file
 from toolkit.models.translator import Translator, described, load_translator
 from toolkit.package.build import package_parabank
 from toolkit.parallel import processes
@@ -21,7 +23,7 @@ from toolkit.run import RunSettings, make_shards, start
 from toolkit.score.diversity import overlap_rows
 from toolkit.score.dual import dual_rows
 from toolkit.select.cluster import cluster_rows
-from toolkit.select.filter import refuse_dual
+from toolkit.select.filter import refuse_dual, refuse_unknown_words
 from toolkit.select.rank import rank_rows
 
 
@@ -79,7 +81,13 @@ class ParaBank2:
             )
 
 
-def parabank2(rows: Iterable[Row], forward: Translator, backward: Translator, settings: ParaBank2) -> Iterator[Row]:
+def parabank2(
+    rows: Iterable[Row],
+    forward: Translator,
+    backward: Translator,
+    settings: ParaBank2,
+    known_words: Set[str] = frozenset(),
+) -> Iterator[Row]:
     """The pipeline of section 2, on the rows of one shard.
 
     Args:
@@ -87,6 +95,7 @@ def parabank2(rows: Iterable[Row], forward: Translator, backward: Translator, se
         forward: Translates the source language to the references' language.
         backward: Translates back, and only scores.
         settings: The knobs.
+        known_words: Candidates that say another word are refused; none, as in the paper, refuses nothing.
 
     Yields:
         The same rows with every candidate: chosen ones have a rank, refused ones a reason.
@@ -102,6 +111,7 @@ def parabank2(rows: Iterable[Row], forward: Translator, backward: Translator, se
         settings.seed,
         settings.min_p,
     )
+    rows = refuse_unknown_words(rows, known_words)  # ours, and idle unless asked for
     rows = dual_rows(rows, backward, settings.batch_tokens)  # 2.2 back-translation likelihoods
     rows = refuse_dual(rows, settings.max_dual_nll)  # 3.3
     rows = cluster_rows(rows, forward.target, settings.clusters)  # 2.3 edit-distance-based clustering
@@ -116,10 +126,13 @@ class ParaBank2Run(ParaBank2, RunSettings):
     Attributes:
         forward: Source language to the references' language: a Hub id, a local path or "starter/de-en".
         backward: The other way; it only scores.
+        known_words: A file with one word a line, or "starter/de-en" for the words that starter was trained on;
+            candidates with a word that is neither there nor in the reference are refused. Not in the paper.
     """
 
     forward: str
     backward: str
+    known_words: str | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers of both halves."""
@@ -144,7 +157,8 @@ def build(run: ParaBank2Run) -> dict:
     inputs = start(run, "parabank2", state)
     forward = load_translator(run.forward, run.dtype, state.device)
     backward = load_translator(run.backward, "auto" if run.dtype == "int8" else run.dtype, state.device)
-    make_shards(inputs, lambda rows: parabank2(rows, forward, backward, run), state)
+    known = read_words(words_file(run.known_words)) if run.known_words else frozenset()
+    make_shards(inputs, lambda rows: parabank2(rows, forward, backward, run, known), state)
     state.wait_for_everyone()
     if not state.is_main_process:
         return {}

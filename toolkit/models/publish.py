@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import cards
 from toolkit.bitext.clean import CleanSettings, clean
 from toolkit.bitext.read import read_bitext
 from toolkit.evaluate.translation import bleu
+from toolkit.models.starter import WORDS
 from toolkit.models.translator import load_translator
 
 TEMPLATE = Path(cards.__file__).parent / "translator.md"
@@ -56,6 +58,7 @@ def package_translator(
     pairs = list(clean(read_bitext(bitext, source_column, reference_column), keep_all, source_lang, lang, refused))
     MarianMTModel.from_pretrained(model, dtype=torch.float16).save_pretrained(folder)
     MarianTokenizer.from_pretrained(model).save_pretrained(folder)
+    shutil.copyfile(Path(model, WORDS), folder / WORDS)
     training = json.loads(Path(model, "training.json").read_text())
     for here in ("bitext", "validation", "output_dir"):  # paths of the machine that trained it
         training["settings"].pop(here, None)

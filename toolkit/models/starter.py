@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+WORDS = "words.txt"  # beside a trained translator: the words of the text that it learnt to write
 STARTERS = Path(__file__).parent / "starters"
 
 
@@ -21,6 +22,11 @@ def starter(name: str) -> Path:
         found = ", ".join(sorted(p.parent.name for p in STARTERS.glob("*/config.json"))) or "none"
         raise ValueError(f"wanted a starter model of {found}, got {name!r}; or give a Hub id or a local path")
     return path
+
+
+def words_file(name: str) -> Path:
+    """The file of known words that `known_words` names: `starter/NAME` is that starter's, else it is a path."""
+    return Path(resolve(name), WORDS) if name.startswith("starter/") else Path(name)
 
 
 def resolve(name: str) -> str:

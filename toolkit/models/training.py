@@ -30,9 +30,11 @@ from toolkit.bitext.clean import CleanSettings, clean
 from toolkit.bitext.read import read_bitext
 from toolkit.bitext.split import split_of
 from toolkit.bitext.subwords import EOS, PAD, Pieces, marian_tokenizer, pieces_of, train_pieces
+from toolkit.bitext.words import write_words
 from toolkit.models.loss import TranslationLoss
 from toolkit.models.optimizer import optimizers
 from toolkit.models.precision import has_bfloat16
+from toolkit.models.starter import WORDS
 
 
 @dataclass(frozen=True)
@@ -511,6 +513,7 @@ def save(
         loss_of.load_state_dict(last)
     model.generation_config = GenerationConfig.from_model_config(model.config)
     model.eval().save_pretrained(folder / "model")
+    write_words(folder / "model" / WORDS, (text.as_py() for text in open_pairs(folder / "train.arrow")["reference"]))
     record = {
         "settings": asdict(settings),
         "size": asdict(SIZES[settings.size]),

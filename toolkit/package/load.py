@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
+import datasets.config
 from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict, load_dataset
 from datasets.exceptions import DatasetNotFoundError
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
+from toolkit.package.checksums import CHECKSUMS
 from toolkit.package.parquet import CONFIGS
 from toolkit.package.version import MANIFEST, is_parabank
 
@@ -42,7 +45,8 @@ def load_parabank(
     folder = Path(path_or_name).expanduser()
     if folder.is_dir():
         check_local(folder, revision)
-        return load_dataset(str(folder.resolve()), config, split=split, streaming=streaming)
+        path, cache = str(folder.resolve()), str(cache_of(folder))
+        return load_dataset(path, config, split=split, streaming=streaming, cache_dir=cache)
     try:
         return load_dataset(str(path_or_name), config, split=split, streaming=streaming, revision=revision)
     except UNREACHABLE as error:
@@ -51,6 +55,14 @@ def load_parabank(
             f"wanted a parabank, got {str(path_or_name)!r}: no folder {folder.absolute()} here, so it can only be a "
             f"Hub name, and that failed ({reason}); give the folder's path, or check the name and the network"
         ) from error
+
+
+def cache_of(folder: Path) -> Path:
+    """A cache of its own for every content of a folder: `datasets` knows a folder by its path alone, and would give the
+    rows of an older parabank that was there before.
+    """
+    digest = hashlib.sha256((folder / CHECKSUMS).read_bytes()).hexdigest()[:16]
+    return Path(datasets.config.HF_DATASETS_CACHE) / f"parabank-{digest}"
 
 
 def check_local(folder: Path, revision: str | None) -> None:

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
+from toolkit.bitext.words import words_of
 from toolkit.rows import Row
+
+
+def refuse_unknown_words(rows: Iterable[Row], known: Set[str]) -> Iterator[Row]:
+    """Refuse candidates that say a word neither known nor in their reference: reason "unknown_word".
+
+    A sampler that draws pieces spells words that nobody says ("gettn"). This is ours.
+
+    Args:
+        rows: Rows with candidates.
+        known: Lower-cased words; without any, nothing is refused.
+    """
+    for row in rows:
+        allowed = words_of(row.reference)
+        for candidate in row.candidates if known else ():
+            if candidate.reason is None and not words_of(candidate.text) - allowed <= known:
+                candidate.reason = "unknown_word"
+        yield row
 
 
 def refuse_dual(rows: Iterable[Row], max_dual_nll: float) -> Iterator[Row]:
