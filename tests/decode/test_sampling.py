@@ -256,3 +256,18 @@ def test_places_number_the_live_rows_of_each_sentence():
         assert place.tolist() == [int(s) * width + n for s, n in zip(sentence, numbers, strict=True)]
         assert width == max(sentence.tolist().count(s) for s in range(6))
         assert len(set(place.tolist())) == 23
+
+
+def test_min_p_leaves_out_what_is_far_below_the_best(engine, sources):
+    shares = next_logprobs(sources[0], [])[0].exp()
+    best = shares.topk(10).values
+    min_p = (best[2] / best[0]).item() * 0.999  # the third is just in
+    found = sample(engine, sources[:1], free(600), list(range(600)), 10, 1, min_p)
+    assert {s.ids[0] for s in found} == set(shares.topk(3).indices.tolist())
+    assert len({s.ids[0] for s in sample(engine, sources[:1], free(600), list(range(600)), 10, 1)}) > 3
+
+
+def test_each_sentence_has_its_own_limit(engine, sources):
+    found = sample(engine, sources[:2], free(40), list(range(40)), 10, [3, 6])
+    assert max(len(s.ids) for s in found[:20]) == 3
+    assert 3 < max(len(s.ids) for s in found[20:]) <= 6

@@ -1,7 +1,7 @@
 import datasets
 import pytest
 
-from toolkit.package.load import load_parabank
+from toolkit.package.load import cache_of, load_parabank
 
 
 def test_load_dataset_by_path(demo_parabank):
@@ -62,3 +62,14 @@ def test_a_folder_has_no_revision_and_two_configs(demo_parabank):
         load_parabank(demo_parabank, revision="v1.0.0")
     with pytest.raises(ValueError, match="wanted config 'pairs' or 'references', got 'pair'"):
         load_parabank(demo_parabank, "pair")
+
+
+def test_a_rebuilt_parabank_is_not_read_from_the_old_ones_cache(demo_parabank):
+    before = cache_of(demo_parabank)
+    assert cache_of(demo_parabank) == before
+    sums = demo_parabank / "SHA256SUMS"
+    kept = sums.read_bytes()
+    sums.write_bytes(kept.replace(b"0", b"1", 1))
+    after = cache_of(demo_parabank)
+    sums.write_bytes(kept)
+    assert after != before

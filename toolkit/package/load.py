@@ -58,8 +58,9 @@ def load_parabank(
 
 
 def cache_of(folder: Path) -> Path:
-    """A cache of its own for every content of a folder: `datasets` knows a folder by its path alone, and would give the
-    rows of an older parabank that was there before.
+    """A cache of its own for every content of a folder.
+
+    `datasets` knows a folder by its path alone, and would give the rows of an older parabank that was there before.
     """
     digest = hashlib.sha256((folder / CHECKSUMS).read_bytes()).hexdigest()[:16]
     return Path(datasets.config.HF_DATASETS_CACHE) / f"parabank-{digest}"

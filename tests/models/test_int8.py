@@ -1,0 +1,51 @@
+"""8-bit products against the layers they replace."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from tests.tiny import pairs, translator
+from toolkit.decode.engine import Engine
+from toolkit.decode.sampling import sample
+from toolkit.models import int8
+from toolkit.models.int8 import Int8Linear, has_int8, quantize_decoder
+from toolkit.models.translator import load_translator
+
+needs_int8 = pytest.mark.skipif(not has_int8(), reason="this processor has no 8-bit products")
+
+
+@needs_int8
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_layer_is_off_by_two_percent_at_most(bias):
+    torch.manual_seed(0)
+    linear, x = nn.Linear(64, 96, bias=bias), torch.randn(5, 7, 64)
+    found, wanted = Int8Linear(linear, torch.float32)(x), linear(x)
+    assert found.shape == wanted.shape
+    assert 0 < (found - wanted).norm() / wanted.norm() < 0.02
+
+
+@needs_int8
+def test_a_decoder_in_8_bits_samples_and_scores_like_itself():
+    whole = translator("de-en")
+    model = copy.deepcopy(whole.model)
+    quantize_decoder(model)
+    assert not any(type(m) is nn.Linear for m in model.get_decoder().modules())
+    sources = whole.source.encode([german for german, _ in pairs(3)])
+    rows, seeds = [[]] * 150, list(range(150))
+    rounded, exact = (sample(Engine(m), sources, rows, seeds, 10, 30) for m in (model, whole.model))
+    means = [sum(s.logprob for s in found) / sum(len(s.ids) for s in found) for found in (rounded, exact)]
+    assert means[0] == pytest.approx(means[1], rel=0.1)
+    assert [s.ids for s in rounded] != [s.ids for s in exact], "8 bits are not 32"
+
+
+def test_without_the_hardware_it_is_one_error(monkeypatch):
+    monkeypatch.setattr(int8, "has_int8", lambda: False)
+    with pytest.raises(ValueError, match="AVX512-VNNI"):
+        quantize_decoder(copy.deepcopy(translator("de-en").model))
+
+
+@needs_int8
+def test_a_starter_loads_in_8_bits():
+    assert load_translator("starter/de-en", "int8").signature.endswith("|int8")
