@@ -7,7 +7,6 @@ bytes are the same, because no batch and no chance crosses a shard.
 from __future__ import annotations
 
 import itertools
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -16,12 +15,13 @@ from pathlib import Path
 from accelerate import PartialState
 from tqdm import tqdm
 
-from toolkit.bitext.clean import CleanSettings, clean
+from toolkit.bitext.clean import CleanSettings, clean, none_usable
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.bitext.split import split_of
 from toolkit.parallel import mine
 from toolkit.rows import Row
-from toolkit.shards import input_shards, output_of, read_shard, write_inputs, write_shard, write_whole
+from toolkit.settings import check_record
+from toolkit.shards import input_shards, output_of, read_shard, write_inputs, write_shard
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,29 +111,10 @@ def prepare(settings: RunSettings, builder: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for leftover in folder.glob(".*.tmp"):
         leftover.unlink()
-    check_settings(folder / "settings.json", {"builder": builder} | asdict(settings))
+    check_record(folder / "settings.json", {"builder": builder} | asdict(settings), FREE)
     refused: Counter[str] = Counter()
     if not write_inputs(folder, bitext_rows(settings, refused), settings.shard_rows, refused):
-        counted = ", ".join(f"{n} {reason}" for reason, n in sorted(refused.items())) or "it is empty"
-        raise ValueError(f"wanted at least one usable pair in {' '.join(settings.bitext)}, got none: {counted}")
-
-
-def check_settings(file: Path, wanted: dict) -> None:
-    """Write a run's settings, or compare with those it began with.
-
-    Raises:
-        ValueError: Some differ.
-    """
-    wanted = json.loads(json.dumps(wanted))
-    if file.exists():
-        found = json.loads(file.read_text())
-        changed = [k for k in wanted if k not in FREE and wanted[k] != found.get(k)]
-        if changed:
-            was = "; ".join(f"{k} was {found.get(k)!r}, is {wanted[k]!r}" for k in changed)
-            raise ValueError(
-                f"{file.parent} holds a run with other settings: {was}; take them back or choose another --output_dir"
-            )
-    write_whole(file, json.dumps(wanted, indent=1))
+        raise ValueError(none_usable(settings.bitext, refused))
 
 
 def bitext_rows(settings: RunSettings, refused: Counter[str]) -> Iterator[Row]:

@@ -8,14 +8,17 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import inspect
+import json
 import re
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
+
+from toolkit.shards import write_whole
 
 T = TypeVar("T")
 
@@ -58,6 +61,29 @@ def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: s
         return cls(**values)
     except ValueError as error:
         parser.error(str(error))
+
+
+def check_record(file: Path, wanted: dict, free: Set[str]) -> None:
+    """Write the settings of a run beside it, or refuse to go on with one that began with others.
+
+    Args:
+        file: The run's record.
+        wanted: The settings of this call.
+        free: Names of those that may change from call to call.
+
+    Raises:
+        ValueError: Others changed; the message names them.
+    """
+    wanted = json.loads(json.dumps(wanted))
+    if file.exists():
+        found = json.loads(file.read_text())
+        changed = [k for k in wanted if k not in free and wanted[k] != found.get(k)]
+        if changed:
+            was = ", ".join(f"{k} was {found.get(k)!r}, now {wanted[k]!r}" for k in changed)
+            raise ValueError(
+                f"{file.parent} holds a run with other settings: {was}; take them back or choose another --output_dir"
+            )
+    write_whole(file, json.dumps(wanted, indent=1))
 
 
 def required(field: dataclasses.Field) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolkit.bitext.normalize import bare, fits_latin, normalize
@@ -161,6 +161,16 @@ def clean(
             yield pair
         else:
             refused[reason] += 1
+
+
+def none_usable(bitext: Sequence[str], refused: Mapping[str, int]) -> str:
+    """What to say of a bitext of which no pair was left.
+
+    >>> none_usable(["a.tsv"], {"empty": 2, "columns": 1})
+    'wanted at least one usable pair in a.tsv, got none: 1 columns, 2 empty'
+    """
+    counted = ", ".join(f"{n} {reason}" for reason, n in sorted(refused.items())) or "it is empty"
+    return f"wanted at least one usable pair in {' '.join(bitext)}, got none: {counted}"
 
 
 def first_reason(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:

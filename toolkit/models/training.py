@@ -26,7 +26,7 @@ from torch import Tensor
 from tqdm import tqdm
 from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTokenizer
 
-from toolkit.bitext.clean import CleanSettings, clean
+from toolkit.bitext.clean import CleanSettings, clean, none_usable
 from toolkit.bitext.read import read_bitext
 from toolkit.bitext.split import split_of
 from toolkit.bitext.subwords import EOS, PAD, Pieces, marian_tokenizer, pieces_of, train_pieces
@@ -35,6 +35,8 @@ from toolkit.models.loss import TranslationLoss
 from toolkit.models.optimizer import optimizers
 from toolkit.models.precision import has_bfloat16
 from toolkit.models.starter import WORDS
+from toolkit.settings import check_record
+from toolkit.shards import write_whole
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,10 @@ SIZES = {
     # ours: 5.6M parameters, 12 MB in float16; a deep encoder and a shallow decoder, because the decoder runs 150 times
     "starter": Size(7_500, True, 256, 4, 2, 4, 512),
 }
+
+
+# The length of a run may change while it runs.
+FREE = {"max_steps", "cooldown_steps", "save_every", "average", "output_dir"}
 
 
 @dataclass(frozen=True)
@@ -163,8 +169,7 @@ def prepare(settings: TrainingSettings) -> dict[str, int]:
             write_pairs(folder / f"{split}.arrow", (p for p in pairs if split_of(p[1], 0.01, 0.0) == split))
     table, size = open_pairs(folder / "train.arrow"), SIZES[settings.size]
     if not len(table):
-        counted = ", ".join(f"{n} {reason}" for reason, n in sorted(refused.items())) or "it is empty"
-        raise ValueError(f"wanted at least one usable pair in {' '.join(settings.bitext)}, got none: {counted}")
+        raise ValueError(none_usable(settings.bitext, refused))
     sides = (
         [("source.spm", ["source", "reference"])]
         if size.joint
@@ -174,7 +179,7 @@ def prepare(settings: TrainingSettings) -> dict[str, int]:
         sentences = (s.as_py() for column in columns for s in table[column])
         train_pieces(sentences, folder / name, size.vocabulary, seed=settings.seed)
     counts = {"train": len(table), "validation": len(open_pairs(folder / "validation.arrow")), **refused}
-    counts_file.write_text(json.dumps(counts, indent=1))
+    write_whole(counts_file, json.dumps(counts, indent=1))
     return counts
 
 
@@ -314,7 +319,7 @@ def train(settings: TrainingSettings) -> Path:
     sentencepiece.set_random_generator_seed(settings.seed)
     with accelerator.main_process_first():
         counts = prepare(settings)
-        check_same_run(settings, folder)
+        check_record(folder / "settings.json", asdict(settings), FREE)
     size = SIZES[settings.size]
     with accelerator.main_process_first():
         tokenizer = marian_tokenizer(
@@ -337,22 +342,6 @@ def train(settings: TrainingSettings) -> Path:
     accelerator.wait_for_everyone()
     accelerator.end_training()
     return folder
-
-
-def check_same_run(settings: TrainingSettings, folder: Path) -> None:
-    """Write the settings beside the run; refuse to continue one that began with others.
-
-    The length of a run may change while it runs: `max_steps`, `cooldown_steps`, `save_every` and `average`.
-    """
-    free = {"max_steps", "cooldown_steps", "save_every", "average", "output_dir"}
-    wanted, file = asdict(settings), folder / "settings.json"
-    if file.exists():
-        found = json.loads(file.read_text())
-        changed = [k for k in wanted if k not in free and wanted[k] != found.get(k)]
-        if changed:
-            was = ", ".join(f"{k} was {found.get(k)!r}, now {wanted[k]!r}" for k in changed)
-            raise ValueError(f"{folder} holds a run with other settings: {was}; take them back or another --output_dir")
-    file.write_text(json.dumps(wanted, indent=1))
 
 
 def run(

@@ -69,11 +69,12 @@ def batches(
 ) -> Iterator[list[int]]:
     """Cut an order of pairs into batches of one output length and at most `batch_tokens`."""
     batch: list[int] = []
+    longest = 0
     for i in order:
-        longest = max(len(outputs[i]), *(len(inputs[j]) for j in [*batch, i]))
+        longest = max(longest, len(outputs[i]), len(inputs[i]))
         if batch and ((len(batch) + 1) * longest > batch_tokens or len(outputs[i]) != len(outputs[batch[0]])):
             yield batch
-            batch = []
+            batch, longest = [], max(len(outputs[i]), len(inputs[i]))
         batch.append(i)
     if batch:
         yield batch
