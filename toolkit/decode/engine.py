@@ -62,6 +62,7 @@ class Engine:
         self.bias = bias if bias is not None and bool(bias.any()) else None
         self.eos, self.pad = _first(model.generation_config.eos_token_id), self.config.pad_token_id
         self.start_id = self.config.decoder_start_token_id
+        self.forced_first = model.generation_config.forced_bos_token_id  # the language, in mBART and NLLB
         self.limit = self.config.max_position_embeddings
 
     @torch.inference_mode()
@@ -97,18 +98,19 @@ class Engine:
         mask = torch.zeros_like(real, dtype=torch.float32).masked_fill_(~real, -torch.inf)[:, None, None]
         return keys, values, None if bool(real.all()) else mask
 
-    def start(self, sources: Sequence[Sequence[int]], rows_each: int, steps: int) -> State:
-        """`rows_each` rows of every sentence, before their first token.
+    def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> State:
+        """Some rows of every sentence, before their first token.
 
         Args:
             sources: Ids of each sentence, EOS included.
-            rows_each: Rows that decode from one sentence.
+            rows_each: Rows that decode from one sentence; one number, or one for each sentence.
             steps: Most tokens of a row.
         """
         keys, values, mask = self.encode(sources)
-        sentence = torch.arange(len(sources), device=self.device).repeat_interleave(rows_each)
-        rows = Rows(keys, mask, None, rows_each)
-        return State(new_cache(keys, values, steps), rows, sentence)
+        each = [rows_each] * len(sources) if isinstance(rows_each, int) else list(rows_each)
+        sentence = torch.arange(len(sources), device=self.device).repeat_interleave(torch.tensor(each).to(self.device))
+        place, width = (None, each[0]) if len(set(each)) == 1 else places(sentence, len(sources))
+        return State(new_cache(keys, values, steps), Rows(keys, mask, place, width), sentence)
 
     def step(self, state: State, ids: Tensor) -> Tensor:
         """Advance every row by one token.
@@ -139,6 +141,18 @@ class Engine:
             part = slice(begin, begin + size)
             logits = self.head(hidden[part])
             yield part, logits if self.bias is None else logits + self.bias
+
+    def copy(self, state: State, source: Tensor, target: Tensor) -> None:
+        """Let the rows `target` go on from what the rows `source` of the same sentences have said.
+
+        Args:
+            state: Rows in flight.
+            source: Rows, none of which is in `target`.
+            target: As many rows.
+        """
+        for layer in state.cache.self_attention_cache.layers:
+            assert isinstance(layer, StepsLayer)
+            layer.move(source, target, layer.keys.shape[1])
 
     def keep(self, state: State, alive: Tensor) -> tuple[Tensor, Tensor, int]:
         """Drop the rows that are done: live rows from the end move into their places.
