@@ -2,6 +2,8 @@ r"""Build a parabank from a bitext.
 
     accelerate launch scripts/build_parabank.py parabank2 --bitext FILE --source_lang de --lang en \
         --forward starter/de-en --backward starter/en-de --output_dir DIR
+    accelerate launch scripts/build_parabank.py paranmt --bitext FILE --source_lang de --lang en \
+        --forward starter/de-en --paraphrase_model ENCODER --output_dir DIR
 
 On several GPUs: `accelerate launch --num_processes N ...`. On CPUs Accelerate 1.15 starts one process whatever N is;
 several start with `ACCELERATE_USE_CPU=true torchrun --nproc_per_node N scripts/build_parabank.py ...`. Run the same
@@ -11,11 +13,16 @@ command again after an interruption: finished shards are not made again.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
-from builders import parabank2
+from builders import parabank2, paranmt
 from toolkit.settings import parse_settings
 
-BUILDERS = {"parabank2": (parabank2.ParaBank2Run, parabank2.build)}
+BUILDERS: dict[str, tuple[type[Any], Callable[[Any], dict]]] = {
+    "parabank2": (parabank2.ParaBank2Run, parabank2.build),
+    "paranmt": (paranmt.ParaNMTRun, paranmt.build),
+}
 
 
 def main(arguments: list[str]) -> int:

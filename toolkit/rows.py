@@ -24,6 +24,9 @@ class Scores:
         backward_logprob: log p(source | candidate), the sum over the source's tokens in nats, EOS counted, <= 0.
         backward_tokens: The number of tokens in that sum.
         intersection_over_union: Shared pieces of candidate and reference over all their pieces, as sets, in [0, 1].
+        semantic: How alike candidate and reference are in meaning, a cosine in [-1, 1].
+        trigram_overlap: Shared word trigrams over the smaller count of both sides, in [0, 1].
+        judgment: The human score of semantic similarity that a regression predicts, in [0, 100].
     """
 
     forward_logprob: float | None = None
@@ -31,6 +34,9 @@ class Scores:
     backward_logprob: float | None = None
     backward_tokens: int | None = None
     intersection_over_union: float | None = None
+    semantic: float | None = None
+    trigram_overlap: float | None = None
+    judgment: float | None = None
 
     @property
     def dual(self) -> float | None:
@@ -44,14 +50,34 @@ class Scores:
         assert self.forward_tokens and self.backward_tokens
         return self.forward_logprob / self.forward_tokens + self.backward_logprob / self.backward_tokens
 
+    @property
+    def translation_score(self) -> float | None:
+        """Forward log-likelihood per token (nats, <= 0); ParaNMT-50M, section 5.4.
+
+        >>> Scores(forward_logprob=-4.0, forward_tokens=8).translation_score
+        -0.5
+        """
+        if self.forward_logprob is None:
+            return None
+        assert self.forward_tokens
+        return self.forward_logprob / self.forward_tokens
+
 
 @dataclass
 class Origin:
-    """One way in which a text was reached: the recipe and the lexical constraints it was decoded under."""
+    """One way in which a text was reached: the recipe and the lexical constraints it was decoded under.
+
+    Attributes:
+        recipe: Its name in its paper: "set-3" of ParaBank 2, system "17" of ParaBank; None without one.
+        positive: Phrases that were required.
+        negative: Phrases that were forbidden; one with "<BOS> " before it only at the beginning.
+        unmet: Constraints that the text does not meet, in words; only where they are on words, not on pieces.
+    """
 
     recipe: str | None = None
     positive: list[str] = field(default_factory=list)
     negative: list[str] = field(default_factory=list)
+    unmet: list[str] = field(default_factory=list)
 
 
 @dataclass

@@ -15,6 +15,7 @@ from toolkit.evaluate.corpus import (
     one_minus_bleu,
     rank_table,
 )
+from toolkit.evaluate.trees import Parses, read_tree
 from toolkit.rows import Candidate, Row
 
 WORDS = ["the", "a", "dog", "cat", "runs", "sleeps", "in", "on", "house", "garden"]
@@ -109,3 +110,34 @@ def test_rank_table_fills_empty_ranks_with_the_last_paraphrase():
 def test_rank_table_of_nothing_is_refused():
     with pytest.raises(ValueError, match="wanted rows with paraphrases"):
         rank_table([row("alone", [])])
+
+
+TREES = {
+    "we go": "(S (NP we) (VP go))",
+    "let us go": "(S (VP let (S (NP us) (VP go))))",
+    "going": "(FRAG (VP going))",
+    "hm": None,
+}
+PARSES = Parses("by hand", {text: tree and read_tree(tree) for text, tree in TREES.items()})
+
+
+def test_tree_edit_distance_of_ranks_by_hand():
+    table = rank_table([row("we go", ["let us go", "going"]), row("we go", ["hm"])], parses=PARSES)
+    by_rank = {line["rank"]: line for line in table["by_rank"]}
+    # (S (NP) (VP)) to (S (VP (S))), the fourth level cut: one deleted, one inserted; to (FRAG (VP)): deleted, renamed
+    assert by_rank[1]["tree_edit_distance"] == 2 and by_rank[1]["tree_pairs"] == 1
+    assert by_rank[2]["tree_edit_distance"] == 2 == by_rank[5]["tree_edit_distance"]
+    between = {tuple(line["ranks"]): line for line in table["between_ranks"]}
+    assert between[1, 3]["tree_edit_distance"] == 2  # (S (VP (S))) to (FRAG (VP)): renamed, deleted
+    assert between[3, 5]["tree_edit_distance"] == 0 and between[3, 5]["tree_pairs"] == 1
+    assert "parser:by hand" in table["signatures"]["tree_edit_distance"]
+
+
+def test_without_trees_there_is_no_tree_edit_distance():
+    rows = [row("we go", ["hm"])]
+    assert "tree_edit_distance" not in rank_table(rows)["signatures"]
+    assert not {"tree_edit_distance", "tree_pairs"} & set(rank_table(rows)["by_rank"][0])
+    assert rank_table(rows, parses=PARSES)["by_rank"][0].keys() >= {"tree_pairs"}
+    assert "tree_edit_distance" not in rank_table(rows, parses=PARSES)["by_rank"][0]
+    with pytest.raises(ValueError, match="wanted a text that was parsed, got 'never seen'"):
+        rank_table([row("never seen", ["hm"])], parses=PARSES)

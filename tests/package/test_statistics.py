@@ -2,9 +2,12 @@ import json
 
 import pytest
 
+from tests.conftest import row as demo_row
+from tests.conftest import write_run
 from toolkit.package import statistics
 from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.statistics import BINS, WIDTHS, database, measure, sample
+from toolkit.rows import Candidate, Scores
 from toolkit.shards import read_shard
 
 
@@ -49,6 +52,52 @@ def test_histograms_hold_every_scored_candidate(measured, demo_run):
         for candidate in (c for row in read_shard(shard) for c in row.candidates):
             expected[min(int(-candidate.scores.dual / WIDTHS["dual"]), BINS - 1)] += 1
     assert [b["candidates"] for b in measured["histograms"]["dual"]] == expected
+
+
+def test_paraphrase_scores_by_hand(tmp_path):
+    """Ends belong to the range below, also -0.1; what nobody measured is not counted."""
+    cases = [
+        (-0.1, 0.0, 0),
+        (-0.05, 0.5, 0),
+        (0.2, 0.25, 0),
+        (0.4, None, 0),
+        (0.81, 1.0, None),
+        (1.0, 0.0, 0),
+        (None, None, None),
+    ]
+    rows = [
+        demo_row(
+            n,
+            "train",
+            f"Reference {n}.",
+            [Candidate("Text.", "beam", rank=rank, scores=Scores(semantic=s, trigram_overlap=t))],
+        )
+        for n, (s, t, rank) in enumerate(cases)
+    ]
+    shards = finished_shards(write_run(tmp_path / "scored.shards", rows))
+    table = measure(shards, write_parquet(shards, tmp_path / "out"))["paraphrase_scores"]
+    assert [(line["above"], line["up_to"]) for line in table] == [
+        (None, -0.1), (-0.1, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0),
+    ]  # fmt: skip
+    assert [(line["candidates"], line["paraphrases"]) for line in table] == [
+        (1, 1), (2, 2), (1, 1), (0, 0), (0, 0), (2, 1),
+    ]  # fmt: skip
+    overlaps = [line["trigram_overlap"] for line in table]
+    assert overlaps == [{"mean": 0, "sd": 0}, {"mean": 0.375, "sd": 0.125}, None, None, None, {"mean": 0.5, "sd": 0.5}]
+    assert table[0]["paper"] is None and table[5]["paper"] == {"millions": 18.0, "mean": 0.35, "sd": 0.2}
+
+
+def test_copies_are_counted(tmp_path, measured):
+    texts = ["Reference 0.", "reference 0.", "Reference 1."]
+    candidates = [Candidate(text, "beam", rank=rank) for rank, text in enumerate(texts)]
+    rows = [demo_row(n, "train", f"Reference {n}.", candidates) for n in range(2)]
+    shards = finished_shards(write_run(tmp_path / "copied.shards", rows))
+    assert measure(shards, write_parquet(shards, tmp_path / "again"))["copies"] == 2
+    assert measured["copies"] == 0
+
+
+def test_without_a_paraphrase_score_there_is_no_table(measured):
+    assert measured["paraphrase_scores"] == []
 
 
 def test_words_that_came_back(measured):

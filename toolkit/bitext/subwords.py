@@ -126,6 +126,18 @@ class Pieces:
         """The pieces of a text in its Viterbi segmentation, as strings; a word's first begins with "▁"."""
         return self.processor.encode(text, out_type=str)
 
+    def surfaces(self) -> list[str]:
+        """What each id adds to a text: its piece, a space where it begins a word; nothing for specials."""
+        return [
+            "" if name is None or i in (self.eos, self.unk) else name.replace("▁", " ")
+            for i, name in ((i, self.names.get(i)) for i in range(max(self.names) + 1))
+        ]
+
+    def spell(self, phrase: str) -> list[int] | None:
+        """The ids that say a phrase, without EOS; None where the vocabulary lacks a character of it."""
+        ids = self.encode([phrase])[0][:-1]
+        return None if self.unk in ids or not ids else ids
+
     def decode(self, sequences: Iterable[Sequence[int]]) -> list[str]:
         """The text of each sequence of ids, specials left out, detokenised."""
         pieces = [[self.names[i] for i in ids if i not in (self.eos, self.unk)] for ids in sequences]

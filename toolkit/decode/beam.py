@@ -2,11 +2,11 @@
 
 Without constraints it finds the hypotheses that `transformers.generate(num_beams=...)` finds. With required phrases the
 candidates of a search fall into banks by the constraint tokens they have met, and dynamic beam allocation (Post & Vilar
-2018) shares out the beam among the banks. With forbidden phrases pieces are masked before anything is chosen. One step is
-the same few tensor operations for all searches; one without constraints is the case of a single bank.
+2018) shares out the beam among the banks. With forbidden phrases pieces are masked before anything is chosen. One step
+is the same few tensor operations for all searches; one without constraints is the case of a single bank.
 
-Several searches may decode from one sentence: they share its encoder states. A hypothesis that goes on stays in its place
-in the caches; only its other children are copied over the places of those that nothing came of.
+Several searches may decode from one sentence: they share its encoder states. A hypothesis that goes on stays in its
+place in the caches; only its other children are copied over the places of those that nothing came of.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ class Beams:
     def keep(self, searches: Tensor) -> Beams:
         """The searches in these places, in this order."""
         return Beams(
-            *(t[searches] for t in (self.number, self.limit, self.score, self.said)),
+            self.number[searches],
+            self.limit[searches],
+            self.score[searches],
+            self.said[searches],
             None if self.progress is None else self.progress.keep(searches),
             None if self.lexical is None else self.lexical.keep(searches),
         )
@@ -153,8 +156,8 @@ def _check_lengths(lexical: Lexical | None, limits: Sequence[int]) -> None:
     for search, (count, limit) in enumerate(zip(tokens, limits, strict=False)):
         if count >= limit:
             raise ValueError(
-                f"wanted fewer constraint tokens than a hypothesis may have, got {count} of them and at most {limit} tokens "
-                f"with EOS in search {search}; require less or raise max_tokens"
+                f"wanted fewer constraint tokens than a hypothesis may have, got {count} of them and at most {limit} "
+                f"tokens with EOS in search {search}; require less or raise max_tokens"
             )
 
 
@@ -182,8 +185,8 @@ def _candidates(engine: Engine, hidden: Tensor, beams: Beams, beam: int, step: i
     """The best tokens of each row, then the tokens that its required phrases go on with.
 
     Returns:
-        (searches, beam, n) tokens and their hypotheses' log-probabilities; NEVER where a token may not be said or stands
-        there already.
+        (searches, beam, n) tokens and their hypotheses' log-probabilities; NEVER where a token may not be said or
+        stands there already.
     """
     lexical, progress = beams.lexical, beams.progress
     close = complete = pieces = refused = None
@@ -213,8 +216,11 @@ def _candidates(engine: Engine, hidden: Tensor, beams: Beams, beam: int, step: i
             ids = torch.cat([ids, more], 1)
         tokens.append(ids)
         scores.append(values)
-    shape = (*beams.score.shape, -1)
-    return torch.cat(tokens).view(shape), torch.cat(scores).view(shape).double() + beams.score[..., None]
+    ids = torch.cat(tokens).view(*beams.score.shape, -1)
+    values = torch.cat(scores).view_as(ids).double()
+    if lexical is not None and progress is not None:
+        values = values.masked_fill(lexical.hopeless(progress, ids), NEVER)
+    return ids, values + beams.score[..., None]
 
 
 def _repeated(ids: Tensor) -> Tensor:
@@ -257,7 +263,9 @@ def _choose(
     else:
         counts = torch.zeros(searches, most, dtype=torch.long, device=tokens.device)
         counts.scatter_add_(1, bank, running.long())
-        share = allocate(beam, torch.zeros_like(beams.number) if beams.lexical is None else beams.lexical.tokens, counts)
+        share = allocate(
+            beam, torch.zeros_like(beams.number) if beams.lexical is None else beams.lexical.tokens, counts
+        )
         chosen = running & (_rank(bank, running, most) < share.gather(1, bank))
     at = torch.where(chosen, 0, 1).argsort(dim=-1, stable=True)[:, :beam]
     scores = scores.masked_fill(~chosen, NEVER).gather(1, at)

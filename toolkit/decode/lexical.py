@@ -1,11 +1,11 @@
 """Lexical constraints on what a text says, different for every search: words it must say and words it must not.
 
 Constraints are given as words of running text and hold on the decoded text. Words are followed by their hashes
-(`words.py`), so that "for" is forbidden however it is segmented, and "fortune" is not. The pieces of a required phrase only
-guide the search to it: a deterministic automaton of each tells how far a row has come and which piece goes on.
+(`words.py`), so that "for" is forbidden however it is segmented, and "fortune" is not. The pieces of a required phrase
+only guide the search to it: an automaton of each tells how far a row has come and which piece goes on.
 
-What it does not do: allocate the beam (`allocation.py`), or search (`beam.py`). Constraints on ids, which a word evades by
-another segmentation, are in `constraints.py`; ParaBank 2 wants those.
+What it does not do: allocate the beam (`allocation.py`), or search (`beam.py`). Constraints on ids, which a word evades
+by another segmentation, are in `constraints.py`; ParaBank 2 wants those.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from torch import Tensor
 from toolkit.decode.words import (
     BOS,
     NOTHING,
+    KnownWords,
     WordTable,
     anchored_forms,
     begins_with,
@@ -83,8 +84,8 @@ class Phrases:
     """Phrases to look for, by search, as hashes of their words.
 
     Attributes:
-        forms: (2, searches, phrases, window) hashes, right-aligned, NOTHING where any word may stand; the two differ in the
-            first word at most. A search with fewer phrases has some without a last word, which never match.
+        forms: (2, searches, phrases, window) hashes, right-aligned, NOTHING where any word may stand; the two differ in
+            the first word at most. A search with fewer phrases has some without a last word, which never match.
     """
 
     forms: Tensor
@@ -153,6 +154,7 @@ class Lexical:
         length: (searches, phrases) how many those are.
         after: (searches, phrases, longest + 1, longest) the automaton: state and the phrase's k-th piece to next state.
         checked: Ids that close the words of a forbidden phrase inside themselves; empty with most vocabularies.
+        known: The words that may be said; None where any may.
     """
 
     table: WordTable
@@ -163,10 +165,15 @@ class Lexical:
     length: Tensor
     after: Tensor
     checked: Tensor
+    known: KnownWords | None
 
     @classmethod
     def of(
-        cls, sets: Sequence[ConstraintSet], table: WordTable, spell: Callable[[str], list[int] | None]
+        cls,
+        sets: Sequence[ConstraintSet],
+        table: WordTable,
+        spell: Callable[[str], list[int] | None],
+        known: KnownWords | None = None,
     ) -> Lexical | None:
         """The tensors of one constraint set for each search; None if none has any.
 
@@ -174,11 +181,12 @@ class Lexical:
             sets: One for each search.
             table: Of the vocabulary, on the device of the search.
             spell: The ids that say a phrase after a space, without EOS; None where the vocabulary cannot say it.
+            known: The words that may be said; None where any may.
 
         Raises:
             ValueError: A required phrase cannot be spelled.
         """
-        if not any(one.positive or one.negative or one.not_first for one in sets):
+        if known is None and not any(one.positive or one.negative or one.not_first for one in sets):
             return None
         required = [dict.fromkeys(one.positive) for one in sets]
         spelled = [[_spelled(phrase, spell) for phrase in phrases] for phrases in required]
@@ -188,7 +196,7 @@ class Lexical:
             + [_hashes(anchored_forms(p), BOS) for p in dict.fromkeys(one.not_first)]
             for one in sets
         ]
-        window = max(len(form) for phrases in (*positive, *negative) for forms in phrases for form in forms)
+        window = max((len(form) for row in (*positive, *negative) for forms in row for form in forms), default=1)
         most, longest = max(map(len, spelled)), max((len(ids) for row in spelled for ids in row), default=0)
         wanted, length = (torch.zeros(len(sets), most, dtype=torch.long) for _ in range(2))
         pieces = torch.full((len(sets), most, longest), NO_PIECE)
@@ -204,8 +212,8 @@ class Lexical:
         inner = torch.isin(table.inner, torch.cat([last, torch.tensor([NOTHING + 1])]).to(device)).any(-1)
         checked = torch.nonzero((headed | inner) if len(last) else torch.zeros_like(headed)).flatten()
         found = (Phrases.of(positive, window).forms.to(device), Phrases.of(negative, window).forms.to(device))
-        tensors = (t.to(device) for t in (wanted, pieces, length, after))
-        return cls(table, Phrases(found[0]), Phrases(found[1]), *tensors, checked)
+        wanted, pieces, length, after = (t.to(device) for t in (wanted, pieces, length, after))
+        return cls(table, Phrases(found[0]), Phrases(found[1]), wanted, pieces, length, after, checked, known)
 
     @property
     def tokens(self) -> Tensor:
@@ -218,8 +226,12 @@ class Lexical:
             self.table,
             Phrases(self.required.forms[:, searches]),
             Phrases(self.forbidden.forms[:, searches]),
-            *(t[searches] for t in (self.wanted, self.pieces, self.length, self.after)),
+            self.wanted[searches],
+            self.pieces[searches],
+            self.length[searches],
+            self.after[searches],
             self.checked,
+            None if self.known is None else self.known.keep(searches),
         )
 
     def start(self, rows: int) -> Progress:
@@ -266,7 +278,7 @@ class Lexical:
         return torch.where(same.any(-1), found, 0)
 
     def next_pieces(self, progress: Progress) -> Tensor:
-        """(searches, rows, phrases) the piece that goes on with each phrase not yet met; NO_PIECE where there is none."""
+        """(searches, rows, phrases) the piece that goes on with each phrase not yet met; NO_PIECE without one."""
         if not self.pieces.numel():
             return progress.state
         ended = self.pieces.new_full((*self.pieces.shape[:2], 1), NO_PIECE)
@@ -285,12 +297,16 @@ class Lexical:
         """What it means to close the open word, as EOS and every piece after a space do.
 
         Returns:
-            (searches, rows) whether that says something forbidden, and whether all required phrases are said then.
+            (searches, rows) whether that says something forbidden or unknown, and whether all required phrases are
+            said then.
         """
         window = torch.cat([progress.recent, progress.open_word[..., None]], -1)
         spoken = progress.open_word != NOTHING
         count = progress.count + (self.required.said(window) & spoken[..., None])
-        return self.forbidden.said(window).any(-1) & spoken, (count >= self.wanted[:, None]).all(-1)
+        bad = self.forbidden.said(window).any(-1)
+        if self.known is not None:
+            bad = bad | ~self.known.whole(progress.open_word)
+        return bad & spoken, (count >= self.wanted[:, None]).all(-1)
 
     def refused(self, progress: Progress) -> Tensor:
         """(searches, rows, `checked`) whether saying one of these pieces says something forbidden."""
@@ -299,6 +315,23 @@ class Lexical:
         parents = torch.arange(rows, device=self.checked.device).repeat_interleave(each).expand(searches, -1)
         _, bad = self.say(progress.pick(parents), self.checked.repeat(rows).expand(searches, -1))
         return bad.view(searches, rows, each)
+
+    def hopeless(self, progress: Progress, ids: Tensor) -> Tensor:
+        """Whether a piece would leave a row in a word that it can neither close nor go on to a known one.
+
+        Args:
+            progress: Of (searches, rows).
+            ids: (searches, rows, n).
+
+        Returns:
+            (searches, rows, n) booleans; all false without `known`.
+        """
+        if self.known is None:
+            return torch.zeros_like(ids, dtype=torch.bool)
+        searches, rows, each = ids.shape
+        parents = torch.arange(rows, device=ids.device).repeat_interleave(each).expand(searches, -1)
+        then, _ = self.say(progress.pick(parents), ids.flatten(1))
+        return (self.closing(then)[0] & ~self.known.begun(then.open_word)).view(searches, rows, each)
 
 
 def automaton(pieces: Sequence[int]) -> list[list[int]]:

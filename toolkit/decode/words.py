@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -171,6 +171,75 @@ class WordTable:
             inner = self.inner[ids]
             closed += [inner[..., i] for i in range(int(self.inner_count[ids].max()) if ids.numel() else 0)]
         return closed, torch.where(closes, self.tail[ids], going_on)
+
+
+@dataclass(frozen=True)
+class KnownWords:
+    """The words that may be said, and how they begin.
+
+    Not in the papers. A model that may not say "lost" says "Tomlost" rather than nothing, the smaller it is the sooner.
+
+    Attributes:
+        words: (words,) sorted hashes.
+        beginnings: (beginnings,) sorted hashes of all beginnings of those words but the words themselves.
+        own_words: (searches, n) hashes of more words that a search may say: the names and numbers of its source.
+        own_beginnings: (searches, m) their beginnings.
+    """
+
+    words: Tensor
+    beginnings: Tensor
+    own_words: Tensor
+    own_beginnings: Tensor
+
+    @classmethod
+    def of(cls, words: Iterable[str], device: torch.device | str = "cpu") -> KnownWords:
+        """Words as they are given, with a capital and in capitals; no search has words of its own."""
+        forms = {form for word in words for form in (word, _capital(word), word.upper())}
+        none = torch.zeros(0, 0, dtype=torch.long, device=device)
+        whole, begun = (
+            torch.tensor(sorted(map(word_hash, some)), dtype=torch.long, device=device)
+            for some in (forms, _beginnings(forms))
+        )
+        return cls(whole, begun, none, none)
+
+    def with_own(self, texts: Sequence[str]) -> KnownWords:
+        """The same words, and for each search those of a text."""
+        own = [list(runs(text)) for text in texts]
+        device = self.words.device
+        return KnownWords(
+            self.words, self.beginnings, _padded(own).to(device), _padded([_beginnings(ws) for ws in own]).to(device)
+        )
+
+    def keep(self, searches: Tensor) -> KnownWords:
+        """The searches of these numbers, in this order."""
+        return KnownWords(self.words, self.beginnings, self.own_words[searches], self.own_beginnings[searches])
+
+    def whole(self, word: Tensor) -> Tensor:
+        """(searches, rows) whether the hash is a known word's."""
+        return _among(self.words, self.own_words, word)
+
+    def begun(self, word: Tensor) -> Tensor:
+        """(searches, rows) whether more letters can make it a known word's."""
+        return _among(self.beginnings, self.own_beginnings, word)
+
+
+def _beginnings(words: Iterable[str]) -> set[str]:
+    return {word[:n] for word in words for n in range(1, len(word))}
+
+
+def _padded(words: Sequence[Iterable[str]]) -> Tensor:
+    """(searches, most) hashes of each search's words; NOTHING pads."""
+    hashes = [sorted(map(word_hash, some)) for some in words]
+    found = torch.full((len(hashes), max(map(len, hashes), default=0)), NOTHING)
+    for row, own in zip(found, hashes, strict=True):
+        row[: len(own)] = torch.tensor(own, dtype=torch.long)
+    return found
+
+
+def _among(all_searches: Tensor, one_search: Tensor, word: Tensor) -> Tensor:
+    at = torch.searchsorted(all_searches, word).clamp_(max=max(len(all_searches) - 1, 0))
+    found = all_searches[at] == word if len(all_searches) else torch.zeros_like(word, dtype=torch.bool)
+    return found | (one_search[:, None] == word[..., None]).any(-1)
 
 
 def _parts(surface: str) -> tuple[str, bool, list[str], str]:

@@ -1,7 +1,7 @@
 """How different the paraphrases of a corpus are: from their references, and from one another.
 
 Texts are read once and forgotten; what stays is n-gram counts and sums, so memory does not grow with the corpus.
-Tree edit distance, the paper's third measure, is not here: it needs a parser.
+Tree edit distance is measured where a parser's trees are given.
 
 Source: ParaBank 2 (Hu et al. 2019b), section 3.6, tables 1 and 2.
 """
@@ -16,6 +16,7 @@ from functools import cache
 import sacrebleu
 from sacrebleu.metrics import BLEU
 
+from toolkit.evaluate.trees import Parses, tree_edit_distance, tree_edit_distance_signature
 from toolkit.rows import Row
 
 RANKS = 5  # ParaBank 2, section 3.4: n = 5
@@ -33,10 +34,8 @@ PAPER_BY_RANK = {
 }
 # ParaBank 2, table 2: (1-BLEU) x 100, intersection/union x 100
 PAPER_BETWEEN_RANKS = {(1, 3): (64.16, 52.77), (3, 5): (71.05, 45.00), (1, 5): (69.46, 46.79)}
-
-BLEU_SIGNATURE = (
-    f"1-BLEU|nrefs:1|case:lc|punct:no|tok:space|ngram:4|bp:no|smooth:none|sacrebleu:{sacrebleu.__version__}|v:1.0.0"
-)
+BLEU_SETTINGS = f"nrefs:1|case:lc|punct:no|tok:space|ngram:4|bp:no|smooth:none|sacrebleu:{sacrebleu.__version__}"
+BLEU_SIGNATURE = f"1-BLEU|{BLEU_SETTINGS}|v:1.0.0"
 LENGTH_SIGNATURE = "LenRatio|punct:no|tok:space|avg:corpus|v:1.0.0"
 
 Pieces = Callable[[str], list[str]]
@@ -161,10 +160,12 @@ class Comparison:
 
     Args:
         pieces: Cuts a text into subword pieces, for intersection/union; None cuts at white space.
+        parses: Trees of all texts, for the tree edit distance; None leaves it out.
     """
 
-    def __init__(self, pieces: Pieces | None = None):
-        self.pieces = pieces
+    def __init__(self, pieces: Pieces | None = None, parses: Parses | None = None):
+        self.pieces, self.parses = pieces, parses
+        self.edits = self.tree_pairs = 0
         self.bleu = BLEU(tokenize="none", smooth_method="none")
         self.correct, self.total = [0] * self.bleu.max_ngram_order, [0] * self.bleu.max_ngram_order
         self.words = self.reference_words = self.pairs = 0
@@ -175,9 +176,18 @@ class Comparison:
         """Take in one pair."""
         self.pairs += 1
         self.shared += intersection_over_union(reference, paraphrase, self.pieces)
+        if self.parses is not None:
+            self.compare_trees(self.parses, reference, paraphrase)
         self.waiting.append((bare(reference), bare(paraphrase)))
         if len(self.waiting) == CHUNK:
             self.count()
+
+    def compare_trees(self, parses: Parses, reference: str, paraphrase: str) -> None:
+        """Measure the trees of a pair, if it has both."""
+        one, other = parses.tree(reference), parses.tree(paraphrase)
+        if one is not None and other is not None:
+            self.edits += tree_edit_distance(one, other)
+            self.tree_pairs += 1
 
     def count(self) -> None:
         """Count the n-grams of the pairs that wait, and forget their texts."""
@@ -190,7 +200,9 @@ class Comparison:
             self.waiting = []
 
     def measures(self) -> dict[str, float]:
-        """The three measures of all pairs so far, by the names of their functions.
+        """The measures of all pairs so far, by the names of their functions.
+
+        With trees also `tree_pairs`, the pairs that have both; without any, there is no `tree_edit_distance`.
 
         Raises:
             ValueError: There was no pair, or no reference with a word.
@@ -202,10 +214,21 @@ class Comparison:
             "one_minus_bleu": 100.0 - bleu.score,
             "intersection_over_union": self.shared / self.pairs,
             "length_ratio": lengths,
+            **({"tree_edit_distance": self.edits / self.tree_pairs} if self.tree_pairs else {}),
+            **({"tree_pairs": self.tree_pairs} if self.parses is not None else {}),
         }
 
 
-def rank_table(rows: Iterable[Row], pieces: Pieces | None = None) -> dict:
+def filled(row: Row) -> list[str]:
+    """The texts of a row's `RANKS` best paraphrases, its last one again where it has fewer; none if it has none.
+
+    Source: ParaBank 2, section 3.4: the last is the one with the highest negative log-likelihood.
+    """
+    texts = [candidate.text for candidate in row.paraphrases]
+    return (texts + texts[-1:] * RANKS)[:RANKS]
+
+
+def rank_table(rows: Iterable[Row], pieces: Pieces | None = None, parses: Parses | None = None) -> dict:
     """The paraphrases of each rank against their references, and ranks against one another.
 
     A rank that a reference lacks is filled with its last paraphrase. Rows without a paraphrase are passed over.
@@ -213,25 +236,26 @@ def rank_table(rows: Iterable[Row], pieces: Pieces | None = None) -> dict:
     Args:
         rows: Rows with chosen candidates; read once.
         pieces: Cuts a text into subword pieces, for intersection/union; None cuts at white space.
+        parses: Trees of all references and paraphrases, for the tree edit distance; None leaves it out.
 
     Returns:
-        `references`, the number of rows measured; `by_rank` and `between_ranks`, lists of the three measures with their
-        `rank` (1 is the best) or `ranks`, the first of which is BLEU's reference; `signatures`, by measure.
+        `references`, the number of rows measured; `by_rank` and `between_ranks`, lists of the measures with their
+        `rank` (1 is the best) or `ranks`, the first of which is BLEU's reference; `signatures`, by measure. Tree edit
+        distance is the mean over the pairs that have both trees, `tree_pairs`.
 
     Raises:
-        ValueError: No row has a paraphrase.
+        ValueError: No row has a paraphrase; a text was not parsed.
 
     Source: ParaBank 2, section 3.4 (filling), tables 1 and 2.
     """
-    by_rank = [Comparison(pieces) for _ in range(RANKS)]
-    between = {pair: Comparison(pieces) for pair in RANK_PAIRS}
+    by_rank = [Comparison(pieces, parses) for _ in range(RANKS)]
+    between = {pair: Comparison(pieces, parses) for pair in RANK_PAIRS}
     for row in rows:
-        texts = [candidate.text for candidate in row.paraphrases]
-        filled = (texts + texts[-1:] * RANKS)[:RANKS]
-        for comparison, text in zip(by_rank, filled, strict=False):
+        texts = filled(row)
+        for comparison, text in zip(by_rank, texts, strict=False):
             comparison.add(row.reference, text)
-        for (first, second), comparison in between.items() if filled else ():
-            comparison.add(filled[first - 1], filled[second - 1])
+        for (first, second), comparison in between.items() if texts else ():
+            comparison.add(texts[first - 1], texts[second - 1])
     if not by_rank[0].pairs:
         raise ValueError("wanted rows with paraphrases, got none: select candidates first")
     return {
@@ -242,5 +266,6 @@ def rank_table(rows: Iterable[Row], pieces: Pieces | None = None) -> dict:
             "one_minus_bleu": BLEU_SIGNATURE,
             "intersection_over_union": intersection_over_union_signature(pieces),
             "length_ratio": LENGTH_SIGNATURE,
+            **({"tree_edit_distance": tree_edit_distance_signature(parses.parser)} if parses else {}),
         },
     }

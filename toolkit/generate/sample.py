@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from toolkit.bitext.subwords import Pieces
 from toolkit.decode.engine import Engine
-from toolkit.decode.sampling import Sample, sample
+from toolkit.decode.sampling import sample
+from toolkit.generate.merge import longest, merge, too_long
 from toolkit.models.translator import Translator
 from toolkit.parallel import row_seed
-from toolkit.rows import Candidate, Origin, Row, Scores
-
-MAX_TOKENS_PER_SOURCE_TOKEN, MAX_TOKENS_MORE = 2, 10  # ours: a sample longer than 2 x source + 10 tokens is cut
+from toolkit.rows import Origin, Row
 
 
 def sample_rows(
@@ -50,9 +49,7 @@ def sample_rows(
     each = constraint_sets * samples_per_set
     for row, ids in zip(shard, sources, strict=True):
         if len(ids) > engine.limit:
-            row.candidates = [
-                Candidate("", "sample", draws=0, generator=translator.signature, reason="source_too_long")
-            ]
+            row.candidates = [too_long("sample", translator.signature)]
     order = sorted(
         (i for i in range(len(shard)) if len(sources[i]) <= engine.limit), key=lambda i: (len(sources[i]), i)
     )
@@ -71,14 +68,14 @@ def sample_rows(
         ]
         phrases = [[ids for _, ids in chosen] for sets in words for chosen in sets for _ in range(samples_per_set)]
         seeds = [row_seed(seed, shard[i].id, f"sample-{n}") for i in batch for n in range(each)]
-        limits = [MAX_TOKENS_PER_SOURCE_TOKEN * len(sources[i]) + MAX_TOKENS_MORE for i in batch]
+        limits = [longest(len(sources[i])) for i in batch]
         drawn = sample(engine, [sources[i] for i in batch], phrases, seeds, top_k, limits, min_p)
         texts = translator.target.decode([s.ids for s in drawn])
         for n, i in enumerate(batch):
             part = slice(n * each, (n + 1) * each)
             origins = [Origin(f"set-{k}", [], [w for w, _ in chosen]) for k, chosen in enumerate(words[n])]
             per_sample = [origin for origin in origins for _ in range(samples_per_set)]
-            shard[i].candidates = merge(drawn[part], texts[part], per_sample, translator.signature)
+            shard[i].candidates = merge(drawn[part], texts[part], per_sample, "sample", translator.signature)
     yield from shard
 
 
@@ -112,23 +109,3 @@ def choose_words(
     """Random subsets of a row's words, each word in each with probability `rate` (the paper names no size: ours)."""
     chance = random.Random(row_seed(seed, row_id, "constraints"))
     return [[word for word in words if chance.random() < rate] for _ in range(sets)]
-
-
-def merge(
-    samples: Sequence[Sample], texts: Sequence[str], origins: Sequence[Origin], generator: str
-) -> list[Candidate]:
-    """Candidates of distinct text: the most probable draw stays, `draws` and `origins` count them all."""
-    found: dict[str, Candidate] = {}
-    for drawn, text, origin in zip(samples, texts, origins, strict=True):
-        scores = Scores(forward_logprob=drawn.logprob, forward_tokens=len(drawn.ids))
-        reason = "empty" if not text else None if drawn.ended else "unfinished"
-        candidate = found.get(text)
-        if candidate is None:
-            found[text] = Candidate(text, "sample", [origin], generator=generator, scores=scores, reason=reason)
-            continue
-        candidate.draws += 1
-        if origin not in candidate.origins:
-            candidate.origins.append(origin)
-        if (drawn.ended, drawn.logprob) > (candidate.reason != "unfinished", candidate.scores.forward_logprob):
-            candidate.scores, candidate.reason = scores, reason
-    return list(found.values())

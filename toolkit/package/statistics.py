@@ -7,6 +7,7 @@ threads gives the same figures; diversity alone is measured on a sample, by `too
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -22,6 +23,11 @@ from toolkit.rows import Candidate, Row
 MEMORY_LIMIT = "2GB"  # ours: a tenth of what one machine has; DuckDB goes to disk beyond it
 BINS = 12  # ours: the last bin is open
 WIDTHS = {"dual": 0.5, "forward": 0.25, "backward": 0.25}  # ours: nats of a bin; a dual of 3.5 falls on an edge
+# ParaNMT-50M, table 3: the ranges of the paraphrase score, above and up to
+RANGES = ((-0.1, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
+# ParaNMT-50M, table 3: millions of pairs in each, mean and standard deviation of their trigram overlap
+PAPER_RANGES = ((4.0, 0.00, 0.0), (3.8, 0.02, 0.1), (6.9, 0.07, 0.1), (14.4, 0.17, 0.2), (18.0, 0.35, 0.2))
+MILLIONTHS = 10**6  # ours: trigram overlaps are added up as whole millionths
 DIVERSITY_REFERENCES = 20_000  # ours: about how many references diversity is measured on, chosen by hash of their id
 
 # ours: a word is letters, marks and digits, with apostrophes and hyphens inside
@@ -37,7 +43,8 @@ SELECT split, len(list_filter(candidates, lambda c: c.rank IS NOT NULL)) AS para
 FROM read_parquet($shards) GROUP BY ALL
 """
 
-# One row per kind of candidate. `forbidden`: the words that every one of its origins forbade.
+# One row per kind of candidate. `forbidden`: the words that every one of its origins forbade; `score_range`: how
+# many lower ends of RANGES its paraphrase score is above.
 CANDIDATES_SQL = f"""
 CREATE TEMP TABLE candidates_by_kind AS
 SELECT reason, rank IS NOT NULL AS chosen,
@@ -46,11 +53,14 @@ SELECT reason, rank IS NOT NULL AS chosen,
     least(floor(forward / {WIDTHS["forward"]}), {BINS - 1})::INTEGER AS forward,
     least(floor(backward / {WIDTHS["backward"]}), {BINS - 1})::INTEGER AS backward,
     len(forbidden) > 0 AS constrained,
-    list_has_any(regexp_extract_all(text, '{WORD}'), forbidden) AS came_back, count(*) AS n
+    list_has_any(regexp_extract_all(text, '{WORD}'), forbidden) AS came_back,
+    {" + ".join(f"(semantic > {above})::INTEGER" for above, _ in RANGES)} AS score_range,
+    count(*) AS n, count(trigrams) AS measured, sum(trigrams) AS total, sum(trigrams * trigrams) AS squares
 FROM (
     SELECT c.reason, c.rank, c.cluster, c.text,
         -c.scores.forward_logprob / c.scores.forward_tokens AS forward,
         -c.scores.backward_logprob / c.scores.backward_tokens AS backward,
+        c.scores.semantic AS semantic, round(c.scores.trigram_overlap * {MILLIONTHS})::BIGINT AS trigrams,
         CASE WHEN len(c.origins) = 0 THEN [] ELSE list_filter(list_transform(
             list_reduce(list_transform(c.origins, lambda o: o.negative), lambda a, b: list_intersect(a, b)),
             lambda word: regexp_extract(replace(word, chr(9601), ''), '{WORD}')),
@@ -93,7 +103,7 @@ def measure(shards: list[Path], files: dict[str, dict[str, list[Path]]], pieces:
         pieces: Cuts a text into subword pieces, for the intersection/union of the diversity table.
 
     Returns:
-        A dictionary that JSON can hold; `cards/parabank2.md` shows all of it.
+        A dictionary that JSON can hold; the templates in `cards/` show what their builder measures.
 
     Raises:
         ValueError: The shards hold another number of rows than `inputs.json` says.
@@ -124,8 +134,10 @@ def measure(shards: list[Path], files: dict[str, dict[str, list[Path]]], pieces:
                 "references": lengths(connection, references, "reference"),
                 "paraphrases": lengths(connection, pairs, "sentence2"),
             },
+            "copies": copies(connection, pairs),
             "candidates": fates(connection),
             "histograms": {name: histogram(connection, name) for name in WIDTHS},
+            "paraphrase_scores": ranges(connection),
             "clusters": clusters(connection),
             "negative_constraints": came_back(connection),
             "diversity": rank_table(sample(connection, references, total["kept"]), pieces),
@@ -169,6 +181,12 @@ def lengths(connection: duckdb.DuckDBPyConnection, files: list[str], column: str
     return {unit: {"mean": total / n, "min": low, "max": high} for unit, (total, low, high) in units.items()}
 
 
+def copies(connection: duckdb.DuckDBPyConnection, files: list[str]) -> int:
+    """Pairs whose paraphrase is the reference, character by character."""
+    query = "SELECT count(*) FROM read_parquet($files) WHERE sentence1 = sentence2"
+    return connection.execute(query, {"files": files}).fetchall()[0][0]
+
+
 def fates(connection: duckdb.DuckDBPyConnection) -> dict:
     """What became of the distinct candidates: refused by reason, left over by the selection, chosen."""
     query = "SELECT reason, chosen, sum(n) FROM candidates_by_kind GROUP BY ALL"
@@ -198,6 +216,41 @@ def histogram(connection: duckdb.DuckDBPyConnection, score: str) -> list[dict]:
         below = least + WIDTHS[score] if number + 1 < BINS else None
         bins.append({"least": least, "below": below, "candidates": candidates, "paraphrases": paraphrases})
     return bins
+
+
+def ranges(connection: duckdb.DuckDBPyConnection) -> list[dict]:
+    """Candidates and paraphrases by paraphrase score, with the trigram overlap of the candidates; the paper's beside.
+
+    Returns:
+        What is at most -0.1 (`above` and `paper` are None) and then the five `RANGES`, each with `above` (exclusive),
+        `up_to` (inclusive), the two counts, and `trigram_overlap`, mean and standard deviation (None if nothing was
+        measured); an empty list if no candidate has a paraphrase score.
+
+    Source: ParaNMT-50M (Wieting & Gimpel 2018), table 3.
+    """
+    found = connection.execute(
+        "SELECT score_range, sum(n), sum(n) FILTER (WHERE chosen), sum(measured), sum(total), sum(squares) "
+        "FROM candidates_by_kind WHERE score_range IS NOT NULL GROUP BY 1"
+    ).fetchall()
+    counted = {number: [whole(value) for value in values] for number, *values in found}
+    table = []
+    for number, (above, up_to) in enumerate(((None, RANGES[0][0]), *RANGES)):
+        candidates, paraphrases, *overlaps = counted.get(number, [0] * 5)
+        line: dict = {"above": above, "up_to": up_to, "candidates": candidates, "paraphrases": paraphrases}
+        paper = dict(zip(("millions", "mean", "sd"), PAPER_RANGES[number - 1], strict=True)) if number else None
+        table.append(line | {"trigram_overlap": spread(*overlaps), "paper": paper})
+    return table if counted else []
+
+
+def spread(n: int, total: int, squares: int) -> dict[str, float] | None:
+    """Mean and standard deviation of `n` numbers, from their sum and the sum of their squares in millionths.
+
+    >>> spread(2, 1_500_000, 1_250_000_000_000)
+    {'mean': 0.75, 'sd': 0.25}
+    """
+    if not n:
+        return None
+    return {"mean": total / n / MILLIONTHS, "sd": math.sqrt(n * squares - total**2) / n / MILLIONTHS}
 
 
 def clusters(connection: duckdb.DuckDBPyConnection) -> dict:

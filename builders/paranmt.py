@@ -1,0 +1,144 @@
+"""ParaNMT-50M: translate the foreign side by beam search, pair the best translation with the reference, score the pair.
+
+Wieting & Gimpel (2018), "ParaNMT-50M: Pushing the Limits of Paraphrastic Sentence Embeddings with Millions of Machine
+Translations", ACL. `paranmt` below is its section 3 with the three measures of section 5.4; what is chosen by them, if
+anything, is `toolkit.select.tenths`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from accelerate import PartialState
+
+from toolkit.generate.translate import translate_rows
+from toolkit.models.translator import Translator, described, load_translator
+from toolkit.package.build import package_parabank
+from toolkit.package.parquet import finished_shards
+from toolkit.parallel import mine, processes
+from toolkit.rows import Row
+from toolkit.run import RunSettings, make_shards, start
+from toolkit.score.semantic import load_encoder, semantic_rows, semantic_signature, shown_name
+from toolkit.score.trigram import trigram_rows
+from toolkit.select.tenths import TenthsSettings, choose_shards, chosen_folder, rank_all, write_cut
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+
+@dataclass(frozen=True)
+class ParaNMT:
+    """The knobs of the pipeline; what the paper gives is the default.
+
+    Attributes:
+        beam: Hypotheses that the search follows at a time; the best one becomes the paraphrase.
+        batch_rows: Hypotheses that are decoded at a time.
+        batch_texts: Texts that are encoded at a time.
+    """
+
+    beam: int = 12  # section 3.1
+    batch_rows: int = 1200  # ours: 100 sentences
+    batch_texts: int = 64  # ours
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ValueError: One is out of its range.
+        """
+        for name in ("beam", "batch_rows", "batch_texts"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"wanted {name} of at least 1, got {getattr(self, name)}")
+
+
+def paranmt(rows: Iterable[Row], forward: Translator, encoder: SentenceTransformer, settings: ParaNMT) -> Iterator[Row]:
+    """The pipeline of section 3, on the rows of one shard.
+
+    Args:
+        rows: Rows with a source and a reference, without candidates.
+        forward: Translates the source language to the references' language.
+        encoder: Of the references' language, for the paraphrase score.
+        settings: The knobs.
+
+    Yields:
+        The same rows, each with its best translation, measured; one that cannot be used has a reason.
+    """
+    rows = translate_rows(rows, forward, settings.beam, settings.batch_rows)  # 3.1; and 5.4, the translation score
+    rows = trigram_rows(rows)  # 5.4, footnote 6
+    rows = semantic_rows(rows, encoder, settings.batch_texts)  # 3.1, the paraphrase score
+    return rank_all(rows)  # 3: every translation is a paraphrase, a copy of its reference, too
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParaNMTRun(ParaNMT, TenthsSettings, RunSettings):
+    """A bitext, a translator, an encoder and the knobs: one run, of which another part may be chosen at any time.
+
+    Attributes:
+        forward: Source language to the references' language: a Hub id, a local path or "starter/de-en".
+        paraphrase_model: SentenceTransformer of the references' language: a Hub id or a local folder.
+    """
+
+    forward: str
+    paraphrase_model: str
+
+    def __post_init__(self) -> None:
+        """Check the numbers of all three parts."""
+        ParaNMT.__post_init__(self)
+        TenthsSettings.__post_init__(self)
+        RunSettings.__post_init__(self)
+
+
+def build(run: ParaNMTRun) -> dict:
+    """Build the parabank of a bitext, in as many processes as the launcher started, and package it.
+
+    Work that an earlier call of the same run has done is not done again. What is chosen (`by` and the settings that go
+    with it) may change between the calls: it does not touch the run's shards.
+
+    Returns:
+        The measured figures of the card, on the main process; nothing on the others.
+
+    Raises:
+        ValueError: The bitext, a model or the settings cannot be used; the message says why.
+        RuntimeError: A shard failed, or the processes do not see each other.
+    """
+    state = processes()
+    torch.set_num_threads(run.threads)
+    inputs = start(replace(run, **asdict(TenthsSettings())), "paranmt", state)
+    forward = load_translator(run.forward, run.dtype, state.device)
+    encoder = load_encoder(run.paraphrase_model, state.device)
+    make_shards(inputs, lambda rows: paranmt(rows, forward, encoder, run), state)
+    state.wait_for_everyone()
+    shards = chosen(run, state)
+    if not state.is_main_process:
+        return {}
+    models = [
+        {"role": "forward"} | described(forward.name) | {"name": shown_name(forward.name)},
+        {
+            "role": "paraphrase score",
+            "name": shown_name(run.paraphrase_model),
+            "signature": semantic_signature(encoder, run.paraphrase_model),
+            **dict.fromkeys(("bleu", "license")),
+        },
+    ]
+    output = Path(run.output_dir)
+    return package_parabank(
+        shards, output, output.name, run.version, run.license, models, "paranmt", pieces=forward.target.split
+    )
+
+
+def chosen(run: ParaNMTRun, state: PartialState) -> Path:
+    """The folder of the finished shards to package: the run's, or that of the part chosen by a score (section 5.4)."""
+    if run.by is None:
+        return run.shards_dir
+    settings = TenthsSettings(run.by, run.tenths, run.sample, run.max_tokens, run.seed)
+    shards, folder = finished_shards(run.shards_dir), chosen_folder(run.shards_dir, settings)
+    if state.is_main_process:
+        write_cut(shards, settings, folder)
+    state.wait_for_everyone()
+    choose_shards(list(mine(shards, state)), settings, folder)
+    state.wait_for_everyone()
+    return folder

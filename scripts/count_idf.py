@@ -1,0 +1,63 @@
+"""Count in how many sentences of a training corpus each word is, for the recipes of ParaBank.
+
+python scripts/count_idf.py --bitext deu-eng.train.tsv.gz --reference_column 1 --output idf.tsv.gz
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolkit.bitext.idf import MIN_DF, count_idf, write_idf
+from toolkit.bitext.read import Pair, read_bitext
+from toolkit.settings import parse_settings
+
+
+@dataclass(frozen=True)
+class CountSettings:
+    """What is counted.
+
+    Attributes:
+        bitext: Training corpus: one file, glob or dataset, or two line-aligned files.
+        output: File of the table; compressed if it ends in .gz.
+        reference_column: Column of the language that is counted (default 1 or "reference").
+        source_column: Column of the other one.
+        data_split: Which split of a dataset to read.
+    """
+
+    bitext: list[str]
+    output: str
+    reference_column: str | None = None
+    source_column: str | None = None
+    data_split: str = "train"
+
+
+def references(pairs: Iterable[Pair], faults: list[int]) -> Iterator[str]:
+    """The references of good lines; the numbers of the others go to `faults`."""
+    for pair in pairs:
+        if pair.fault:
+            faults.append(pair.line)
+        else:
+            yield pair.reference
+
+
+def main(arguments: list[str]) -> int:
+    """Parse the command line, count and write."""
+    s = parse_settings(CountSettings, arguments, __doc__ or "", "count_idf.py")
+    faults: list[int] = []
+    try:
+        pairs = read_bitext(s.bitext, s.source_column, s.reference_column, s.data_split)
+        idf = count_idf(references(pairs, faults))
+        write_idf(Path(s.output), idf)
+    except (ValueError, OSError) as error:
+        print(f"count_idf.py: {error}", file=sys.stderr)
+        return 1
+    words = sum(df >= MIN_DF for df in idf.df.values())
+    print(f"{s.output}: {words} words of {idf.sentences} sentences, {len(faults)} unusable lines left out")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,186 @@
+"""ParaNMT from a bitext to a data set, with tiny models; chosen anew, killed, and started again."""
+
+import importlib.util
+import json
+import math
+import re
+import shutil
+
+import datasets
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from builders.paranmt import ParaNMT, ParaNMTRun, build, paranmt
+from tests.tiny import DEMO, ROOT, folder, pairs, translator
+from toolkit.rows import Row
+from toolkit.score.semantic import load_encoder
+from toolkit.score.trigram import trigram_overlap
+from toolkit.shards import read_shard
+
+
+@pytest.fixture(scope="module", autouse=True)
+def on_a_cpu():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACCELERATE_USE_CPU", "true")
+        yield
+
+
+@pytest.fixture(scope="module")
+def encoder_path(tmp_path_factory):
+    """An encoder of characters: the mean of a random vector for each."""
+    characters = ["[UNK]", *sorted({c for pair in pairs(320) for c in pair[1]} - {" "})]
+    tokenizer = Tokenizer(models.WordLevel({c: n for n, c in enumerate(characters)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    vectors = np.random.default_rng(0).normal(size=(len(characters), 8)).astype(np.float32)
+    path = tmp_path_factory.mktemp("encoders") / "characters"
+    SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=vectors)], device="cpu").save(str(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def settings(encoder_path):
+    def made(output, **changed):
+        kept = {"bitext": [str(DEMO)], "source_lang": "de", "lang": "en", "limit": 40, "shard_rows": 12, "threads": 1}
+        models = {"forward": str(folder() / "de-en"), "paraphrase_model": str(encoder_path), "dtype": "float32"}
+        return ParaNMTRun(**{**kept, **models, "output_dir": str(output), "beam": 3, "batch_rows": 30, **changed})
+
+    return made
+
+
+def contents(*folders):
+    return {p.relative_to(f): p.read_bytes() for f in folders for p in f.rglob("*") if p.is_file()}
+
+
+def pairs_of(output):
+    return datasets.load_dataset(str(output), "pairs", cache_dir=str(output.parent / "cache"))
+
+
+@pytest.fixture(scope="module")
+def made(settings, tmp_path_factory):
+    """A run of 40 lines in four shards, all of it packaged."""
+    output = tmp_path_factory.mktemp("paranmt") / "bank"
+    build(settings(output))
+    return output
+
+
+def test_every_translation_is_a_pair_with_three_scores(made):
+    shards = sorted((made.parent / "bank.shards").glob("rows-*"))
+    rows = [row for shard in shards for row in read_shard(shard)]
+    assert len(shards) == 4 and [(row.source, row.reference) for row in rows] == pairs(40)
+    assert all(len(row.candidates) == 1 for row in rows)
+    candidates = [row.candidates[0] for row in rows]
+    assert all((c.rank == 0) == (c.reason is None) and c.method == "beam" for c in candidates)
+    assert sum(c.rank == 0 for c in candidates) > 20, "nothing would be compared"
+    for row, one in ((row, row.candidates[0]) for row in rows if row.paraphrases):
+        assert one.scores.trigram_overlap == trigram_overlap(row.reference, one.text)
+        assert -1 <= one.scores.semantic <= 1 and one.scores.translation_score <= 0
+    published = [one for split in pairs_of(made).values() for one in split]
+    wanted = {(r.id, r.reference, c.text, c.scores.semantic) for r in rows for c in r.paraphrases}
+    assert {(p["id"], p["sentence1"], p["sentence2"], p["semantic"]) for p in published} == wanted
+
+
+def test_the_card_says_what_was_measured(made):
+    card, statistics = (made / "README.md").read_text(), json.loads((made / "statistics.json").read_text())
+    table = statistics["paraphrase_scores"]
+    assert sum(line["candidates"] for line in table) == statistics["total"]["pairs"]
+    assert sum(line["paraphrases"] for line in table) == statistics["total"]["pairs"]
+    assert len(re.findall(r"^\| above .* M \| 0\.\d\d ± 0\.\d \|$", card, re.MULTILINE)) == 5
+    assert "| above 0.8 up to 1.0 |" in card and "| 18.0 M | 0.35 ± 0.2 |" in card
+    assert "| chosen by | nothing: every translation is here |" in card
+    assert "cosine\\|encoder:characters\\|" in card and "| paraphrase score | characters | - |" in card
+    assert "{{" not in card and "Undefined" not in card and str(made.parent) not in card
+    assert "| forward | de-en | not known |" in card
+
+
+def test_tables_of_the_card_have_as_many_cells_as_their_heads(made):
+    lines = (made / "README.md").read_text().replace("\\|", "").splitlines()
+    heads = [i for i, line in enumerate(lines) if line.startswith("|-")]
+    assert len(heads) == 10
+    for start in heads:
+        end = next(i for i in range(start, len(lines)) if not lines[i].startswith("|"))
+        assert {line.count("|") for line in lines[start - 1 : end]} == {lines[start].count("|")}, lines[start - 1]
+        assert not lines[start - 2].startswith("|") and end > start + 1
+
+
+def test_another_part_is_chosen_without_another_translation(made, settings, tmp_path):
+    output, run = tmp_path / "part", tmp_path / "part.shards"
+    shutil.copytree(made.with_name("bank.shards"), run)
+    times = {p: p.stat().st_mtime_ns for p in run.glob("*.parquet")}
+    figures = build(settings(output, by="translation_score", tenths="10,9", sample=3, max_tokens=200))
+    assert {p: p.stat().st_mtime_ns for p in run.glob("*.parquet")} == times
+    rows = [row for shard in sorted(run.glob("rows-*")) for row in read_shard(shard)]
+    measured = sorted(c.scores.translation_score for row in rows for c in row.paraphrases)
+    top = measured[math.ceil(0.8 * len(measured))]
+    published = [one for split in pairs_of(output).values() for one in split]
+    assert len(published) == 3 == figures["total"]["pairs"]
+    assert all(one["forward_logprob"] / one["forward_tokens"] >= top for one in published)
+    refused = figures["candidates"]["refused"]
+    assert refused["tenth"] + refused["not_sampled"] + 3 == len(measured)
+    card = (output / "README.md").read_text()
+    assert (
+        "| chosen by | translation_score, tenths 10,9 (10 is the highest), at most 200 words, at most 3 pairs |" in card
+    )
+    assert "| `sample` | 3 |" in card and f"| tenth | {refused['tenth']} |" in card
+
+
+def test_killed_and_started_again_it_makes_the_same_bytes(settings, tmp_path):
+    chosen = settings(tmp_path / "bank", limit=20, shard_rows=7, by="paraphrase_score", tenths="6,7,8,9,10")
+    shards = tmp_path / "bank.shards"
+    build(chosen)
+    before = contents(tmp_path / "bank", shards)
+    (part,) = shards.glob("chosen-*")
+    assert len(list(part.glob("rows-*"))) == 3
+    for lost in ("rows-00001.parquet", f"{part.name}/rows-00002.parquet", f"{part.name}/cut.json"):
+        (shards / lost).unlink()
+    build(chosen)
+    assert contents(tmp_path / "bank", shards) == before
+    build(settings(tmp_path / "bank", limit=20, shard_rows=7))
+    assert {p: b for p, b in contents(shards).items() if p.name != "settings.json"} == {
+        p: b for p, b in before.items() if (shards / p).is_file() and p.name != "settings.json"
+    }
+    build(chosen)
+    assert contents(tmp_path / "bank", shards) == before
+
+
+def test_shards_and_batches_change_no_text(settings):
+    def texts(beam_rows, *parts):
+        encoder, knobs = load_encoder(settings("x").paraphrase_model), ParaNMT(beam=3, batch_rows=beam_rows)
+        rows = [Row(f"d-{n}", "d", s, "de", r, "en", "train") for n, (s, r) in enumerate(pairs(12))]
+        cuts = [rows[part] for part in parts]
+        return [
+            c.text for cut in cuts for row in paranmt(cut, translator("de-en"), encoder, knobs) for c in row.candidates
+        ]
+
+    assert texts(300, slice(None)) == texts(3, slice(0, 5), slice(5, None))
+
+
+def test_other_settings_of_the_run_are_still_refused(made, settings):
+    with pytest.raises(ValueError, match="beam was 3, now 4"):
+        build(settings(made, beam=4))
+
+
+def test_bad_settings_are_one_line(settings, tmp_path):
+    with pytest.raises(ValueError, match="wanted beam of at least 1, got 0"):
+        settings(tmp_path, beam=0)
+    with pytest.raises(ValueError, match="wanted by as"):
+        settings(tmp_path, by="length")
+    with pytest.raises(ValueError, match="wanted tenths as"):
+        settings(tmp_path, tenths="11")
+    with pytest.raises(ValueError, match="wanted shard_rows"):
+        settings(tmp_path, shard_rows=0)
+
+
+def test_the_command_line_knows_it(settings, tmp_path, capsys):
+    spec = importlib.util.spec_from_file_location("build_parabank", ROOT / "scripts" / "build_parabank.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    found = vars(settings(tmp_path / "bank", limit=6)) | {"by": "paraphrase_score", "tenths": "1,2,3,4,5,6,7,8,9,10"}
+    flags = [f"--{key}={value}" for key, value in found.items() if value is not None and key != "bitext"]
+    ours = [flag.replace("=True", "").replace("=False", "") for flag in flags if not flag.endswith("=False")]
+    assert script.main(["paranmt", "--bitext", str(DEMO), *ours]) == 0
+    assert "pairs of" in capsys.readouterr().out
+    assert script.main(["paranmt", "--bitext", str(DEMO), *ours, "--paraphrase_model", "nobody/nothing"]) == 1
+    assert "paraphrase_model was" in capsys.readouterr().err

@@ -1,0 +1,106 @@
+import json
+import re
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from toolkit.bitext.idf import Idf
+from toolkit.evaluate.corpus import one_minus_bleu
+from toolkit.evaluate.parsers import parse
+from toolkit.evaluate.report import cells, evaluate, markdown, paper_cells, read_pieces, texts_of
+from toolkit.rows import Candidate, Row, Scores
+
+
+def row(reference: str, texts: list[str], semantic: float | None = None) -> Row:
+    candidates = [Candidate(text, "", rank=i, scores=Scores(semantic=semantic)) for i, text in enumerate(texts)]
+    return Row("a-0", "", None, None, reference, "", "", candidates=candidates)
+
+
+ROWS = [
+    row("We will go home now.", ["We go home now.", "Home we will go now."], 0.5),
+    row("She sees the old dog again.", ["She sees the old hound again."], 0.8),
+]
+
+
+def by_hand(texts):
+    """One tree for short texts and another for long ones."""
+    return ["(S (NP a) (VP b))" if len(text.split()) < 5 else "(S (NP (DT a)) (VP b) (. .))" for text in texts]
+
+
+def full() -> dict:
+    return evaluate(ROWS, idf=Idf(8, {"home": 2, "dog": 4}), parses=parse(texts_of(ROWS), by_hand, "by hand"))
+
+
+def test_figures_are_those_of_their_measures():
+    figures = full()
+    references, best = [r.reference for r in ROWS], [r.paraphrases[0].text for r in ROWS]
+    assert figures["ranks"]["by_rank"][0]["one_minus_bleu"] == one_minus_bleu(references, best)
+    assert figures["ranks"]["by_rank"][0]["tree_edit_distance"] == 1  # DT and . deleted from one pair of two
+    assert figures["paraphrases"]["semantic_mean"] == pytest.approx(0.6)
+    assert figures["paraphrases"]["sentences"] == 3 and figures["references"]["sentences"] == 2
+    assert "semantic_mean" not in figures["references"]
+    assert len(figures["signatures"]) == 10 and json.loads(json.dumps(figures)) == figures
+
+
+def test_scores_that_some_paraphrases_lack_are_left_out():
+    assert "semantic_mean" not in evaluate([*ROWS, row("a b c", ["d"])])["paraphrases"]
+
+
+def test_no_line_of_the_papers_is_without_ours():
+    ours = cells(full())
+    for title, lines in paper_cells().items():
+        missing = set(lines) - set(ours[title])
+        assert not {name for name in missing if "words" not in name and name != "average"}, title
+    assert sum(map(len, paper_cells().values())) == 5 * 4 + 3 * 3 + 5 + 8
+
+
+def test_the_papers_numbers_are_in_their_places():
+    paper = paper_cells()
+    assert paper["Against the reference"]["tree edit distance, rank 5"] == 7.80
+    assert paper["Against the reference"]["length ratio, rank 1"] == 1.04
+    assert paper["Between ranks"]["intersection/union x 100, rank 3 / rank 5"] == 45.00
+    assert paper["BLEU by length of the reference"]["40 words"] == 33.84
+
+
+def lines_of(text: str) -> dict[str, list[str]]:
+    rows = [re.split(r" \| ", line.strip("| ")) for line in text.splitlines() if line.startswith("| ")]
+    return {name: values for name, *values in rows}
+
+
+def test_markdown_puts_parabanks_side_by_side():
+    other = evaluate([row("One two three four.", ["Five six."])])
+    printed = markdown({"a": [full()], "b": [other]})
+    lines = lines_of(printed)
+    assert lines["tree edit distance, rank 1"] == ["1.00", "-", "7.16"]
+    assert lines["(1-BLEU) x 100, rank 5"][1:] == ["100.00", "81.55"]
+    assert lines["references, 5 words"] == ["2", "1", "-"]
+    assert lines["paraphrase score, mean"] == ["0.60", "-", "0.84"]
+    widths = {line.count(" | ") for line in printed.splitlines() if line.startswith("|")}
+    assert widths == {3}
+    assert printed.count("- `IoU|unit:word") == 1 and "±" not in printed
+
+
+def test_runs_give_mean_and_standard_deviation():
+    runs = [evaluate([row("a b c d e", ["a b c d e", "x"])]), evaluate([row("a b c d e", ["y", "x"])])]
+    lines = lines_of(markdown({"two": runs}))
+    assert lines["(1-BLEU) x 100, rank 1"] == ["50.00 ± 50.00", "75.83"]
+    assert lines["(1-BLEU) x 100, rank 2"] == ["100.00 ± 0.00", "76.98"]
+    assert lines["references"][0] == "1"
+
+
+def test_rows_without_paraphrases_are_passed_over():
+    assert evaluate([*ROWS, replace(ROWS[0], candidates=[])]) == evaluate(ROWS)
+
+
+def test_pieces_of_a_model():
+    model = files("toolkit").joinpath("models/starters/de-en/target.spm")
+    assert "".join(read_pieces(Path(str(model)))("We go home.")) == "▁We▁go▁home."
+
+
+def test_what_is_no_sentencepiece_model_is_refused(tmp_path):
+    (tmp_path / "a.spm").write_text("no model")
+    for name in ("a.spm", "nowhere.spm"):
+        with pytest.raises(ValueError, match=f"wanted a SentencePiece model, got .*{name}"):
+            read_pieces(tmp_path / name)

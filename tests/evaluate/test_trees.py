@@ -1,0 +1,122 @@
+import random
+from functools import cache
+
+import pytest
+
+from toolkit.evaluate.trees import (
+    LEVELS,
+    Parses,
+    Tree,
+    read_tree,
+    shape,
+    top,
+    tree_edit_distance,
+    tree_edit_distance_signature,
+)
+
+SENTENCE = "(ROOT (S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (PRP us))) (. .)))"
+
+
+@cache
+def forest_distance(one: tuple[Tree, ...], other: tuple[Tree, ...]) -> int:
+    """Zhang and Shasha's recursion over the last trees of two forests, as it stands in the paper; no APTED in it."""
+    if not one and not other:
+        return 0
+    ways = []
+    if one:
+        ways.append(forest_distance((*one[:-1], *one[-1].children), other) + 1)
+    if other:
+        ways.append(forest_distance(one, (*other[:-1], *other[-1].children)) + 1)
+    if one and other:
+        renamed = int(one[-1].name != other[-1].name)
+        below = forest_distance(one[-1].children, other[-1].children)
+        ways.append(below + forest_distance(one[:-1], other[:-1]) + renamed)
+    return min(ways)
+
+
+def random_tree(chance: random.Random, nodes: int) -> Tree:
+    """A tree of so many nodes, each hung below a random earlier one, with few labels so that many are equal."""
+    parents = [chance.randrange(i) for i in range(1, nodes)]
+    names = [chance.choice(["S", "NP", "VP"]) for _ in range(nodes)]
+
+    def build(i: int) -> Tree:
+        return Tree(names[i], tuple(build(j + 1) for j, parent in enumerate(parents) if parent == i))
+
+    return build(0)
+
+
+def test_distance_is_that_of_the_recursion_on_random_trees():
+    chance = random.Random(7)
+    seen = set()
+    for _ in range(150):
+        one, other = (random_tree(chance, chance.randint(1, 8)) for _ in range(2))
+        expected = forest_distance((one,), (other,))
+        assert tree_edit_distance(one, other, levels=9) == tree_edit_distance(other, one, levels=9) == expected
+        seen.add(expected)
+    assert len(seen) > 4  # the trees did differ
+
+
+def test_distance_of_the_upper_levels_only():
+    chance = random.Random(8)
+    for _ in range(50):
+        one, other = (random_tree(chance, 8) for _ in range(2))
+        assert tree_edit_distance(one, other) == forest_distance((top(one),), (top(other),))
+
+
+def test_read_tree_by_hand():
+    noun, verb = Tree("NP", (Tree("DT", ("the",)), Tree("NN", ("cat",)))), Tree("VBZ", ("sees",))
+    phrase = Tree("VP", (verb, Tree("NP", (Tree("PRP", ("us",)),))))
+    assert read_tree(SENTENCE) == Tree("S", (noun, phrase, Tree(".", (".",))))
+    assert read_tree("( (S we) )") == read_tree(" (S\n\twe)") == Tree("S", ("we",))
+    assert read_tree("(S { we } go)") == Tree("S", ("{", "we", "}", "go"))
+
+
+@pytest.mark.parametrize(
+    "bracketed, character, wanted",
+    [
+        ("", 1, "an opening bracket"),
+        ("S we", 1, "an opening bracket"),
+        (")", 1, "an opening bracket"),
+        ("(S (NP we)", 11, "a closing bracket"),
+        ("(S we))", 7, "the end"),
+        ("(S we) (S go)", 8, "the end"),
+        ("(S we) go", 8, "the end"),
+    ],
+)
+def test_what_is_no_tree_is_refused_with_its_place(bracketed, character, wanted):
+    with pytest.raises(ValueError, match=f"at character {character} instead of {wanted}"):
+        read_tree(bracketed)
+
+
+def test_a_very_deep_tree_is_read():
+    assert read_tree("(NP " * 5000 + "x" + ")" * 5000).name == "NP"
+
+
+def test_top_leaves_out_terminals_and_lower_levels():
+    tree = read_tree(SENTENCE)
+    assert [shape(top(tree, levels)) for levels in (1, 2, 3)] == [
+        "(S)",
+        "(S (NP) (VP) (.))",
+        "(S (NP (DT) (NN)) (VP (VBZ) (NP)) (.))",
+    ]
+    assert top(tree, 3) == top(top(tree, 3)) == top(tree) and LEVELS == 3
+    with pytest.raises(ValueError, match="at least 1 level of a tree, got 0"):
+        top(tree, 0)
+
+
+def test_words_do_not_count_and_the_fourth_level_does_not():
+    one = read_tree(SENTENCE)
+    assert tree_edit_distance(one, read_tree(SENTENCE.replace("cat", "dog"))) == 0
+    assert tree_edit_distance(one, read_tree(SENTENCE.replace("PRP", "NN"))) == 0
+    assert tree_edit_distance(one, read_tree(SENTENCE.replace("VBZ", "VBD"))) == 1
+
+
+def test_parses_refuse_a_text_they_have_not_seen():
+    parses = Parses("by hand", {"Hm": None})
+    assert parses.tree("Hm") is None
+    with pytest.raises(ValueError, match="wanted a text that was parsed, got 'Oh'"):
+        parses.tree("Oh")
+
+
+def test_signature_names_the_parser():
+    assert "|parser:by hand|" in tree_edit_distance_signature("by hand")

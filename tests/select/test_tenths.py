@@ -1,0 +1,232 @@
+"""The choice by tenths against a plain sort in memory, and that it can be killed anywhere."""
+
+import hashlib
+import json
+import random
+from collections import Counter
+
+import pytest
+
+from tests.conftest import write_run
+from toolkit.package.parquet import finished_shards
+from toolkit.rows import Candidate, Row, Scores
+from toolkit.select.tenths import (
+    TenthsSettings,
+    choose_shards,
+    chosen_folder,
+    find_cut,
+    numbers,
+    rank_all,
+    refusal,
+    write_cut,
+)
+from toolkit.shards import read_shard
+
+
+def pair(number: int, semantic: float, words: int = 3, trigram: float = 0.0) -> Row:
+    scores = Scores(-float(number), 4, semantic=semantic, trigram_overlap=trigram)
+    candidates = [
+        Candidate("", "beam", reason="empty"),
+        Candidate(" ".join("w" * words), "beam", rank=0, scores=scores),
+    ]
+    return Row(f"demo-{number}", "demo", "s", "de", f"Reference {number}.", "en", "train", candidates=candidates)
+
+
+def corpus(count: int) -> list[Row]:
+    """Scores in no order; every fifth pair is long; four values of the trigram overlap."""
+    scores = random.Random(0).sample(range(count), count)
+    return [pair(n, s / 1000, 31 if n % 5 == 0 else 3, s % 4 / 4) for n, s in enumerate(scores)]
+
+
+def fates(run, settings):
+    shards = finished_shards(run)
+    folder = chosen_folder(run, settings)
+    write_cut(shards, settings, folder)
+    return {row.id: row for shard in choose_shards(shards, settings, folder) for row in read_shard(shard)}
+
+
+def reasons(found):
+    return {row_id: row.candidates[1].reason for row_id, row in found.items()}
+
+
+def hashed(seed: int, row_id: str) -> tuple[int, int]:
+    digest = hashlib.md5(f"{seed}\x1f{row_id}\x1f1".encode()).digest()
+    return int.from_bytes(digest[8:], "little"), int.from_bytes(digest[:8], "little")
+
+
+def test_the_top_two_tenths_without_the_long_ones(tmp_path):
+    run = write_run(tmp_path / "bank.shards", corpus(100), 30)
+    found = reasons(fates(run, TenthsSettings(by="paraphrase_score")))
+    rows = corpus(100)
+    top = {row.id for row in rows if row.candidates[1].scores.semantic >= 0.080}
+    long = {f"demo-{n}" for n in range(0, 100, 5)}
+    assert {i for i, reason in found.items() if reason is None} == top - long
+    assert {i for i, reason in found.items() if reason == "too_long"} == top & long
+    assert Counter(found.values())["tenth"] == 80
+    assert top & long and top - long
+
+
+@pytest.mark.parametrize("by", ["paraphrase_score", "trigram_overlap", "translation_score"])
+def test_as_a_plain_sort_says(tmp_path, by):
+    settings = TenthsSettings(by=by, tenths="2,7", sample=11, max_tokens=30, seed=3)
+    rows = corpus(157)
+    found = reasons(fates(write_run(tmp_path / "bank.shards", rows, 50), settings))
+
+    def measured(row):
+        scores = row.candidates[1].scores
+        value = {
+            "paraphrase_score": scores.semantic,
+            "trigram_overlap": scores.trigram_overlap,
+            "translation_score": scores.translation_score,
+        }[by]
+        return value, hashed(3, row.id)[0]
+
+    ranked = sorted(rows, key=measured)
+    wanted = {row.id for i, row in enumerate(ranked) if i * 10 // 157 + 1 in (2, 7)}
+    short = {row.id for row in rows if len(row.candidates[1].text.split()) <= 30} & wanted
+    drawn = set(sorted(short, key=lambda i: hashed(3, i)[1])[:11])
+    assert len(drawn) == 11 < len(short) < len(wanted)
+    assert {i for i, r in found.items() if r is None} == drawn
+    assert {i for i, r in found.items() if r == "not_sampled"} == short - drawn
+    assert {i for i, r in found.items() if r == "too_long"} == wanted - short
+    assert {i for i, r in found.items() if r == "tenth"} == {row.id for row in rows} - wanted
+
+
+def test_every_pair_is_in_one_tenth_also_where_scores_are_equal(tmp_path):
+    run = write_run(tmp_path / "bank.shards", [pair(n, 0.5) for n in range(40)], 40)
+    chosen = [
+        {i for i, r in reasons(fates(run, TenthsSettings(by="paraphrase_score", tenths=str(t)))).items() if r is None}
+        for t in range(1, 11)
+    ]
+    assert [len(part) for part in chosen] == [4] * 10
+    assert len(set.union(*chosen)) == 40
+
+
+def test_fewer_pairs_than_tenths(tmp_path):
+    run = write_run(tmp_path / "bank.shards", [pair(n, n / 10) for n in range(3)], 2)
+    cut = find_cut(finished_shards(run), TenthsSettings(by="paraphrase_score"))
+    assert [begin[::2] for begin in cut.begins] == [(0.0, 1), (0.1, 4), (0.2, 7)]
+    assert (cut.pairs, cut.candidates, cut.last_lot) == (3, 0, None)
+
+
+def test_thirty_words_are_not_too_long(tmp_path):
+    run = write_run(tmp_path / "bank.shards", [pair(0, 0.1, 30), pair(1, 0.2, 31), pair(2, 0.3, 2)], 3)
+    rows = fates(run, TenthsSettings(by="paraphrase_score", tenths="1,2,3,4,5,6,7,8,9,10"))
+    assert list(reasons(rows).values()) == [None, "too_long", None]
+
+
+def test_nothing_vanishes_and_nothing_else_changes(tmp_path):
+    rows = corpus(30)
+    found = fates(write_run(tmp_path / "bank.shards", rows, 7), TenthsSettings(by="translation_score", tenths="1"))
+    assert list(found) == [row.id for row in rows]
+    for row in rows:
+        other = found[row.id]
+        assert (other.candidates[1].rank is None) == (other.candidates[1].reason is not None)
+        other.candidates[1].rank, other.candidates[1].reason = 0, None
+        assert other == row
+
+
+def test_ranks_close_up(tmp_path):
+    row = pair(0, 0.1)
+    row.candidates.append(Candidate("w " * 40, "beam", rank=0, scores=Scores(semantic=0.2)))
+    row.candidates[1].rank = 1
+    settings = TenthsSettings(by="paraphrase_score", tenths="1,2,3,4,5,6,7,8,9,10")
+    (found,) = fates(write_run(tmp_path / "bank.shards", [row], 1), settings).values()
+    assert [(c.rank, c.reason) for c in found.candidates] == [(None, "empty"), (0, None), (None, "too_long")]
+
+
+def test_the_draw_changes_with_the_seed_and_is_even(tmp_path):
+    run = write_run(tmp_path / "bank.shards", [pair(n, n / 1000) for n in range(400)], 400)
+    tenths = "1,2,3,4,5,6,7,8,9,10"
+    drawn = [
+        {i for i, r in reasons(fates(run, TenthsSettings("paraphrase_score", tenths, 100, 30, seed))).items() if not r}
+        for seed in (0, 1)
+    ]
+    assert [len(part) for part in drawn] == [100, 100]
+    assert 10 < len(drawn[0] & drawn[1]) < 40  # 25 are expected by chance
+    assert 30 < sum(int(i.removeprefix("demo-")) < 200 for i in drawn[0]) < 70
+
+
+@pytest.mark.parametrize("lost", [["rows-00001.parquet"], ["cut.json", "rows-00000.parquet"], ["inputs.json"]])
+def test_killed_and_started_again_it_makes_the_same_bytes(tmp_path, lost):
+    run = write_run(tmp_path / "bank.shards", corpus(40), 15)
+    settings = TenthsSettings(by="paraphrase_score", sample=3)
+    fates(run, settings)
+    folder = chosen_folder(run, settings)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert len(before) == 6
+    for name in lost:
+        (folder / name).unlink()
+    (folder / ".rows-00001.parquet.1.tmp").write_bytes(b"half")
+    fates(run, settings)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_what_is_done_is_not_done_again(tmp_path):
+    run = write_run(tmp_path / "bank.shards", corpus(40), 15)
+    settings = TenthsSettings(by="paraphrase_score")
+    fates(run, settings)
+    times = {path.name: path.stat().st_mtime_ns for path in chosen_folder(run, settings).glob("rows-*")}
+    fates(run, settings)
+    assert {path.name: path.stat().st_mtime_ns for path in chosen_folder(run, settings).glob("rows-*")} == times
+
+
+def test_the_folder_is_a_finished_run_with_its_settings(tmp_path):
+    run = write_run(tmp_path / "bank.shards", corpus(40), 15)
+    settings = TenthsSettings(by="trigram_overlap", tenths="10")
+    fates(run, settings)
+    folder = chosen_folder(run, settings)
+    assert [path.name for path in finished_shards(folder)] == [path.name for path in finished_shards(run)]
+    record = json.loads((folder / "settings.json").read_text())
+    assert (record["by"], record["tenths"], record["lang"]) == ("trigram_overlap", "10", "en")
+    other = chosen_folder(run, TenthsSettings(by="trigram_overlap", tenths="9"))
+    assert other != folder and other.parent == run
+
+
+def test_a_corpus_without_the_score_is_refused(tmp_path):
+    run = write_run(tmp_path / "bank.shards", [pair(0, 0.5), pair(1, None)], 2)
+    with pytest.raises(ValueError, match=r"wanted pairs that all have a paraphrase_score, got 1 of 2 in .*bank.shards"):
+        find_cut(finished_shards(run), TenthsSettings(by="paraphrase_score"))
+
+
+def test_a_corpus_without_pairs_is_refused(tmp_path):
+    row = pair(0, 0.5)
+    row.candidates.pop()
+    with pytest.raises(ValueError, match="got 0 of 0"):
+        find_cut(finished_shards(write_run(tmp_path / "bank.shards", [row], 1)), TenthsSettings(by="paraphrase_score"))
+
+
+@pytest.mark.parametrize("tenths", ["", "0", "11", "9;10", "nine", "9,", "-1", "²"])
+def test_bad_tenths_are_refused(tenths):
+    with pytest.raises(ValueError, match="wanted tenths as numbers from 1 to 10, such as 9,10, got"):
+        TenthsSettings(tenths=tenths)
+
+
+def test_bad_settings_are_refused():
+    with pytest.raises(ValueError, match=r"wanted by as paraphrase_score, .*, got 'length'"):
+        TenthsSettings(by="length")
+    with pytest.raises(ValueError, match="wanted sample and max_tokens of at least 1, got 0 and 30"):
+        TenthsSettings(sample=0)
+
+
+def test_numbers_may_have_spaces_and_repeat():
+    assert numbers("10, 9,9") == [9, 10]
+
+
+def test_all_that_is_in_is_ranked():
+    row = pair(0, 0.5)
+    row.candidates[1].rank = None
+    row.candidates.append(Candidate("other", "beam"))
+    (found,) = rank_all([row])
+    assert [c.rank for c in found.candidates] == [None, 0, 1]
+
+
+def test_refusal_names_the_first_filter(tmp_path):
+    rows = [pair(n, n / 100) for n in range(20)]
+    settings = TenthsSettings(by="paraphrase_score", tenths="10", sample=1)
+    cut = find_cut(finished_shards(write_run(tmp_path / "bank.shards", rows, 20)), settings)
+    assert (cut.pairs, cut.candidates) == (20, 2)
+    assert refusal((0.17, 2**64 - 1, 0, 99), settings, cut) == "tenth"
+    assert refusal((0.18, 2**64 - 1, 2**64 - 1, 31), settings, cut) == "too_long"
+    assert refusal((9.0, 0, cut.last_lot + 1, 30), settings, cut) == "not_sampled"
+    assert refusal((9.0, 0, cut.last_lot, 30), settings, cut) is None

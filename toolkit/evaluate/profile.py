@@ -1,0 +1,148 @@
+"""What a corpus's sentences are like: their length, how rare and how varied their words are, how varied their syntax.
+
+Source: ParaNMT-50M (Wieting and Gimpel 2018), section 3.1, table 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from statistics import fmean, pstdev
+
+import sacrebleu
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+from toolkit.bitext.idf import MIN_DF, WORD, Idf
+from toolkit.evaluate.trees import Parses, shape, top
+
+PARSE_LEVELS = 2  # ParaNMT, section 3.1, footnote 2
+
+# ParaNMT, table 1, CzEng 1.6: means and standard deviations, entropies
+PAPER_CZENG = {
+    "length_mean": 13.3,
+    "length_sd": 19.3,
+    "idf_mean": 7.4,
+    "idf_sd": 1.2,
+    "vocabulary_entropy": 6.8,
+    "parse_entropy": 4.1,
+    "semantic_mean": 0.84,
+    "semantic_sd": 0.16,
+}
+
+LENGTH_SIGNATURE = f"Length|tok:13a|sd:population|sacrebleu:{sacrebleu.__version__}|v:1.0.0"
+# The paper names no base. 51,790 sentences of news commentary measure 10.2 bits or 7.1 nats; its table says 7.0.
+VOCABULARY_SIGNATURE = f"VocabEntropy|base:e|tok:13a|case:lc|sacrebleu:{sacrebleu.__version__}|v:1.0.0"
+SEMANTIC_SIGNATURE = "ParaScore|score:semantic|over:all paraphrases|sd:population|v:1.0.0"
+
+
+def idf_signature(idf: Idf) -> str:
+    """The settings of the mean IDF."""
+    return (
+        f"IDF|base:2|case:lc|words:letters and digits|df<{MIN_DF}:left out|avg:sentence|sd:population|"
+        f"sentences:{idf.sentences}|v:1.0.0"
+    )
+
+
+def parse_entropy_signature(parser: str) -> str:
+    """The settings of the parse entropy."""
+    return f"ParseEntropy|base:e|levels:{PARSE_LEVELS}|wrapper:no|terminals:no|parser:{parser}|v:1.0.0"
+
+
+@cache
+def tokenizer() -> Tokenizer13a:
+    """mteval-v13a's tokenizer, sacreBLEU's own default."""
+    return Tokenizer13a()
+
+
+def tokens(text: str) -> list[str]:
+    """The lower-cased words and punctuation marks of a text.
+
+    >>> tokens("So, what's half an hour?")
+    ['so', ',', "what's", 'half', 'an', 'hour', '?']
+    """
+    return tokenizer()(text.lower()).split()
+
+
+def entropy(counts: Iterable[int]) -> float:
+    """The entropy of the distribution that counts say.
+
+    >>> round(entropy([1, 1, 2]) / math.log(2), 2)
+    1.5
+
+    Args:
+        counts: How often each outcome was seen, > 0.
+
+    Returns:
+        Nats, >= 0; biased low where outcomes are many and counts few, so compare samples of like size.
+    """
+    seen = list(counts)
+    total = sum(seen)
+    return math.log(total) - sum(n * math.log(n) for n in seen) / total if total else 0.0
+
+
+def mean_idf(text: str, idf: Idf) -> float | None:
+    """The mean IDF of a text's words in bits, each as often as it stands there; None if the table knows none of them.
+
+    >>> mean_idf("Go, go home!", Idf(8, {"go": 4, "home": 2}))
+    1.3333333333333333
+    """
+    known = [value for value in map(idf.idf, WORD.findall(text.lower())) if value is not None]
+    return fmean(known) if known else None
+
+
+def mean_and_sd(name: str, values: Sequence[float]) -> dict[str, float]:
+    """The mean of numbers and their standard deviation (of the population); nothing of no numbers."""
+    return {f"{name}_mean": fmean(values), f"{name}_sd": pstdev(values)} if values else {}
+
+
+def profile(texts: Sequence[str], idf: Idf | None = None, parses: Parses | None = None) -> dict[str, float]:
+    """What sentences are like; a figure that nothing was given for is left out.
+
+    >>> measured = profile(["We go.", "Go on, go on."])
+    >>> measured["length_mean"], measured["words"]
+    (4.5, 5)
+
+    Args:
+        texts: Sentences of one language, at least one.
+        idf: How rare words are in some large corpus of that language; the paper counted Wikipedia's sentences.
+        parses: Trees of all texts.
+
+    Returns:
+        `sentences` and `words`, the distinct tokens; `length_mean` and `length_sd` in tokens; `vocabulary_entropy` in
+        nats; with `idf`, `idf_mean` and `idf_sd` over sentences in bits, and `idf_unknown`, the share of running words
+        in [0, 1] that the table lacks; with `parses`, `parse_entropy` in nats and `unparsed`, the texts without tree.
+
+    Raises:
+        ValueError: There is no text, or one was not parsed.
+
+    Source: ParaNMT, section 3.1. The tokenizer, the bases and what becomes of unknown words are ours.
+    """
+    if not texts:
+        raise ValueError("wanted at least one sentence, got none: choose a corpus that has some")
+    tokenized = [tokens(text) for text in texts]
+    vocabulary = Counter(token for sentence in tokenized for token in sentence)
+    return {
+        "sentences": len(texts),
+        "words": len(vocabulary),
+        **mean_and_sd("length", [len(sentence) for sentence in tokenized]),
+        **(idf_figures(texts, idf) if idf else {}),
+        "vocabulary_entropy": entropy(vocabulary.values()),
+        **(parse_figures(texts, parses) if parses else {}),
+    }
+
+
+def idf_figures(texts: Sequence[str], idf: Idf) -> dict[str, float]:
+    """Mean IDF over sentences that have a known word, and the share of words that are not known."""
+    means = [mean for mean in (mean_idf(text, idf) for text in texts) if mean is not None]
+    words = [word for text in texts for word in WORD.findall(text.lower())]
+    unknown = sum(idf.idf(word) is None for word in words)
+    return {**mean_and_sd("idf", means), "idf_unknown": unknown / len(words) if words else 0.0}
+
+
+def parse_figures(texts: Sequence[str], parses: Parses) -> dict[str, float]:
+    """The entropy of the tops of trees, and how many texts have no tree."""
+    trees = [tree for tree in map(parses.tree, texts) if tree is not None]
+    entropies = {"parse_entropy": entropy(Counter(shape(top(tree, PARSE_LEVELS)) for tree in trees).values())}
+    return {**(entropies if trees else {}), "unparsed": len(texts) - len(trees)}

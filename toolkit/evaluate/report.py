@@ -1,0 +1,213 @@
+"""All measures of parabanks side by side: `evaluate` one, then `markdown` of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean, pstdev
+
+from sentencepiece import SentencePieceProcessor
+
+from toolkit.bitext.idf import Idf
+from toolkit.evaluate import corpus, trees
+from toolkit.evaluate.lengths import PAPER_BY_LENGTH, by_length
+from toolkit.evaluate.profile import (
+    LENGTH_SIGNATURE,
+    PAPER_CZENG,
+    SEMANTIC_SIGNATURE,
+    VOCABULARY_SIGNATURE,
+    idf_signature,
+    mean_and_sd,
+    parse_entropy_signature,
+    profile,
+)
+from toolkit.evaluate.trees import Parses
+from toolkit.rows import Row
+
+MEASURES = {
+    "one_minus_bleu": "(1-BLEU) x 100",
+    "intersection_over_union": "intersection/union x 100",
+    "tree_edit_distance": "tree edit distance",
+    "length_ratio": "length ratio",
+}
+PROFILE = {
+    "sentences": "sentences",
+    "words": "distinct words",
+    "length_mean": "length, mean (tokens)",
+    "length_sd": "length, sd (tokens)",
+    "idf_mean": "IDF, mean (bits)",
+    "idf_sd": "IDF, sd (bits)",
+    "idf_unknown": "words without IDF (share)",
+    "vocabulary_entropy": "vocabulary entropy (nats)",
+    "parse_entropy": "parse entropy (nats)",
+    "unparsed": "without parse",
+    "semantic_mean": "paraphrase score, mean",
+    "semantic_sd": "paraphrase score, sd",
+}
+WHOLE = {PROFILE["sentences"], PROFILE["words"], PROFILE["unparsed"]}  # counts, beside all that begin with COUNT
+COUNT = "references"
+
+AGAINST, BETWEEN, LENGTHS = "Against the reference", "Between ranks", "BLEU by length of the reference"
+REFERENCES, PARAPHRASES = "References", "Paraphrases"
+PAPER_OF = {
+    AGAINST: "ParaBank 2, table 1",
+    BETWEEN: "ParaBank 2, table 2",
+    LENGTHS: "ParaBank, table 4, ParaNMT",
+    REFERENCES: "ParaNMT, table 1, CzEng",
+    PARAPHRASES: "ParaNMT, table 1, CzEng",
+}
+
+Cells = dict[str, dict[str, float]]
+
+
+def read_pieces(model: Path) -> corpus.Pieces:
+    """What cuts a text into the pieces of a SentencePiece model.
+
+    Raises:
+        ValueError: There is no such file, or it is no such model.
+    """
+    try:
+        processor = SentencePieceProcessor(model_file=str(model))
+    except (OSError, RuntimeError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"wanted a SentencePiece model, got {model} ({reason}): give a .spm or .model file") from error
+    return lambda text: processor.encode(text, out_type=str)
+
+
+def texts_of(rows: Iterable[Row]) -> list[str]:
+    """Every text of rows that `evaluate` wants a tree of: references and chosen paraphrases."""
+    return [text for row in rows for text in (row.reference, *(c.text for c in row.paraphrases))]
+
+
+def evaluate(
+    rows: Sequence[Row], pieces: corpus.Pieces | None = None, idf: Idf | None = None, parses: Parses | None = None
+) -> dict:
+    """All figures of one parabank; JSON can hold them.
+
+    Args:
+        rows: Rows with chosen paraphrases.
+        pieces: Cuts a text into subword pieces, for intersection/union; None cuts at white space.
+        idf: How rare words are; None leaves the mean IDF out.
+        parses: Trees of `texts_of(rows)`; None leaves tree edit distance and parse entropy out.
+
+    Returns:
+        `ranks` (`toolkit.evaluate.corpus.rank_table`), `by_length` (`toolkit.evaluate.lengths`), `references` and
+        `paraphrases` (`toolkit.evaluate.profile`), the latter with the mean of `Scores.semantic` if all have it, and
+        `signatures`.
+
+    Raises:
+        ValueError: No row has a paraphrase; a text was not parsed.
+    """
+    ranks, chosen = corpus.rank_table(rows, pieces, parses), [c for row in rows for c in row.paraphrases]
+    semantic = [c.scores.semantic for c in chosen if c.scores.semantic is not None]
+    lengths, kept = by_length(rows), [row.reference for row in rows if row.paraphrases]
+    scores = mean_and_sd("semantic", semantic if len(semantic) == len(chosen) else [])
+    return {
+        "ranks": ranks,
+        "by_length": lengths,
+        "references": profile(kept, idf, parses),
+        "paraphrases": profile([c.text for c in chosen], idf, parses) | scores,
+        "signatures": [
+            *ranks["signatures"].values(),
+            lengths["signature"],
+            *(LENGTH_SIGNATURE, VOCABULARY_SIGNATURE),
+            *([idf_signature(idf)] if idf else []),
+            *([parse_entropy_signature(parses.parser)] if parses else []),
+            *([SEMANTIC_SIGNATURE] if scores else []),
+        ],
+    }
+
+
+def cells(figures: dict) -> Cells:
+    """The figures of `evaluate` by table and line."""
+    ranks, lengths = figures["ranks"], figures["by_length"]
+    by_rank = {f"rank {line['rank']}": line for line in ranks["by_rank"]}
+    between = {"rank {} / rank {}".format(*line["ranks"]): line for line in ranks["between_ranks"]}
+    bleus = {f"{line['length']} words": line["bleu"] for line in lengths["lengths"] if "bleu" in line}
+    average = {"average": lengths["average"]} if "average" in lengths else {}
+    counts = {f"{COUNT}, {line['length']} words": line["references"] for line in lengths["lengths"]}
+    return {
+        AGAINST: {COUNT: ranks["references"]} | measured(by_rank, MEASURES),
+        BETWEEN: measured(between, {key: name for key, name in MEASURES.items() if key != "length_ratio"}),
+        LENGTHS: bleus | average | counts | {f"{COUNT}, shorter": lengths["shorter"]},
+        **{
+            table: {name: figures[table.lower()][key] for key, name in PROFILE.items() if key in figures[table.lower()]}
+            for table in (REFERENCES, PARAPHRASES)
+        },
+    }
+
+
+def measured(lines: Mapping[str, Mapping[str, float]], names: Mapping[str, str]) -> dict[str, float]:
+    """Measures by name and place, ordered by measure."""
+    return {
+        f"{name}, {place}": line[key] for key, name in names.items() for place, line in lines.items() if key in line
+    }
+
+
+def paper_cells() -> Cells:
+    """What the papers print, by table and line, for all that `cells` has."""
+    bleu, shared, length = ({f"rank {rank}": line[i] for rank, line in corpus.PAPER_BY_RANK.items()} for i in range(3))
+    edits = {f"rank {rank}": mean for rank, (mean, _) in trees.PAPER_BY_RANK.items()}
+    against = dict(zip(MEASURES, (bleu, shared, edits, length), strict=True))
+    between = {
+        "one_minus_bleu": {pair: line[0] for pair, line in corpus.PAPER_BETWEEN_RANKS.items()},
+        "intersection_over_union": {pair: line[1] for pair, line in corpus.PAPER_BETWEEN_RANKS.items()},
+        "tree_edit_distance": {pair: line[0] for pair, line in trees.PAPER_BETWEEN_RANKS.items()},
+    }
+    lengths = PAPER_BY_LENGTH["ParaNMT"]
+    semantic = {PROFILE[key]: PAPER_CZENG[key] for key in ("semantic_mean", "semantic_sd")}
+    return {
+        AGAINST: {f"{MEASURES[key]}, {rank}": v for key, line in against.items() for rank, v in line.items()},
+        BETWEEN: {
+            f"{MEASURES[key]}, rank {a} / rank {b}": v for key, line in between.items() for (a, b), v in line.items()
+        },
+        LENGTHS: {f"{length} words": v for length, v in lengths.items()} | {"average": fmean(lengths.values())},
+        REFERENCES: {PROFILE[key]: v for key, v in PAPER_CZENG.items() if PROFILE[key] not in semantic},
+        PARAPHRASES: semantic,
+    }
+
+
+def markdown(parabanks: Mapping[str, Sequence[dict]]) -> str:
+    """Tables of parabanks side by side, the papers' figures in the last column, signatures under them.
+
+    Args:
+        parabanks: By name, what `evaluate` gave for each run or sample of it; several give mean and standard deviation.
+    """
+    columns = {name: [cells(figures) for figures in runs] for name, runs in parabanks.items()}
+    paper = paper_cells()
+    parts = [
+        table(title, {name: [run[title] for run in runs] for name, runs in columns.items()}, paper[title])
+        for title in paper
+    ]
+    parts.append("The papers measured other texts, and trees of Stanford's parsers; the lines name the same measures.")
+    if any(len(runs) > 1 for runs in columns.values()):
+        parts.append("±: standard deviation over the runs or samples of a column.")
+    signatures = dict.fromkeys(s for runs in parabanks.values() for figures in runs for s in figures["signatures"])
+    return "\n\n".join([*parts, "\n".join(f"- `{signature}`" for signature in signatures)])
+
+
+def table(title: str, columns: Mapping[str, Sequence[Mapping[str, float]]], paper: Mapping[str, float]) -> str:
+    """One table: a line for every measure that some parabank has."""
+    names = dict.fromkeys(name for runs in columns.values() for run in runs for name in run)
+    lines = [["", *columns, PAPER_OF[title]], ["---", *["---:"] * (len(columns) + 1)]]
+    for name in names:
+        values = [[run[name] for run in runs if name in run] for runs in columns.values()]
+        printed = [
+            cell(found, name in WHOLE or name.startswith(COUNT))
+            for found in [*values, [paper[name]] if name in paper else []]
+        ]
+        lines.append([name, *printed])
+    return f"## {title}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cell(values: Sequence[float], whole: bool) -> str:
+    """Mean and standard deviation of what runs or samples measured.
+
+    >>> cell([75.0, 76.0], whole=False), cell([3], whole=True), cell([], whole=False)
+    ('75.50 ± 0.50', '3', '-')
+    """
+    if not values:
+        return "-"
+    places = 0 if whole else 2
+    spread = f" ± {pstdev(values):.{places}f}" if len(values) > 1 and not whole else ""
+    return f"{fmean(values):,.{places}f}{spread}"

@@ -1,0 +1,168 @@
+"""Constituency trees in brackets, their top levels, and the edit distance between two of them.
+
+Trees come from a parser (`toolkit.evaluate.parsers`); nothing here parses a sentence.
+
+Source: ParaBank 2 (Hu et al. 2019b), section 3.6, "Syntactic diversity".
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from apted import APTED
+
+LEVELS = 3  # ParaBank 2, section 3.6: "the top 3 levels of the parse trees, excluding any terminals"
+WRAPPERS = {"", "ROOT", "TOP"}  # ours: what parsers put around a sentence's own label is not counted as a level
+DISTANCES = 100_000  # ours: pairs of trees whose distance is remembered; top levels are few and come again
+
+# ParaBank 2, table 1, "Our work" 1 to 5: mean distance from the reference and its spread over two runs
+PAPER_BY_RANK = {1: (7.16, 0.05), 2: (7.15, 0.17), 3: (7.47, 0.11), 4: (7.51, 0.11), 5: (7.80, 0.19)}
+# ParaBank 2, table 2
+PAPER_BETWEEN_RANKS = {(1, 3): (5.51, 0.01), (3, 5): (6.40, 0.19), (1, 5): (6.25, 0.18)}
+
+TOKEN = re.compile(r"\(\s*(?P<label>[^\s()]*)|(?P<word>[^\s()]+)|(?P<close>\))")
+
+
+class Tree(NamedTuple):
+    """A constituent.
+
+    Attributes:
+        name: Its label, such as NP.
+        children: Constituents, and terminals as plain words.
+    """
+
+    name: str
+    children: tuple[Tree | str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Parses:
+    """What a parser made of texts.
+
+    Attributes:
+        parser: The parser, as a signature names it.
+        trees: The tree of each text; None where the parser found none.
+    """
+
+    parser: str
+    trees: Mapping[str, Tree | None]
+
+    def tree(self, text: str) -> Tree | None:
+        """The tree of a text; None where the parser found none.
+
+        Raises:
+            ValueError: The text was never given to the parser.
+        """
+        if text not in self.trees:
+            raise ValueError(f"wanted a text that was parsed, got {text[:60]!r}: parse all texts first")
+        return self.trees[text]
+
+
+def read_tree(bracketed: str) -> Tree:
+    """The tree that brackets say; a wrapper without label, or called ROOT or TOP, is taken off.
+
+    >>> read_tree("(ROOT (S (NP We) (VP go)))")
+    Tree(name='S', children=(Tree(name='NP', children=('We',)), Tree(name='VP', children=('go',))))
+
+    Args:
+        bracketed: One tree; a label stands right behind its bracket, white space does not matter.
+
+    Raises:
+        ValueError: It is not one tree; the message says at which character, counted from 1.
+    """
+    stack: list[tuple[str, list[Tree | str]]] = [("", [])]
+    for token in TOKEN.finditer(bracketed):
+        if len(stack) == 1 and (token.lastgroup != "label" or stack[0][1]):
+            raise ValueError(misplaced(bracketed, token.start(), "the end" if stack[0][1] else "an opening bracket"))
+        if token.lastgroup == "label":
+            stack.append((token["label"], []))
+        elif token.lastgroup == "word":
+            stack[-1][1].append(token["word"])
+        else:
+            name, children = stack.pop()
+            stack[-1][1].append(Tree(name, tuple(children)))
+    if len(stack) > 1 or not stack[0][1]:
+        wanted = f"a closing bracket ({len(stack) - 1} open)" if len(stack) > 1 else "an opening bracket"
+        raise ValueError(misplaced(bracketed, len(bracketed), wanted))
+    tree = stack[0][1][0]
+    assert isinstance(tree, Tree)
+    return unwrapped(tree)
+
+
+def misplaced(bracketed: str, position: int, wanted: str) -> str:
+    """The message for brackets that are not a tree."""
+    found = repr(bracketed[position : position + 20]) if position < len(bracketed) else "the end"
+    return f"wanted one tree in brackets, got {found} at character {position + 1} instead of {wanted}: correct it"
+
+
+def unwrapped(tree: Tree) -> Tree:
+    """A tree without the labels that parsers put around a sentence."""
+    while tree.name in WRAPPERS and len(tree.children) == 1 and isinstance(tree.children[0], Tree):
+        tree = tree.children[0]
+    return tree
+
+
+def top(tree: Tree, levels: int = LEVELS) -> Tree:
+    """The upper levels of a tree without its terminals.
+
+    >>> shape(top(read_tree("(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (PRP us))))"), 2))
+    '(S (NP) (VP))'
+
+    Args:
+        tree: Any.
+        levels: How many, >= 1; the root is the first. Parts of speech are levels where the parser gives them.
+
+    Raises:
+        ValueError: No level is left.
+    """
+    if levels < 1:
+        raise ValueError(f"wanted at least 1 level of a tree, got {levels}: the root alone is 1")
+    below = [child for child in tree.children if isinstance(child, Tree)] if levels > 1 else []
+    return Tree(tree.name, tuple(top(child, levels - 1) for child in below))
+
+
+def shape(tree: Tree) -> str:
+    """A tree's labels in brackets, terminals left out: equal for trees of equal structure.
+
+    >>> shape(read_tree("(S (NP we) (VP go (ADVP home)) .)"))
+    '(S (NP) (VP (ADVP)))'
+    """
+    below = [shape(child) for child in tree.children if isinstance(child, Tree)]
+    return f"({' '.join([tree.name, *below])})"
+
+
+def tree_edit_distance(a: Tree, b: Tree, levels: int = LEVELS) -> int:
+    """How many labels must be inserted, deleted or renamed to make the top of one tree the top of another.
+
+    >>> one, other = "(S (NP we) (VP go (NP home)))", "(S (PP at (NP eight)) (NP we) (VP go (ADVP home)))"
+    >>> tree_edit_distance(read_tree(one), read_tree(other))
+    3
+
+    Args:
+        a: A tree.
+        b: Another.
+        levels: The levels that count, from the root; terminals never do.
+
+    Returns:
+        The number of edits, >= 0; symmetric.
+
+    Source: ParaBank 2, section 3.6; APTED (Pawlik and Augsten 2015) by the `apted` package, every edit costing 1.
+    """
+    return pruned_distance(top(a, levels), top(b, levels))
+
+
+@lru_cache(DISTANCES)
+def pruned_distance(a: Tree, b: Tree) -> int:
+    """The edit distance of two trees without terminals."""
+    return 0 if a == b else int(APTED(a, b).compute_edit_distance())
+
+
+def tree_edit_distance_signature(parser: str) -> str:
+    """The settings of `tree_edit_distance`, averaged over the pairs of a corpus that the parser gave trees for."""
+    version = importlib.metadata.version("apted")
+    return f"TreeED|levels:{LEVELS}|wrapper:no|terminals:no|cost:1|parser:{parser}|avg:pair|apted:{version}|v:1.0.0"

@@ -1,0 +1,97 @@
+"""Lexical paraphrases with their entailment, read from PPDB 2.0 (Pavlick et al. 2015), which the user gives.
+
+A line of it is `[NN] ||| myth ||| mythology ||| PPDB2.0Score=4.1 ... ||| 0-0 ||| ReverseEntailment`. Only pairs of
+single lower-case alphabetical words are kept: no other becomes a constraint.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from sys import intern
+
+from toolkit.generate.lexicon import coarse, is_plain
+
+RELATIONS = ("Equivalence", "ForwardEntailment", "ReverseEntailment")  # ParaBank, section 3.2
+FIELDS = 6  # left-hand side, phrase, paraphrase, features, alignment, entailment
+ANY = "ANY"  # the part of speech of a pair without a tag
+
+
+@dataclass(frozen=True)
+class Ppdb:
+    """Paraphrases of single words.
+
+    Attributes:
+        paraphrases: By word, relation (of `RELATIONS`) and coarse part of speech (`ANY` where untyped); sorted.
+        typed: Whether the relations are PPDB's; False if every pair only passes for `Equivalence`.
+    """
+
+    paraphrases: dict[tuple[str, str, str], list[str]]
+    typed: bool
+
+    def lookup(self, word: str, relation: str, part: str) -> list[str]:
+        """The paraphrases of a word in a relation that match its coarse part of speech, sorted."""
+        return self.paraphrases.get((word, relation, part if self.typed else ANY), [])
+
+
+def read_ppdb(path: Path) -> Ppdb:
+    """The lexical paraphrases of a PPDB 2.0 pack, plain or .gz; the paper's is the lexical XL pack.
+
+    Raises:
+        ValueError: There is no such file, it is damaged, a line is none of PPDB, or no pair is of use.
+    """
+    found = defaultdict(set)
+    for number, line in enumerate(_lines(path), 1):
+        fields = [field.strip() for field in line.split("|||")]
+        if len(fields) != FIELDS:
+            raise ValueError(
+                f"wanted PPDB 2.0 lines of {FIELDS} fields between |||, got {len(fields)} in line {number} of {path}: "
+                "fetch a PPDB 2.0 pack, or give bare word pairs as --ppdb_untyped"
+            )
+        tag, word, paraphrase, relation = fields[0], fields[1], fields[2], fields[5]
+        if relation in RELATIONS and _of_use(word, paraphrase):
+            found[intern(word), intern(relation), coarse(tag.strip("[]"))].add(intern(paraphrase))
+    return _table(found, path, typed=True)
+
+
+def read_untyped_pairs(path: Path) -> Ppdb:
+    """Bare pairs, `word paraphrase` a line, plain or .gz: without relation and tag, all pass for `Equivalence`.
+
+    Raises:
+        ValueError: There is no such file, it is damaged, a line has not two words, or no pair is of use.
+    """
+    found = defaultdict(set)
+    for number, line in enumerate(_lines(path), 1):
+        words = line.split()
+        if len(words) != 2:
+            raise ValueError(f"wanted two words a line, got {len(words)} in line {number} of {path}: mend the file")
+        if _of_use(*words):
+            found[intern(words[0]), RELATIONS[0], ANY].add(intern(words[1]))
+    return _table(found, path, typed=False)
+
+
+def _of_use(word: str, paraphrase: str) -> bool:
+    return is_plain(word) and is_plain(paraphrase) and word != paraphrase
+
+
+def _table(found: dict[tuple[str, str, str], set[str]], path: Path, typed: bool) -> Ppdb:
+    """The paraphrases sorted, so that a choice by seed does not depend on the order of the file."""
+    if not found:
+        raise ValueError(f"wanted pairs of single lower-case words, got {path}, which has none: give a lexical pack")
+    return Ppdb({key: sorted(words) for key, words in found.items()}, typed)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """The lines of a file; a byte that is not UTF-8 makes a word that is of no use."""
+    if not path.is_file():
+        raise ValueError(f"wanted a file of paraphrases, got {path}, which is none: check the path")
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield from io.TextIOWrapper(file, encoding="utf-8", errors="replace")
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"wanted a whole file of paraphrases, got {path} ({error}): fetch it again") from None

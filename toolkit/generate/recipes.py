@@ -1,0 +1,288 @@
+"""Which words a paraphrase must or must not say: the 37 systems of ParaBank (Hu et al. 2019a), table 3.
+
+A recipe turns a reference into sets of constraints, one for each decoding. What it does not do: decode.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from toolkit.bitext.idf import Idf
+from toolkit.decode.lexical import ConstraintSet
+from toolkit.generate.lexicon import Tagger, inflections, is_plain, part_of_speech, verb_forms
+from toolkit.generate.ppdb import RELATIONS, Ppdb
+from toolkit.parallel import row_seed
+
+MIN_IDF, MAX_IDF = 7.0, 17.0  # ParaBank, section 3.2, "IDF Criteria"
+PREPOSITIONS = frozenset(  # ParaBank, section 3.2, "Prepositions": in the pool however frequent
+    ("about", "as", "at", "by", "for", "from", "in", "into", "of", "on", "onto", "over", "to", "with")
+)
+CLITIC = r"['’](?:s|ll|re|ve|d|m)\b"
+TOKEN = re.compile(rf"{CLITIC}|[^\W_]+(?:(?!{CLITIC})['’][^\W_]+)*|\S")  # "dog", "'s", "didn't", ","
+WORD = re.compile(r"[^\W_]+")
+
+Kind = Literal["idf_high", "idf_low", "random", "none", "verb_form", "positional", "ppdb"]
+Sign = Literal["⊖", "⊕", "⊕⊖", ""]
+Lex = Literal["None", "All", "Verb"]
+Ranks = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One system of table 3.
+
+    Attributes:
+        number: Of the system.
+        sign: ⊖: words that must not be said; ⊕: words that must; "" without constraints.
+        kind: What puts the words in order: the highest IDF in the pool first ("verb_form" too), the lowest first,
+            chance, or their place in the reference ("positional"); "ppdb" takes each for itself.
+        ranks: Which in that order are chosen, from 1.
+        description: What table 3 says of it.
+        variants: Whether all inflections of a chosen word are forbidden with it.
+        relation: Of the paraphrases that PPDB is asked for.
+    """
+
+    number: int
+    sign: Sign
+    kind: Kind
+    ranks: Ranks
+    description: str
+    variants: bool = False
+    relation: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What the records call it: its number."""
+        return str(self.number)
+
+
+EACH: tuple[Ranks, ...] = ((1,), (2,), (3,))
+PAIRS: tuple[Ranks, ...] = ((1, 2), (2, 3), (1, 3))
+ALL: tuple[Ranks, ...] = ((1, 2, 3),)
+COUNTS: tuple[Ranks, ...] = ((1,), (1, 2), (1, 2, 3))
+
+# ParaBank, table 3, line by line: No., ⊕/⊖, what puts the words in order, which of them, Token(s) Selected, Lex.
+TABLE_3: tuple[tuple[Ranks, Sign, Kind, tuple[Ranks, ...], str, Lex], ...] = (
+    ((1, 2, 3), "⊖", "idf_high", EACH, "{ranks} highest IDF", "None"),
+    ((4, 5, 6), "⊖", "idf_high", PAIRS, "({ranks}) highest IDF", "None"),
+    ((7,), "⊖", "idf_high", ALL, "({ranks}) highest IDF", "None"),
+    ((8, 9, 10), "⊖", "idf_high", EACH, "{ranks} highest IDF", "All"),
+    ((11, 12, 13), "⊖", "idf_high", PAIRS, "({ranks}) highest IDF", "All"),
+    ((14,), "⊖", "idf_high", ALL, "({ranks}) highest IDF", "All"),
+    ((15, 16, 17), "⊖", "idf_low", EACH, "{ranks} lowest IDF", "None"),
+    ((18, 19, 20), "⊖", "idf_low", PAIRS, "({ranks}) lowest IDF", "None"),
+    ((21,), "⊖", "idf_low", ALL, "({ranks}) lowest IDF", "None"),
+    ((22, 23, 24), "⊖", "random", COUNTS, "{count} at random", "None"),
+    ((25, 26, 27), "⊖", "random", COUNTS, "{count} at random", "All"),
+    ((28,), "", "none", ((),), "no constraints", "None"),
+    ((29, 30, 31), "⊕", "verb_form", EACH, "{ranks} highest IDF", "Verb"),
+    ((32, 33, 34), "⊖", "positional", COUNTS, "positional ⟨BOS⟩: first {count}", "None"),
+    ((35, 36, 37), "⊕⊖", "ppdb", ((), (), ()), "PPDB {relation}", "None"),
+)
+PPDB_RELATIONS = dict(zip((35, 36, 37), RELATIONS, strict=True))  # "equ, fwd, rev entailment"
+EVALUATED = (17, 21, 28, 31, 34)  # in bold in table 3
+
+
+def _recipe(number: int, sign: Sign, kind: Kind, ranks: Ranks, selected: str, lex: Lex) -> Recipe:
+    """One system from its line of table 3."""
+    relation, ordinals = PPDB_RELATIONS.get(number), ", ".join(("1st", "2nd", "3rd")[rank - 1] for rank in ranks)
+    count = "1 token" if len(ranks) == 1 else f"{len(ranks)} tokens"
+    words = selected.format(ranks=ordinals, count=count, relation=relation)
+    words += {"None": "", "All": ", all variants", "Verb": ", a form of a verb"}[lex]
+    return Recipe(number, sign, kind, ranks, f"{sign} {words}".strip(), lex == "All", relation)
+
+
+RECIPES = {
+    number: _recipe(number, sign, kind, ranks, selected, lex)
+    for numbers, sign, kind, all_ranks, selected, lex in TABLE_3
+    for number, ranks in zip(numbers, all_ranks, strict=True)
+}
+assert list(RECIPES) == list(range(1, 38))
+
+
+def constraint_sets(
+    recipe: Recipe,
+    reference: str,
+    row_id: str,
+    seed: int,
+    idf: Idf,
+    tag: Tagger = part_of_speech,
+    ppdb: Ppdb | None = None,
+) -> list[ConstraintSet]:
+    """The constraints that a recipe has for a reference, a set for each decoding.
+
+    >>> idf = Idf(1 << 12, {"told": 20, "proud": 2, "was": 400, "for": 300, "to": 900})
+    >>> constraint_sets(RECIPES[18], "I told her I was proud to work for them.", "demo-1", 0, idf)
+    [ConstraintSet(positive=(), negative=('to', 'for'), not_first=())]
+
+    Args:
+        recipe: Of `RECIPES`.
+        reference: The human sentence.
+        row_id: Its row's; chance belongs to the row, the seed and the recipe.
+        seed: Of the run.
+        idf: Counted on the training text.
+        tag: Tells verbs (29-31) and matches PPDB's parts of speech (35-37).
+        ppdb: Paraphrases for 35-37.
+
+    Returns:
+        One set, for 35-37 one for each word that has a paraphrase; none where the reference has too few words for the
+        recipe's ranks.
+
+    Raises:
+        ValueError: A system of 35-37 without PPDB, or 36-37 with pairs that have no relation.
+
+    Source: ParaBank (Hu et al. 2019a), section 3.2 and table 3.
+    """
+    if recipe.kind == "none":
+        return [ConstraintSet()]
+    if recipe.kind == "positional":
+        beginnings = first_words(reference, len(recipe.ranks))
+        return [ConstraintSet(not_first=beginnings)] if beginnings else []
+    pool, chance = token_pool(reference, idf), random.Random(row_seed(seed, row_id, f"recipe-{recipe.name}"))
+    if recipe.kind == "ppdb":
+        return paraphrase_pairs(recipe, pool, _part_of_each(reference, tag), ppdb, chance)
+    chosen = choose(recipe, pool, idf, chance)
+    if not chosen:
+        return []
+    if recipe.kind == "verb_form":
+        part_of = _part_of_each(reference, tag)
+        return [ConstraintSet(positive=tuple(_form(word, part_of[word], chance) for word in chosen))]
+    variants = [form for word in chosen for form in (word, *(inflections(word) if recipe.variants else []))]
+    return [ConstraintSet(negative=tuple(dict.fromkeys(variants)))]
+
+
+def tokens(reference: str) -> list[str]:
+    """The words and marks of a sentence; a clitic is apart, other words with an apostrophe are whole.
+
+    >>> tokens("The dog's owner didn't say.")
+    ['The', 'dog', "'s", 'owner', "didn't", 'say', '.']
+    """
+    return TOKEN.findall(reference)
+
+
+def token_pool(reference: str, idf: Idf) -> list[str]:
+    """The words of a reference that constraints may be about, each once, in descending IDF; ties as they stand.
+
+    Lower-case alphabetical words that the table has, of at least `MIN_IDF`, prepositions excepted, and at most
+    `MAX_IDF`.
+    """
+    rarity = {word: idf.idf(word) for word in tokens(reference) if is_plain(word)}
+    known = {word: bits for word, bits in rarity.items() if bits is not None and bits <= MAX_IDF}
+    pool = [word for word, bits in known.items() if bits >= MIN_IDF or word in PREPOSITIONS]
+    return sorted(pool, key=lambda word: -known[word])
+
+
+def choose(recipe: Recipe, pool: Sequence[str], idf: Idf, chance: random.Random) -> list[str]:
+    """The words of a pool, in descending IDF, that a recipe selects; none if it has too few for its ranks.
+
+    Source: ParaBank (Hu et al. 2019a), table 3, footnote 4: "Highest within the token pool. Same for lowest."
+    """
+    if len(pool) < max(recipe.ranks):
+        return []
+    order = list(pool)
+    if recipe.kind == "idf_low":
+        order.sort(key=lambda word: idf.idf(word) or 0.0)
+    elif recipe.kind == "random":
+        chance.shuffle(order)
+    return [order[rank - 1] for rank in recipe.ranks]
+
+
+def first_words(reference: str, count: int) -> tuple[str, ...]:
+    """The beginning of a reference up to its first words: an anchored phrase `<BOS> w1 [w2 [w3]]`.
+
+    Words are runs of letters and digits, so that "didn't" is two of them, as it is to spaCy; marks between them stay,
+    or the phrase would not be the reference's beginning. Marks before the first are left out, and such a reference has
+    the phrase with them too. Another reading of the paper's "the first one, two, or three tokens" is a ban for each
+    position.
+
+    >>> first_words("How often?", 2), first_words("Well, I know.", 2), first_words("'Go!' he said.", 1)
+    (('How often',), ('Well, I',), ('Go', "'Go"))
+
+    Args:
+        reference: The human sentence.
+        count: Of words.
+
+    Returns:
+        The phrase, with the marks before it as well if there are any; nothing if the reference has fewer words.
+    """
+    spans = [match.span() for match in WORD.finditer(reference)]
+    if len(spans) < count:
+        return ()
+    begin, end = spans[0][0], spans[count - 1][1]
+    return tuple(dict.fromkeys((reference[begin:end], reference[:end].strip())))
+
+
+def paraphrase_pairs(
+    recipe: Recipe, pool: Sequence[str], part_of: dict[str, str], ppdb: Ppdb | None, chance: random.Random
+) -> list[ConstraintSet]:
+    """One paraphrase at random for each word of a pool that has any: the word forbidden, the paraphrase asked for.
+
+    Raises:
+        ValueError: There is no PPDB, or it cannot tell the recipe's relation from others.
+
+    Source: ParaBank (Hu et al. 2019a), section 3.2, "PPDB Constraints": one pair per decoding.
+    """
+    relation = recipe.relation or ""
+    if ppdb is None:
+        raise ValueError(
+            f"wanted PPDB for system {recipe.name}, got none: give --ppdb FILE (the PPDB 2.0 lexical XL pack) "
+            "or leave systems 35-37 out"
+        )
+    if not ppdb.typed and relation != RELATIONS[0]:
+        raise ValueError(
+            f"wanted {relation} pairs for system {recipe.name}, got pairs without relation: give --ppdb FILE "
+            "(the PPDB 2.0 lexical XL pack) or leave systems 36-37 out"
+        )
+    found = [(word, ppdb.lookup(word, relation, part_of[word])) for word in pool]
+    return [ConstraintSet((chance.choice(words),), (word,)) for word, words in found if words]
+
+
+def banned_forms(negative: Sequence[str]) -> list[str]:
+    """Negative words as they are recorded: each also with a capital.
+
+    >>> banned_forms(["for", "to"])
+    ['for', 'For', 'to', 'To']
+    """
+    return [form for word in negative for form in (word, word[0].upper() + word[1:])]
+
+
+def parse_systems(text: str) -> tuple[int, ...]:
+    """The systems that a setting names, ascending, each once.
+
+    >>> parse_systems("17,28-30"), parse_systems("evaluated"), len(parse_systems("all"))
+    ((17, 28, 29, 30), (17, 21, 28, 31, 34), 37)
+
+    Args:
+        text: Numbers and ranges of them between commas, "evaluated" (those in bold in table 3) or "all".
+
+    Raises:
+        ValueError: It is neither, or names a system that table 3 does not have.
+    """
+    if text.strip() in ("all", "evaluated"):
+        return tuple(RECIPES) if text.strip() == "all" else EVALUATED
+    found: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]+)(?:\s*-\s*([0-9]+))?\s*", part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not match or not {first, last} <= RECIPES.keys() or first > last:
+            raise ValueError(
+                f'wanted systems 1 to {len(RECIPES)} like "17,21,28-31", "evaluated" or "all", got {part.strip()!r} '
+                f"in {text!r}: name systems of ParaBank's table 3"
+            )
+        found |= set(range(first, last + 1))
+    return tuple(sorted(found))
+
+
+def _part_of_each(reference: str, tag: Tagger) -> dict[str, str]:
+    """The part of speech of each word of a reference where it first stands."""
+    words = tokens(reference)
+    return dict(reversed(list(zip(words, tag(words), strict=True))))
+
+
+def _form(word: str, part: str, chance: random.Random) -> str:
+    """A random form of a verb, any other word itself (ParaBank, table 3, footnote 5)."""
+    return chance.choice(verb_forms(word)) if part == "VERB" else word

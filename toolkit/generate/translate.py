@@ -1,0 +1,31 @@
+"""The best translations of each row's source, by beam search without constraints (ParaNMT-50M, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from toolkit.decode.lexical import ConstraintSet
+from toolkit.generate.constrain import constrain_rows
+from toolkit.models.translator import Translator
+from toolkit.rows import Row
+
+
+def translate_rows(
+    rows: Iterable[Row], translator: Translator, beam: int, batch_rows: int, n_best: int = 1
+) -> Iterator[Row]:
+    """Give every row its best translations.
+
+    Args:
+        rows: Rows with a source and no candidates; all of a shard are held at a time.
+        translator: Source language to the references' language.
+        beam: Hypotheses that a search follows at a time.
+        batch_rows: How many hypotheses are decoded at a time.
+        n_best: Translations kept of each source.
+
+    Yields:
+        The rows in their order, `candidates` filled, best first; reasons as in `constrain_rows`.
+
+    Source: ParaNMT-50M (Wieting & Gimpel 2018), section 3.1: "beam search with a beam size of 12".
+    """
+    free = [(None, ConstraintSet())]
+    return constrain_rows(rows, translator, lambda _row: free, beam, batch_rows, "beam", n_best)

@@ -1,0 +1,113 @@
+"""The paraphrase score: the cosine of reference and candidate by a sentence encoder (ParaNMT-50M, section 3.1).
+
+The paper averages PARAGRAM-PHRASE word embeddings; here it is any SentenceTransformer, an averaging one included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+
+from toolkit.rows import Row
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+DECIMALS = 6  # ours: float32 vectors say no more, and the last bits differ from batch to batch
+
+
+def load_encoder(name: str, device: torch.device | str = "cpu") -> SentenceTransformer:
+    """Load a sentence encoder, in float32.
+
+    Args:
+        name: A Hub id ("sentence-transformers/all-MiniLM-L6-v2") or a local folder.
+        device: Where it computes.
+
+    Raises:
+        ValueError: The name is neither, or the model was not saved as a sentence encoder: the library would put a
+            pooling of its own on any other, on weights that may be random.
+    """
+    from sentence_transformers import SentenceTransformer  # takes seconds, and most builders need none
+    from sentence_transformers.util import is_sentence_transformer_model
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    try:
+        if not is_sentence_transformer_model(name):
+            raise TypeError("it has no modules.json")
+        encoder = SentenceTransformer(name, device=str(device))
+    except (OSError, TypeError, KeyError, ValueError, RuntimeError, ImportError, SafetensorError) as error:
+        raise ValueError(
+            f"wanted a sentence encoder, got {name!r}, which is neither a folder that SentenceTransformer.save made "
+            f"nor a Hub id that can be reached ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
+        ) from error
+    return encoder.float().eval()
+
+
+def semantic_signature(encoder: SentenceTransformer, name: str) -> str:
+    """The settings of the paraphrase score: encoder, its size, and the most tokens it reads of a text.
+
+    Args:
+        encoder: What `load_encoder` returned.
+        name: Its name.
+    """
+    size = sum(p.numel() for p in encoder.parameters()) / 1e6
+    return f"cosine|encoder:{shown_name(name)}|{size:.1f}M|tokens:{encoder.max_seq_length}|decimals:{DECIMALS}|v:1.0.0"
+
+
+def shown_name(name: str) -> str:
+    """A model's name as it may be published: of a folder here only the last part.
+
+    >>> shown_name("/usr/lib"), shown_name("someone/an-encoder")
+    ('lib', 'someone/an-encoder')
+    """
+    return Path(name).name if Path(name).is_dir() else name
+
+
+def semantic_rows(rows: Iterable[Row], encoder: SentenceTransformer, batch_size: int) -> Iterator[Row]:
+    """Fill `semantic` of every candidate that is still in: its cosine with the reference.
+
+    Distinct texts of a shard are encoded once, batched by length. A text longer than the encoder reads is cut by it.
+
+    Args:
+        rows: Rows with candidates; all of a shard are held at a time.
+        encoder: What `load_encoder` returned.
+        batch_size: Texts that are encoded at a time.
+
+    Source: ParaNMT-50M (Wieting & Gimpel 2018), section 3.1.
+    """
+    shard = list(rows)
+    waiting = [(row.reference, c) for row in shard for c in row.candidates if c.reason is None]
+    places = {text: n for n, text in enumerate(dict.fromkeys(t for r, c in waiting for t in (r, c.text)))}
+    if waiting:
+        vectors = encoder.encode(list(places), batch_size=batch_size, show_progress_bar=False)
+        pairs = np.array([(places[reference], places[c.text]) for reference, c in waiting])
+        for (_, candidate), score in zip(waiting, cosines(vectors, pairs), strict=True):
+            candidate.scores.semantic = score
+    yield from shard
+
+
+def cosines(vectors: np.ndarray, pairs: np.ndarray) -> list[float]:
+    """The cosine of each pair of vectors; 0 where one is zero, as of a text without any known word.
+
+    >>> cosines(np.array([[1, 0], [3, 4], [0, 0]], np.float32), np.array([[0, 1], [1, 1], [0, 2]]))
+    [0.6, 1.0, 0.0]
+
+    Args:
+        vectors: (texts, dimensions), float32.
+        pairs: (pairs, 2) numbers of texts.
+
+    Returns:
+        `pairs` numbers in [-1, 1], computed in float64.
+    """
+    wide = vectors.astype(np.float64)
+    lengths = np.linalg.norm(wide, axis=1)
+    one, other = pairs.T
+    products, both = (wide[one] * wide[other]).sum(1), lengths[one] * lengths[other]
+    found = np.divide(products, both, out=np.zeros(len(pairs)), where=both > 0)
+    return np.clip(np.round(found, DECIMALS), -1, 1).tolist()
