@@ -1,4 +1,4 @@
-"""The decoders that `bench_decoding.py` compares, each on the same job; every function runs in a process of its own.
+"""The decoders that `bench_decoding.py` and `bench_constraints.py` compare; every function runs in its own process.
 
 Ids go in and ids come out of all of them; nobody's text is put together. Imports are inside, so that an engine's peak
 memory is its own.
@@ -11,12 +11,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolkit.decode.lexical import ConstraintSet
 
 SETS = 5  # ParaBank 2, section 3.3
+WARM = 8  # ours: sentences that warm up a beam search
 RATE = 0.5  # builders.parabank2.ParaBank2.constraint_rate
 
 Decode = Callable[[int], list[int]]  # a round's number -> the tokens of every sample, EOS counted
+Search = Callable[[Sequence[int]], list[list[int]]]  # numbers of sentences -> the best hypothesis of each, EOS included
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,29 @@ class Job:
     threads: int
     rounds: int
     seed: int
+
+
+@dataclass(frozen=True)
+class BeamJob:
+    """The best hypothesis of each of a few sentences, by beam search, once.
+
+    Attributes:
+        folder: Holds the model with its tokenizer as `hf/` (float32), and `ct2/`.
+        sources: Ids of each sentence, EOS included, shortest first.
+        sets: By name, a constraint set for each sentence; only ours and the peer with required words read it.
+        beam: Hypotheses that a search follows at a time.
+        max_tokens: The cap on a hypothesis.
+        batch: Sentences that are decoded at a time.
+        threads: Of the processor.
+    """
+
+    folder: Path
+    sources: list[list[int]]
+    sets: dict[str, list[ConstraintSet]] = field(repr=False)
+    beam: int
+    max_tokens: int
+    batch: int
+    threads: int
 
 
 def batches(items: Sequence, size: int) -> Iterator[Sequence]:
@@ -93,7 +121,7 @@ def figures(job: Job, seconds: list[float], lengths: list[list[int]]) -> dict:
     }
 
 
-def load(job: Job, dtype: str) -> Any:
+def load(job: Job | BeamJob, dtype: str) -> Any:
     """The job's model in a dtype, with the threads set."""
     import torch
     from transformers import MarianMTModel
@@ -198,4 +226,116 @@ ENGINES: dict[str, tuple[Callable[[Job, str], dict[str, dict]], str]] = {
     "ctranslate2_float32": (ctranslate2, "float32"),
     "generate_bf16": (generate, "bfloat16"),
     "generate_fp32": (generate, "float32"),
+}
+
+
+def searched(job: BeamJob, searches: dict[str, Search]) -> dict[str, dict]:
+    """Each search once over all sentences; the longest sentences warm it up.
+
+    Returns:
+        By name: `seconds`, and `ids` of the best hypotheses.
+    """
+    found = {}
+    for search in searches.values():
+        search(range(len(job.sources))[-WARM:])
+    for name, search in searches.items():
+        start = time.perf_counter()
+        ids = search(range(len(job.sources)))
+        found[name] = {"seconds": time.perf_counter() - start, "ids": ids}
+    return found
+
+
+def ours_beam(job: BeamJob, dtype: str) -> dict[str, dict]:
+    """Our beam search, plain and under every list of constraint sets."""
+    import torch
+
+    from toolkit.decode.beam import beam_search
+    from toolkit.decode.engine import Engine
+    from toolkit.decode.lexical import Lexical
+    from toolkit.decode.words import WordTable
+    from toolkit.models.translator import load_translator
+
+    torch.set_num_threads(job.threads)
+    translator = load_translator(str(job.folder / "hf"), dtype)
+    engine, pieces = Engine(translator.model), translator.target
+    table = WordTable.of(pieces.surfaces(), pieces.eos)
+
+    def search(numbers: Sequence[int], sets: list[ConstraintSet] | None) -> list[list[int]]:
+        found: list[list[int]] = []
+        for part in batches(numbers, job.batch):
+            lexical = Lexical.of([sets[i] for i in part], table, pieces.spell) if sets else None
+            best = beam_search(engine, [job.sources[i] for i in part], job.beam, job.max_tokens, lexical=lexical)
+            found += [hypotheses[0].ids for hypotheses in best]
+        return found
+
+    searches: dict[str, Search] = {f"ours_{dtype}": lambda numbers: search(numbers, None)}
+    for name, sets in job.sets.items():
+        searches[f"ours_{dtype}_{name}"] = lambda numbers, sets=sets: search(numbers, sets)  # type: ignore[misc]
+    return searched(job, searches)
+
+
+def generate_beam(job: BeamJob, dtype: str) -> dict[str, dict]:
+    """`transformers.generate(num_beams=...)`, without constraints: transformers 5 has none."""
+    import torch
+
+    model = load(job, dtype)
+    pad, eos = model.config.pad_token_id, model.config.eos_token_id
+
+    def search(numbers: Sequence[int]) -> list[list[int]]:
+        found: list[list[int]] = []
+        for part in batches(numbers, job.batch):
+            sources = [job.sources[i] for i in part]
+            longest = max(map(len, sources))
+            ids = torch.tensor([source + [pad] * (longest - len(source)) for source in sources])
+            said = model.generate(
+                input_ids=ids,
+                attention_mask=(ids != pad).long(),
+                do_sample=False,
+                num_beams=job.beam,
+                max_new_tokens=job.max_tokens,
+            )
+            found += [ended(row, eos, pad) for row in said[:, 1:].tolist()]
+        return found
+
+    return searched(job, {f"generate_{dtype}": search})
+
+
+def ended(ids: list[int], eos: int, pad: int) -> list[int]:
+    """A row of `generate` without its padding.
+
+    >>> ended([5, 6, 0, 9, 9], eos=0, pad=9)
+    [5, 6, 0]
+    """
+    return ids[: ids.index(eos) + 1] if eos in ids else [i for i in ids if i != pad]
+
+
+def ctranslate2_beam(job: BeamJob, compute_type: str) -> dict[str, dict]:
+    """CTranslate2's beam search on the same weights."""
+    import ctranslate2
+
+    translator = ctranslate2.Translator(
+        str(job.folder / "ct2"), compute_type=compute_type, inter_threads=1, intra_threads=job.threads
+    )
+
+    def search(numbers: Sequence[int]) -> list[list[int]]:
+        results = translator.translate_batch(
+            [list(map(str, job.sources[i])) for i in numbers],
+            max_batch_size=job.batch,
+            beam_size=job.beam,
+            max_decoding_length=job.max_tokens,
+            return_end_token=True,
+        )
+        return [list(map(int, result.hypotheses[0])) for result in results]
+
+    return searched(job, {f"ctranslate2_{compute_type}": search})
+
+
+BEAM_ENGINES: dict[str, tuple[Callable[[BeamJob, str], dict[str, dict]], str]] = {
+    "ours_bfloat16": (ours_beam, "bfloat16"),
+    "ours_float32": (ours_beam, "float32"),
+    "ours_int8": (ours_beam, "int8"),
+    "generate_float32": (generate_beam, "float32"),
+    "generate_bfloat16": (generate_beam, "bfloat16"),
+    "ctranslate2_float32": (ctranslate2_beam, "float32"),
+    "ctranslate2_int8": (ctranslate2_beam, "int8"),
 }

@@ -24,7 +24,8 @@ from toolkit.rows import Row
 from toolkit.run import RunSettings, make_shards, start
 from toolkit.score.semantic import load_encoder, semantic_rows, semantic_signature, shown_name
 from toolkit.score.trigram import trigram_rows
-from toolkit.select.tenths import TenthsSettings, choose_shards, chosen_folder, rank_all, write_cut
+from toolkit.select.rank import rank_all
+from toolkit.select.tenths import TenthsSettings, choose_shards, chosen_folder, write_cut
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -4,6 +4,8 @@ r"""Build a parabank from a bitext.
         --forward starter/de-en --backward starter/en-de --output_dir DIR
     accelerate launch scripts/build_parabank.py paranmt --bitext FILE --source_lang de --lang en \
         --forward starter/de-en --paraphrase_model ENCODER --output_dir DIR
+    accelerate launch scripts/build_parabank.py parabank --bitext FILE --source_lang de --lang en \
+        --forward starter/de-en --idf starter/de-en --output_dir DIR
 
 On several GPUs: `accelerate launch --num_processes N ...`. On CPUs Accelerate 1.15 starts one process whatever N is;
 several start with `ACCELERATE_USE_CPU=true torchrun --nproc_per_node N scripts/build_parabank.py ...`. Run the same
@@ -16,11 +18,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from builders import parabank2, paranmt
+from builders import parabank, parabank2, paranmt
 from toolkit.settings import parse_settings
 
 BUILDERS: dict[str, tuple[type[Any], Callable[[Any], dict]]] = {
     "parabank2": (parabank2.ParaBank2Run, parabank2.build),
+    "parabank": (parabank.ParaBankRun, parabank.build),
     "paranmt": (paranmt.ParaNMTRun, paranmt.build),
 }
 

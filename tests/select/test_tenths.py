@@ -10,13 +10,13 @@ import pytest
 from tests.conftest import write_run
 from toolkit.package.parquet import finished_shards
 from toolkit.rows import Candidate, Row, Scores
+from toolkit.select.rank import rank_all
 from toolkit.select.tenths import (
     TenthsSettings,
     choose_shards,
     chosen_folder,
     find_cut,
     numbers,
-    rank_all,
     refusal,
     write_cut,
 )

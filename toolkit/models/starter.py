@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 WORDS = "words.txt"  # beside a trained translator: the words of the text that it learnt to write
+IDF = "idf.tsv.gz"  # beside a starter: in how many sentences of that text each word stands
 STARTERS = Path(__file__).parent / "starters"
 
 
@@ -27,6 +28,11 @@ def starter(name: str) -> Path:
 def words_file(name: str) -> Path:
     """The file of known words that `known_words` names: `starter/NAME` is that starter's, else it is a path."""
     return Path(resolve(name), WORDS) if name.startswith("starter/") else Path(name)
+
+
+def idf_file(name: str) -> Path:
+    """The IDF table that `idf` names: `starter/NAME` is that starter's, else it is a path."""
+    return Path(resolve(name), IDF) if name.startswith("starter/") else Path(name)
 
 
 def resolve(name: str) -> str:

@@ -69,6 +69,14 @@ FROM (
 ) GROUP BY ALL
 """
 
+SYSTEMS_SQL = """
+SELECT o.recipe, count(DISTINCT id), count(*) FILTER (WHERE text <> ''), count(*) FILTER (WHERE len(o.unmet) > 0),
+    count(*) FILTER (WHERE rank IS NOT NULL)
+FROM (SELECT id, c.text, c.rank, unnest(c.origins) AS o
+      FROM (SELECT id, unnest(candidates) AS c FROM read_parquet($shards)))
+WHERE o.recipe IS NOT NULL GROUP BY 1 ORDER BY try_cast(o.recipe AS INTEGER), 1
+"""
+
 LENGTHS_SQL = r"""
 SELECT count(*), sum(words), min(words), max(words), sum(characters), min(characters), max(characters)
 FROM (SELECT length({column}) AS characters, len(string_split_regex(trim({column}), '\s+')) AS words
@@ -139,6 +147,7 @@ def measure(shards: list[Path], files: dict[str, dict[str, list[Path]]], pieces:
             "histograms": {name: histogram(connection, name) for name in WIDTHS},
             "paraphrase_scores": ranges(connection),
             "clusters": clusters(connection),
+            "systems": systems(connection, parameters),
             "negative_constraints": came_back(connection),
             "diversity": rank_table(sample(connection, references, total["kept"]), pieces),
         }
@@ -262,6 +271,18 @@ def clusters(connection: duckdb.DuckDBPyConnection) -> dict:
     numbers = {str(number): int(n) for number, n in connection.execute(query).fetchall()}
     clustered, own = map(whole, found or (0, 0))
     return {"candidates": clustered, "in_reference_cluster": own, "clusters_per_reference": numbers}
+
+
+def systems(connection: duckdb.DuckDBPyConnection, shards: dict[str, list[str]]) -> list[dict]:
+    """What each recipe reached: distinct texts, those that do not meet its constraints, those that became paraphrases.
+
+    A text that several recipes reached counts for each. Recipes are in the order of their numbers, then of their names.
+
+    Source: ParaBank (Hu et al. 2019a), table 3: the systems.
+    """
+    found = connection.execute(SYSTEMS_SQL, shards).fetchall()
+    keys = ("recipe", "references", "candidates", "unmet", "paraphrases")
+    return [dict(zip(keys, line, strict=True)) for line in found]
 
 
 def came_back(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:

@@ -40,3 +40,16 @@ def refuse_dual(rows: Iterable[Row], max_dual_nll: float) -> Iterator[Row]:
             if candidate.reason is None and dual is not None and -dual > max_dual_nll:
                 candidate.reason = "dual"
         yield row
+
+
+def refuse_copies(rows: Iterable[Row]) -> Iterator[Row]:
+    """Refuse candidates that repeat their reference, letter for letter: reason "copy". This is ours.
+
+    Args:
+        rows: Rows with candidates.
+    """
+    for row in rows:
+        for candidate in row.candidates:
+            if candidate.reason is None and candidate.text == row.reference:
+                candidate.reason = "copy"
+        yield row

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -235,19 +235,5 @@ def chosen_rows(shard: Path, settings: TenthsSettings, cut: Cut) -> Iterator[Row
             if reason := reasons.get((row.id, number)):
                 candidate.rank, candidate.reason = None, reason
         for rank, candidate in enumerate(row.paraphrases):
-            candidate.rank = rank
-        yield row
-
-
-def rank_all(rows: Iterable[Row]) -> Iterator[Row]:
-    """Rank every candidate that is still in, in their order: all are chosen.
-
-    Args:
-        rows: Rows with candidates, best first.
-
-    Source: ParaNMT-50M (Wieting & Gimpel 2018), section 3: every pair was released, with its scores.
-    """
-    for row in rows:
-        for rank, candidate in enumerate(c for c in row.candidates if c.reason is None):
             candidate.rank = rank
         yield row
