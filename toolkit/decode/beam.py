@@ -77,14 +77,22 @@ class Beams:
 
 @dataclass
 class Finished:
-    """The best finished hypotheses of one search, best first, as many as the beam at most."""
+    """The best finished hypotheses of one search, best first, as many as the beam at most.
+
+    Attributes:
+        places: How many.
+        cut_last: Whether those that did not end come after all that did: they may not have said what is required yet.
+        found: The hypotheses.
+    """
 
     places: int
+    cut_last: bool = False
     found: list[Hypothesis] = field(default_factory=list)
 
     def add(self, hypothesis: Hypothesis) -> None:
         """Take it in, if it is among the best."""
-        self.found = sorted([*self.found, hypothesis], key=lambda h: -h.score)[: self.places]
+        found = [*self.found, hypothesis]
+        self.found = sorted(found, key=lambda h: (self.cut_last and not h.ended, -h.score))[: self.places]
 
     def bound(self, wanted: int) -> float:
         """What a running hypothesis must score to matter once `wanted` are found."""
@@ -122,7 +130,8 @@ def beam_search(
         ValueError: The beam is no beam, or a search has more constraint tokens than a hypothesis may have.
 
     Source: Post & Vilar (2018), section 4; stopping and finishing as `transformers` 5.23 does (`early_stopping=False`).
-    That a search with required phrases stops when its `n_best`, not its `beam`, cannot be beaten is ours.
+    That a search with required phrases stops when its `n_best`, not its `beam`, cannot be beaten is ours, and that its
+    hypotheses that did not end come last.
     """
     if not 1 <= n_best <= beam:
         raise ValueError(f"wanted 1 <= n_best <= beam, got n_best {n_best} and beam {beam}")
@@ -134,7 +143,8 @@ def beam_search(
     _check_lengths(lexical, limits)
     state = engine.start(sources, [count * beam for count in each], max(limits))
     beams = _start(engine, limits, beam, lexical)
-    finished, enough = [Finished(beam) for _ in limits], _enough(lexical, len(limits), beam, n_best)
+    enough = _enough(lexical, len(limits), beam, n_best)
+    finished = [Finished(beam, required) for required in _required(lexical, len(limits))]
     alive = torch.ones(len(limits), dtype=torch.bool, device=engine.device)
     last = torch.full((len(limits) * beam,), engine.start_id, device=engine.device)
     for step in range(max(limits)):
@@ -177,16 +187,20 @@ def _start(engine: Engine, limits: Sequence[int], beam: int, lexical: Lexical | 
 
 def _enough(lexical: Lexical | None, searches: int, beam: int, n_best: int) -> list[int]:
     """How many finished hypotheses of each search must be beaten by the running ones."""
-    tokens = [0] * searches if lexical is None else lexical.tokens.tolist()
-    return [n_best if count else beam for count in tokens]
+    return [n_best if required else beam for required in _required(lexical, searches)]
+
+
+def _required(lexical: Lexical | None, searches: int) -> list[bool]:
+    """Whether each search has required phrases."""
+    return [False] * searches if lexical is None else lexical.tokens.bool().tolist()
 
 
 def _candidates(engine: Engine, hidden: Tensor, beams: Beams, beam: int, step: int) -> tuple[Tensor, Tensor]:
     """The best tokens of each row, then the tokens that its required phrases go on with.
 
     Returns:
-        (searches, beam, n) tokens and their hypotheses' log-probabilities; NEVER where a token may not be said or
-        stands there already.
+        (searches, beam, n) tokens and their hypotheses' log-probabilities; NEVER where a token may not be said. The
+        tokens of the phrases may be among the best.
     """
     lexical, progress = beams.lexical, beams.progress
     close = complete = pieces = refused = None
@@ -211,8 +225,7 @@ def _candidates(engine: Engine, hidden: Tensor, beams: Beams, beam: int, step: i
         values, ids = top(logprobs, min(2 * beam, logprobs.shape[1]))
         if pieces is not None and pieces.shape[1]:
             more = torch.where(pieces[part] == NO_PIECE, engine.pad, pieces[part])
-            known = (more[:, :, None] == ids[:, None]).any(-1) | _repeated(more)
-            values = torch.cat([values, logprobs.gather(1, more).masked_fill(known, NEVER)], 1)
+            values = torch.cat([values, logprobs.gather(1, more).masked_fill(_repeated(more), NEVER)], 1)
             ids = torch.cat([ids, more], 1)
         tokens.append(ids)
         scores.append(values)
@@ -224,7 +237,7 @@ def _candidates(engine: Engine, hidden: Tensor, beams: Beams, beam: int, step: i
 
 
 def _repeated(ids: Tensor) -> Tensor:
-    """(rows, n) whether the same id stands further left in the row."""
+    """(rows, n) whether the same number stands further left in the row."""
     return (ids[:, :, None] == ids[:, None]).tril(-1).any(-1)
 
 
@@ -245,7 +258,7 @@ def _choose(
         (searches, beam) parents, tokens and log-probabilities; NEVER where a search has too few.
     """
     searches, each = tokens.shape[0], tokens.shape[2]
-    free = min(2 * beam, each)
+    free = each if beams.lexical is None else each - beams.lexical.pieces.shape[1]
     parents = torch.arange(beam, device=tokens.device).repeat_interleave(each).expand(searches, -1)
     order, scores = _eligible(tokens, scores, beam, free)
     parents, tokens = parents.gather(1, order), tokens.flatten(1).gather(1, order)
@@ -293,12 +306,11 @@ def _eligible(tokens: Tensor, scores: Tensor, beam: int, free: int) -> tuple[Ten
     order = number[:, :free].flatten()[at]
     if each > free:
         best = number[:, 0].expand(searches, -1)
-        known = (best[:, :, None] == order[:, None]).any(-1)
         forced = number[:, free:].flatten().expand(searches, -1)
         order = torch.cat([order, best, forced], 1)
-        flat = scores.flatten(1)
-        values = torch.cat([values, flat[:, number[:, 0]].masked_fill(known, NEVER), flat.gather(1, forced)], 1)
-        values, at = values.sort(dim=-1, descending=True, stable=True)
+        values = scores.flatten(1).gather(1, order)
+        candidate = order // each * (int(tokens.max()) + 1) + tokens.flatten(1).gather(1, order)
+        values, at = values.masked_fill(_repeated(candidate), NEVER).sort(dim=-1, descending=True, stable=True)
         order = order.gather(1, at)
     return order, values
 
@@ -330,8 +342,7 @@ def _put_away(
     )
     for number, before, token, logprob in found:
         score = logprob / (step + 1) ** length_penalty
-        if score > finished[number].bound(finished[number].places):
-            finished[number].add(Hypothesis([*before, token], logprob, score, token == eos))
+        finished[number].add(Hypothesis([*before, token], logprob, score, token == eos))
 
 
 def _place(

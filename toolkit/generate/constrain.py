@@ -38,8 +38,8 @@ def constrain_rows(
         batch_rows: How many hypotheses are decoded at a time; the searches of one row are never parted.
         method: What the candidates are said to be made by.
         n_best: Hypotheses kept of each search.
-        known_words: Words that may be said, lower-cased, besides those of a row's source and reference; none, as in the
-            papers, lets any be said.
+        known_words: Words that may be said, lower-cased, besides those of a row's source, reference and constraints;
+            none, as in the papers, lets any be said.
 
     Yields:
         The rows in their order, `candidates` filled. Reasons are those of `merge`; a set with a required phrase that
@@ -62,7 +62,7 @@ def constrain_rows(
         [i for i in order if named.get(i)], {i: len(sets) for i, sets in named.items()}, beam, batch_rows
     ):
         sets = [one for i in batch for one in named[i]]
-        own = [f"{shard[i].source} {shard[i].reference}" for i in batch for _ in named[i]]
+        own = [" ".join((shard[i].source or "", shard[i].reference, *one.positive)) for i in batch for one in named[i]]
         lexical = Lexical.of(sets, table, translator.target.spell, known and known.with_own(own))
         limits = [longest(len(sources[i])) + _room(lexical) for i in batch]
         found = beam_search(

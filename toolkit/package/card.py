@@ -77,7 +77,7 @@ def render_card(manifest: dict, files: dict[str, dict[str, list[Path]]], statist
         task_categories=["sentence-similarity", "text-generation"],
         size_categories=[size_category(statistics["total"]["pairs"])],
         pretty_name=manifest["name"],
-        tags=["paraphrase", "parabank", manifest["builder"], "synthetic", "machine-translated"],
+        tags=list(dict.fromkeys(["paraphrase", "parabank", manifest["builder"], "synthetic", "machine-translated"])),
         configs=configurations(files, manifest["version"]),
     )
     card = DatasetCard.from_template(
