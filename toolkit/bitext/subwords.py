@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import sentencepiece
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
-from transformers import MarianTokenizer
+from transformers import MarianTokenizer, PreTrainedTokenizerBase
 
 CHARACTER_COVERAGE = 0.9999  # ParaBank 2, section 3.2
 VOCABULARY = 20_000  # ParaBank 2, section 3.2, each side
+SPACE = "▁"  # SentencePiece's white space symbol
 EOS, UNK, PAD = 0, 1, 2  # ours: the ids of a Marian vocabulary start with </s> and <unk>
 
 
@@ -156,3 +157,49 @@ def pieces_of(tokenizer: MarianTokenizer) -> tuple[Pieces, Pieces]:
         Pieces(tokenizer.spm_source, source, eos, unk),
         Pieces(tokenizer.spm_target, target, eos, unk),
     )
+
+
+class HubPieces(Pieces):
+    """The subwords of any tokenizer of `transformers`, with the same methods as a Marian translator's.
+
+    Args:
+        tokenizer: Its EOS must end what it encodes.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase):
+        self.tokenizer, self.vocabulary = tokenizer, tokenizer.get_vocab()
+        self.eos, self.unk = tokenizer.eos_token_id, tokenizer.unk_token_id
+        self.special = set(tokenizer.all_special_ids)
+        self.names = {i: piece.replace("Ġ", SPACE) for piece, i in self.vocabulary.items()}
+
+    def encode(self, texts: Sequence[str], alpha: float | None = None) -> list[list[int]]:
+        """Ids of each text with the tokenizer's own specials; `alpha` is not for it."""
+        if alpha is not None:
+            raise ValueError("wanted alpha None, got a number: only SentencePiece models sample segmentations")
+        return self.tokenizer(list(texts))["input_ids"] if texts else []
+
+    def split(self, text: str) -> list[str]:
+        """The pieces of a text as strings; a word's first begins with "▁"."""
+        return [piece.replace("Ġ", SPACE) for piece in self.tokenizer.tokenize(text)]
+
+    def surfaces(self) -> list[str]:
+        """What each id adds to a text; nothing for specials."""
+        return [self._surface(i) for i in range(max(self.names) + 1)]
+
+    def _surface(self, i: int) -> str:
+        if i in self.special or i not in self.names:
+            return ""
+        piece = str(self.tokenizer.convert_ids_to_tokens(i))
+        if piece.startswith(SPACE):  # a tokenizer leaves out a text's first space
+            return " " + self.tokenizer.convert_tokens_to_string([piece]).lstrip(" ")
+        return self.tokenizer.convert_tokens_to_string([piece])
+
+    def spell(self, phrase: str) -> list[int] | None:
+        """The ids that say a phrase after a space, without EOS; None where the vocabulary cannot."""
+        ids = self.tokenizer(f" {phrase}", add_special_tokens=False)["input_ids"]
+        return None if self.unk in ids or not ids else ids
+
+    def decode(self, sequences: Iterable[Sequence[int]]) -> list[str]:
+        """The text of each sequence of ids, specials left out."""
+        specials = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+        return [str(self.tokenizer.decode(list(ids), **specials)).strip() for ids in sequences]

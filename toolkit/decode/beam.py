@@ -267,8 +267,9 @@ def _choose(
         bank = beams.lexical.banks(beams.lexical.say(beams.progress.pick(parents), tokens)[0])
         most = int(beams.lexical.tokens.max()) + 1
     possible = scores > NEVER
-    eos, at_limit = (tokens == engine.eos) & possible, (beams.limit == step + 1)[:, None]
-    ending = (eos | (at_limit & possible)) & (_rank(bank, possible, most) < beam) & alive[:, None]
+    eos, furthest = (tokens == engine.eos) & possible, bank == bank.masked_fill(~possible, -1).amax(-1, keepdim=True)
+    cut = possible & furthest & (beams.limit == step + 1)[:, None]
+    ending = (eos | cut) & (_rank(bank, possible, most) < beam) & alive[:, None]
     _put_away(beams, parents, tokens, scores, ending, step, length_penalty, engine.eos, finished)
     running = possible & ~eos
     if most == 1:

@@ -54,16 +54,20 @@ class Engine:
         family = model.config.model_type
         if family not in FAMILIES:
             raise ValueError(
-                f"wanted a model of one of {', '.join(FAMILIES)}, got {family!r}; convert it or choose another"
+                f"wanted a model of one of {', '.join(FAMILIES)}, got {family!r}; ExpandedEngine drives any other"
             )
         self.model, self.config, self.device = model, model.config, model.device
         self.decoder, self.head = model.get_decoder(), model.get_output_embeddings()
         bias = getattr(model, "final_logits_bias", None)
         self.bias = bias if bias is not None and bool(bias.any()) else None
-        self.eos, self.pad = _first(model.generation_config.eos_token_id), self.config.pad_token_id
-        self.start_id = self.config.decoder_start_token_id
-        self.forced_first = model.generation_config.forced_bos_token_id  # the language, in mBART and NLLB
+        self._read_tokens()
         self.limit = self.config.max_position_embeddings
+
+    def _read_tokens(self) -> None:
+        generation = self.model.generation_config
+        self.eos, self.pad = _first(generation.eos_token_id), self.config.pad_token_id
+        self.start_id = self.config.decoder_start_token_id
+        self.forced_first = generation.forced_bos_token_id  # the language, in mBART and NLLB
 
     @torch.inference_mode()
     def encode(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
@@ -76,11 +80,7 @@ class Engine:
             Keys, values: a (sentences, heads, source steps, dim) tensor per layer. Mask: to add to scores,
             (sentences, 1, 1, source steps); None without padding.
         """
-        ids = torch.full((len(sources), max(map(len, sources))), self.pad)
-        for row, source in zip(ids, sources, strict=True):
-            row[: len(source)] = torch.tensor(source)
-        real = (torch.arange(ids.shape[1]) < torch.tensor([[len(s)] for s in sources])).to(self.device)
-        ids = ids.to(self.device)
+        ids, real = self._padded(sources)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         first = torch.full((len(ids), 1), self.start_id, device=self.device)
@@ -97,6 +97,14 @@ class Engine:
         values = [cast(Tensor, layer.values).contiguous() for layer in layers]
         mask = torch.zeros_like(real, dtype=torch.float32).masked_fill_(~real, -torch.inf)[:, None, None]
         return keys, values, None if bool(real.all()) else mask
+
+    def _padded(self, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """(sentences, source steps) ids, and whether they are of a token."""
+        ids = torch.full((len(sources), max(map(len, sources))), self.pad)
+        for row, source in zip(ids, sources, strict=True):
+            row[: len(source)] = torch.tensor(source)
+        real = torch.arange(ids.shape[1]) < torch.tensor([[len(s)] for s in sources])
+        return ids.to(self.device), real.to(self.device)
 
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> State:
         """Some rows of every sentence, before their first token.

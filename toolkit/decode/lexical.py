@@ -153,7 +153,7 @@ class Lexical:
         pieces: (searches, phrases, longest) ids of the required phrases, NO_PIECE at the end.
         length: (searches, phrases) how many those are.
         after: (searches, phrases, longest + 1, longest) the automaton: state and the phrase's k-th piece to next state.
-        checked: Ids that close the words of a forbidden phrase inside themselves; empty with most vocabularies.
+        checked: Ids that close a word inside themselves, one perhaps forbidden or unknown; empty with most vocabularies.
         known: The words that may be said; None where any may.
     """
 
@@ -210,7 +210,8 @@ class Lexical:
         device = table.head.device
         headed = table.closes & ~table.fresh
         inner = torch.isin(table.inner, torch.cat([last, torch.tensor([NOTHING + 1])]).to(device)).any(-1)
-        checked = torch.nonzero((headed | inner) if len(last) else torch.zeros_like(headed)).flatten()
+        heads = headed if len(last) or known is not None else torch.zeros_like(headed)
+        checked = torch.nonzero(heads | inner).flatten()
         found = (Phrases.of(positive, window).forms.to(device), Phrases.of(negative, window).forms.to(device))
         wanted, pieces, length, after = (t.to(device) for t in (wanted, pieces, length, after))
         return cls(table, Phrases(found[0]), Phrases(found[1]), wanted, pieces, length, after, checked, known)
@@ -309,11 +310,15 @@ class Lexical:
         return bad & spoken, (count >= self.wanted[:, None]).all(-1)
 
     def refused(self, progress: Progress) -> Tensor:
-        """(searches, rows, `checked`) whether saying one of these pieces says something forbidden."""
+        """(searches, rows, `checked`) whether such a piece says something forbidden or closes an unknown word."""
         searches, rows = progress.open_word.shape
         each = len(self.checked)
         parents = torch.arange(rows, device=self.checked.device).repeat_interleave(each).expand(searches, -1)
-        _, bad = self.say(progress.pick(parents), self.checked.repeat(rows).expand(searches, -1))
+        before, ids = progress.pick(parents), self.checked.repeat(rows).expand(searches, -1)
+        _, bad = self.say(before, ids)
+        if self.known is not None:
+            word = self.table.events(ids, before.open_word)[0][0]
+            bad |= (word != NOTHING) & ~self.known.whole(word)
         return bad.view(searches, rows, each)
 
     def hopeless(self, progress: Progress, ids: Tensor) -> Tensor:

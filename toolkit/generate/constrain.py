@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 from toolkit.decode.beam import Hypothesis, beam_search
-from toolkit.decode.engine import Engine
+from toolkit.decode.expanded import engine_of
 from toolkit.decode.lexical import ConstraintSet, Lexical
 from toolkit.decode.words import KnownWords, WordTable
 from toolkit.generate.merge import longest, merge, too_long
@@ -31,8 +31,9 @@ def constrain_rows(
     it does not meet.
 
     Args:
-        rows: Rows with a source and no candidates; all of a shard are held at a time.
-        translator: Source language to the references' language.
+        rows: Rows without candidates; all of a shard are held at a time. A row without a source is rewritten: the model
+            reads its reference (section 6).
+        translator: Source language to the references' language, or a monolingual model.
         sets_of: The constraint sets of a row, with the recipes that name them.
         beam: Hypotheses that a search follows at a time.
         batch_rows: How many hypotheses are decoded at a time; the searches of one row are never parted.
@@ -48,10 +49,10 @@ def constrain_rows(
 
     Source: ParaBank (Hu et al. 2019a), section 3.2.
     """
-    shard, engine = list(rows), Engine(translator.model)
+    shard, engine = list(rows), engine_of(translator.model)
     table = WordTable.of(translator.target.surfaces(), translator.target.eos, engine.device)
     known = KnownWords.of(known_words, engine.device) if known_words else None
-    sources = translator.source.encode([row.source or "" for row in shard])
+    sources = translator.source.encode([row.reference if row.source is None else row.source for row in shard])
     order = sorted(range(len(shard)), key=lambda i: (len(sources[i]), i))
     for i in (i for i in order if len(sources[i]) > engine.limit):
         shard[i].candidates = [too_long(method, translator.signature)]
@@ -64,7 +65,8 @@ def constrain_rows(
         sets = [one for i in batch for one in named[i]]
         own = [" ".join((shard[i].source or "", shard[i].reference, *one.positive)) for i in batch for one in named[i]]
         lexical = Lexical.of(sets, table, translator.target.spell, known and known.with_own(own))
-        limits = [longest(len(sources[i])) + _room(lexical) for i in batch]
+        room = _room(lexical, [len(named[i]) for i in batch])
+        limits = [longest(len(sources[i])) + more for i, more in zip(batch, room, strict=True)]
         found = beam_search(
             engine, [sources[i] for i in batch], beam, limits, n_best, 1.0, lexical, [len(named[i]) for i in batch]
         )
@@ -109,9 +111,11 @@ def _unspellable(sets: dict[ConstraintSet, list[str | None]], translator: Transl
     ]
 
 
-def _room(lexical: Lexical | None) -> int:
-    """More tokens for what must be said."""
-    return 0 if lexical is None else int(lexical.tokens.max())
+def _room(lexical: Lexical | None, searches_each: Sequence[int]) -> list[int]:
+    """More tokens of each row for what one of its searches must say, whatever rows it is decoded with."""
+    if lexical is None:
+        return [0] * len(searches_each)
+    return [int(tokens.max()) for tokens in lexical.tokens.cpu().split(list(searches_each))]
 
 
 def _origins(one: ConstraintSet, recipes: Sequence[str | None], text: str) -> list[Origin]:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 
 from toolkit.bitext.subwords import Pieces
-from toolkit.decode.engine import Engine
+from toolkit.decode.expanded import engine_of
 from toolkit.decode.sampling import sample
 from toolkit.generate.merge import longest, merge, too_long
 from toolkit.models.translator import Translator
@@ -44,7 +44,7 @@ def sample_rows(
 
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.1 and 3.3.
     """
-    shard, engine = list(rows), Engine(translator.model)
+    shard, engine = list(rows), engine_of(translator.model)
     sources = translator.source.encode([row.source or "" for row in shard])
     each = constraint_sets * samples_per_set
     for row, ids in zip(shard, sources, strict=True):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from transformers import AutoConfig, MarianMTModel, MarianTokenizer, PreTrainedModel
+from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer, MarianTokenizer, PreTrainedModel
 from transformers.utils import logging
 
-from toolkit.bitext.subwords import Pieces, pieces_of
+from toolkit.bitext.subwords import HubPieces, Pieces, pieces_of
 from toolkit.models.int8 import quantize_decoder
 from toolkit.models.precision import has_bfloat16
 from toolkit.models.starter import resolve
@@ -39,7 +39,7 @@ class Translator:
 
 
 def load_translator(name: str, dtype: str = "auto", device: torch.device | str = "cpu") -> Translator:
-    """Load a Marian translator.
+    """Load a translator, or any other seq2seq model: one that rewrites its own language reads and writes the same side.
 
     Args:
         name: A Hub id ("Helsinki-NLP/opus-mt-de-en"), a local path or "starter/de-en".
@@ -48,7 +48,7 @@ def load_translator(name: str, dtype: str = "auto", device: torch.device | str =
         device: Where it computes.
 
     Raises:
-        ValueError: The name is none of these, the model is no Marian model, or the dtype is another.
+        ValueError: The name is none of these, the model is not seq2seq, or the dtype is another.
     """
     if dtype not in DTYPES:
         raise ValueError(f"wanted dtype {', '.join(DTYPES)}, got {dtype!r}")
@@ -57,17 +57,17 @@ def load_translator(name: str, dtype: str = "auto", device: torch.device | str =
     path = resolve(name)
     logging.disable_progress_bar()
     try:
-        family = AutoConfig.from_pretrained(path).model_type
-        if family != "marian":
-            raise TypeError(f"it is a {family} model, and only Marian ones can be loaded")
-        model = MarianMTModel.from_pretrained(path, dtype=number).eval().to(device)
-        tokenizer = MarianTokenizer.from_pretrained(path)
+        config = AutoConfig.from_pretrained(path)
+        if not config.is_encoder_decoder:
+            raise TypeError(f"it is a {config.model_type} model, which has no encoder and decoder")
+        model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=number).eval().to(device)
+        tokenizer = (MarianTokenizer if config.model_type == "marian" else AutoTokenizer).from_pretrained(path)
     except (OSError, TypeError, KeyError, ValueError, RuntimeError, SafetensorError) as error:
         raise ValueError(
             f"wanted a translator, got {name!r}, which is neither a starter/NAME, a folder with a whole model, nor a "
             f"Hub id that can be reached ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
         ) from error
-    source, target = pieces_of(tokenizer)
+    source, target = pieces_of(tokenizer) if isinstance(tokenizer, MarianTokenizer) else (HubPieces(tokenizer),) * 2
     size = sum(p.numel() for p in model.parameters()) / 1e6
     if dtype == "int8":
         quantize_decoder(model)

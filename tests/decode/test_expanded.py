@@ -1,0 +1,96 @@
+"""The engine for other families finds what the one with shared encoder states finds, and what `generate` finds."""
+
+import pytest
+import torch
+from transformers import T5Config, T5ForConditionalGeneration
+
+from tests.tiny import pairs, translator
+from toolkit.decode.beam import beam_search
+from toolkit.decode.engine import Engine
+from toolkit.decode.expanded import ExpandedEngine, engine_of
+from toolkit.decode.lexical import ConstraintSet, Lexical
+from toolkit.decode.sampling import sample
+from toolkit.decode.words import WordTable
+
+SOURCES = [[5, 9, 11, 30, 1], [17, 1], [8, 40, 41, 42, 43, 44, 45, 1]]
+
+
+def t5() -> T5ForConditionalGeneration:
+    torch.manual_seed(1)
+    config = T5Config(
+        vocab_size=60,
+        d_model=16,
+        d_kv=8,
+        d_ff=32,
+        num_layers=2,  # generate miscounts the layers of a cache where encoder and decoder differ
+        num_heads=2,
+        pad_token_id=0,
+        eos_token_id=1,
+        decoder_start_token_id=0,
+        initializer_factor=4.0,
+    )
+    return T5ForConditionalGeneration(config).eval()
+
+
+@pytest.fixture(scope="module")
+def expanded():
+    with pytest.warns(UserWarning, match="slower, with the same result"):
+        return ExpandedEngine(translator("de-en").model)
+
+
+def test_t5_is_decoded_with_one_warning():
+    with pytest.warns(UserWarning, match="t5 models decode without shared encoder states"):
+        assert isinstance(engine_of(t5()), ExpandedEngine)
+    assert type(engine_of(translator("de-en").model)) is Engine
+
+
+def test_t5_beam_is_that_of_generate():
+    model = t5()
+    with pytest.warns(UserWarning):
+        found = beam_search(engine_of(model), SOURCES, 4, 12, n_best=4)
+    ids = torch.zeros(3, 8, dtype=torch.long)
+    for row, source in zip(ids, SOURCES, strict=True):
+        row[: len(source)] = torch.tensor(source)
+    theirs = model.generate(
+        input_ids=ids,
+        attention_mask=(ids != 0).long(),
+        num_beams=4,
+        num_return_sequences=4,
+        max_new_tokens=12,
+        bad_words_ids=[[0]],
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
+    ours = [hypothesis for one in found for hypothesis in one]
+    assert len(ours) == 12
+    for hypothesis, said, score in zip(ours, theirs.sequences[:, 1:].tolist(), theirs.sequences_scores, strict=True):
+        assert said[: len(hypothesis.ids)] == hypothesis.ids and not any(said[len(hypothesis.ids) :])
+        assert hypothesis.score == pytest.approx(score.item(), abs=1e-4)
+
+
+def test_samples_are_those_of_the_shared_engine(expanded):
+    model = translator("de-en")
+    sources, seeds = model.source.encode([source for source, _ in pairs(5)]), list(range(20))
+    ours, theirs = (sample(engine, sources, [[]] * 20, seeds, 5, 20) for engine in (expanded, Engine(model.model)))
+    assert [one.ids for one in ours] == [one.ids for one in theirs]
+    assert [one.logprob for one in ours] == pytest.approx([one.logprob for one in theirs], abs=1e-3)
+
+
+def test_constrained_beams_are_those_of_the_shared_engine(expanded):
+    model = translator("de-en")
+    sources = model.source.encode([source for source, _ in pairs(6)])
+    sets = [ConstraintSet(("dog",), ("the",)), *[ConstraintSet()] * 5]
+    table = WordTable.of(model.target.surfaces(), model.target.eos)
+    ours, theirs = (
+        beam_search(engine, sources, 4, 20, 2, 1.0, Lexical.of(sets, table, model.target.spell))
+        for engine in (expanded, Engine(model.model))
+    )
+    assert [[h.ids for h in one] for one in ours] == [[h.ids for h in one] for one in theirs]
+    assert sets[0].unmet(model.target.decode([ours[0][0].ids])[0]) == []
+
+
+def test_a_decoder_alone_is_refused():
+    model = t5()
+    model.config.is_encoder_decoder = False
+    with pytest.raises(ValueError, match="wanted an encoder-decoder model, got 't5'; choose a seq2seq checkpoint"):
+        ExpandedEngine(model)

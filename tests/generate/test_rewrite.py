@@ -1,0 +1,93 @@
+"""Rewriting with a monolingual model: any seq2seq checkpoint with its own tokenizer."""
+
+import pytest
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast, T5Config
+from transformers import T5ForConditionalGeneration as T5
+
+from tests.tiny import pairs, translator
+from toolkit.decode.lexical import ConstraintSet
+from toolkit.generate.rewrite import rewrite
+from toolkit.models.translator import load_translator
+
+TEXTS = [reference for _, reference in pairs(4)]
+SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
+
+
+def byte_level() -> Tokenizer:
+    found = Tokenizer(models.BPE(unk_token=None))
+    found.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    found.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=500, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False)
+    found.train_from_iterator([reference for _, reference in pairs(300)], trainer)
+    return found
+
+
+def metaspace() -> Tokenizer:
+    found = Tokenizer(models.Unigram())
+    found.pre_tokenizer = pre_tokenizers.Metaspace()
+    found.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(vocab_size=300, special_tokens=SPECIAL, unk_token="<unk>", show_progress=False)
+    found.train_from_iterator([reference for _, reference in pairs(300)], trainer)
+    return found
+
+
+@pytest.fixture(scope="module", params=["bart", "t5"])
+def rewriter(request, tmp_path_factory):
+    torch.manual_seed(3)
+    raw = byte_level() if request.param == "bart" else metaspace()
+    raw.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>" if request.param == "bart" else "$A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=raw, bos_token="<s>", pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+    )
+    ids = {"pad_token_id": 1, "eos_token_id": 2, "vocab_size": len(tokenizer), "d_model": 32}
+    if request.param == "bart":
+        sizes = dict.fromkeys(("encoder_ffn_dim", "decoder_ffn_dim"), 64)
+        layers = {"encoder_layers": 1, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
+        config = BartConfig(**ids, **sizes, **layers, init_std=0.3, decoder_start_token_id=2, forced_bos_token_id=0)
+        model = BartForConditionalGeneration(config)
+    else:
+        config = T5Config(**ids, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=1)
+        config.initializer_factor = 3.0
+        model = T5(config)
+    folder = tmp_path_factory.mktemp(request.param)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return load_translator(str(folder), "float32")
+
+
+def test_surfaces_are_what_pieces_add_to_a_text(rewriter):
+    surfaces = rewriter.target.surfaces()
+    for text in TEXTS:
+        ids = rewriter.target.encode([text])[0]
+        assert "".join(surfaces[i] for i in ids).strip() == text
+        assert rewriter.target.decode([ids]) == [text]
+
+
+@pytest.mark.filterwarnings("ignore:t5 models decode")
+def test_every_constraint_is_met(rewriter):
+    words = ["coffee", "kitchen", "often", "train"]
+    sets = [ConstraintSet((word,), ("the", "a"), (text.split()[0],)) for word, text in zip(words, TEXTS, strict=True)]
+    for one, candidates in zip(sets, rewrite(TEXTS, rewriter, sets, beam=4), strict=True):
+        assert one.unmet(candidates[0].text) == [] == candidates[0].origins[0].unmet
+
+
+@pytest.mark.filterwarnings("ignore:t5 models decode")
+def test_n_best_and_free_rewriting(rewriter):
+    found = rewrite(TEXTS, rewriter, beam=4, n_best=3)
+    assert [len(candidates) >= 1 for candidates in found] == [True] * 4
+    assert all(c.origins[0].negative == [] for candidates in found for c in candidates)
+
+
+def test_a_marian_model_rewrites_too():
+    (found,) = rewrite(TEXTS[:1], translator("de-en"), [ConstraintSet(("often",))], beam=4)
+    assert "often" in found[0].text.split() or found[0].reason
+
+
+def test_as_many_sets_as_texts():
+    with pytest.raises(ValueError, match="wanted a constraint set for each of 4 texts, got 1"):
+        rewrite(TEXTS, translator("de-en"), [ConstraintSet()])

@@ -1,0 +1,116 @@
+"""The engine for any other seq2seq model: its own attention, every row with its own copy of the encoder states.
+
+Slower than `engine.py` and the same results: what a family needs here is `transformers`' own forward pass and caches.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
+from transformers.modeling_outputs import BaseModelOutput
+
+from toolkit.decode.attention import Rows
+from toolkit.decode.engine import FAMILIES, Engine, State
+
+UNBOUNDED = 1 << 20  # ours: steps of a model that has no positions to run out of
+
+
+@dataclass
+class ExpandedState(State):
+    """Rows in flight.
+
+    Attributes:
+        encoded: (rows, source steps, width) encoder states.
+        mask: (rows, source steps) 1 where they are of a token.
+    """
+
+    encoded: Tensor | None = None
+    mask: Tensor | None = None
+
+
+class ExpandedEngine(Engine):
+    """Any encoder-decoder model of `transformers`, ready to decode; one warning says that it is slow.
+
+    Args:
+        model: In eval mode.
+
+    Raises:
+        ValueError: The model has no encoder.
+    """
+
+    def __init__(self, model: PreTrainedModel):
+        if not model.config.is_encoder_decoder:
+            raise ValueError(
+                f"wanted an encoder-decoder model, got {model.config.model_type!r}; choose a seq2seq checkpoint"
+            )
+        warnings.warn(
+            f"{model.config.model_type} models decode without shared encoder states: slower, with the same result",
+            stacklevel=3,
+        )
+        self.model, self.config, self.device, self.bias = model, model.config, model.device, None
+        self._read_tokens()
+        self.limit = getattr(self.config, "max_position_embeddings", None) or UNBOUNDED
+
+    @torch.inference_mode()
+    def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> ExpandedState:
+        """See `Engine.start`."""
+        ids, real = self._padded(sources)
+        encoded = self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state
+        each = [rows_each] * len(sources) if isinstance(rows_each, int) else list(rows_each)
+        sentence = torch.arange(len(sources), device=self.device).repeat_interleave(torch.tensor(each).to(self.device))
+        cache, unused = EncoderDecoderCache(DynamicCache(), DynamicCache()), Rows([], None, None, 0)
+        return ExpandedState(cache, unused, sentence, 0, encoded[sentence], real[sentence].long())
+
+    def step(self, state: State, ids: Tensor) -> Tensor:
+        """Advance every row by one token; (rows, vocabulary) logits, which `logits` cuts."""
+        assert isinstance(state, ExpandedState)
+        state.steps += 1
+        return self.model(
+            encoder_outputs=BaseModelOutput(last_hidden_state=cast(torch.FloatTensor, state.encoded)),
+            attention_mask=state.mask,
+            decoder_input_ids=ids[:, None],
+            past_key_values=state.cache,
+            use_cache=True,
+        ).logits[:, -1]
+
+    def logits(self, hidden: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """All rows at a time."""
+        yield slice(0, len(hidden)), hidden
+
+    def copy(self, state: State, source: Tensor, target: Tensor) -> None:
+        """See `Engine.copy`; rows of one sentence have the same cross-attention."""
+        for layer in cast(list[DynamicLayer], state.cache.self_attention_cache.layers):
+            for kept in (cast(Tensor, layer.keys), cast(Tensor, layer.values)):
+                kept[target] = kept[source]
+
+    def keep(self, state: State, alive: Tensor) -> tuple[Tensor, Tensor, int]:
+        """See `Engine.keep`."""
+        assert isinstance(state, ExpandedState) and state.encoded is not None and state.mask is not None
+        left = int(alive.sum())
+        source = torch.nonzero(alive[left:]).flatten() + left
+        target = torch.nonzero(~alive[:left]).flatten()
+        for cache in (state.cache.self_attention_cache, state.cache.cross_attention_cache):
+            for layer in cast(list[DynamicLayer], cache.layers):
+                layer.keys, layer.values = (_moved(t, source, target, left) for t in (layer.keys, layer.values))
+        state.encoded, state.mask, state.sentence = (
+            _moved(t, source, target, left) for t in (state.encoded, state.mask, state.sentence)
+        )
+        return source, target, left
+
+
+def engine_of(model: PreTrainedModel) -> Engine:
+    """The engine that drives a model: with shared encoder states where its family allows it."""
+    return Engine(model) if model.config.model_type in FAMILIES else ExpandedEngine(model)
+
+
+def _moved(per_row: Tensor | None, source: Tensor, target: Tensor, left: int) -> Tensor:
+    assert per_row is not None
+    per_row[target] = per_row[source]
+    return per_row[:left]

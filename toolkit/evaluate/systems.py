@@ -1,0 +1,132 @@
+"""Systems side by side: what each says for a reference, compared on references that all of them have.
+
+A system is a ParaBank system, the translator's best, or a rank of ParaBank 2; its texts are a dictionary by row id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from toolkit.evaluate import corpus, lengths, trees
+from toolkit.rows import Candidate, Row
+
+Texts = dict[str, str]  # the id of a row -> what a system says for its reference
+
+SAID = (None, "copy")  # the reasons of texts that are a system's: a copy of the reference is its text, too
+
+# ParaBank 2, table 1: (1-BLEU) x 100, intersection/union x 100, tree edit distance, length ratio; Czech-English
+PAPER_AGAINST = {
+    "ParaNMT": (66.29, 48.76, 6.62, 1.00),
+    "ParaBank 17": (62.85, 46.21, 6.21, 1.01),
+    "ParaBank 34": (58.16, 51.01, 6.51, 1.02),
+    **{
+        f"ParaBank 2, rank {rank}": (bleu, shared, trees.PAPER_BY_RANK[rank][0], length)
+        for rank, (bleu, shared, length) in corpus.PAPER_BY_RANK.items()
+    },
+}
+# ParaBank 2, table 2: the same without the length ratio; BLEU's reference first
+PAPER_BETWEEN = {
+    ("ParaBank 17", "ParaBank 34"): (20.58, 80.93, 2.26),
+    **{
+        (f"ParaBank 2, rank {a}", f"ParaBank 2, rank {b}"): (*figures, trees.PAPER_BETWEEN_RANKS[a, b][0])
+        for (a, b), figures in corpus.PAPER_BETWEEN_RANKS.items()
+    },
+}
+# ParaBank, table 4, top, Czech-English, "Avg.": human judgments of semantic similarity, 0 to 100
+PAPER_JUDGED = {
+    "ParaNMT": 73.39,
+    "ParaBank 17": 76.07,
+    "ParaBank 21": 66.74,
+    "ParaBank 28": 79.63,
+    "ParaBank 31": 78.81,
+    "ParaBank 34": 78.67,
+}
+# ParaBank, table 4, bottom, Czech-English: modified BLEU by the length of the reference
+PAPER_BY_LENGTH = lengths.PAPER_BY_LENGTH | {
+    "ParaBank 21": {5: 0.00, 10: 7.84, 20: 22.04, 40: 28.90},
+    "ParaBank 28": {5: 19.32, 10: 28.41, 20: 42.02, 40: 46.63},
+    "ParaBank 31": {5: 19.09, 10: 29.16, 20: 41.42, 40: 46.96},
+}
+
+
+def system_texts(rows: Iterable[Row], system: str | None) -> Texts:
+    """What one system says for each reference, whatever became of the text afterwards in the ranking.
+
+    Args:
+        rows: Rows whose candidates' origins name systems.
+        system: `Origin.recipe`, such as "17"; None for a search without a recipe.
+
+    Returns:
+        By row id; a row is left out where the system had no constraints, or where its text does not meet them, is
+        empty or did not end.
+    """
+    return {
+        row.id: candidate.text
+        for row in rows
+        for candidate in row.candidates
+        if candidate.reason in SAID and any(o.recipe == system and not o.unmet for o in candidate.origins)
+    }
+
+
+def rank_texts(rows: Iterable[Row]) -> list[Texts]:
+    """What each of ParaBank 2's ranks says, best first, empty ranks filled with the last paraphrase.
+
+    Source: ParaBank 2 (Hu et al. 2019b), section 3.4: "we treat candidates at each rank as an individual system".
+    """
+    found = {row.id: corpus.filled(row) for row in rows if row.paraphrases}
+    return [{id: texts[rank] for id, texts in found.items()} for rank in range(corpus.RANKS)]
+
+
+def common(systems: Iterable[Texts]) -> set[str]:
+    """The rows for which every system says something.
+
+    >>> sorted(common([{"a": "Hi.", "b": "Go."}, {"b": "Leave.", "c": "Stay."}]))
+    ['b']
+    """
+    return set.intersection(*(set(texts) for texts in systems))
+
+
+def only(texts: Texts, ids: Iterable[str]) -> Texts:
+    """A system's texts for some rows, in the order of the texts."""
+    wanted = set(ids)
+    return {id: text for id, text in texts.items() if id in wanted}
+
+
+def compare(
+    references: Mapping[str, str],
+    texts: Texts,
+    pieces: corpus.Pieces | None = None,
+    parses: trees.Parses | None = None,
+) -> dict[str, float]:
+    """The measures of `Comparison` over what a system says, with the number of `references`.
+
+    >>> round(compare({"a": "We will go home now.", "b": "Yes."}, {"a": "We will go home today!"})["one_minus_bleu"], 2)
+    33.13
+
+    Args:
+        references: By row id; or another system's texts. Rows that are not in both are passed over.
+        texts: By row id; BLEU's hypotheses.
+        pieces: Cuts a text into subword pieces, for intersection/union; None cuts at white space.
+        parses: Trees of all texts, for the tree edit distance; None leaves it out.
+
+    Raises:
+        ValueError: There is no row in both; a text was not parsed.
+    """
+    both = [id for id in texts if id in references]
+    if not both:
+        raise ValueError("wanted rows that both sides have a text for, got none: give both the same rows")
+    comparison = corpus.Comparison(pieces, parses)
+    for id in both:
+        comparison.add(references[id], texts[id])
+    return {"references": len(both), **comparison.measures()}
+
+
+def by_length(rows: Sequence[Row], texts: Texts) -> dict:
+    """What `toolkit.evaluate.lengths.by_length` measures, of one system.
+
+    Raises:
+        ValueError: The system says nothing for these rows.
+    """
+    said = [replace(row, candidates=[Candidate(texts[row.id], "", rank=0)]) for row in rows if row.id in texts]
+    return lengths.by_length(said)

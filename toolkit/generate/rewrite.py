@@ -1,0 +1,48 @@
+"""Rewriting texts in their own language with a monolingual model, constraints and all (ParaBank, section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toolkit.decode.lexical import ConstraintSet
+from toolkit.generate.constrain import constrain_rows
+from toolkit.models.translator import Translator
+from toolkit.rows import Candidate, Row
+
+BEAM, BATCH_ROWS = 12, 1200  # ours: ParaNMT's beam; 100 searches
+
+
+def rewrite(
+    texts: Sequence[str],
+    rewriter: Translator,
+    constraints: Sequence[ConstraintSet] | None = None,
+    beam: int = BEAM,
+    n_best: int = 1,
+    batch_rows: int = BATCH_ROWS,
+) -> list[list[Candidate]]:
+    """The best rewritings of each text, under its constraints.
+
+    Args:
+        texts: What is to be rewritten, in the model's language.
+        rewriter: Any seq2seq model (`load_translator`) that was trained to rewrite.
+        constraints: One set for each text; None for free rewriting.
+        beam: Hypotheses that a search follows at a time.
+        n_best: Rewritings of each text, 1 to `beam`.
+        batch_rows: Hypotheses that are decoded at a time.
+
+    Returns:
+        For each text its distinct rewritings, best first. One with a `reason` cannot be used; `origins[0].unmet` says
+        which constraints it does not meet.
+
+    Raises:
+        ValueError: There are not as many constraint sets as texts.
+
+    Source: ParaBank (Hu et al. 2019a), section 6.
+    """
+    if constraints is not None and len(constraints) != len(texts):
+        raise ValueError(f"wanted a constraint set for each of {len(texts)} texts, got {len(constraints)}")
+    sets = constraints or [ConstraintSet()] * len(texts)
+    rows = [Row(f"text-{i}", "text", None, None, text, "", "train") for i, text in enumerate(texts)]
+    chosen = {row.id: [(None, one)] for row, one in zip(rows, sets, strict=True)}
+    rewritten = constrain_rows(rows, rewriter, lambda row: chosen[row.id], beam, batch_rows, n_best=n_best)
+    return [row.candidates for row in rewritten]
