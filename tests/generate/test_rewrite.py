@@ -20,7 +20,9 @@ def byte_level() -> Tokenizer:
     found.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     found.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=500, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=500, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
+    )
     found.train_from_iterator([reference for _, reference in pairs(300)], trainer)
     return found
 

@@ -153,7 +153,7 @@ class Lexical:
         pieces: (searches, phrases, longest) ids of the required phrases, NO_PIECE at the end.
         length: (searches, phrases) how many those are.
         after: (searches, phrases, longest + 1, longest) the automaton: state and the phrase's k-th piece to next state.
-        checked: Ids that close a word inside themselves, one perhaps forbidden or unknown; empty with most vocabularies.
+        checked: Ids that close a forbidden or unknown word inside themselves perhaps; empty with most vocabularies.
         known: The words that may be said; None where any may.
     """
 

@@ -1,0 +1,303 @@
+"""Beam search with lexical constraints: ours against transformers 4.55's `force_words_ids`, and plain beams.
+
+    python benchmarks/bench_constraints.py --data DIR --json benchmarks/results/constraints_opus20k.json
+
+DIR holds bitext/tatoeba/deu-eng.test.tsv.gz and deu-eng.train.tsv.gz (German TAB English). The model is Marian 6+6
+layers x 512 with random weights (`opus_size.py`), whose beams have a given mean length, and with pieces of that text,
+so that constraints are looked for in decoded text. Every sentence must say one word of one to three pieces, drawn from
+the references; or must not say two or three words of its own plain best hypothesis; or both. In `mixed` every second
+sentence has both and the others none. transformers 4.55 runs in an environment of its own, --peer_env, made on the
+first run; `force_words_ids` holds for a whole batch, so that it decodes one sentence at a time, in the faster dtype.
+
+Every engine decodes the same sentences, in a process of its own, in rounds that take turns; --peer_sentences takes
+every n-th for the slow ones, and ours then decodes these as well. Ratios are medians over the rounds of sentences/s,
+ours over theirs; `beam_cost_*` is the time of ours with constraints over plain, and `beam_cost_free_rows` that of the
+sentences without constraints in mixed batches. `decoded` is the mean length of the hypotheses. Needs an idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import report
+from bench_decoding import CAP, MEAN_TOKENS, sentences
+from engines import BEAM_ENGINES, BeamJob
+
+if TYPE_CHECKING:
+    from transformers import MarianMTModel
+
+    from toolkit.bitext.subwords import Pieces
+    from toolkit.decode.lexical import ConstraintSet
+
+TRAIN = "bitext/tatoeba/deu-eng.train.tsv.gz"
+BEAM = 12  # ours: what the ParaBank builder searches with
+BATCH = 100  # ours: sentences at a time for ours, 1200 hypotheses as in the ParaBank builder
+BATCHES = {"generate": (16,), "ctranslate2": (1, 4, 16, 64)}  # sentences at a time; of several the fastest
+SIZES = {"opus20k": ("", 20_000), "opus58k": ("_58k", 58_000)}
+PIECES = (1, 2, 3)  # ours: of a required word
+NEGATIVE = (2, 3)  # ours: forbidden words of a sentence
+BISECTIONS, BISECTED = 8, 24  # ours: steps, and sentences whose mean length they look at
+PEER = "transformers_force_words"
+PEER_PACKAGES = ("transformers==4.55.*", "torch==2.13.0", "sentencepiece", "safetensors", "numpy<3")
+PLAIN_CHECKED = 4  # ours: sentences on which the peer's plain beam search is to find what ours finds
+OWN = ("ours_bfloat16", "ours_float32", "ours_int8")
+WARM = 3  # ours: sentences that warm up the peer
+
+
+def prepare(
+    folder: Path, data: Path, pairs: list[tuple[str, str]], vocabulary: int, seed: int, threads: int
+) -> tuple[list[list[int]], dict[str, list[ConstraintSet]], list[list[int]]]:
+    """Write the model in both formats, in a child process.
+
+    Returns:
+        Ids of each source; by name a constraint set for each sentence; and the ids of each required word.
+    """
+    import opus_size
+    import torch
+    from transformers import MarianTokenizer
+    from transformers.utils import logging
+
+    from toolkit.bitext.subwords import marian_tokenizer, pieces_of, train_pieces
+
+    torch.set_num_threads(threads)
+    logging.disable_progress_bar()
+    with gzip.open(data / TRAIN, "rt", encoding="utf-8") as file:
+        train_pieces((text for line in file for text in line.rstrip("\n").split("\t")), folder / "spm", vocabulary)
+    marian_tokenizer(folder / "spm", folder / "spm", folder / "hf")
+    pad_last(folder / "hf" / "vocab.json")
+    pieces = pieces_of(MarianTokenizer.from_pretrained(folder / "hf"))[1]
+    sources = sorted(pieces.encode([source for source, _ in pairs]), key=len)
+    model = opus_size.random_model(len(pieces), sources[:: max(1, len(sources) // BISECTED)], seed, MEAN_TOKENS, CAP)
+    plain = bisect_bias(model, sources)
+    model.save_pretrained(folder / "hf")
+    opus_size.convert(model, folder / "ct2")
+    sets = constraint_sets(random.Random(seed), pieces, [reference for _, reference in pairs], pieces.decode(plain))
+    return sources, sets, [pieces.spell(one.positive[0]) or [] for one in sets["positive"]]
+
+
+def pad_last(vocabulary: Path) -> None:
+    """Give <pad> the last id of a vocab.json, where OPUS-MT has it; the piece that was there takes its place."""
+    ids = json.loads(vocabulary.read_text(encoding="utf-8"))
+    last = next(piece for piece, i in ids.items() if i == len(ids) - 1)
+    ids["<pad>"], ids[last] = ids[last], ids["<pad>"]
+    vocabulary.write_text(json.dumps(ids, ensure_ascii=False), encoding="utf-8")
+
+
+def bisect_bias(model: MarianMTModel, sources: list[list[int]]) -> list[list[int]]:
+    """Set the bias of EOS such that beam search says MEAN_TOKENS on average; the best hypothesis of each sentence."""
+    from toolkit.decode.beam import beam_search
+    from toolkit.decode.engine import Engine
+
+    def best(some: list[list[int]]) -> list[list[int]]:
+        return [found[0].ids for found in beam_search(Engine(model), some, BEAM, CAP)]
+
+    low, high = -20.0, 30.0
+    for _ in range(BISECTIONS):
+        model.final_logits_bias[0, model.config.eos_token_id] = (low + high) / 2
+        if statistics.mean(map(len, best(sources[:: max(1, len(sources) // BISECTED)]))) > MEAN_TOKENS:
+            low = (low + high) / 2
+        else:
+            high = (low + high) / 2
+    return best(sources)
+
+
+def constraint_sets(
+    chance: random.Random, pieces: Pieces, references: Sequence[str], plain: Sequence[str]
+) -> dict[str, list[ConstraintSet]]:
+    """Constraint sets by name, one for each sentence: required words are drawn from all references."""
+    from toolkit.decode.lexical import ConstraintSet
+    from toolkit.decode.words import runs, times_said
+
+    words = sorted({word for text in references for word in text.split() if word.isalpha() and word.islower()})
+    by_pieces = {n: [word for word in words if len(pieces.spell(word) or []) == n] for n in PIECES}
+    positive, negative = [], []
+    for text in plain:
+        positive.append((chance.choice(by_pieces[chance.choice([n for n in PIECES if by_pieces[n]])]),))
+        said = [word for word in dict.fromkeys(runs(text)) if word.isalpha() and not times_said(positive[-1][0], word)]
+        negative.append(tuple(chance.sample(said, min(chance.choice(NEGATIVE), len(said)))))
+    both = [ConstraintSet(p, n) for p, n in zip(positive, negative, strict=True)]
+    return {
+        "positive": [ConstraintSet(p) for p in positive],
+        "negative": [ConstraintSet(negative=n) for n in negative],
+        "both": both,
+        "mixed": [one if i % 2 else ConstraintSet() for i, one in enumerate(both)],
+    }
+
+
+def peer_python(folder: Path) -> Path:
+    """The Python of the peer's environment, which is made if it is not there."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        print(f"installing {', '.join(PEER_PACKAGES)} into {folder} ...", file=sys.stderr)
+        venv.create(folder, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", *PEER_PACKAGES], check=True)
+    return python
+
+
+def force_words(python: Path, job: BeamJob, words: list[list[int]], dtype: str | None) -> dict:
+    """What `force_words_peer.py` reports of a job; with no dtype it finds the faster one and decodes plainly too."""
+    wanted = {"folder": str(job.folder / "hf"), "sources": job.sources, "words": words, "beam": job.beam}
+    wanted |= {"max_tokens": job.max_tokens, "threads": job.threads, "warm": min(WARM, len(words)), "dtype": dtype}
+    wanted["plain"] = 0 if dtype else min(PLAIN_CHECKED, len(words))
+    script = Path(__file__).with_name("force_words_peer.py")
+    ran = subprocess.run([python, script], input=json.dumps(wanted), stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def part(job: BeamJob, numbers: range) -> BeamJob:
+    """The job with some of its sentences."""
+    sets = {name: [sets[i] for i in numbers] for name, sets in job.sets.items()}
+    return replace(job, sources=[job.sources[i] for i in numbers], sets=sets)
+
+
+def measure(engine: str, job: BeamJob, known: dict[str, int]) -> dict[str, dict]:
+    """One round of an engine, in a process of its own; `known` keeps the batch size at which it is fastest."""
+    work, kind = BEAM_ENGINES[engine]
+    sizes = (known[engine],) if engine in known else BATCHES.get(engine.split("_")[0], (job.batch,))
+    tried = {size: report.in_child(work, replace(job, batch=size), kind) for size in sizes}
+    known[engine] = min(sizes, key=lambda size: tried[size][0][engine]["seconds"])
+    found, peak = tried[known[engine]]
+    return {name: f | {"batch_sentences": known[engine], "peak_megabytes": peak} for name, f in found.items()}
+
+
+def rounds(arguments: argparse.Namespace, job: BeamJob, words: list[list[int]]) -> dict[str, list[dict]]:
+    """Every engine in turn, round after round: by name what it took and said in each."""
+    few = range(0, len(job.sources), max(1, len(job.sources) // arguments.peer_sentences))
+    python = None if arguments.no_peer else peer_python(arguments.peer_env)
+    found: dict[str, list[dict]] = {}
+    known: dict[str, int] = {}
+    dtype = None
+    for number in range(arguments.rounds):
+        this: dict[str, dict] = {}
+        for engine in arguments.engines:
+            this |= measure(engine, job, known)
+            print(f"round {number} {engine}: {this[engine]['seconds']:.2f} s", file=sys.stderr)
+        if python:
+            this[PEER] = force_words(python, part(job, few), [words[i] for i in few], dtype)
+            dtype = this[PEER]["dtype"]
+            print(f"round {number} {PEER} in {dtype}: {this[PEER]['seconds']:.2f} s", file=sys.stderr)
+        for name, figures in this.items():
+            found.setdefault(name, []).append(figures)
+    return found
+
+
+def summary(found: dict[str, list[dict]], job: BeamJob, pieces: Pieces, stride: int) -> dict[str, dict]:
+    """The figures of each engine over its rounds, and how many texts meet their constraints."""
+    figures = {}
+    for name, each in found.items():
+        ids, kind = each[-1]["ids"], "positive" if name == PEER else name.split("_")[-1]
+        speeds = sorted(len(ids) / one["seconds"] for one in each)
+        kept = {k: v for k, v in each[0].items() if k not in ("seconds", "ids", "plain")}
+        figures[name] = kept | {
+            "sentences_per_second": round(statistics.median(speeds), 3),
+            "spread": [round(speeds[0], 3), round(speeds[-1], 3)],
+            "mean_tokens": round(statistics.mean(map(len, ids)), 3),
+            "longest": max(map(len, ids)),
+            "sentences": len(ids),
+            "seconds": [round(one["seconds"], 3) for one in each],
+        }
+        if kind in job.sets:
+            sets = job.sets[kind][:: stride if name == PEER else 1]
+            met = [not one.unmet(text) for one, text in zip(sets, pieces.decode(ids), strict=True)]
+            figures[name]["constraints_met"] = statistics.mean(met)
+    return figures
+
+
+def ratios(found: dict[str, list[dict]], suffix: str) -> dict[str, float]:
+    """Ours over every peer by sentences/s, and what constraints cost: medians over the rounds; only of what was run."""
+
+    def over(one: str, other: str) -> float:
+        """Sentences/s of one over the other's, in each round."""
+        by_round = zip(found[one], found[other], strict=True)
+        shares = [(len(a["ids"]) / a["seconds"]) / (len(b["ids"]) / b["seconds"]) for a, b in by_round]
+        return round(statistics.median(shares), 3)
+
+    result: dict[str, float] = {}
+    for own in (name for name in OWN if name in found):
+        prefix = "" if own == OWN[0] else f"{own}_"
+        if PEER in found:
+            result[f"{prefix}{PEER}{suffix}"] = over(f"{own}_positive", PEER)
+        for name in (n for n in found if n.startswith(("generate", "ctranslate2"))):
+            kind, _, dtype = name.partition("_")
+            result[f"{prefix}{kind}_beam_{dtype}{suffix}"] = over(own, name)
+        for kind in ("positive", "negative", "both", "mixed"):
+            result[f"{prefix}beam_cost_{kind}{suffix}"] = over(own, f"{own}_{kind}")
+        mixed, both = (result[f"{prefix}beam_cost_{kind}{suffix}"] for kind in ("mixed", "both"))
+        result[f"{prefix}beam_cost_free_rows{suffix}"] = round(2 * mixed - both, 3)
+    return result
+
+
+def table(size: str, figures: dict[str, dict]) -> str:
+    """The figures of a size as Markdown."""
+    lines = [f"| {size} | sentences/s | spread | mean tokens | met | batch |", "|---" * 6 + "|"]
+    for name, f in figures.items():
+        met = f"{f['constraints_met']:.1%}" if "constraints_met" in f else ""
+        lines.append(
+            f"| {name} | {f['sentences_per_second']:.2f} | {f['spread'][0]:.2f}-{f['spread'][1]:.2f} "
+            f"| {f['mean_tokens']:.2f} | {met} | {f.get('batch_sentences', 1)} |"
+        )
+    return "\n".join(lines)
+
+
+def run(size: str, arguments: argparse.Namespace, folder: Path) -> tuple[dict[str, dict], dict[str, float]]:
+    """All engines at one size: figures and ratios."""
+    from transformers import MarianTokenizer
+
+    from toolkit.bitext.subwords import pieces_of
+
+    suffix, vocabulary = SIZES[size]
+    pairs = sentences(arguments.data, arguments.sentences, arguments.seed)
+    (sources, sets, words), _ = report.in_child(
+        prepare, folder, arguments.data, pairs, vocabulary, arguments.seed, arguments.threads
+    )
+    job = BeamJob(folder, sources, sets, BEAM, CAP, arguments.batch, arguments.threads)
+    found = rounds(arguments, job, words)
+    pieces = pieces_of(MarianTokenizer.from_pretrained(folder / "hf"))[1]
+    stride = max(1, len(sources) // arguments.peer_sentences)
+    figures = summary(found, job, pieces, stride)
+    if PEER in found and "ours_float32" in found:
+        own, other = found["ours_float32"][0]["ids"][::stride], found[PEER][0]["plain"]
+        figures[PEER]["plain_as_ours"] = statistics.mean(a == b for a, b in zip(own, other, strict=False))
+    print(table(size, figures))
+    return figures, ratios(found, suffix)
+
+
+def main() -> None:
+    """Measure, print the tables and the ratios, write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
+    parser.add_argument("--json", help="file for the report")
+    parser.add_argument("--sentences", type=int, default=96)
+    parser.add_argument("--peer_sentences", type=int, default=24, help=f"of {PEER}, every n-th of all")
+    parser.add_argument("--peer_env", type=Path, default=Path("build/transformers-4.55"), help="its environment")
+    parser.add_argument("--no_peer", action="store_true", help=f"without {PEER}")
+    parser.add_argument("--engines", nargs="+", choices=list(BEAM_ENGINES), default=list(BEAM_ENGINES))
+    parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=["opus20k"])
+    parser.add_argument("--batch", type=int, default=BATCH, help="sentences at a time for ours")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    results: dict[str, dict[str, dict]] = {}
+    found: dict[str, float] = {}
+    for size in arguments.sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            results[size], own = run(size, arguments, Path(folder))
+        found |= own
+    report.write(arguments.json, arguments.seed, results, found)
+
+
+if __name__ == "__main__":
+    main()

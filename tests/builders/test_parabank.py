@@ -1,0 +1,143 @@
+"""ParaBank from a bitext to a data set, with tiny models: every system, real processes, and what may be missing."""
+
+import json
+import math
+import signal
+import subprocess
+import sys
+
+import datasets
+import pytest
+
+from builders.parabank import ParaBankRun, build
+from tests.test_run import KILL_AT_SHARD_3, contents
+from tests.tiny import DEMO, ENVIRONMENT, ROOT, folder, pairs
+from toolkit.bitext.idf import count_idf, write_idf
+from toolkit.decode.lexical import ConstraintSet
+from toolkit.score.judgment import predict
+from toolkit.shards import read_shard
+
+PPDB = ROOT / "tests" / "generate" / "ppdb.txt"
+SCRIPT = [str(ROOT / "scripts" / "build_parabank.py"), "parabank"]
+
+
+@pytest.fixture(scope="module")
+def idf_path(tmp_path_factory):
+    """A table in which most words of the demo bitext are rare enough."""
+    path = tmp_path_factory.mktemp("idf") / "idf.tsv"
+    rare = [reference for _, reference in pairs(320) for _ in range(2)]
+    write_idf(path, count_idf([*rare, *["nothing of this"] * 30_000]))
+    return path
+
+
+def settings(output, idf_path, **changed):
+    kept = {"bitext": [str(DEMO)], "source_lang": "de", "lang": "en", "limit": 12, "shard_rows": 3, "threads": 1}
+    models = {"forward": str(folder() / "de-en"), "idf": str(idf_path), "dtype": "float32"}
+    return {**kept, **models, "output_dir": str(output), "beam": 4, "batch_rows": 60, **changed}
+
+
+def launch(program, output, idf_path, before="", **changed):
+    """Run the script in real processes; `before` is Python that each of them runs when it starts."""
+    start = output.parent / "start"
+    start.mkdir(parents=True, exist_ok=True)
+    (start / "sitecustomize.py").write_text(before)
+    chosen = settings(output, idf_path, **changed) | {"bitext": str(DEMO)}
+    flags = [part for key, value in chosen.items() for part in (f"--{key}", str(value))]
+    environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true", "PYTHONPATH": f"{start}:{ROOT}"}
+    return subprocess.run(
+        [*program, *SCRIPT, *flags], env=environment, cwd=output.parent, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.fixture(scope="module")
+def made(idf_path, tmp_path_factory):
+    """All 37 systems on twelve references, in one process."""
+    output = tmp_path_factory.mktemp("parabank") / "bank"
+    done = launch([sys.executable], output, idf_path, systems="all", ppdb=PPDB)
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+def rows_of(output):
+    return [row for shard in sorted(output.with_name("bank.shards").glob("rows-*")) for row in read_shard(shard)]
+
+
+def test_every_text_names_the_systems_that_reached_it_and_meets_their_constraints(made):
+    rows = rows_of(made)
+    assert [(row.source, row.reference) for row in rows] == pairs(12)
+    systems = {origin.recipe for row in rows for c in row.candidates for origin in c.origins}
+    assert systems >= {str(n) for n in range(1, 35)}
+    for row in rows:
+        texts = [c.text for c in row.candidates]
+        assert len(set(texts)) == len(texts)
+        for candidate in row.candidates:
+            for origin in candidate.origins:
+                anchored = tuple(p.removeprefix("<BOS> ") for p in origin.negative if p.startswith("<BOS> "))
+                negative = tuple(p for p in origin.negative if not p.startswith("<BOS> "))
+                assert origin.unmet == ConstraintSet(tuple(origin.positive), negative, anchored).unmet(candidate.text)
+            assert (candidate.rank is None) == (candidate.reason is not None)
+            assert candidate.reason or not all(origin.unmet for origin in candidate.origins)
+    assert sum(len(row.paraphrases) for row in rows) > 40, "nothing would be compared"
+
+
+def test_ranks_follow_the_predicted_judgment(made):
+    for row in rows_of(made):
+        scores = [c.scores.judgment for c in row.paraphrases]
+        wanted = predict([row.reference] * len(scores), [c.text for c in row.paraphrases])
+        assert [math.nan if score is None else score for score in scores] == pytest.approx(wanted, nan_ok=True)
+        judged = [score for score in wanted if score == score]
+        assert judged == sorted(judged, reverse=True) == wanted[: len(judged)]
+
+
+def test_the_card_counts_what_each_system_reached(made):
+    card, statistics = (made / "README.md").read_text(), json.loads((made / "statistics.json").read_text())
+    rows = rows_of(made)
+    for line in statistics["systems"]:
+        of = [c for row in rows for c in row.candidates for o in c.origins if o.recipe == line["recipe"]]
+        assert line["paraphrases"] == sum(c.rank is not None for c in of)
+        assert f"| {line['recipe']} | {line['references']} | {line['candidates']} | {line['unmet']} |" in card
+    assert "{{" not in card and "Undefined" not in card
+    published = datasets.load_dataset(str(made), "pairs", cache_dir=str(made.parent / "cache"))
+    assert sum(map(len, published.values())) == statistics["total"]["pairs"]
+
+
+def test_two_processes_and_a_kill_make_the_same_bytes(made, idf_path, tmp_path):
+    output = tmp_path / "bank"
+    ranks = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    killed = launch([sys.executable], output, idf_path, KILL_AT_SHARD_3, systems="all", ppdb=PPDB)
+    assert killed.returncode == -signal.SIGKILL
+    done = launch(ranks, output, idf_path, systems="all", ppdb=PPDB)
+    assert done.returncode == 0, done.stderr
+    found, wanted = contents(output), contents(made)
+    assert sorted(found) == sorted(wanted) and [n for n in wanted if found[n] != wanted[n]] == []
+
+
+def test_a_limit_of_paraphrases_and_no_copies(idf_path, tmp_path, monkeypatch):
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    build(ParaBankRun(**settings(tmp_path / "bank", idf_path, systems="1,15,28", paraphrases=1)))
+    rows = rows_of(tmp_path / "bank")
+    assert all(len(row.paraphrases) <= 1 for row in rows)
+    assert any(c.reason == "rank" for row in rows for c in row.candidates)
+    assert not any(c.text == row.reference for row in rows for c in row.paraphrases)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"systems": "35"}, "wanted PPDB for system 35, got none: give --ppdb FILE"),
+        ({"systems": "36", "ppdb_untyped": "x"}, "wanted ForwardEntailment pairs for system 36"),
+        ({"systems": "38"}, "wanted systems 1 to 37"),
+        ({"beam": 0}, "wanted beam and batch_rows of at least 1"),
+        ({"ppdb": "a", "ppdb_untyped": "b"}, "wanted --ppdb or --ppdb_untyped, got both"),
+    ],
+)
+def test_settings_that_cannot_be(changed, message, idf_path, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        ParaBankRun(**settings(tmp_path / "bank", idf_path, **changed))
+
+
+def test_files_that_are_missing_are_one_line(idf_path, tmp_path):
+    for changed in ({"idf": "nowhere.tsv"}, {"ppdb": "nowhere.txt", "systems": "35"}, {"known_words": "nowhere"}):
+        done = launch([sys.executable], tmp_path / "bank" / next(iter(changed)), idf_path, **changed)
+        assert done.returncode == 1 and "wanted" in done.stderr.splitlines()[-1]
+        assert "nowhere" in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr

@@ -1,0 +1,97 @@
+import pytest
+
+from toolkit.evaluate import lengths
+from toolkit.evaluate.corpus import intersection_over_union, one_minus_bleu
+from toolkit.evaluate.systems import (
+    PAPER_AGAINST,
+    PAPER_BETWEEN,
+    PAPER_BY_LENGTH,
+    PAPER_JUDGED,
+    by_length,
+    common,
+    compare,
+    only,
+    rank_texts,
+    system_texts,
+)
+from toolkit.rows import Candidate, Origin, Row
+
+
+def row(id: str, reference: str, *candidates: Candidate) -> Row:
+    return Row(id, "demo", None, None, reference, "en", "test", candidates=list(candidates))
+
+
+def said(text: str, *origins: Origin, reason: str | None = None, rank: int | None = None) -> Candidate:
+    return Candidate(text, "constrain", list(origins), rank=rank, reason=reason)
+
+
+def test_a_text_is_of_all_systems_that_reached_it():
+    shared = said("We leave.", Origin("17", negative=["go"]), Origin("28"), rank=1)
+    rows = [row("a", "We go.", said("We go.", Origin("34"), reason="copy"), shared)]
+    assert system_texts(rows, "17") == system_texts(rows, "28") == {"a": "We leave."}
+    assert system_texts(rows, "34") == {"a": "We go."}  # a copy is what the system said
+
+
+def test_what_is_no_text_of_a_system():
+    unmet = Origin("31", positive=["goes"], unmet=["goes"])
+    rows = [
+        row("unmet", "We go.", said("We go on.", unmet, Origin("28"))),  # of 28, not of 31
+        row("refused", "We go.", said("We", Origin("31"), reason="unfinished"), said("", Origin("28"), reason="empty")),
+        row("no set", "We go."),
+        row("met", "We go.", said("She goes.", Origin("31", positive=["goes"]))),
+    ]
+    assert system_texts(rows, "31") == {"met": "She goes."}
+    assert system_texts(rows, "28") == {"unmet": "We go on."}
+    assert system_texts(rows, "17") == {}
+
+
+def test_a_search_without_recipe():
+    assert system_texts([row("a", "We go.", said("We leave.", Origin()))], None) == {"a": "We leave."}
+
+
+def test_ranks_are_systems_and_the_last_fills_up():
+    two = row("a", "We go.", said("second", rank=1), said("first", rank=0), said("no", reason="dual"))
+    ranks = rank_texts([two, row("b", "No one.")])
+    assert ranks == [{"a": "first"}] + [{"a": "second"}] * 4
+
+
+def test_common_rows_of_systems():
+    systems = [{"a": "1", "b": "2", "c": "3"}, {"c": "4", "b": "5"}]
+    assert common(systems) == {"b", "c"}
+    assert only(systems[0], {"c", "b", "x"}) == {"b": "2", "c": "3"}
+
+
+def test_compare_is_over_rows_of_both_sides():
+    references = {"a": "We will go home now.", "b": "They stay.", "c": "not compared"}
+    texts = {"b": "They wait.", "a": "We will go home today.", "d": "not compared"}
+    found = compare(references, texts)
+    pairs = [(references[id], texts[id]) for id in ("a", "b")]
+    assert found["references"] == 2
+    assert found["one_minus_bleu"] == pytest.approx(one_minus_bleu(*map(list, zip(*pairs, strict=True))))
+    assert found["intersection_over_union"] == pytest.approx(sum(intersection_over_union(*p) for p in pairs) / 2)
+    assert found["intersection_over_union"] == pytest.approx((100 * 4 / 6 + 100 / 3) / 2)
+
+
+def test_nothing_to_compare_is_refused():
+    with pytest.raises(ValueError, match="wanted rows that both sides have a text for, got none"):
+        compare({"a": "We go."}, {"b": "They go."})
+
+
+def test_by_length_is_of_that_system_only():
+    five = "w0 w1 w2 w3 w4"
+    rows = [row("a", five, said("another", rank=0)), row("b", five, said(five, rank=0))]
+    table = by_length(rows, {"a": five})
+    assert table["lengths"][0] == {"length": 5, "references": 1, "bleu": pytest.approx(100)}
+    assert rows[0].candidates[0].text == "another"
+
+
+def test_the_papers_averages_and_names():
+    means = {name: sum(line.values()) / 4 for name, line in PAPER_BY_LENGTH.items()}  # "Avg." of table 4
+    wanted = {"ParaNMT": 27.48, "ParaBank 17": 26.88, "ParaBank 34": 30.47}
+    wanted |= {"ParaBank 21": 14.70, "ParaBank 28": 34.10, "ParaBank 31": 34.16}
+    assert means == pytest.approx(wanted, abs=0.006)
+    assert list(PAPER_JUDGED) == sorted(PAPER_BY_LENGTH, key=lambda name: (name != "ParaNMT", name))
+    assert lengths.PAPER_BY_LENGTH.items() <= PAPER_BY_LENGTH.items()
+    assert {name for pair in PAPER_BETWEEN for name in pair} <= PAPER_AGAINST.keys()
+    assert PAPER_AGAINST["ParaBank 2, rank 5"] == (81.55, 32.50, 7.80, 1.09)
+    assert PAPER_BETWEEN["ParaBank 2, rank 3", "ParaBank 2, rank 5"] == (71.05, 45.00, 6.40)
