@@ -11,7 +11,7 @@ from toolkit.decode.lexical import NO_PIECE, ConstraintSet, Lexical, Progress, a
 from toolkit.decode.words import KnownWords, WordTable, begins_with, runs, times_said
 
 EOS, UNSAID = 0, 1
-PLAIN = ["", "", " a", "b", "c", " for", "tune", " f", "or", " For", ",", " ,", '"', ' "', ".", " ", "字", " 京"]
+PLAIN = ["", "", " a", "b", "c", " for", "tune", " f", "or", " For", ",", '"', " ", "f", "字", " 京", " ,"]
 MIXED = ["", "", " a", "b", "s.", " (a", "...", "a-b", ",", "字", " b", "A", "-c-", " ", "."]  # words end inside pieces
 
 
@@ -75,8 +75,8 @@ def test_a_phrase_without_words_is_refused(field, phrase):
     ],
 )
 def test_required_and_forbidden_at_once_is_refused(positive, negative):
-    wanted = rf"wanted phrases that are required or forbidden, got '{positive}' required and '{negative}' forbidden; drop one"
-    with pytest.raises(ValueError, match=wanted):
+    got = rf"got '{positive}' required and '{negative}' forbidden; drop one"
+    with pytest.raises(ValueError, match="wanted phrases that are required or forbidden, " + got):
         ConstraintSet(("often", positive), ("go", negative))
 
 
@@ -158,28 +158,299 @@ def test_the_states_of_rows_are_those_of_the_automaton(seed):
 # Words through pieces, by hand
 
 
+FOR = ConstraintSet(negative=("for",))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "said", "closing"),
+    [
+        ((" for",), False, True),
+        ((" f", "or"), False, True),  # another segmentation
+        ((" For",), False, True),  # a capital
+        ((" for", ","), True, False),  # punctuation right after it
+        ((" for", " a"), True, False),
+        ((" for", "字"), True, False),
+        ((" for", "tune"), False, False),  # a part of a word
+        ((" f", "or", "tune", " a"), False, False),
+        ((" For", "tune", ","), False, False),
+        (('"', "f", "or"), False, True),  # a quote before it
+        ((" a", '"', "f", "or", '"'), True, False),
+        (("字", "f", "or"), False, True),
+        ((" a", "f", "or"), False, False),
+        ((" a", " ", "f", "or"), False, True),
+        ((" f", " ", "or"), False, False),
+    ],
+)
+def test_a_forbidden_word_is_said_once_it_is_closed(pieces, said, closing):
+    lexical = lexical_of(FOR)
+    progress, bad = after(lexical, ids_of(*pieces))
+    assert (bad, bool(lexical.closing(progress)[0])) == (said, closing)
+
+
 @pytest.mark.parametrize(
     ("pieces", "bad"),
     [
-        ((" for", "tune"), False),  # a part of a word
-        ((" for",), True),
-        ((" f", "or"), True),  # another segmentation
-        ((" f", "or", "tune"), False),
-        ((" For",), True),  # a capital
-        ((" For", "tune"), False),
-        ((" for", ","), True),  # punctuation right after
-        ((" for", " a"), True),
-        ((' "', "for"), None),
-        (('"', "f", "or"), None),
-        (("字", "or"), False),
-        ((" a", "for"), None),
-        ((" a", "b", "or"), False),
+        ((" a", " a", " ", "b"), True),
+        ((" a", " a", " a", " ", "b"), True),  # the beginning repeats
+        ((" a", " a", "b"), False),
+        ((" a", " a", ",", "b"), False),
+        ((" a", " ", "b"), False),
+        ((" a", " a", " ", "b", "c"), False),
     ],
 )
-def test_a_forbidden_word(pieces, bad):
-    if bad is None:
-        pytest.skip("no such piece")
-    lexical = lexical_of(ConstraintSet(negative=("for",)))
-    progress, said = after(lexical, ids_of(*pieces))
-    assert (said or bool(lexical.closing(progress)[0])) is bad
-    assert said is (bad and len(pieces) == 2 and pieces[1] in (",", " a")), "only a closed word is said"
+def test_a_forbidden_phrase_whose_beginning_repeats(pieces, bad):
+    lexical = lexical_of(ConstraintSet(negative=("a a b",)))
+    assert bool(lexical.closing(after(lexical, ids_of(*pieces))[0])[0]) is bad
+
+
+@pytest.mark.parametrize("given", ["for", "For"])
+@pytest.mark.parametrize(
+    ("pieces", "bad"),
+    [
+        ((" for",), True),
+        ((" For",), True),  # whatever the case of its first letter
+        (("f", "or"), True),
+        ((" for", "tune"), False),
+        ((" a", " for"), False),  # only at the beginning
+        (('"', "f", "or"), False),
+        ((" ", " ", "f", "or"), True),
+    ],
+)
+def test_an_anchored_word(given, pieces, bad):
+    lexical = lexical_of(ConstraintSet(not_first=(given,)))
+    assert bool(lexical.closing(after(lexical, ids_of(*pieces))[0])[0]) is bad
+
+
+@pytest.mark.parametrize(("pieces", "bad"), [((" for", " a"), True), ((" for",), False), ((" a", " for", " a"), False)])
+def test_an_anchored_phrase(pieces, bad):
+    lexical = lexical_of(ConstraintSet(not_first=("for a",)))
+    assert bool(lexical.closing(after(lexical, ids_of(*pieces))[0])[0]) is bad
+
+
+@pytest.mark.parametrize(
+    ("positive", "pieces", "bank", "following"),
+    [
+        (("ab", "for"), (), 0, (" a", " for")),
+        (("ab", "for"), (" a",), 1, ("b", " for")),
+        (("ab", "for"), (" a", " a"), 1, ("b", " for")),
+        (("ab", "for"), (" a", "b"), 2, (None, " for")),  # spelled: nothing goes on with it
+        (("ab", "for"), (" a", "b", "c"), 0, (" a", " for")),  # "abc": all in vain
+        (("ab", "for"), (" a", "b", " for"), 3, (None, None)),
+        (("ab", "for"), (" a", "b", " for", "tune"), 2, (None, " for")),
+        (("ab", "for"), (" for", " a"), 2, ("b", None)),
+        (("ab", "for"), (" a", " for"), 1, (" a", None)),  # the one that is furthest counts
+        (("for",), (" f", "or", ","), 1, (None,)),  # said in other pieces
+        (("for",), (" For", ","), 1, (None,)),  # with a capital
+        (("ab", "ab"), (" a", "b", " a"), 3, ("b",)),  # twice
+        (("ab", "ab"), (" a", "b", " a", "b", " a", "b", ","), 4, (None,)),
+        ((",",), (" ,",), 1, (None,)),  # a mark is said at once
+        ((",", ","), (" ,",), 1, (" ,",)),
+        ((",", ","), (" ,", ","), 2, (None,)),
+        (("a", "a"), (" a", " a"), 2, (None,)),  # the second is on its way though it begins as the first is over
+        (("字",), ("字",), 2, (None,)),  # in fewer pieces than its own two
+    ],
+)
+def test_banks_and_the_pieces_that_go_on(positive, pieces, bank, following):
+    lexical = lexical_of(ConstraintSet(positive))
+    progress, _ = after(lexical, ids_of(*pieces))
+    assert lexical.banks(progress).tolist() == [[bank]]
+    wanted = [NO_PIECE if piece is None else PLAIN.index(piece) for piece in following]
+    assert lexical.next_pieces(progress).tolist() == [[wanted]]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "complete"),
+    [((), False), ((" a",), False), ((" a", "b"), True), ((" a", "b", "c"), False), ((" a", "b", ","), True)],
+)
+def test_the_end_of_a_text_closes_its_word(pieces, complete):
+    lexical = lexical_of(ConstraintSet(("ab",)))
+    assert bool(lexical.closing(after(lexical, ids_of(*pieces))[0])[1]) is complete
+
+
+# Words through pieces, against the decoded text
+
+
+def phrases(chance: random.Random, surfaces: Sequence[str], most: int) -> list[str]:
+    """Random words in a row of random texts."""
+    found = []
+    for _ in range(chance.randint(0, most)):
+        said = list(runs(text_of([chance.randrange(2, len(surfaces)) for _ in range(5)], surfaces)))
+        i = chance.randrange(max(len(said), 1))
+        found += [" ".join(said[i : i + chance.choice((1, 1, 2))])] if said else []
+    return found
+
+
+def constraints(chance: random.Random, surfaces: Sequence[str]) -> ConstraintSet:
+    """A random set that can be required and spelled, and has something."""
+    while True:
+        try:
+            one = ConstraintSet(*(tuple(phrases(chance, surfaces, most)) for most in (2, 2, 1)))
+        except ValueError:
+            continue
+        if any(vars(one).values()) and all(spell(phrase, surfaces) for phrase in one.positive):
+            return one
+
+
+def broken(one: ConstraintSet, text: str) -> int:
+    """How often a text says what it must not."""
+    return sum(times_said(text, p) for p in one.negative) + sum(begins_with(text, p) for p in one.not_first)
+
+
+def closed_part(text: str) -> str:
+    """The words of a text that no letter can change any more."""
+    said = list(runs(text))
+    return " ".join(said[:-1] if text and (text[-1].isalnum() and text[-1] not in "字京") else said)
+
+
+@pytest.mark.parametrize("surfaces", [PLAIN, MIXED], ids=["plain", "mixed"])
+@pytest.mark.parametrize("seed", range(60))
+def test_rows_against_their_decoded_texts(seed, surfaces):
+    chance = random.Random(seed)
+    one = constraints(chance, surfaces)
+    lexical = lexical_of(one, surfaces=surfaces)
+    progress, said, said_bad = lexical.start(1), [], False
+    for _ in range(9):
+        bad, complete = map(bool, lexical.closing(progress))
+        text = "".join(surfaces[i] for i in said)
+        assert (said_bad or bad) == (broken(one, text) > 0)
+        assert complete == (not any(times_said(text, p) < one.positive.count(p) for p in one.positive))
+        refused = dict(zip(lexical.checked.tolist(), lexical.refused(progress)[0, 0].tolist(), strict=True))
+        before = broken(one, closed_part(text))
+        for i in range(2, len(surfaces)):
+            says = bool(lexical.say(progress, torch.tensor([[i]]))[1])
+            assert says == (broken(one, closed_part(text + surfaces[i])) > before)
+            assert says == refused.get(i, bad and bool(lexical.table.fresh[i])), "what the search masks"
+        said.append(chance.randrange(1, len(surfaces)))
+        progress, bad_now = lexical.say(progress, torch.tensor([[said[-1]]]))
+        said_bad |= bool(bad_now)
+        assert int(lexical.banks(progress)) <= int(lexical.tokens)
+
+
+def test_rows_of_many_searches_are_each_on_its_own():
+    chance = random.Random(5)
+    sets = [constraints(chance, MIXED) for _ in range(12)]
+    together = lexical_of(*sets, surfaces=MIXED)
+    alone = [lexical_of(one, surfaces=MIXED) for one in sets]
+    progress, each = together.start(3), [one.start(3) for one in alone]
+    for _ in range(8):
+        ids = torch.tensor([[chance.randrange(1, len(MIXED)) for _ in range(3)] for _ in sets])
+        progress, bad = together.say(progress, ids)
+        for n, one in enumerate(alone):
+            each[n], own_bad = one.say(each[n], ids[n : n + 1])
+            assert bad[n].tolist() == own_bad[0].tolist()
+        order = torch.tensor([[chance.randrange(3) for _ in range(3)] for _ in sets])
+        progress, each = progress.pick(order), [p.pick(order[n : n + 1]) for n, p in enumerate(each)]
+        banks, closing = together.banks(progress), torch.stack(together.closing(progress))
+        for n, (one, own) in enumerate(zip(alone, each, strict=True)):
+            assert banks[n].tolist() == one.banks(own)[0].tolist()
+            assert closing[:, n].tolist() == torch.stack(one.closing(own))[:, 0].tolist()
+
+
+def test_keep_keeps_searches_in_the_order_asked_for():
+    sets = [ConstraintSet(("a",)), ConstraintSet(("b", "c"), ("for",)), ConstraintSet(negative=("a",))]
+    order = torch.tensor([2, 1])
+    kept, wanted = lexical_of(*sets).keep(order), lexical_of(sets[2], sets[1])
+    ids = torch.tensor([ids_of(" a", " "), ids_of(" for", " a")])
+    assert kept.tokens.tolist() == wanted.tokens.tolist() == [0, 4]
+    progress, bad = kept.say(kept.start(2), ids)
+    other, other_bad = wanted.say(wanted.start(2), ids)
+    assert bad.tolist() == other_bad.tolist()
+    assert torch.stack(kept.closing(progress)).tolist() == torch.stack(wanted.closing(other)).tolist()
+    back = kept.keep(torch.tensor([1]))
+    assert progress.keep(torch.tensor([1])).open_word.tolist() == progress.open_word[1:].tolist()
+    assert back.banks(progress.keep(torch.tensor([1]))).tolist() == kept.banks(progress)[1:].tolist()
+
+
+# Making the tensors
+
+
+def test_no_constraints_are_none_unless_words_are_known():
+    table, empty = WordTable.of(PLAIN, EOS), [ConstraintSet(), ConstraintSet()]
+    assert Lexical.of(empty, table, spell) is None
+    assert Lexical.of([], table, spell) is None
+    assert Lexical.of(empty, table, spell, KnownWords.of(["a"]).with_own(["", ""])) is not None
+
+
+def test_a_phrase_that_the_vocabulary_cannot_spell_is_an_error():
+    wanted = "wanted required phrases that the model's vocabulary can spell, got 'xyz'; choose other words or another"
+    with pytest.raises(ValueError, match=wanted):
+        lexical_of(ConstraintSet(("a", "xyz")))
+    lexical_of(ConstraintSet(("a",), ("xyz",), ("xyz",)))  # what cannot be said need not be spelled
+
+
+def test_constraint_tokens_count_a_phrase_as_often_as_it_is_wanted():
+    assert lexical_of(ConstraintSet(("ab", "for", "ab")), ConstraintSet(), FOR).tokens.tolist() == [5, 0, 0]
+
+
+def test_checked_is_empty_where_pieces_do_not_close_words_inside():
+    whole = [piece for piece in PLAIN if piece not in (",", '"', " ,", "字", " 京")]
+    assert not len(lexical_of(FOR, surfaces=whole).checked)
+    assert lexical_of(ConstraintSet(negative=(",",))).checked.tolist() == ids_of(",", " ,")
+    headed = [i for i, piece in enumerate(MIXED) if piece in ("s.", "a-b")]
+    assert lexical_of(FOR, surfaces=MIXED).checked.tolist() == headed
+    assert not len(lexical_of(ConstraintSet(("a",)), surfaces=MIXED).checked)
+
+
+# Known words
+
+
+KNOWN, OWN = ("a", "ab", "bb", "as", "c"), "abb"
+
+
+def walk(chance: random.Random, lexical: Lexical, surfaces: Sequence[str]) -> list[int]:
+    """Random pieces of those that a search would not mask; a row with none, or that EOS may end, ends."""
+    progress, said = lexical.start(1), []
+    while True:
+        shut = bool(lexical.closing(progress)[0])
+        refused = dict(zip(lexical.checked.tolist(), lexical.refused(progress)[0, 0].tolist(), strict=True))
+        ids = list(range(2, len(surfaces)))
+        hopeless = lexical.hopeless(progress, torch.tensor([[ids]]))[0, 0].tolist()
+        free = [
+            i
+            for i, lost in zip(ids, hopeless, strict=True)
+            if not (lost or refused.get(i) or (shut and bool(lexical.table.fresh[i])))
+        ]
+        if not free or (len(said) > 6 and not shut):
+            return [] if shut else said
+        said.append(chance.choice(free))
+        progress, _ = lexical.say(progress, torch.tensor([[said[-1]]]))
+
+
+def test_only_known_words_and_those_of_the_search_are_said():
+    known = KnownWords.of(KNOWN).with_own([OWN])
+    lexical = lexical_of(ConstraintSet(), surfaces=MIXED, known=known)
+    words = set()
+    for seed in range(60):
+        text = text_of(walk(random.Random(seed), lexical, MIXED), MIXED)
+        words |= {word for word in runs(text) if word.isalpha() and word != "字"}
+    assert words <= {form for word in KNOWN for form in (word, word.upper(), word.capitalize())} | {OWN}
+    assert {"a", "ab", "As", OWN} <= words
+
+
+@pytest.mark.parametrize(
+    ("pieces", "piece", "lost"),
+    [
+        ((), " a", False),
+        ((), "c", False),
+        ((" a",), "b", False),
+        ((" a", "b"), "b", False),  # of this search
+        ((" a", "b", "b"), "b", True),
+        ((" b",), "b", False),
+        ((), " b", False),  # no word, but "bb" begins so
+        ((" b",), "c", True),
+        ((" a",), " b", False),
+    ],
+)
+def test_a_row_is_lost_in_a_word_that_no_known_one_begins_with(pieces, piece, lost):
+    surfaces = [*MIXED, "c"]
+    lexical = lexical_of(ConstraintSet(), surfaces=surfaces, known=KnownWords.of(KNOWN).with_own([OWN]))
+    progress, _ = after(lexical, [surfaces.index(p) for p in pieces])
+    assert bool(lexical.hopeless(progress, torch.tensor([[[surfaces.index(piece)]]]))) is lost
+
+
+def test_a_piece_cannot_close_an_unknown_word_inside_itself():
+    lexical = lexical_of(ConstraintSet(), surfaces=MIXED, known=KnownWords.of(["a", "as"]).with_own([""]))
+    at = lexical.checked.tolist().index(MIXED.index("s."))
+    for pieces, refused in ((["A"], False), ([" a"], False), ([" b"], True), ([" (a", "b"], True), ([], True)):
+        progress, _ = after(lexical, [MIXED.index(p) for p in pieces])
+        assert bool(lexical.refused(progress)[0, 0, at]) is refused

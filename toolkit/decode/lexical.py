@@ -257,11 +257,11 @@ class Lexical:
         closed, open_word = self.table.events(ids, progress.open_word)
         recent, count, bad = progress.recent, progress.count, torch.zeros_like(ids, dtype=torch.bool)
         state, fresh_match = self._go_on(progress.state, ids), torch.zeros_like(count, dtype=torch.bool)
-        for word in closed:
+        for place, word in enumerate(closed):
             window = torch.cat([recent, word[..., None]], -1)
             spoken = (word != NOTHING)[..., None]
             met = self.required.said(window) & spoken
-            count, fresh_match = count + met, fresh_match | met
+            count, fresh_match = count + met, fresh_match | met if place else fresh_match
             bad |= (self.forbidden.said(window) & spoken).any(-1)
             recent = torch.where(spoken, window[..., 1:], recent)
         # A phrase that its own last piece closes, such as a punctuation mark, is met: it is no longer on the way.
