@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from toolkit.decode.lexical import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
@@ -19,6 +19,7 @@ def rewrite(
     beam: int = BEAM,
     n_best: int = 1,
     batch_rows: int = BATCH_ROWS,
+    known_words: Set[str] = frozenset(),
 ) -> list[list[Candidate]]:
     """The best rewritings of each text, under its constraints.
 
@@ -29,6 +30,7 @@ def rewrite(
         beam: Hypotheses that a search follows at a time.
         n_best: Rewritings of each text, 1 to `beam`.
         batch_rows: Hypotheses that are decoded at a time.
+        known_words: No other words but these, the text's and its constraints' are said; none lets any be said.
 
     Returns:
         For each text its distinct rewritings, best first. One with a `reason` cannot be used; `origins[0].unmet` says
@@ -44,5 +46,7 @@ def rewrite(
     sets = constraints or [ConstraintSet()] * len(texts)
     rows = [Row(f"text-{i}", "text", None, None, text, "", "train") for i, text in enumerate(texts)]
     chosen = {row.id: [(None, one)] for row, one in zip(rows, sets, strict=True)}
-    rewritten = constrain_rows(rows, rewriter, lambda row: chosen[row.id], beam, batch_rows, n_best=n_best)
+    rewritten = constrain_rows(
+        rows, rewriter, lambda row: chosen[row.id], beam, batch_rows, "constrain", n_best, known_words
+    )
     return [row.candidates for row in rewritten]
