@@ -16,13 +16,14 @@ import torch
 from accelerate import PartialState
 
 from toolkit.generate.translate import translate_rows
+from toolkit.models.starter import shown_name
 from toolkit.models.translator import Translator, described, load_translator
 from toolkit.package.build import package_parabank
 from toolkit.package.parquet import finished_shards
 from toolkit.parallel import mine, processes
 from toolkit.rows import Row
 from toolkit.run import RunSettings, make_shards, start
-from toolkit.score.semantic import load_encoder, semantic_rows, semantic_signature, shown_name
+from toolkit.score.semantic import load_encoder, semantic_rows, semantic_signature
 from toolkit.score.trigram import trigram_rows
 from toolkit.select.rank import rank_all
 from toolkit.select.tenths import TenthsSettings, choose_shards, chosen_folder, write_cut
@@ -117,7 +118,7 @@ def build(run: ParaNMTRun) -> dict:
     if not state.is_main_process:
         return {}
     models = [
-        {"role": "forward"} | described(forward.name) | {"name": shown_name(forward.name)},
+        {"role": "forward"} | described(forward.name),
         {
             "role": "paraphrase score",
             "name": shown_name(run.paraphrase_model),

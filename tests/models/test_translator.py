@@ -74,4 +74,4 @@ def test_a_damaged_file(tmp_path):
 
 def test_nothing_is_known_of_a_model_without_measured_json():
     found = described(str(folder() / "de-en"))
-    assert set(found.values()) == {str(folder() / "de-en"), None}
+    assert set(found.values()) == {"de-en", None}

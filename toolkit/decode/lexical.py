@@ -261,7 +261,7 @@ class Lexical:
             window = torch.cat([recent, word[..., None]], -1)
             spoken = (word != NOTHING)[..., None]
             met = self.required.said(window) & spoken
-            count, fresh_match = count + met, fresh_match | met if place else fresh_match
+            count, fresh_match = count + met, (fresh_match | met) if place else fresh_match
             bad |= (self.forbidden.said(window) & spoken).any(-1)
             recent = torch.where(spoken, window[..., 1:], recent)
         # A phrase that its own last piece closes, such as a punctuation mark, is met: it is no longer on the way.

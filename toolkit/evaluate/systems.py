@@ -48,6 +48,14 @@ PAPER_BY_LENGTH = lengths.PAPER_BY_LENGTH | {
     "ParaBank 28": {5: 19.32, 10: 28.41, 20: 42.02, 40: 46.63},
     "ParaBank 31": {5: 19.09, 10: 29.16, 20: 41.42, 40: 46.96},
 }
+# the orders that the papers report, as differences of what they print
+PAPER_ORDERS = {
+    "1-BLEU, ParaBank 2's rank 1 - ParaNMT": 75.83 - 66.29,  # ParaBank 2, table 1
+    "IoU, ParaBank 2's rank 1 - ParaNMT": 37.75 - 48.76,  # ParaBank 2, table 1
+    "1-BLEU, ParaBank 2's ranks 1/3 - ParaBank 17/34": 64.16 - 20.58,  # ParaBank 2, table 2
+    "IoU, ParaBank 2's ranks 1/3 - ParaBank 17/34": 52.77 - 80.93,  # ParaBank 2, table 2
+    "1-BLEU, ParaBank 21 - the next most diverse": 26.88 - 14.70,  # ParaBank, table 4, bottom, "Avg.", 17 - 21
+}
 
 
 def system_texts(rows: Iterable[Row], system: str | None) -> Texts:
@@ -130,3 +138,31 @@ def by_length(rows: Sequence[Row], texts: Texts) -> dict:
     """
     said = [replace(row, candidates=[Candidate(texts[row.id], "", rank=0)]) for row in rows if row.id in texts]
     return lengths.by_length(said)
+
+
+def orders(against: Mapping[str, Mapping[str, float]], between: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """The differences of `PAPER_ORDERS` in other figures; one has the paper's sign where the paper's order comes out.
+
+    Args:
+        against: `compare` of each system with the references, by the names of `PAPER_AGAINST` and `PAPER_JUDGED`.
+        between: `compare` of pairs, by their names with " / " between them.
+
+    Returns:
+        By order; nothing where a system is missing.
+    """
+    names = "ParaBank 2, rank 1", "ParaNMT", "ParaBank 2, rank 1 / ParaBank 2, rank 3", "ParaBank 17 / ParaBank 34"
+    first, best, ranks, rewrites = ({**against, **between}.get(name) for name in names)
+    if first is None or best is None or ranks is None or rewrites is None or "ParaBank 21" not in against:
+        return {}
+    bleu, shared = "one_minus_bleu", "intersection_over_union"
+    others = [
+        against[name][bleu] for name in PAPER_JUDGED if name in against and name not in ("ParaNMT", "ParaBank 21")
+    ]
+    found = (
+        first[bleu] - best[bleu],
+        first[shared] - best[shared],
+        ranks[bleu] - rewrites[bleu],
+        ranks[shared] - rewrites[shared],
+        against["ParaBank 21"][bleu] - max(others),
+    )
+    return dict(zip(PAPER_ORDERS, found, strict=True))

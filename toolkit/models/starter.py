@@ -38,3 +38,12 @@ def idf_file(name: str) -> Path:
 def resolve(name: str) -> str:
     """What `from_pretrained` takes: `starter/NAME` becomes a path, a Hub id or a path stays what it is."""
     return str(starter(name.removeprefix("starter/"))) if name.startswith("starter/") else name
+
+
+def shown_name(name: str) -> str:
+    """A model's name as it may be published: of a folder here only the last part.
+
+    >>> shown_name("/usr/lib"), shown_name("someone/an-encoder")
+    ('lib', 'someone/an-encoder')
+    """
+    return Path(name).name if Path(name).is_dir() else name

@@ -14,7 +14,7 @@ from transformers.utils import logging
 from toolkit.bitext.subwords import HubPieces, Pieces, pieces_of
 from toolkit.models.int8 import quantize_decoder
 from toolkit.models.precision import has_bfloat16
-from toolkit.models.starter import resolve
+from toolkit.models.starter import resolve, shown_name
 
 DTYPES = ("auto", "bfloat16", "float32", "int8")
 
@@ -72,7 +72,7 @@ def load_translator(name: str, dtype: str = "auto", device: torch.device | str =
     if dtype == "int8":
         quantize_decoder(model)
     kind = dtype if dtype == "int8" else str(number).removeprefix("torch.")
-    return Translator(name, model, source, target, f"{name}|{size:.1f}M|{kind}")
+    return Translator(name, model, source, target, f"{shown_name(name)}|{size:.1f}M|{kind}")
 
 
 def described(name: str) -> dict:
@@ -83,4 +83,7 @@ def described(name: str) -> dict:
     """
     path = Path(resolve(name)) / "measured.json"
     known = json.loads(path.read_text()) if path.exists() else {}
-    return {"name": name, **{key: known.get(key) for key in ("source_lang", "lang", "bleu", "signature", "license")}}
+    return {
+        "name": shown_name(name),
+        **{key: known.get(key) for key in ("source_lang", "lang", "bleu", "signature", "license")},
+    }

@@ -6,13 +6,13 @@ The paper averages PARAGRAM-PHRASE word embeddings; here it is any SentenceTrans
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from safetensors import SafetensorError
 
+from toolkit.models.starter import shown_name
 from toolkit.rows import Row
 
 if TYPE_CHECKING:
@@ -58,15 +58,6 @@ def semantic_signature(encoder: SentenceTransformer, name: str) -> str:
     """
     size = sum(p.numel() for p in encoder.parameters()) / 1e6
     return f"cosine|encoder:{shown_name(name)}|{size:.1f}M|tokens:{encoder.max_seq_length}|decimals:{DECIMALS}|v:1.0.0"
-
-
-def shown_name(name: str) -> str:
-    """A model's name as it may be published: of a folder here only the last part.
-
-    >>> shown_name("/usr/lib"), shown_name("someone/an-encoder")
-    ('lib', 'someone/an-encoder')
-    """
-    return Path(name).name if Path(name).is_dir() else name
 
 
 def semantic_rows(rows: Iterable[Row], encoder: SentenceTransformer, batch_size: int) -> Iterator[Row]:
