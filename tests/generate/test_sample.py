@@ -1,11 +1,11 @@
-"""Candidates of rows: words that are forbidden, equal texts merged, chance by row, and odd texts."""
+"""Candidates of rows: words that are forbidden, chance by row, and odd texts."""
 
 import pytest
 
 from tests.tiny import pairs, translator
 from toolkit.decode.sampling import Sample, sample
-from toolkit.generate.sample import choose_words, merge, negative_words, sample_rows
-from toolkit.rows import Origin, Row
+from toolkit.generate.sample import choose_words, negative_words, sample_rows
+from toolkit.rows import Row
 
 SETS, SAMPLES = 3, 8
 
@@ -33,6 +33,7 @@ def test_draws_sum_to_sets_times_samples():
             assert candidate.reason in (None, "empty", "unfinished")
             assert (candidate.text == "") == (candidate.reason == "empty")
             assert {o.recipe for o in candidate.origins} <= {f"set-{k}" for k in range(SETS)}
+            assert not any(o.unmet for o in candidate.origins), "constraints on pieces are not looked for in the text"
 
 
 def test_a_row_has_the_same_candidates_alone():
@@ -127,31 +128,6 @@ def test_choose_words_takes_each_with_its_rate():
         chosen = choose_words(WORDS, 1000, rate, 0, "x")
         for word in WORDS:
             assert sum(word in subset for subset in chosen) == pytest.approx(1000 * rate, abs=60)  # over 3.8 sigma
-
-
-def test_merge_keeps_the_most_probable_draw_and_counts_all():
-    one, two = Origin("set-0", [], ["dog"]), Origin("set-1")
-    samples = [
-        Sample([3, 0], -4.0, True),
-        Sample([4, 5, 0], -2.0, True),
-        Sample([6, 0], -1.0, True),
-        Sample([3, 0], -4.0, True),
-    ]
-    found = merge(samples, ["Hi", "Hi", "Ho", "Hi"], [one, two, two, one], "tiny")
-    assert [(c.text, c.draws, c.origins) for c in found] == [("Hi", 3, [one, two]), ("Ho", 1, [two])]
-    assert (found[0].scores.forward_logprob, found[0].scores.forward_tokens) == (-2.0, 3)
-    assert {c.generator for c in found} == {"tiny"}
-
-
-def test_merge_gives_reasons():
-    samples = [Sample([0], -1.0, True), Sample([3, 4], -2.0, False), Sample([5, 0], -2.0, True)]
-    assert [c.reason for c in merge(samples, ["", "Hi", "Ho"], [Origin()] * 3, "tiny")] == ["empty", "unfinished", None]
-
-
-def test_a_finished_draw_is_not_lost_to_an_unfinished_one():
-    samples = [Sample([3, 4, 0], -5.0, True), Sample([6, 7, 8], -4.0, False)]
-    (found,) = merge(samples, ["Hi", "Hi"], [Origin()] * 2, "tiny")
-    assert (found.reason, found.draws, found.scores.forward_logprob) == (None, 2, -5.0)
 
 
 @pytest.mark.parametrize(

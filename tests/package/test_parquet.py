@@ -41,8 +41,8 @@ def test_pairs_are_the_chosen_candidates_best_first(demo_run):
     assert len(pairs) == 7
     assert found_pairs(pairs) == expected_pairs(rows)
     assert pairs["origins"].to_pylist()[0] == [
-        {"recipe": "random", "positive": [], "negative": ["will", "go"]},
-        {"recipe": "random", "positive": [], "negative": ["will", "go", "extra"]},
+        {"recipe": "random", "positive": [], "negative": ["will", "go"], "unmet": []},
+        {"recipe": "random", "positive": [], "negative": ["will", "go", "extra"], "unmet": []},
     ]
 
 

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from toolkit.decode.allocation import allocate
 from toolkit.decode.engine import Engine, State
-from toolkit.decode.lexical import NO_PIECE, Lexical, Progress
+from toolkit.decode.lexical import CLOSE, NO_PIECE, Lexical, Progress
 from toolkit.decode.sampling import top
 
 COMPACT = 8  # ours: done searches leave when they are an eighth of all; until then they cost less than moving others
@@ -225,6 +225,10 @@ def _candidates(engine: Engine, hidden: Tensor, beams: Beams, beam: int, step: i
         values, ids = top(logprobs, min(2 * beam, logprobs.shape[1]))
         if pieces is not None and pieces.shape[1]:
             more = torch.where(pieces[part] == NO_PIECE, engine.pad, pieces[part])
+            spelled = torch.nonzero((more == CLOSE).any(-1)).flatten()
+            if len(spelled) and lexical is not None:
+                best = logprobs[spelled].masked_fill_(~lexical.table.fresh, NEVER).argmax(-1, keepdim=True)
+                more[spelled] = torch.where(more[spelled] == CLOSE, best, more[spelled])
             values = torch.cat([values, logprobs.gather(1, more).masked_fill(_repeated(more), NEVER)], 1)
             ids = torch.cat([ids, more], 1)
         tokens.append(ids)

@@ -30,6 +30,7 @@ from toolkit.decode.words import (
 )
 
 NO_PIECE = -1
+CLOSE = -2  # in place of a piece: any that closes the open word
 
 
 @dataclass(frozen=True)
@@ -279,12 +280,16 @@ class Lexical:
         return torch.where(same.any(-1), found, 0)
 
     def next_pieces(self, progress: Progress) -> Tensor:
-        """(searches, rows, phrases) the piece that goes on with each phrase not yet met; NO_PIECE without one."""
+        """The piece that goes on with each phrase not yet met: (searches, rows, phrases) ids.
+
+        CLOSE where the phrase is spelled out and its last word still open; NO_PIECE where there is nothing to say.
+        """
         if not self.pieces.numel():
             return progress.state
         ended = self.pieces.new_full((*self.pieces.shape[:2], 1), NO_PIECE)
         pieces = torch.cat([self.pieces, ended], -1)[:, None].expand(-1, progress.state.shape[1], -1, -1)
         piece = pieces.gather(-1, progress.state[..., None])[..., 0]
+        piece = torch.where(progress.state == self.length[:, None], CLOSE, piece)
         return torch.where(progress.count < self.wanted[:, None], piece, NO_PIECE)
 
     def banks(self, progress: Progress) -> Tensor:
