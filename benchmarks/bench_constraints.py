@@ -10,9 +10,10 @@ sentence has both and the others none. transformers 4.55 runs in an environment 
 first run; `force_words_ids` holds for a whole batch, so that it decodes one sentence at a time, in the faster dtype.
 
 Every engine decodes the same sentences, in a process of its own, in rounds that take turns; --peer_sentences takes
-every n-th for the slow ones, and ours then decodes these as well. Ratios are medians over the rounds of sentences/s,
-ours over theirs; `beam_cost_*` is the time of ours with constraints over plain, and `beam_cost_free_rows` that of the
-sentences without constraints in mixed batches. `decoded` is the mean length of the hypotheses. Needs an idle machine.
+every n-th of them for the slow peer. Ratios are medians over the rounds of sentences/s, ours over theirs, and
+`..._by_tokens` of tokens/s of the best hypotheses; `beam_cost_*` is the time of ours with constraints over plain, and
+`beam_cost_free_rows` that of the sentences without constraints in mixed batches. Needs an idle machine: while others
+compute, two threads wait for each other, and only --threads 1 and `cpu_seconds` say anything.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,7 +49,8 @@ BATCHES = {"generate": (16,), "ctranslate2": (1, 4, 16, 64)}  # sentences at a t
 SIZES = {"opus20k": ("", 20_000), "opus58k": ("_58k", 58_000)}
 PIECES = (1, 2, 3)  # ours: of a required word
 NEGATIVE = (2, 3)  # ours: forbidden words of a sentence
-BISECTIONS, BISECTED = 8, 24  # ours: steps, and sentences whose mean length they look at
+STEEPER = 3.5  # ours: than in samples grows the EOS logit by position, so that all engines' beams end at like lengths
+BISECTIONS, BISECTED = 8, 8  # ours: steps, and sentences whose mean length they look at
 PEER = "transformers_force_words"
 PEER_PACKAGES = ("transformers==4.55.*", "torch==2.13.0", "sentencepiece", "safetensors", "numpy<3")
 PLAIN_CHECKED = 4  # ours: sentences on which the peer's plain beam search is to find what ours finds
@@ -79,7 +81,10 @@ def prepare(
     pad_last(folder / "hf" / "vocab.json")
     pieces = pieces_of(MarianTokenizer.from_pretrained(folder / "hf"))[1]
     sources = sorted(pieces.encode([source for source, _ in pairs]), key=len)
-    model = opus_size.random_model(len(pieces), sources[:: max(1, len(sources) // BISECTED)], seed, MEAN_TOKENS, CAP)
+    few = sources[:: max(1, len(sources) // BISECTED)]
+    model = opus_size.random_model(len(pieces), few, seed, MEAN_TOKENS, CAP)
+    with torch.no_grad():
+        model.model.shared.weight[model.config.eos_token_id] *= STEEPER
     plain = bisect_bias(model, sources)
     model.save_pretrained(folder / "hf")
     opus_size.convert(model, folder / "ct2")
@@ -199,7 +204,7 @@ def summary(found: dict[str, list[dict]], job: BeamJob, pieces: Pieces, stride: 
     for name, each in found.items():
         ids, kind = each[-1]["ids"], "positive" if name == PEER else name.split("_")[-1]
         speeds = sorted(len(ids) / one["seconds"] for one in each)
-        kept = {k: v for k, v in each[0].items() if k not in ("seconds", "ids", "plain")}
+        kept = {k: v for k, v in each[0].items() if k not in ("seconds", "cpu_seconds", "ids", "plain")}
         figures[name] = kept | {
             "sentences_per_second": round(statistics.median(speeds), 3),
             "spread": [round(speeds[0], 3), round(speeds[-1], 3)],
@@ -207,6 +212,7 @@ def summary(found: dict[str, list[dict]], job: BeamJob, pieces: Pieces, stride: 
             "longest": max(map(len, ids)),
             "sentences": len(ids),
             "seconds": [round(one["seconds"], 3) for one in each],
+            "cpu_seconds": [round(one["cpu_seconds"], 3) for one in each],
         }
         if kind in job.sets:
             sets = job.sets[kind][:: stride if name == PEER else 1]
@@ -215,13 +221,18 @@ def summary(found: dict[str, list[dict]], job: BeamJob, pieces: Pieces, stride: 
     return figures
 
 
+def tokens(hypotheses: list[list[int]]) -> int:
+    """Tokens of all hypotheses, EOS counted."""
+    return sum(map(len, hypotheses))
+
+
 def ratios(found: dict[str, list[dict]], suffix: str) -> dict[str, float]:
     """Ours over every peer by sentences/s, and what constraints cost: medians over the rounds; only of what was run."""
 
-    def over(one: str, other: str) -> float:
-        """Sentences/s of one over the other's, in each round."""
+    def over(one: str, other: str, unit: Callable[[list[list[int]]], int] = len) -> float:
+        """Sentences/s, or units/s, of one over the other's: the median of the rounds."""
         by_round = zip(found[one], found[other], strict=True)
-        shares = [(len(a["ids"]) / a["seconds"]) / (len(b["ids"]) / b["seconds"]) for a, b in by_round]
+        shares = [(unit(a["ids"]) / a["seconds"]) / (unit(b["ids"]) / b["seconds"]) for a, b in by_round]
         return round(statistics.median(shares), 3)
 
     result: dict[str, float] = {}
@@ -229,9 +240,11 @@ def ratios(found: dict[str, list[dict]], suffix: str) -> dict[str, float]:
         prefix = "" if own == OWN[0] else f"{own}_"
         if PEER in found:
             result[f"{prefix}{PEER}{suffix}"] = over(f"{own}_positive", PEER)
+            result[f"{prefix}{PEER}_by_tokens{suffix}"] = over(f"{own}_positive", PEER, tokens)
         for name in (n for n in found if n.startswith(("generate", "ctranslate2"))):
             kind, _, dtype = name.partition("_")
             result[f"{prefix}{kind}_beam_{dtype}{suffix}"] = over(own, name)
+            result[f"{prefix}{kind}_beam_{dtype}_by_tokens{suffix}"] = over(own, name, tokens)
         for kind in ("positive", "negative", "both", "mixed"):
             result[f"{prefix}beam_cost_{kind}{suffix}"] = over(own, f"{own}_{kind}")
         mixed, both = (result[f"{prefix}beam_cost_{kind}{suffix}"] for kind in ("mixed", "both"))

@@ -52,7 +52,7 @@ def test_a_dtype_that_is_none():
 
 def test_a_model_without_an_encoder(tmp_path):
     GPT2LMHeadModel(GPT2Config(vocab_size=50, n_embd=16, n_layer=1, n_head=2)).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="wanted a translator, got .*it is a gpt2 model, which has no encoder"):
+    with pytest.raises(ValueError, match=r"wanted a translator, got .*it is a gpt2 model, which has no encoder"):
         load_translator(str(tmp_path))
 
 

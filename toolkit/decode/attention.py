@@ -64,7 +64,7 @@ class StepsLayer(DynamicLayer):
         """Copy the rows `source` over the rows `target`, and keep the first `rows`."""
         for name in ("keys", "values"):
             kept: Tensor = getattr(self, name)
-            kept[: self.used, target] = kept[: self.used, source]
+            kept[: self.used].index_copy_(1, target, kept[: self.used].index_select(1, source))
             setattr(self, name, kept[:, :rows])
 
 
