@@ -78,7 +78,7 @@ def in_shards(rows: Sequence[Row], work: Callable[[list[Row]], Iterable[Row]]) -
 
 def runs_of(rows: list[Row], options: argparse.Namespace) -> tuple[dict[str, list[Run]], corpus.Pieces]:
     """Each setting's runs, one a seed, and what cuts a text into pieces."""
-    forward, backward = load_translator(options.forward), load_translator(options.backward)
+    forward, backward = (load_translator(name, options.dtype) for name in (options.forward, options.backward))
     words, idf = read_words(words_file(options.forward)), read_idf(idf_file(options.forward))
     best = in_shards(rows, lambda shard: translate_rows(shard, forward, ParaNMT().beam, ParaNMT().batch_rows))
     found: dict[str, list[Run]] = {name: [] for name in SETTINGS}

