@@ -230,6 +230,14 @@ def test_a_search_that_can_say_nothing_finds_nothing():
     assert len(beam_search(Toy(3, 0), [[5], [6]], 2, 6, 1, 1.0, lexical)[1]) == 1
 
 
+def test_known_words_need_no_words_of_a_search():
+    surfaces = ["", "", " a", "b", " b"]
+    known = KnownWords.of(["a", "ab"])
+    lexical = Lexical.of([ConstraintSet(), ConstraintSet()], WordTable.of(surfaces, 0), lambda phrase: None, known)
+    for found in beam_search(Toy(5, 3, 1.0), [[5], [6]], 4, 12, 4, 1.0, lexical):
+        assert found and {word.lower() for h in found for word in runs(text_of(h.ids, surfaces))} <= {"a", "ab"}
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_only_known_words_are_said(seed):
     chance, surfaces = random.Random(seed), VOCABULARIES[seed % 2]

@@ -134,7 +134,9 @@ def beam_search(
     hypotheses that did not end come last.
     """
     if not 1 <= n_best <= beam:
-        raise ValueError(f"wanted 1 <= n_best <= beam, got n_best {n_best} and beam {beam}")
+        raise ValueError(
+            f"wanted 1 <= n_best <= beam, got n_best {n_best} and beam {beam}; raise the beam or take fewer"
+        )
     each = [1] * len(sources) if searches_each is None else list(searches_each)
     limits = [max_tokens] * len(sources) if isinstance(max_tokens, int) else list(max_tokens)
     limits = [min(n, engine.limit - 1) for n, count in zip(limits, each, strict=True) for _ in range(count)]

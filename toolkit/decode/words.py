@@ -212,6 +212,8 @@ class KnownWords:
 
     def keep(self, searches: Tensor) -> KnownWords:
         """The searches of these numbers, in this order."""
+        if not len(self.own_words):
+            return self
         return KnownWords(self.words, self.beginnings, self.own_words[searches], self.own_beginnings[searches])
 
     def whole(self, word: Tensor) -> Tensor:
@@ -239,7 +241,7 @@ def _padded(words: Sequence[Iterable[str]]) -> Tensor:
 def _among(all_searches: Tensor, one_search: Tensor, word: Tensor) -> Tensor:
     at = torch.searchsorted(all_searches, word).clamp_(max=max(len(all_searches) - 1, 0))
     found = all_searches[at] == word if len(all_searches) else torch.zeros_like(word, dtype=torch.bool)
-    return found | (one_search[:, None] == word[..., None]).any(-1)
+    return found | (one_search[:, None] == word[..., None]).any(-1) if one_search.numel() else found
 
 
 def _parts(surface: str) -> tuple[str, bool, list[str], str]:
