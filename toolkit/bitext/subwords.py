@@ -130,7 +130,7 @@ class Pieces:
     def surfaces(self) -> list[str]:
         """What each id adds to a text: its piece, a space where it begins a word; nothing for specials."""
         return [
-            "" if name is None or i in (self.eos, self.unk) else name.replace("▁", " ")
+            "" if name is None or i in (self.eos, self.unk) else name.replace(SPACE, " ")
             for i, name in ((i, self.names.get(i)) for i in range(max(self.names) + 1))
         ]
 

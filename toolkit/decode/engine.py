@@ -106,6 +106,11 @@ class Engine:
         real = torch.arange(ids.shape[1]) < torch.tensor([[len(s)] for s in sources])
         return ids.to(self.device), real.to(self.device)
 
+    def _sentences(self, sources: int, rows_each: int | Sequence[int]) -> tuple[Tensor, list[int]]:
+        """(rows,) the sentence of each row, and how many rows each sentence has."""
+        each = [rows_each] * sources if isinstance(rows_each, int) else list(rows_each)
+        return torch.arange(sources, device=self.device).repeat_interleave(torch.tensor(each).to(self.device)), each
+
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> State:
         """Some rows of every sentence, before their first token.
 
@@ -115,8 +120,7 @@ class Engine:
             steps: Most tokens of a row.
         """
         keys, values, mask = self.encode(sources)
-        each = [rows_each] * len(sources) if isinstance(rows_each, int) else list(rows_each)
-        sentence = torch.arange(len(sources), device=self.device).repeat_interleave(torch.tensor(each).to(self.device))
+        sentence, each = self._sentences(len(sources), rows_each)
         place, width = (None, each[0]) if len(set(each)) == 1 else places(sentence, len(sources))
         return State(new_cache(keys, values, steps), Rows(keys, mask, place, width), sentence)
 
@@ -172,9 +176,7 @@ class Engine:
         Returns:
             The moved rows' old places, their new places, and how many rows are left, for what the caller keeps per row.
         """
-        left = int(alive.sum())
-        source = torch.nonzero(alive[left:]).flatten() + left
-        target = torch.nonzero(~alive[:left]).flatten()
+        source, target, left = moves(alive)
         state.sentence[target] = state.sentence[source]
         state.sentence = state.sentence[:left]
         for layer in state.cache.self_attention_cache.layers:
@@ -192,6 +194,16 @@ class Engine:
             yield
         finally:
             self.config._attn_implementation = own
+
+
+def moves(alive: Tensor) -> tuple[Tensor, Tensor, int]:
+    """How the live rows come to stand first: rows from the end, the dead places that they take, how many are left.
+
+    >>> moves(torch.tensor([False, True, True]))
+    (tensor([2]), tensor([0]), 2)
+    """
+    left = int(alive.sum())
+    return torch.nonzero(alive[left:]).flatten() + left, torch.nonzero(~alive[:left]).flatten(), left
 
 
 def places(sentence: Tensor, sentences: int) -> tuple[Tensor, int]:

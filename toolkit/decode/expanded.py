@@ -17,7 +17,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderC
 from transformers.modeling_outputs import BaseModelOutput
 
 from toolkit.decode.attention import Rows
-from toolkit.decode.engine import FAMILIES, Engine, State
+from toolkit.decode.engine import FAMILIES, Engine, State, moves
 
 UNBOUNDED = 1 << 20  # ours: steps of a model that has no positions to run out of
 
@@ -63,8 +63,7 @@ class ExpandedEngine(Engine):
         """See `Engine.start`."""
         ids, real = self._padded(sources)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state
-        each = [rows_each] * len(sources) if isinstance(rows_each, int) else list(rows_each)
-        sentence = torch.arange(len(sources), device=self.device).repeat_interleave(torch.tensor(each).to(self.device))
+        sentence, _ = self._sentences(len(sources), rows_each)
         cache, unused = EncoderDecoderCache(DynamicCache(), DynamicCache()), Rows([], None, None, 0)
         return ExpandedState(cache, unused, sentence, 0, encoded[sentence], real[sentence].long())
 
@@ -93,9 +92,7 @@ class ExpandedEngine(Engine):
     def keep(self, state: State, alive: Tensor) -> tuple[Tensor, Tensor, int]:
         """See `Engine.keep`."""
         assert isinstance(state, ExpandedState) and state.encoded is not None and state.mask is not None
-        left = int(alive.sum())
-        source = torch.nonzero(alive[left:]).flatten() + left
-        target = torch.nonzero(~alive[:left]).flatten()
+        source, target, left = moves(alive)
         for cache in (state.cache.self_attention_cache, state.cache.cross_attention_cache):
             for layer in cast(list[DynamicLayer], cache.layers):
                 layer.keys, layer.values = (_moved(t, source, target, left) for t in (layer.keys, layer.values))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from functools import lru_cache
 
+import torch
+
+from toolkit.bitext.subwords import Pieces
 from toolkit.decode.beam import Hypothesis, beam_search
 from toolkit.decode.expanded import engine_of
 from toolkit.decode.lexical import ConstraintSet, Lexical
@@ -50,8 +54,8 @@ def constrain_rows(
     Source: ParaBank (Hu et al. 2019a), section 3.2.
     """
     shard, engine = list(rows), engine_of(translator.model)
-    table = WordTable.of(translator.target.surfaces(), translator.target.eos, engine.device)
-    known = KnownWords.of(known_words, engine.device) if known_words else None
+    table = _word_table(translator.target, engine.device)
+    known = _known(frozenset(known_words), engine.device) if known_words else None
     sources = translator.source.encode([row.reference if row.source is None else row.source for row in shard])
     order = sorted(range(len(shard)), key=lambda i: (len(sources[i]), i))
     for i in (i for i in order if len(sources[i]) > engine.limit):
@@ -74,6 +78,18 @@ def constrain_rows(
             here, found = found[: len(named[i])], found[len(named[i]) :]
             shard[i].candidates = _candidates(named[i], here, translator, method) + shard[i].candidates
     yield from shard
+
+
+@lru_cache(maxsize=2)
+def _word_table(pieces: Pieces, device: torch.device) -> WordTable:
+    """Made once for all shards: it reads the whole vocabulary."""
+    return WordTable.of(pieces.surfaces(), pieces.eos, device)
+
+
+@lru_cache(maxsize=2)
+def _known(words: frozenset[str], device: torch.device) -> KnownWords:
+    """Made once for all shards: it hashes every beginning of every word."""
+    return KnownWords.of(words, device)
 
 
 def batches(order: Sequence[int], searches: dict[int, int], beam: int, batch_rows: int) -> Iterator[list[int]]:

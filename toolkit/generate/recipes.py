@@ -13,6 +13,7 @@ from typing import Literal
 
 from toolkit.bitext.idf import Idf
 from toolkit.decode.lexical import ConstraintSet
+from toolkit.decode.words import phrase_forms
 from toolkit.generate.lexicon import Tagger, inflections, is_plain, part_of_speech, verb_forms
 from toolkit.generate.ppdb import RELATIONS, Ppdb
 from toolkit.parallel import row_seed
@@ -263,7 +264,7 @@ def banned_forms(negative: Sequence[str]) -> list[str]:
     >>> banned_forms(["for", "to"])
     ['for', 'For', 'to', 'To']
     """
-    return [form for word in negative for form in (word, word[0].upper() + word[1:])]
+    return [" ".join(form) for word in negative for form in phrase_forms(word)]
 
 
 def parse_systems(text: str) -> tuple[int, ...]:

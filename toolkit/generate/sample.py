@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 
-from toolkit.bitext.subwords import Pieces
+from toolkit.bitext.subwords import SPACE, Pieces
 from toolkit.decode.expanded import engine_of
 from toolkit.decode.sampling import sample
 from toolkit.generate.merge import longest, merge, too_long
@@ -93,8 +93,8 @@ def negative_words(reference: str, pieces: Pieces) -> list[tuple[str, list[int]]
     words: list[tuple[str, list[int]]] = []
     for i in ids:
         piece = pieces.names[i]
-        if piece.startswith("▁") or not words:
-            words.append((piece.removeprefix("▁"), [i]))
+        if piece.startswith(SPACE) or not words:
+            words.append((piece.removeprefix(SPACE), [i]))
         elif piece.isalpha() or piece in ("'", "-") or i == pieces.unk:
             words[-1] = (words[-1][0] + piece, [*words[-1][1], i])
         else:
