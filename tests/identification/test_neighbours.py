@@ -1,0 +1,97 @@
+"""Nearest neighbours against brute force in numpy."""
+
+import numpy as np
+import pytest
+import torch
+
+from toolkit.identification import neighbours
+from toolkit.identification.neighbours import nearest
+
+
+def drawn(count, seed, topics=0, dimensions=16):
+    """Vectors of length 1; with topics, around so many of them."""
+    random = np.random.default_rng(seed)
+    vectors = random.normal(size=(count, dimensions))
+    if topics:
+        vectors = vectors * 0.5 + random.normal(size=(topics, dimensions))[random.integers(topics, size=count)]
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def brute_force(vectors, queries, forbidden, max_cosine=1.0):
+    """One query after another, all cosines in float64."""
+    found = []
+    for query, barred in zip(queries, forbidden, strict=True):
+        cosines = {i: float(np.dot(vectors[query].astype(float), v.astype(float))) for i, v in enumerate(vectors)}
+        allowed = {i: c for i, c in cosines.items() if i not in barred and c <= max_cosine}
+        found.append(max(allowed, key=allowed.get, default=-1))
+    return found
+
+
+def groups(count, size):
+    """Each vector bars those of its own group of consecutive ones."""
+    return [list(range(i // size * size, min(count, i // size * size + size))) for i in range(count)]
+
+
+def test_exact_is_brute_force_over_several_blocks(monkeypatch):
+    monkeypatch.setattr(neighbours, "BLOCK", 7)
+    vectors, queries = drawn(100, 0, dimensions=4), list(range(99, -1, -3))
+    barred = [groups(100, 20)[i] for i in queries]
+    found, cosines = nearest(torch.tensor(vectors), queries, barred)
+    assert found == brute_force(vectors, queries, barred) and found != brute_force(
+        vectors, queries, [[q] for q in queries]
+    )
+    assert cosines == pytest.approx(
+        [float(vectors[q] @ vectors[n]) for q, n in zip(queries, found, strict=True)], abs=1e-5
+    )
+
+
+def test_an_inverted_file_with_all_probes_is_exact():
+    vectors, queries = drawn(200, 1), list(range(200))
+    found, _ = nearest(torch.tensor(vectors), queries, groups(200, 4), cells=9, probes=9)
+    assert found == brute_force(vectors, queries, groups(200, 4))
+
+
+def test_an_inverted_file_with_few_probes_finds_most():
+    vectors, queries = drawn(3000, 2, topics=60), list(range(0, 3000, 5))
+    barred = [groups(3000, 3)[i] for i in queries]
+    exact, cosines = nearest(torch.tensor(vectors), queries, barred)
+    found, near = nearest(torch.tensor(vectors), queries, barred, cells=54, probes=8)
+    assert np.mean(np.equal(found, exact)) > 0.9  # measured: 0.97
+    assert all(n <= c + 1e-6 for n, c in zip(near, cosines, strict=True))
+    assert not any(n in b for n, b in zip(found, barred, strict=True))
+    assert np.mean(np.equal(nearest(torch.tensor(vectors), queries, barred, 54, 1)[0], exact)) < np.mean(
+        np.equal(found, exact)
+    )
+
+
+def test_what_is_too_near_is_passed_over():
+    vectors, queries = drawn(60, 3, dimensions=4), list(range(60))
+    own = [[q] for q in queries]
+    found, cosines = nearest(torch.tensor(vectors), queries, own, max_cosine=0.8)
+    assert found == brute_force(vectors, queries, own, 0.8) != brute_force(vectors, queries, own)
+    assert max(cosines) <= 0.8
+
+
+def test_none_is_left():
+    vectors = torch.tensor(drawn(3, 4))
+    assert nearest(vectors, [1, 2], [[0, 1, 2], [0, 2]]) == (
+        [-1, 1],
+        [-2.0, pytest.approx(float(vectors[1] @ vectors[2]))],
+    )
+    assert nearest(vectors, [], []) == ([], [])
+
+
+def test_zero_vectors_are_neighbours_of_last_resort():
+    vectors = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
+    assert nearest(vectors, [0, 1], [[0, 1], [1]]) == ([2, 2], [0.0, pytest.approx(0.6)])
+
+
+@pytest.mark.parametrize(("cells", "probes"), [(1, 2), (4, 1), (0, 0), (2, 0)])
+def test_cells_and_probes_that_cannot_be(cells, probes):
+    with pytest.raises(ValueError, match=r"wanted 1 <= probes <= cells <= 3 vectors, got"):
+        nearest(torch.eye(3), [0], [[0]], cells, probes)
+
+
+def test_every_query_has_its_list():
+    with pytest.raises(ValueError, match="wanted forbidden vectors of each of 2 queries, got those of 1"):
+        nearest(torch.eye(3), [0, 1], [[0]])

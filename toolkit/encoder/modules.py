@@ -1,0 +1,254 @@
+"""The encoders of ParaNMT-50M as one sentence-transformers module: WORD, TRIGRAM, LSTM, BLSTM, and their combinations.
+
+`SentenceTransformer.save` writes and `SentenceTransformer(folder, trust_remote_code=True)` reads it: since version 6
+sentence-transformers asks for that word wherever a module is not its own, and a table of trigrams it has not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules.input_module import InputModule
+from torch import Tensor, nn
+
+from toolkit.encoder.tokens import Tokens, tokenize, trigrams, word_keys
+from toolkit.encoder.vocabulary import Vocabulary, character_trigrams, read_entries, words, write_entries
+
+PARTS = ("word", "trigram", "lstm")
+COMBINE = ("addition", "concatenation")  # table 8
+DIRECTIONS = ("forward", "average", "concatenation")  # LSTM; BLSTM (section 4); BLSTM, concatenation (appendix A.2)
+POOLING = ("average", "max")  # appendix A.2
+WEIGHTS, WORDS, TRIGRAMS = "model.safetensors", "words.txt", "trigrams.txt"
+WIDTH = 0.1  # ours: a table's first numbers are drawn from [-0.1, 0.1], about the size of PARAGRAM's
+LONGEST_RUN = 512  # ours: tokens that a recurrent part reads of a text; the averaging parts read all
+
+Features = dict[str, Tensor]
+Tables = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What an encoder is made of.
+
+    Attributes:
+        parts: Of "word", "trigram" and "lstm", each at most once.
+        combine: "addition" or "concatenation" of the parts' vectors.
+        dimensions: Size of a row of a table, and of the vector of an averaging part.
+        hidden: Size of the recurrent part's state; as `dimensions` unless given.
+        direction: "forward" is LSTM; "average" of both directions, or their "concatenation", is BLSTM.
+        pooling: "average" or "max" over the recurrent part's states.
+    """
+
+    parts: tuple[str, ...] = ("word", "trigram")
+    combine: str = "addition"
+    dimensions: int = 300  # table 8
+    hidden: int | None = None
+    direction: str = "forward"
+    pooling: str = "average"  # section 4
+
+    def __post_init__(self) -> None:
+        """Check that it can be built.
+
+        Raises:
+            ValueError: A word is none of those it can be, or the parts' vectors cannot be added.
+        """
+        if not self.parts or len(set(self.parts)) < len(self.parts) or not set(self.parts) <= set(PARTS):
+            raise ValueError(f"wanted distinct parts of {', '.join(PARTS)}, got {', '.join(self.parts) or 'none'}")
+        for name, possible in (("combine", COMBINE), ("direction", DIRECTIONS), ("pooling", POOLING)):
+            if getattr(self, name) not in possible:
+                raise ValueError(f"wanted {name} of {' or '.join(possible)}, got {getattr(self, name)!r}")
+        if self.dimensions < 1 or (self.hidden is not None and self.hidden < 1):
+            raise ValueError(f"wanted dimensions and hidden of at least 1, got {self.dimensions} and {self.hidden}")
+        if self.combine == "addition" and len({self.size_of(part) for part in self.parts}) > 1:
+            sizes = ", ".join(f"{part} {self.size_of(part)}" for part in self.parts)
+            raise ValueError(f"wanted parts of one size to add, got {sizes}; change hidden, or combine by concatenation")
+
+    def size_of(self, part: str) -> int:
+        """The size of one part's vector."""
+        if part != "lstm":
+            return self.dimensions
+        return (self.hidden or self.dimensions) * (2 if self.direction == "concatenation" else 1)
+
+    @property
+    def size(self) -> int:
+        """The size of a sentence's vector."""
+        sizes = [self.size_of(part) for part in self.parts]
+        return sum(sizes) if self.combine == "concatenation" else sizes[0]
+
+
+class ParaphrasticEncoder(InputModule):
+    """Texts in, vectors out.
+
+    Source: ParaNMT-50M (Wieting & Gimpel 2018), section 4 and appendix A.2.
+    """
+
+    config_file_name = "paraphrastic_config.json"
+    save_in_root = True
+
+    def __init__(self, architecture: Architecture, vocabularies: dict[str, Vocabulary]) -> None:
+        """Make an encoder with random weights.
+
+        Args:
+            architecture: What it is made of.
+            vocabularies: "word" for the parts word and lstm, its first entry standing for all unknown words, and
+                "trigram" for the part trigram.
+        """
+        super().__init__()
+        self.architecture, self.vocabularies = architecture, vocabularies
+        self.tables = nn.ParameterDict(
+            {
+                part: nn.Parameter(torch.empty(len(vocabularies[kind_of(part)]), architecture.dimensions))
+                for part in architecture.parts
+            }
+        )
+        for table in self.tables.values():
+            nn.init.uniform_(table, -WIDTH, WIDTH)
+        if "lstm" in architecture.parts:
+            hidden = architecture.hidden or architecture.dimensions
+            both = architecture.direction != "forward"
+            self.lstm = nn.LSTM(architecture.dimensions, hidden, batch_first=True, bidirectional=both)
+
+    def preprocess(self, inputs: Sequence[str], prompt: str | None = None, **ignored: Any) -> Features:
+        """Texts to rows of the tables; the arguments are those of the library's interface.
+
+        Args:
+            inputs: Any texts.
+            prompt: Put before every text.
+
+        Returns:
+            `word_ids` (words,) and `word_offsets` (texts + 1,), and the same of trigrams, as far as a part needs them.
+        """
+        texts = [prompt + text for text in inputs] if prompt else inputs
+        return {name: torch.from_numpy(ids) for name, ids in self.ids_of(tokenize(texts)).items()}
+
+    def ids_of(self, tokens: Tokens) -> dict[str, np.ndarray]:
+        """What `preprocess` returns, as numpy arrays: an unknown word has row 0, an unknown trigram none."""
+        found = {}
+        if "word" in self.vocabularies:
+            rows = self.vocabularies["word"].find(word_keys(tokens))
+            found |= {"word_ids": np.maximum(rows, 0), "word_offsets": tokens.offsets}
+        if "trigram" in self.vocabularies:
+            keys, offsets = trigrams(tokens)
+            rows = self.vocabularies["trigram"].find(keys)
+            known = np.append(0, np.cumsum(rows >= 0))
+            found |= {"trigram_ids": rows[rows >= 0], "trigram_offsets": known[offsets]}
+        return found
+
+    def forward(self, features: Features, **ignored: Any) -> Features:
+        """Add `sentence_embedding`, (texts, size), to the features."""
+        features["sentence_embedding"] = self.embed(features, dict(self.tables.items()))
+        return features
+
+    def embed(self, features: Features, tables: Tables) -> Tensor:
+        """The vectors of texts by other tables than the encoder's own: training has only the rows of a batch at hand.
+
+        Args:
+            features: As `preprocess` returns them, the ids being rows of these tables.
+            tables: For each part (rows, dimensions).
+
+        Returns:
+            (texts, size); zeros for a text without a known word or trigram.
+        """
+        vectors = [
+            self.states(features, tables[part])
+            if part == "lstm"
+            else averages(tables[part], features[f"{part}_ids"], features[f"{part}_offsets"])
+            for part in self.architecture.parts
+        ]
+        if self.architecture.combine == "concatenation":
+            return torch.cat(vectors, 1)
+        return torch.stack(vectors).sum(0) if len(vectors) > 1 else vectors[0]
+
+    def states(self, features: Features, table: Tensor) -> Tensor:
+        """The pooled states of the recurrent part, (texts, size of the part)."""
+        ids, offsets = features["word_ids"], features["word_offsets"]
+        lengths = offsets.diff().clamp(max=LONGEST_RUN)
+        longest = max(int(lengths.max()), 1) if len(lengths) else 1
+        places = torch.arange(longest, device=ids.device)
+        said = places < lengths[:, None]  # (texts, longest)
+        rows = (offsets[:-1, None] + places).clamp(max=max(len(ids) - 1, 0))
+        inputs = table[ids[rows] if len(ids) else rows]
+        packed = nn.utils.rnn.pack_padded_sequence(
+            inputs, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False
+        )
+        states = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=longest)[0]
+        if self.architecture.direction == "average":
+            states = states.unflatten(2, (2, -1)).mean(2)
+        if self.architecture.pooling == "max":
+            pooled = states.masked_fill(~said[..., None], -math.inf).amax(1)
+            return pooled.masked_fill(lengths[:, None] == 0, 0)
+        return (states * said[..., None]).sum(1) / lengths.clamp(min=1)[:, None]
+
+    @property
+    def max_seq_length(self) -> float:
+        """The averaging parts read all of a text."""
+        return LONGEST_RUN if self.architecture.parts == ("lstm",) else math.inf
+
+    def get_embedding_dimension(self) -> int:
+        """The size of a sentence's vector."""
+        return self.architecture.size
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """The architecture."""
+        return asdict(self.architecture)
+
+    def save(self, output_path: str, *args: Any, safe_serialization: bool = True, **ignored: Any) -> None:
+        """Write configuration, vocabularies and weights, always as safetensors; the arguments are the library's."""
+        self.save_config(output_path)
+        for kind, file in (("word", WORDS), ("trigram", TRIGRAMS)):
+            if kind in self.vocabularies:
+                write_entries(Path(output_path, file), self.vocabularies[kind])
+        weights = {name: weight.detach().cpu().contiguous() for name, weight in self.state_dict().items()}
+        save_file(weights, Path(output_path, WEIGHTS))
+
+    @classmethod
+    def load(cls, model_name_or_path: str, subfolder: str = "", **options: Any) -> ParaphrasticEncoder:
+        """Read what `save` wrote, from a folder or the Hub; the arguments are the library's."""
+        where = {
+            key: options.get(key) for key in ("token", "cache_folder", "revision", "local_files_only") if key in options
+        }
+        config = cls.load_config(model_name_or_path, subfolder=subfolder, **where)
+        architecture = Architecture(**config | {"parts": tuple(config["parts"])})
+
+        def file(name: str) -> Path:
+            found = cls.load_file_path(model_name_or_path, name, subfolder=subfolder, **where)
+            if found is None:
+                raise ValueError(f"wanted {name} beside {cls.config_file_name}, got none in {model_name_or_path}")
+            return Path(found)
+
+        kinds = {kind_of(part) for part in architecture.parts}
+        vocabularies = {}
+        if "word" in kinds:
+            vocabularies["word"] = words(read_entries(file(WORDS)))
+        if "trigram" in kinds:
+            vocabularies["trigram"] = character_trigrams(read_entries(file(TRIGRAMS)))
+        encoder = cls(architecture, vocabularies)
+        encoder.load_state_dict({name: weight.float() for name, weight in load_file(file(WEIGHTS)).items()})
+        return encoder
+
+
+def kind_of(part: str) -> str:
+    """The vocabulary that a part reads."""
+    return "trigram" if part == "trigram" else "word"
+
+
+def averages(table: Tensor, ids: Tensor, offsets: Tensor) -> Tensor:
+    """The mean row of each text, (texts, dimensions); zeros where a text has none.
+
+    >>> averages(torch.eye(2), torch.tensor([0, 1, 1]), torch.tensor([0, 2, 2, 3])).tolist()
+    [[0.5, 0.5], [0.0, 0.0], [0.0, 1.0]]
+    """
+    return nn.functional.embedding_bag(ids, table, offsets, mode="mean", include_last_offset=True)
+
+
+def sentence_transformer(encoder: ParaphrasticEncoder) -> SentenceTransformer:
+    """The encoder as what users load, save and call."""
+    return SentenceTransformer(modules=[encoder], device="cpu", similarity_fn_name="cosine")

@@ -1,0 +1,283 @@
+"""How well an encoder's cosines agree with human judgments: SemEval STS 2012-2016, STS Benchmark, SICK, Chinese STS-B.
+
+Source: ParaNMT-50M (Wieting and Gimpel 2018), section 5.1, tables 8 and 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import pearsonr, spearmanr
+
+from toolkit.bitext.read import decode, lines
+from toolkit.evaluate.corpus import bare
+from toolkit.score.semantic import cosines
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+# The official names of each year's sets. 2013 had a fourth, SMT, whose sentences the LDC sells: read where it is there.
+SETS = {
+    2012: ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews"),
+    2013: ("FNWN", "OnWN", "headlines"),
+    2014: ("OnWN", "deft-forum", "deft-news", "headlines", "images", "tweet-news"),
+    2015: ("answers-forums", "answers-students", "belief", "headlines", "images"),
+    2016: ("answer-answer", "headlines", "plagiarism", "postediting", "question-question"),
+}
+BATCH = 64  # ours: texts that are encoded at a time
+HIGHEST = 5.0  # every score here ends at 5; SICK's begin at 1, all others at 0
+
+Record = tuple[int, str, str, str]  # line from 1, both sentences, the score as it is written
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The scored pairs of one set.
+
+    Args:
+        name: The set's own name, "MSRvid".
+        sentences1: One side.
+        sentences2: The other.
+        scores: (pairs,), what people said, up to 5.
+        left_out: Scored pairs that `leave_out` took away.
+    """
+
+    name: str
+    sentences1: list[str]
+    sentences2: list[str]
+    scores: np.ndarray
+    left_out: int = 0
+
+
+def set_files(folder: Path, year: int) -> list[Path]:
+    """The official files of a year that cannot be done without, whether they are there or not."""
+    prefix = "STS2016" if year == 2016 else "STS"
+    return [folder / f"{prefix}.{part}.{name}.txt" for name in SETS[year] for part in ("input", "gs")]
+
+
+def read_year(folder: Path) -> list[Pairs]:
+    """Every set of a year's folder, sorted by name.
+
+    Args:
+        folder: With `STS.input.NAME.txt` and `STS.gs.NAME.txt`; of 2016, `STS2016.input.NAME.txt` and so on.
+
+    Raises:
+        ValueError: There is no input file; or a file is bad, see `read_set`.
+        FileNotFoundError: A gs file is missing.
+    """
+    inputs = sorted(folder.glob("STS*.input.*.txt"))
+    if not inputs:
+        raise ValueError(f"wanted STS.input.NAME.txt or STS2016.input.NAME.txt, got none in {folder}: check the folder")
+    return [read_set(path, path.with_name(path.name.replace(".input.", ".gs."))) for path in inputs]
+
+
+def read_set(inputs: Path, golds: Path) -> Pairs:
+    """One set of a SemEval year: two sentences a line (columns after them are not read), and a score a line.
+
+    Args:
+        inputs: `STS.input.NAME.txt`.
+        golds: `STS.gs.NAME.txt`; an empty line is a pair that nobody scored, which is not read.
+
+    Raises:
+        ValueError: The files are not equally long, a scored line has no second sentence, or a score is none in [0, 5].
+    """
+    texts, scores = ([decode(raw)[0] for raw in lines(str(path))] for path in (inputs, golds))
+    if len(texts) != len(scores):
+        raise ValueError(
+            f"wanted a score for every line, got {len(texts)} lines in {inputs} and {len(scores)} in {golds}: "
+            "fetch both again"
+        )
+    records = [
+        (number, *fields(text, (0, 1), inputs, number), score)
+        for number, (text, score) in enumerate(zip(texts, scores, strict=True), 1)
+        if score.strip()
+    ]
+    return collected(inputs.name.split(".input.")[1].removesuffix(".txt"), records, golds, 0.0)
+
+
+def read_benchmark(path: Path) -> Pairs:
+    """The STS Benchmark's sts-train.csv, sts-dev.csv or sts-test.csv: tabs, no quoting, scores from 0 to 5.
+
+    Raises:
+        ValueError: A line has fewer than seven columns, or a score is none in [0, 5].
+    """
+    return read_table(path, path.stem, (5, 6, 4), 0.0)
+
+
+def read_sick(path: Path) -> Pairs:
+    """A file of SICK 2014 (SICK_train.txt, SICK_trial.txt, SICK_test_annotated.txt): relatedness from 1 to 5.
+
+    Raises:
+        ValueError: A line has fewer than four columns, or a score is none in [1, 5].
+    """
+    return read_table(path, path.stem, (1, 2, 3), 1.0, header=True)
+
+
+def read_chinese(path: Path) -> Pairs:
+    """A file of the Chinese STS-B (sts-b-test.txt): two sentences and a whole score from 0 to 5.
+
+    Raises:
+        ValueError: A line has fewer than three columns, or a score is none in [0, 5].
+    """
+    return read_table(path, path.stem, (0, 1, 2), 0.0)
+
+
+def read_table(path: Path, name: str, columns: tuple[int, int, int], lowest: float, header: bool = False) -> Pairs:
+    """The scored pairs of a tab-separated file whose columns are two sentences and a score; one without is not read."""
+    rows = table_rows(path, columns, header)
+    return collected(name, [(n, one, other, score) for n, (one, other, score) in rows if score.strip()], path, lowest)
+
+
+def table_rows(path: Path, columns: Sequence[int], header: bool) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Line numbers, from 1, and the wanted columns of a tab-separated file without quoting.
+
+    Raises:
+        ValueError: A line has too few columns.
+    """
+    for number, raw in enumerate(lines(str(path)), 1):
+        if number > header:
+            yield number, fields(decode(raw)[0], columns, path, number)
+
+
+def fields(text: str, columns: Sequence[int], path: Path, number: int) -> tuple[str, ...]:
+    """The wanted columns of a line, counted from 0.
+
+    Raises:
+        ValueError: There are fewer.
+    """
+    found, needed = text.split("\t"), max(columns) + 1
+    if len(found) < needed:
+        raise ValueError(
+            f"wanted {needed} columns parted by tabs, got {len(found)} in line {number} of {path}: fetch it again"
+        )
+    return tuple(found[i].strip() for i in columns)
+
+
+def collected(name: str, records: Sequence[Record], path: Path, lowest: float) -> Pairs:
+    """Records as `Pairs`.
+
+    Raises:
+        ValueError: There is no record, or a score is none.
+    """
+    if not records:
+        raise ValueError(f"wanted scored pairs, got none in {path}: fetch it again")
+    scores = [scored(record[3], lowest, path, record[0]) for record in records]
+    return Pairs(name, [r[1] for r in records], [r[2] for r in records], np.array(scores))
+
+
+def scored(text: str, lowest: float, path: Path, number: int) -> float:
+    """A score as a number.
+
+    Raises:
+        ValueError: It is no number from the lowest to 5.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not lowest <= value <= HIGHEST:
+        raise ValueError(
+            f"wanted a score from {lowest:g} to {HIGHEST:g}, got {text.strip()!r} in line {number} of {path}: "
+            "fetch it again"
+        )
+    return value
+
+
+def read_sentences(path: Path) -> set[str]:
+    """The sentences of a file, one a line, as `leave_out` compares them: lower-cased, without punctuation."""
+    return {bare(decode(raw)[0]) for raw in lines(str(path))} - {""}
+
+
+def leave_out(pairs: Pairs, sentences: Collection[str]) -> Pairs:
+    """The pairs neither of whose sentences is among others, such as those an encoder was trained on.
+
+    >>> two = Pairs("demo", ["A dog runs.", "Rain fell."], ["A cat sits.", "It rained."], np.array([1.0, 4.5]))
+    >>> left = leave_out(two, {"a cat sits"})
+    >>> left.sentences2, left.scores.tolist(), left.left_out
+    (['It rained.'], [4.5], 1)
+
+    Args:
+        pairs: Some.
+        sentences: What `read_sentences` returned.
+    """
+    both = list(zip(pairs.sentences1, pairs.sentences2, strict=True))
+    kept = [n for n, pair in enumerate(both) if not any(bare(text) in sentences for text in pair)]
+    ones, others = [both[n][0] for n in kept], [both[n][1] for n in kept]
+    return Pairs(pairs.name, ones, others, pairs.scores[kept], pairs.left_out + len(both) - len(kept))
+
+
+def encode_distinct(encoder: SentenceTransformer, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors of distinct texts, each encoded once, and which of them each text has.
+
+    Args:
+        encoder: What `toolkit.score.semantic.load_encoder` returned.
+        texts: At least one; may repeat.
+
+    Returns:
+        (distinct texts, dimensions), float32; (texts,), rows of it.
+    """
+    rows = {text: n for n, text in enumerate(dict.fromkeys(texts))}
+    vectors = encoder.encode(list(rows), batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True)
+    return np.asarray(vectors, np.float32), np.array([rows[text] for text in texts])
+
+
+def similarities(encoder: SentenceTransformer, pairs: Pairs) -> np.ndarray:
+    """The cosine of each pair, (pairs,); 0 where a sentence has a zero vector."""
+    vectors, rows = encode_distinct(encoder, [*pairs.sentences1, *pairs.sentences2])
+    return np.array(cosines(vectors, rows.reshape(2, -1).T))
+
+
+def agreement(found: np.ndarray, scores: np.ndarray, name: str) -> tuple[float, float]:
+    """Pearson's and Spearman's correlation x 100 of similarities and human scores, ties sharing their mean rank.
+
+    >>> agreement(np.array([0.1, 0.2, 0.6]), np.array([1.0, 3.0, 5.0]), "demo")
+    (94.49111825230679, 100.0)
+
+    Args:
+        found: (pairs,).
+        scores: (pairs,).
+        name: Of the set, for the error.
+
+    Returns:
+        Two numbers in [-100, 100]; 0 of similarities that are all equal, which say nothing.
+
+    Raises:
+        ValueError: There are fewer than two different scores, as where too many pairs were left out.
+    """
+    if len(np.unique(scores)) < 2:
+        raise ValueError(
+            f"wanted pairs with different scores, got {len(scores)} in {name}, none different: leave fewer out"
+        )
+    if np.ptp(found) == 0:
+        return 0.0, 0.0
+    return 100 * float(pearsonr(found, scores)[0]), 100 * float(spearmanr(found, scores)[0])
+
+
+def correlations(encoder: SentenceTransformer, pairs: Pairs) -> tuple[float, float]:
+    """Pearson's and Spearman's correlation x 100 of an encoder's cosines and human scores, see `agreement`."""
+    return agreement(similarities(encoder, pairs), pairs.scores, pairs.name)
+
+
+def year_correlations(encoder: SentenceTransformer, sets: Sequence[Pairs]) -> dict[str, tuple[float, float]]:
+    """The correlations of a year.
+
+    Args:
+        encoder: What `toolkit.score.semantic.load_encoder` returned.
+        sets: What `read_year` returned.
+
+    Returns:
+        Pearson's and Spearman's correlation x 100: under "mean" the mean over sets, which is the papers' figure; under
+        "pooled" over all pairs at once; and of each set under its name.
+
+    Source: ParaNMT, table 8: "mean correlations over domains for each year rather than weighted means".
+    """
+    found = [similarities(encoder, pairs) for pairs in sets]
+    each = {p.name: agreement(cosine, p.scores, p.name) for cosine, p in zip(found, sets, strict=True)}
+    mean = fmean(r for r, _ in each.values()), fmean(r for _, r in each.values())
+    pooled = agreement(np.concatenate(found), np.concatenate([p.scores for p in sets]), "all sets")
+    return {"mean": mean, "pooled": pooled, **each}

@@ -1,0 +1,178 @@
+"""A classifier of sentence pairs on any checkpoint, with an output layer drawn anew, and its training.
+
+The model is a `CrossEncoder` with two outputs and cross-entropy, so that the trainer and its checkpoints are the
+library's.
+
+Source: ParaBank 2 (Hu et al. 2019b), section 3.8; Devlin et al. (2018), sections 4.1 and A.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from datasets import Dataset
+from safetensors import SafetensorError
+from sentence_transformers import CrossEncoder
+from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
+from sentence_transformers.cross_encoder.losses import CrossEntropyLoss
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, set_seed
+from transformers.utils import logging
+
+from toolkit.identification.pairs import LabelledPair
+from toolkit.models.precision import has_bfloat16
+
+LABELS = 2
+HEAD_WIDTH = 64  # Devlin et al. (2018), section 3: 768 / 12
+WARMUP, WEIGHT_DECAY = 0.1, 0.01  # Devlin et al. (2018), section A.2 and the released fine-tuning
+KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
+NOT_A_CHECKPOINT = (OSError, TypeError, KeyError, ValueError, RuntimeError, ImportError, SafetensorError)
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """How a classifier is trained.
+
+    Attributes:
+        epochs: Times that each pair is seen.
+        batch_size: Pairs of a step in each process.
+        learning_rate: At its highest, after a tenth of the steps; it falls to 0 in a line.
+        max_length: The most tokens of both sentences together; what is longer is cut.
+        seed: Of the output layer, the order of the pairs and dropout.
+        save_steps: Steps from checkpoint to checkpoint.
+    """
+
+    epochs: float = 3.0  # Devlin et al. (2018), section 4.1
+    batch_size: int = 32  # Devlin et al. (2018), section 4.1
+    learning_rate: float = 5e-5  # Devlin et al. (2018), section 4.1, the best of 5e-5, 4e-5, 3e-5, 2e-5 on dev
+    max_length: int = 128  # ours: two sentences of 50 words
+    seed: int = 0
+    save_steps: int = 500
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "learning_rate", "max_length", "save_steps"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"wanted --{name} above 0, got {getattr(self, name)}")
+
+
+def write_fresh(start: str, folder: str | Path, layers: int, width: int, seed: int) -> Path:
+    """Write a BERT with random weights and the tokenizer of another checkpoint; it is a `start` like any other.
+
+    Args:
+        start: A checkpoint with a tokenizer: a folder or a Hub id.
+        folder: Where it goes.
+        layers: Number of its layers.
+        width: Of its layers, a multiple of 64.
+        seed: Of the weights.
+
+    Returns:
+        The folder.
+
+    Raises:
+        ValueError: The start has no tokenizer, or the width is no multiple of 64.
+    """
+    if width % HEAD_WIDTH or width <= 0 or layers <= 0:
+        raise ValueError(f"wanted layers, and a width that is a multiple of {HEAD_WIDTH}, got {layers} and {width}")
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(start)
+    except NOT_A_CHECKPOINT as error:
+        raise ValueError(f"wanted a checkpoint with a tokenizer, got {start!r} ({said(error)})") from error
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=width, num_hidden_layers=layers, num_attention_heads=width // HEAD_WIDTH,
+        intermediate_size=4 * width, pad_token_id=tokenizer.pad_token_id,
+    )  # fmt: skip
+    set_seed(seed)
+    AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return Path(folder)
+
+
+def new_identifier(start: str, max_length: int, seed: int) -> CrossEncoder:
+    """A classifier of two labels on a checkpoint; whatever lies above the checkpoint's base model is drawn anew.
+
+    Args:
+        start: A folder or a Hub id of anything that `transformers` can put an output layer on: a language model, a
+            sentence encoder, an earlier classifier.
+        max_length: The most tokens it reads of a pair.
+        seed: Of the output layer.
+
+    Raises:
+        ValueError: The start is no such checkpoint.
+
+    Source: ParaBank 2, section 3.8: "a single task-specific, randomly initialized output layer".
+    """
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()  # it reports the missing output layer, which is as it should be
+    set_seed(seed)
+    try:
+        identifier = CrossEncoder(start, num_labels=LABELS, max_length=max_length, device=device_name())
+        model = identifier.model
+        if model is None:
+            raise TypeError("it holds no model of transformers")
+        set_seed(seed)
+        fresh = AutoModelForSequenceClassification.from_config(model.config)
+    except NOT_A_CHECKPOINT as error:
+        raise ValueError(
+            f"wanted a checkpoint that can have an output layer, got {start!r}, which is no folder or Hub id of one "
+            f"({said(error)})"
+        ) from error
+    for name, module in model.named_children():
+        if module is not model.base_model:
+            module.load_state_dict(fresh.get_submodule(name).state_dict())
+    return identifier
+
+
+def device_name() -> str:
+    """Where the model is made; the trainer of several processes moves it on."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def said(error: Exception) -> str:
+    """An error in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
+def fit(identifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | Path, settings: FitSettings) -> float:
+    """Train a classifier, or go on from the last checkpoint in the folder.
+
+    Args:
+        identifier: What `new_identifier` returned; its weights change.
+        pairs: What it learns.
+        folder: Of the checkpoints.
+        settings: How it learns.
+
+    Returns:
+        The mean loss of the steps that this call did, in nats per pair.
+
+    Raises:
+        ValueError: There are no pairs.
+    """
+    if not pairs:
+        raise ValueError("wanted labelled pairs to train on, got none")
+    arguments = CrossEncoderTrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        warmup_steps=WARMUP,
+        weight_decay=WEIGHT_DECAY,
+        seed=settings.seed,
+        bf16=has_bfloat16(),
+        use_cpu=not torch.cuda.is_available(),
+        dataloader_pin_memory=torch.cuda.is_available(),
+        save_steps=settings.save_steps,
+        save_total_limit=KEPT,
+        logging_steps=50,
+        report_to="none",
+    )
+    table = Dataset.from_list([pair._asdict() for pair in pairs])
+    trainer = CrossEncoderTrainer(identifier, arguments, table, loss=CrossEntropyLoss(identifier))
+    return float(trainer.train(resume_from_checkpoint=last_checkpoint(Path(folder))).training_loss)
+
+
+def last_checkpoint(folder: Path) -> str | None:
+    """The newest checkpoint that is whole; the trainer writes its state last."""
+    whole = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]
+    return str(max(whole, key=lambda path: int(path.name.rpartition("-")[2]))) if whole else None

@@ -1,0 +1,151 @@
+"""Training pairs for paraphrase identification, out of a parabank: paraphrases, and near sentences that are none.
+
+Every distinct sentence s gives (s, s', 1) and (s, n, 0): s' is drawn among those that the parabank pairs it with, and n
+is its nearest neighbour among all sentences that share no reference with it. A parabank that holds the same meaning
+under two references has neighbours that are paraphrases; `max_cosine` leaves out the nearest of them.
+
+Source: ParaBank 2 (Hu et al. 2019b), section 3.8.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import isqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolkit.evaluate.corpus import bare
+from toolkit.identification.neighbours import nearest
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+EXACT = 100_000  # ours: up to here every sentence is compared with every other, seconds to minutes on one core
+PROBES = 16  # ours: of the cells above; tests/identification/test_neighbours.py has the recall
+
+
+class LabelledPair(NamedTuple):
+    """Two sentences and whether they are paraphrases: 1 or 0."""
+
+    sentence1: str
+    sentence2: str
+    label: int
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The distinct sentences of a parabank; those that differ in case or punctuation alone are one.
+
+    Attributes:
+        texts: Each as it first stands in the parabank.
+        partners: For each the numbers of those that some row pairs it with.
+        related: For each the numbers of those that share a reference with it, itself included.
+    """
+
+    texts: list[str]
+    partners: list[list[int]]
+    related: list[list[int]]
+
+
+def sentences_of(rows: Iterable[Mapping[str, str]]) -> Sentences:
+    """The distinct sentences of rows, and which belong together.
+
+    >>> rows = [{"id": "a", "sentence1": "I go.", "sentence2": text} for text in ("I leave.", "i go!", "I'm off.")]
+    >>> found = sentences_of(rows)
+    >>> found.texts, found.partners, found.related
+    (['I go.', 'I leave.', "I'm off."], [[1, 2], [0], [0]], [[0, 1, 2], [0, 1, 2], [0, 1, 2]])
+
+    Args:
+        rows: Records with `id`, of the reference, `sentence1` and `sentence2`, as `load_parabank` has them.
+    """
+    numbers: dict[str, int] = {}
+    texts: list[str] = []
+    partners: list[dict[int, None]] = []
+    groups: dict[str, dict[int, None]] = {}
+    for row in rows:
+        pair = []
+        for text in (row["sentence1"], row["sentence2"]):
+            number = numbers.setdefault(bare(text), len(texts))
+            if number == len(texts):
+                texts.append(text)
+                partners.append({})
+            pair.append(number)
+            groups.setdefault(row["id"], {})[number] = None
+        one, other = pair
+        if one != other:
+            partners[one][other] = partners[other][one] = None
+    related: list[set[int]] = [{number} for number in range(len(texts))]
+    for group in groups.values():
+        for number in group:
+            related[number].update(group)
+    return Sentences(texts, [list(p) for p in partners], [sorted(r) for r in related])
+
+
+def identification_pairs(
+    rows: Iterable[Mapping[str, str]],
+    encoder: SentenceTransformer,
+    limit: int | None = None,
+    max_cosine: float = 1.0,
+    batch_size: int = 64,
+    seed: int = 0,
+) -> list[LabelledPair]:
+    """As many paraphrases as non-paraphrases for a binary classifier.
+
+    Args:
+        rows: Records with `id`, of the reference, `sentence1` and `sentence2`, as `load_parabank` has them.
+        encoder: Whose cosines say what is near (`toolkit.score.semantic.load_encoder`).
+        limit: The most pairs, half of them with label 1; neighbours are sought among all sentences all the same.
+        max_cosine: A neighbour that is nearer than this is passed over for the next; 1 is as in the paper.
+        batch_size: Sentences that are encoded at a time.
+        seed: Of the sentences that are drawn, of their paraphrases and of the inverted file.
+
+    Returns:
+        (s, s', 1) and (s, n, 0) by turns, no s twice. A sentence without a permitted neighbour has neither.
+
+    Raises:
+        ValueError: No row has two different sentences; all rows are of one reference.
+
+    Source: ParaBank 2 (Hu et al. 2019b), section 3.8.
+    """
+    sentences, draw = sentences_of(rows), random.Random(seed)
+    anchors = [number for number, partners in enumerate(sentences.partners) if partners]
+    if not anchors:
+        raise ValueError("wanted pairs of two different sentences, got none: give a parabank with paraphrases")
+    draw.shuffle(anchors)
+    found = neighbours_of(
+        sentences, anchors[: None if limit is None else limit // 2], encoder, max_cosine, batch_size, seed
+    )
+    pairs = []
+    for anchor, neighbour in found.items():
+        paraphrase = draw.choice(sentences.partners[anchor])
+        pairs.append(LabelledPair(sentences.texts[anchor], sentences.texts[paraphrase], 1))
+        pairs.append(LabelledPair(sentences.texts[anchor], sentences.texts[neighbour], 0))
+    if not pairs:
+        raise ValueError(
+            f"wanted sentences of different references, got {len(sentences.texts)} without a permitted neighbour: "
+            "give a parabank of more references, or raise max_cosine or limit"
+        )
+    return pairs
+
+
+def neighbours_of(
+    sentences: Sentences,
+    anchors: list[int],
+    encoder: SentenceTransformer,
+    max_cosine: float,
+    batch_size: int,
+    seed: int,
+) -> dict[int, int]:
+    """The nearest neighbour of each anchor that has one, in their order."""
+    vectors = encoder.encode(
+        sentences.texts,
+        batch_size=batch_size,
+        normalize_embeddings=True,
+        convert_to_tensor=True,
+        show_progress_bar=False,
+    ).float()
+    cells = 1 if len(vectors) <= EXACT else isqrt(len(vectors))
+    related = [sentences.related[anchor] for anchor in anchors]
+    found, _ = nearest(vectors, anchors, related, cells, min(cells, PROBES), max_cosine, seed)
+    return {anchor: neighbour for anchor, neighbour in zip(anchors, found, strict=True) if neighbour >= 0}
