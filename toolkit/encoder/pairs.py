@@ -1,0 +1,180 @@
+"""Pairs for training: read once, every distinct text numbered and turned into rows of the tables once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from toolkit.bitext.read import decode, lines
+from toolkit.encoder.modules import ParaphrasticEncoder
+from toolkit.encoder.tokens import tokenize
+from toolkit.package.load import load_parabank
+
+TEXTS = 100_000  # ours: texts that are tokenized at a time
+FILES = (".tsv", ".tsv.gz", ".tsv.zst")
+COLUMNS = ["id", "sentence1", "sentence2"]
+
+Ragged = tuple[np.ndarray, np.ndarray]  # all rows, and where each text's begin, with the end
+
+
+class TextPair(NamedTuple):
+    """Two sentences of one meaning, and the reference that they come from."""
+
+    reference: str
+    one: str
+    other: str
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs by number.
+
+    Attributes:
+        texts: The distinct texts.
+        one: (pairs,) int64, the number of each pair's first text.
+        other: (pairs,) that of its second.
+        reference: (pairs,) the number of its reference: pairs that share it are no negatives of each other.
+        refused: Pairs that were left out, by reason.
+    """
+
+    texts: list[str]
+    one: np.ndarray
+    other: np.ndarray
+    reference: np.ndarray
+    refused: Counter[str]
+
+    def __len__(self) -> int:
+        return len(self.one)
+
+
+def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPair]:
+    r"""The pairs of parabanks and files.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "demo.tsv")
+    >>> _ = path.write_text("Hello!\tHi!\nThanks.\tThank you.\n")
+    >>> [pair.other for pair in read_pairs([str(path)])]
+    ['Hi!', 'Thank you.']
+
+    Args:
+        sources: Folders or Hub names of parabanks; or files, plain, .gz or .zst: sentence TAB paraphrase, and in a third
+            column, if there is one, what names the reference. Without it equal first sentences are one reference.
+        split: Which part of a parabank.
+
+    Raises:
+        ValueError: A file is no such file, or a line has not two columns; the message names it.
+        FileNotFoundError: A parabank is not there.
+    """
+    for source in sources:
+        if source.endswith(FILES):
+            yield from read_file(source)
+        else:
+            for batch in load_parabank(source, split=split).select_columns(COLUMNS).iter(10_000):
+                yield from (TextPair(f"{source} {id_}", *pair) for id_, *pair in zip(*map(batch.get, COLUMNS), strict=True))
+
+
+def read_file(path: str) -> Iterator[TextPair]:
+    """The pairs of a file.
+
+    Raises:
+        ValueError: A line that is not UTF-8, or has fewer than two columns or more than three.
+    """
+    if not Path(path).is_file():
+        raise ValueError(f"wanted a file of pairs, got {path}, which is none")
+    for number, raw in enumerate(lines(path), 1):
+        line, fault = decode(raw)
+        fields = line.split("\t")
+        if fault or not 2 <= len(fields) <= 3:
+            raise ValueError(
+                f"wanted sentence TAB paraphrase, with or without TAB reference, got {fault or f'{len(fields)} columns'} "
+                f"in line {number} of {path}"
+            )
+        yield TextPair(fields[2] if len(fields) == 3 else fields[0], fields[0], fields[1])
+
+
+def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
+    """Number texts and references, and leave out what teaches nothing.
+
+    Args:
+        pairs: As they were read.
+        max_tokens: A pair is left out when one of its sentences has more words (ParaNMT-50M, section 5.4: 30).
+
+    Raises:
+        ValueError: No pair is left.
+    """
+    refused: Counter[str] = Counter()
+    texts: dict[str, int] = {}
+    references: dict[str, int] = {}
+    found: list[tuple[int, int, int]] = []
+    for pair in pairs:
+        if pair.one == pair.other:
+            refused["equal"] += 1
+            continue
+        one, other = (texts.setdefault(text, len(texts)) for text in (pair.one, pair.other))
+        found.append((one, other, references.setdefault(pair.reference, len(references))))
+    numbers = np.array(found, np.int64).reshape(-1, 3)
+    lengths = words_of(list(texts))
+    long, empty = ((test[numbers[:, 0]] | test[numbers[:, 1]]) for test in (lengths > max_tokens, lengths == 0))
+    refused |= {f"over {max_tokens} tokens": int(long.sum()), "empty": int(empty.sum())}
+    numbers = numbers[~long & ~empty]
+    if not len(numbers):
+        seen = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no pair at all"
+        raise ValueError(f"wanted pairs of different texts of 1 to {max_tokens} tokens, got none ({seen})")
+    return Pairs(list(texts), *numbers.T.copy(), +refused)
+
+
+def words_of(texts: Sequence[str]) -> np.ndarray:
+    """How many words each text has, (texts,)."""
+    counts = [np.diff(tokenize(texts[i : i + TEXTS]).offsets) for i in range(0, len(texts), TEXTS)]
+    return np.concatenate([np.zeros(0, np.int64), *counts])
+
+
+def prepare_texts(texts: Sequence[str], encoder: ParaphrasticEncoder) -> dict[str, Ragged]:
+    """The rows of all texts, by kind of table: 4 bytes a word or trigram."""
+    parts: dict[str, list[Ragged]] = {}
+    for begin in range(0, len(texts), TEXTS):
+        ids = encoder.ids_of(tokenize(texts[begin : begin + TEXTS]))
+        for kind in encoder.vocabularies:
+            rows = ids[f"{kind}_ids"].astype(np.int32), np.diff(ids[f"{kind}_offsets"])
+            parts.setdefault(kind, []).append(rows)
+    return {
+        kind: (np.concatenate([rows for rows, _ in found]), np.append(0, np.cumsum(np.concatenate([n for _, n in found]))))
+        for kind, found in parts.items()
+    }
+
+
+def take(ragged: Ragged, chosen: np.ndarray) -> Ragged:
+    """The rows of some texts, one after the other.
+
+    >>> rows, offsets = take((np.array([5, 6, 7, 8]), np.array([0, 1, 1, 4])), np.array([2, 0, 2]))
+    >>> rows.tolist(), offsets.tolist()
+    ([6, 7, 8, 5, 6, 7, 8], [0, 3, 4, 7])
+    """
+    rows, offsets = ragged
+    lengths = offsets[chosen + 1] - offsets[chosen]
+    ends = np.append(0, np.cumsum(lengths))
+    return rows[np.repeat(offsets[chosen] - ends[:-1], lengths) + np.arange(ends[-1])], ends
+
+
+def scramble(ragged: Ragged, chosen: np.ndarray, chance: np.random.Generator) -> Ragged:
+    """Shuffle the words of some texts.
+
+    Args:
+        ragged: The rows of all.
+        chosen: (texts,) bool.
+        chance: Where the order comes from.
+
+    Source: Wieting & Gimpel 2017, as ParaNMT-50M (sections 4 and 5.2) uses it.
+    """
+    rows, offsets = ragged
+    lengths = np.diff(offsets)
+    places = np.arange(len(rows), dtype=np.float64)
+    text = np.repeat(np.arange(len(lengths)), lengths)
+    shuffled = np.repeat(chosen, lengths)
+    places[shuffled] = offsets[text[shuffled]] + chance.random(np.count_nonzero(shuffled)) * lengths[text[shuffled]]
+    return rows[np.lexsort((places, text))], offsets

@@ -1,0 +1,401 @@
+"""Train a paraphrastic sentence encoder on pairs, in as many processes as the launcher started.
+
+All processes hold the whole model and all pairs, and draw the same mini-batches. Each encodes and compares its share of a
+mega-batch, and takes its share of every mini-batch's pairs; gradients are added up. So what comes out does not depend on
+the number of processes but for the last bits of a sum.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from accelerate import PartialState
+from accelerate.utils import gather, reduce
+from torch import Tensor
+from torch.nn.functional import pad
+from tqdm import tqdm
+
+from toolkit.encoder.adam import LazyAdam, Sums
+from toolkit.encoder.loss import MARGIN, margin_loss, ranking_loss
+from toolkit.encoder.modules import Architecture, Features, ParaphrasticEncoder, kind_of, sentence_transformer
+from toolkit.encoder.negatives import excluded, nearest
+from toolkit.encoder.pairs import Pairs, Ragged, number_pairs, prepare_texts, read_pairs, scramble, take
+from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
+from toolkit.encoder.word_vectors import initialise, read_word_vectors
+from toolkit.models.precision import has_bfloat16
+from toolkit.parallel import processes
+from toolkit.settings import check_record
+from toolkit.shards import write_whole
+
+LOSSES = ("margin", "ranking")
+DTYPES = {"auto": None, "float32": torch.float32, "bfloat16": torch.bfloat16}
+CHECKPOINT = "checkpoint.pt"
+FREE = {"output_dir", "save_every"}  # may change when a training goes on
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderTraining:
+    """The knobs of a training; what ParaNMT-50M gives is the default.
+
+    Attributes:
+        pairs: Parabanks (folders or Hub names) and files (sentence TAB paraphrase, with or without TAB reference).
+        output_dir: Where the model goes.
+        parts: Of "word", "trigram" and "lstm".
+        combine: "addition" or "concatenation" of the parts' vectors.
+        dimensions: Size of the tables' rows.
+        hidden: Size of the recurrent part's state; as `dimensions` unless given.
+        direction: Of the recurrent part: "forward", "average" or "concatenation" of both directions.
+        pooling: Of the recurrent part's states: "average" or "max".
+        word_vectors: A text file of word vectors (GloVe's or word2vec's form) to begin with.
+        min_count: A word or trigram that the texts say less often has no row of its own.
+        max_words: The largest table of words.
+        max_trigrams: The largest table of trigrams.
+        max_tokens: Pairs with a longer sentence are left out.
+        loss: "margin" is the papers'; "ranking" takes all others of a mini-batch as negatives.
+        margin: How much nearer than its negative a paraphrase should be.
+        batch: Pairs of a mini-batch.
+        mega_batch: Mini-batches that negatives are chosen from at a time.
+        epochs: Times that every pair is read.
+        learning_rate: Of Adam.
+        scramble: Probability with which both sentences of a pair are shuffled for a recurrent part.
+        negatives_dtype: What the cosines of a mega-batch are computed in: "float32", "bfloat16", or "auto": bfloat16
+            where the processor has it.
+        seed: Of the first weights, the order of the pairs and the shuffling.
+        save_every: Mega-batches between two checkpoints.
+        threads: Threads of one process on a CPU.
+    """
+
+    pairs: list[str]
+    output_dir: str
+    parts: list[str] = field(default_factory=lambda: ["word", "trigram"])
+    combine: str = "addition"
+    dimensions: int = 300  # table 8
+    hidden: int | None = None
+    direction: str = "forward"
+    pooling: str = "average"
+    word_vectors: str | None = None  # ours: from scratch; the paper begins with PARAGRAM-SL999 (section 5.2)
+    min_count: int = 2  # ours
+    max_words: int = 100_000  # ours
+    max_trigrams: int = 100_000  # ours
+    max_tokens: int = 30  # section 5.4
+    loss: str = "margin"
+    margin: float = MARGIN
+    batch: int = 100  # section 5.2
+    mega_batch: int = 40  # section 5.5
+    epochs: int = 5  # section 5.2
+    learning_rate: float = 0.001  # section 5.2
+    scramble: float = 0.3  # section 5.2
+    negatives_dtype: str = "auto"
+    seed: int = 0
+    save_every: int = 50  # ours
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ValueError: One is out of its range, or a word is none of those it can be.
+        """
+        _ = self.architecture
+        whole = ("min_count", "max_words", "max_trigrams", "max_tokens", "batch", "mega_batch", "epochs", "save_every")
+        for name in (*whole, "threads"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"wanted {name} of at least 1, got {getattr(self, name)}")
+        if not (0 <= self.margin <= 2 and 0 <= self.scramble <= 1 and self.learning_rate > 0):
+            raise ValueError(
+                "wanted margin in [0, 2], scramble in [0, 1] and learning_rate above 0, "
+                f"got {self.margin}, {self.scramble} and {self.learning_rate}"
+            )
+        for name, possible in (("loss", LOSSES), ("negatives_dtype", tuple(DTYPES))):
+            if getattr(self, name) not in possible:
+                raise ValueError(f"wanted {name} of {', '.join(possible)}, got {getattr(self, name)!r}")
+
+    @property
+    def architecture(self) -> Architecture:
+        """What is trained."""
+        return Architecture(
+            tuple(self.parts), self.combine, self.dimensions, self.hidden, self.direction, self.pooling
+        )
+
+
+def train(settings: EncoderTraining) -> Path:
+    """Train an encoder, or go on where a killed training left off, and save it.
+
+    Returns:
+        `output_dir`, which then holds a SentenceTransformer and `training.json`.
+
+    Raises:
+        ValueError: There is no usable pair, or the folder belongs to a training with other settings.
+    """
+    state, folder = processes(), Path(settings.output_dir)
+    torch.set_num_threads(settings.threads)
+    if state.is_main_process:
+        folder.mkdir(parents=True, exist_ok=True)
+        check_record(folder / "settings.json", asdict(settings), FREE)
+    state.wait_for_everyone()
+    pairs = number_pairs(read_pairs(settings.pairs), settings.max_tokens)
+    encoder = new_encoder(settings, pairs.texts)
+    record = fit(encoder, pairs, settings, state, folder / CHECKPOINT)
+    if state.is_main_process:
+        sentence_transformer(encoder).save(str(folder))
+        write_whole(folder / "training.json", json.dumps(record, indent=1) + "\n")
+        (folder / CHECKPOINT).unlink(missing_ok=True)
+    state.wait_for_everyone()
+    return folder
+
+
+def new_encoder(settings: EncoderTraining, texts: list[str]) -> ParaphrasticEncoder:
+    """An encoder with the vocabulary of the texts, and random or given word vectors."""
+    kinds = {kind_of(part) for part in settings.parts}
+    given = read_word_vectors(Path(settings.word_vectors), settings.dimensions) if settings.word_vectors else {}
+    vocabularies = {}
+    if "word" in kinds:
+        said = count_words(texts, settings.min_count, settings.max_words - 1)
+        known = dict.fromkeys([UNKNOWN, *said, *(word for word in given if word != UNKNOWN)])
+        vocabularies["word"] = words(list(known)[: settings.max_words])
+    if "trigram" in kinds:
+        vocabularies["trigram"] = character_trigrams(count_trigrams(texts, settings.min_count, settings.max_trigrams))
+    torch.manual_seed(settings.seed)
+    encoder = ParaphrasticEncoder(settings.architecture, vocabularies)
+    if given:
+        initialise(encoder, given)
+    return encoder
+
+
+class Fitting:
+    """A training in memory: the tables and the rest of the weights under Adam, and the pairs as rows of the tables."""
+
+    def __init__(
+        self, encoder: ParaphrasticEncoder, pairs: Pairs, settings: EncoderTraining, state: PartialState
+    ) -> None:
+        """Turn texts into rows, and begin with the encoder's weights."""
+        self.encoder, self.pairs, self.settings, self.state = encoder.to(state.device).train(), pairs, settings, state
+        self.rows = prepare_texts(pairs.texts, encoder)
+        sums = Sums(settings.epochs * -(-len(pairs) // settings.batch) + settings.epochs)
+        self.tables = {
+            part: LazyAdam(table.detach(), settings.learning_rate, sums) for part, table in encoder.tables.items()
+        }
+        self.others = [weight for name, weight in encoder.named_parameters() if not name.startswith("tables.")]
+        self.adam = torch.optim.Adam(self.others, lr=settings.learning_rate) if self.others else None
+        self.dtype = DTYPES[settings.negatives_dtype] or (torch.bfloat16 if has_bfloat16() else torch.float32)
+
+    def used(self, ragged: dict[str, Ragged]) -> tuple[Features, dict[str, Tensor]]:
+        """The features of texts, their ids counted among the rows that occur; and those rows, by part."""
+        features: Features = {}
+        rows: dict[str, Tensor] = {}
+        for kind, (ids, offsets) in ragged.items():
+            table = len(self.encoder.vocabularies[kind])
+            occurs = np.zeros(table, bool)
+            occurs[ids] = True
+            found = np.flatnonzero(occurs)
+            place = np.empty(table, np.int64)
+            place[found] = np.arange(len(found))
+            features[f"{kind}_ids"] = torch.from_numpy(place[ids]).to(self.state.device)
+            features[f"{kind}_offsets"] = torch.from_numpy(offsets).to(self.state.device)
+            for part in (part for part in self.tables if kind_of(part) == kind):
+                rows[part] = torch.from_numpy(found).to(self.state.device)
+        return features, rows
+
+    @torch.no_grad()
+    def negatives(self, ragged: dict[str, Ragged], keys: list[np.ndarray]) -> np.ndarray:
+        """The place of each sentence's negative among the sentences of a mega-batch, the weights standing still."""
+        count = len(keys[0])
+        share = -(-count // self.state.num_processes)
+        first = min(self.state.process_index * share, count)
+        last = min(first + share, count)
+        features, rows = self.used({kind: take(all_, np.arange(first, last)) for kind, all_ in ragged.items()})
+        tables = {part: self.tables[part].read(found)[:, 0] for part, found in rows.items()}
+        vectors = self.encoder.embed(features, tables)
+        if self.state.num_processes == 1:
+            return nearest(vectors, excluded(keys), 0, count, self.dtype)
+        everything = gather(pad(vectors, (0, 0, 0, share - len(vectors))))[:count]
+        found = torch.from_numpy(nearest(everything, excluded(keys), first, last, self.dtype)).to(self.state.device)
+        return gather(pad(found, (0, share - len(found))))[:count].cpu().numpy()
+
+    def step(self, ragged: dict[str, Ragged], sentences: np.ndarray, loss_of: Callable[[Tensor], Tensor]) -> float:
+        """One step of Adam on a mini-batch.
+
+        Args:
+            ragged: The rows of a mega-batch's sentences.
+            sentences: Places of those that the loss reads.
+            loss_of: Vectors of `sentences` to this process's part of the mini-batch's mean loss.
+
+        Returns:
+            That mean.
+        """
+        features, rows = self.used({kind: take(all_, sentences) for kind, all_ in ragged.items()})
+        states = {part: self.tables[part].read(found) for part, found in rows.items()}
+        tables = {part: state[:, 0].clone().requires_grad_() for part, state in states.items()}
+        loss = loss_of(self.encoder.embed(features, tables))
+        weights = [*tables.values(), *self.others]
+        gradients = torch.autograd.grad(loss, weights, materialize_grads=True)
+        if self.state.num_processes > 1:
+            gradients = [reduce(gradient.contiguous()) for gradient in gradients]
+            loss = reduce(loss.detach())
+        for (part, found), gradient in zip(rows.items(), gradients, strict=False):
+            self.tables[part].step(found, states[part], gradient)
+        if self.adam:
+            for weight, gradient in zip(self.others, gradients[len(tables) :], strict=True):
+                weight.grad = gradient
+            self.adam.step()
+        return loss.item()
+
+    def checkpoint(self) -> dict:
+        """The whole state."""
+        return {
+            "tables": {part: (adam.state, adam.last, adam.steps) for part, adam in self.tables.items()},
+            "others": [weight.detach() for weight in self.others],
+            "adam": self.adam.state_dict() if self.adam else None,
+        }
+
+    def restore(self, saved: dict) -> None:
+        """Go on from a checkpoint."""
+        for part, (rows, last, steps) in saved["tables"].items():
+            self.tables[part].state, self.tables[part].last, self.tables[part].steps = rows, last, steps
+        for weight, found in zip(self.others, saved["others"], strict=True):
+            weight.data.copy_(found)
+        if self.adam:
+            self.adam.load_state_dict(saved["adam"])
+
+    def finish(self) -> None:
+        """Give the encoder its weights."""
+        for part, adam in self.tables.items():
+            self.encoder.tables[part].data = adam.table()
+        self.encoder.cpu().eval()
+
+
+def fit(
+    encoder: ParaphrasticEncoder,
+    pairs: Pairs,
+    settings: EncoderTraining,
+    state: PartialState,
+    checkpoint: Path | None = None,
+) -> dict:
+    """Train an encoder in place.
+
+    Args:
+        encoder: Whose weights change.
+        pairs: What it is trained on.
+        settings: The knobs.
+        state: The processes.
+        checkpoint: File that the state is saved to now and then, and read from if it is there.
+
+    Returns:
+        A record: settings, pairs, seconds, pairs per second, and the mean loss of every epoch.
+    """
+    fitting = Fitting(encoder, pairs, settings, state)
+    done, seconds, log = 0, 0.0, [0.0] * settings.epochs
+    if checkpoint and checkpoint.is_file():
+        saved = torch.load(checkpoint, map_location=state.device, weights_only=True)
+        done, seconds, log = saved["done"], saved["seconds"], saved["log"]
+        fitting.restore(saved)
+    size = settings.batch * settings.mega_batch
+    per_epoch = -(-len(pairs) // size)
+    bar = tqdm(total=settings.epochs * per_epoch, initial=done, unit="mega-batch", disable=not state.is_main_process)
+    while done < settings.epochs * per_epoch:
+        began = time.perf_counter()
+        epoch, place = divmod(done, per_epoch)
+        order = np.random.default_rng([settings.seed, epoch]).permutation(len(pairs))
+        log[epoch] += mega_batch(fitting, order[place * size : (place + 1) * size], done) / len(pairs)
+        done += 1
+        seconds += time.perf_counter() - began
+        bar.set_postfix_str(f"loss {log[epoch] * len(pairs) / min((place + 1) * size, len(pairs)):.4f}", refresh=False)
+        bar.update()
+        if checkpoint and done % settings.save_every == 0 and state.is_main_process:
+            save_checkpoint(checkpoint, fitting.checkpoint() | {"done": done, "seconds": seconds, "log": log})
+    bar.close()
+    fitting.finish()
+    return {
+        "settings": asdict(settings),
+        "pairs": len(pairs),
+        "texts": len(pairs.texts),
+        "refused": dict(pairs.refused),
+        "rows": {part: len(adam.state) for part, adam in fitting.tables.items()},
+        "parameters": sum(weight.numel() for weight in encoder.parameters()),
+        "processes": state.num_processes,
+        "seconds": round(seconds, 1),
+        "pairs_per_second": round(settings.epochs * len(pairs) / seconds, 1) if seconds else None,
+        "loss": [round(loss, 5) for loss in log],
+    }
+
+
+def mega_batch(fitting: Fitting, chosen: np.ndarray, number: int) -> float:
+    """Choose negatives for some pairs, then take a step on each mini-batch of them.
+
+    Args:
+        fitting: The training.
+        chosen: Numbers of the pairs.
+        number: How many mega-batches there were before, for the shuffling.
+
+    Returns:
+        The sum of the pairs' losses.
+    """
+    settings, pairs, count = fitting.settings, fitting.pairs, len(chosen)
+    texts = np.concatenate([pairs.one[chosen], pairs.other[chosen]])
+    references = np.tile(pairs.reference[chosen], 2)
+    ragged = {kind: take(rows, texts) for kind, rows in fitting.rows.items()}
+    if "lstm" in settings.parts and settings.scramble:
+        chance = np.random.default_rng([settings.seed, number, 1])
+        shuffled = np.tile(chance.random(count) < settings.scramble, 2)
+        ragged["word"] = scramble(ragged["word"], shuffled, chance)
+    margin = settings.loss == "margin"
+    wrong = fitting.negatives(ragged, [references, texts]) if margin else np.zeros(0, np.int64)
+    total = 0.0
+    for begin in range(0, count, settings.batch):
+        batch = np.arange(begin, min(begin + settings.batch, count))
+        if margin:
+            total += margin_step(fitting, ragged, batch, wrong, count) * len(batch)
+        else:
+            total += ranking_step(fitting, ragged, batch, references, texts) * len(batch)
+    return total
+
+
+def mine_of(batch: np.ndarray, state: PartialState) -> np.ndarray:
+    """This process's share of a mini-batch."""
+    return np.array_split(batch, state.num_processes)[state.process_index]
+
+
+def margin_step(
+    fitting: Fitting, ragged: dict[str, Ragged], batch: np.ndarray, wrong: np.ndarray, count: int
+) -> float:
+    """A step on pairs and the negatives of both their sides; `count` is where the second sentences begin."""
+    own = mine_of(batch, fitting.state)
+    places = [np.stack([p, p + count, wrong[p], wrong[p + count]]).ravel() for p in (own, batch)]
+    sentences, inverse = np.unique(places[1], return_inverse=True)
+    mine_in = np.searchsorted(sentences, places[0]) if len(own) < len(batch) else inverse
+    index = torch.from_numpy(mine_in).to(fitting.state.device)
+
+    def loss_of(vectors: Tensor) -> Tensor:
+        return margin_loss(*vectors[index].chunk(4), fitting.settings.margin).sum() / len(batch)
+
+    return fitting.step(ragged, sentences, loss_of)
+
+
+def ranking_step(
+    fitting: Fitting, ragged: dict[str, Ragged], batch: np.ndarray, references: np.ndarray, texts: np.ndarray
+) -> float:
+    """A step on pairs, each with all others of the mini-batch as negatives."""
+    count, device = len(texts) // 2, fitting.state.device
+    own = torch.from_numpy(mine_of(np.arange(len(batch)), fitting.state)).to(device)
+    one, other = batch, batch + count
+    forbidden = (references[one, None] == references[None, other]) | (texts[other, None] == texts[None, other])
+    barred = torch.from_numpy(forbidden).to(device)[own]
+
+    def loss_of(vectors: Tensor) -> Tensor:
+        ones, others = vectors.chunk(2)
+        return ranking_loss(ones[own], others, own, barred).sum() / len(batch)
+
+    return fitting.step(ragged, np.concatenate([one, other]), loss_of)
+
+
+def save_checkpoint(path: Path, content: dict) -> None:
+    """Write a checkpoint under a temporary name and rename it."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    torch.save(content, temporary)
+    temporary.replace(path)

@@ -1,0 +1,74 @@
+"""Word vectors from a file, to begin a training with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from toolkit.bitext.read import lines
+from toolkit.encoder.modules import ParaphrasticEncoder
+from toolkit.encoder.vocabulary import UNKNOWN, writable
+
+UNKNOWN_NAMES = ("UUUNKKK", "<unk>", "<UNK>", "unk")  # PARAGRAM's, then others'
+
+
+def read_word_vectors(path: Path, dimensions: int) -> dict[str, np.ndarray]:
+    r"""The vectors of a file: a word and its numbers a line, separated by single spaces.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "vectors.txt")
+    >>> _ = path.write_text("2 2\nthe 0.5 1\nUUUNKKK 0 -1\n")
+    >>> {word: vector.tolist() for word, vector in read_word_vectors(path, 2).items()}
+    {'the': [0.5, 1.0], '<unk>': [0.0, -1.0]}
+
+    Args:
+        path: Plain, .gz or .zst; a first line of two numbers (word2vec's) is passed over.
+        dimensions: Numbers that each word should have.
+
+    Returns:
+        Lower-cased words; of several with one spelling the first. PARAGRAM's vector of unknown words is that of
+        "<unk>".
+
+    Raises:
+        ValueError: A line has another number of numbers, or the file none; the message names it.
+    """
+    if not path.is_file():
+        raise ValueError(f"wanted a text file of word vectors, got {path}, which is none")
+    found: dict[str, np.ndarray] = {}
+    for number, raw in enumerate(lines(str(path)), 1):
+        fields = raw.decode("utf-8", "replace").rstrip().split(" ")
+        if number == 1 and len(fields) == 2:
+            continue
+        word = UNKNOWN if fields[0] in UNKNOWN_NAMES else fields[0].lower()
+        try:
+            vector = np.array(fields[-dimensions:], np.float32)
+        except ValueError:
+            vector = np.zeros(0, np.float32)
+        if len(vector) != dimensions or len(fields) != dimensions + 1:
+            raise ValueError(
+                f"wanted a word and {dimensions} numbers, got {len(fields)} fields in line {number} of {path}: "
+                "give --dimensions of the file"
+            )
+        if word and writable(word) and not any(letter.isspace() for letter in word):
+            found.setdefault(word, vector)
+    if not found:
+        raise ValueError(f"wanted word vectors, got none in {path}")
+    return found
+
+
+def initialise(encoder: ParaphrasticEncoder, given: dict[str, np.ndarray]) -> int:
+    """Give the tables of words the vectors that there are; other words keep their random ones.
+
+    Returns:
+        How many words have one. Unknown words begin with the mean of all vectors where the file has none for them.
+    """
+    entries = encoder.vocabularies["word"].entries
+    vectors = given if UNKNOWN in given else given | {UNKNOWN: np.mean(list(given.values()), 0, dtype=np.float32)}
+    rows = [row for row, entry in enumerate(entries) if entry in vectors]
+    weights = torch.from_numpy(np.stack([vectors[entries[row]] for row in rows]))
+    for part, table in encoder.tables.items():
+        if part != "trigram":
+            table.data[rows] = weights
+    return len(rows)

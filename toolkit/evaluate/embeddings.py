@@ -1,0 +1,339 @@
+"""One sentence encoder through every task whose files are there, and encoders side by side with the papers'."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolkit.evaluate import sts, transfer
+from toolkit.evaluate.sts import Pairs
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+TASKS = ("sts", "benchmark", "sick", "chinese", "transfer")
+VERSION = "v:1.0.0"
+MRPC = Path("sts", "sick-msrp", "para", "msr")
+SICK = Path("sts", "sick-msrp", "sts", "sick2014")
+CHINESE = Path("sts", "chinese", "Chinese-STS-B")
+
+# ParaNMT, table 8, "Our Work": Pearson x 100 by year, 2012 to 2016
+PAPER_STS = {
+    "WORD, 300": (66.2, 61.8, 76.2, 79.3, 77.5),
+    "TRIGRAM, 300": (67.2, 60.3, 76.1, 79.7, 78.3),
+    "LSTM, 300": (67.0, 62.3, 76.3, 78.5, 76.0),
+    "LSTM, 900": (68.0, 60.4, 76.3, 78.8, 75.9),
+    "BLSTM, 900": (67.4, 60.2, 76.1, 79.5, 76.5),
+    "WORD + TRIGRAM, 300": (67.3, 62.8, 77.5, 80.1, 78.2),
+    "WORD + TRIGRAM + LSTM, 300": (67.1, 62.8, 76.8, 79.2, 77.0),
+    "WORD, TRIGRAM, 600": (67.8, 62.7, 77.4, 80.3, 78.1),
+    "WORD, TRIGRAM, LSTM, 900": (67.7, 62.8, 76.9, 79.8, 76.8),
+}
+# ParaNMT, table 9, "Our Work": Pearson x 100 on the test part of the STS Benchmark
+PAPER_BENCHMARK = {
+    "WORD, 300": (79.2,),
+    "TRIGRAM, 300": (79.1,),
+    "LSTM, 300": (78.4,),
+    "WORD + TRIGRAM, 300": (79.9,),
+    "WORD + TRIGRAM + LSTM, 300": (79.6,),
+    "WORD, TRIGRAM, 600": (79.9,),
+    "WORD, TRIGRAM, LSTM, 900": (79.2,),
+}
+# ParaBank 2, table 3: Pearson and Spearman x 100 of WORD on STS 2016; it does not say how it averages over sets
+PAPER_2016 = {
+    "ParaNMT": (75.378, 76.322),
+    "ParaBank": (76.006, 76.961),
+    "ParaBank 2, rank 1": (76.546, 77.528),
+    "ParaBank 2, rank 2": (76.143, 77.240),
+    "ParaBank 2, rank 3": (76.397, 77.500),
+    "ParaBank 2, rank 4": (76.414, 77.612),
+    "ParaBank 2, rank 5": (75.882, 77.075),
+    "ParaBank 2, rank 1 / rank 5": (75.680, 76.882),
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number and every setting that changes it."""
+
+    value: float
+    signature: str
+
+
+Figures = dict[str, Figure]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What one table shows.
+
+    Args:
+        task: One of `TASKS`; the table is printed where that was asked for.
+        title: Its heading.
+        columns: Headings of the columns by name of the figure.
+        paper: Rows of a paper, as long as the columns that they begin with.
+        place: Where they stand in the paper.
+    """
+
+    task: str
+    title: str
+    columns: Mapping[str, str]
+    paper: Mapping[str, Sequence[float]]
+    place: str
+
+
+TABLES = (
+    Table(
+        "sts",
+        "STS, Pearson x 100, mean over sets",
+        {f"STS {y}": str(y) for y in sts.SETS},
+        PAPER_STS,
+        "ParaNMT, table 8",
+    ),
+    Table("sts", "STS, Spearman x 100, mean over sets", {f"STS {y} Spearman": str(y) for y in sts.SETS}, {}, ""),
+    Table(
+        "sts",
+        "STS 2016",
+        {
+            "STS 2016": "Pearson, mean over sets",
+            "STS 2016 Spearman": "Spearman, mean over sets",
+            "STS 2016 pooled": "Pearson, all pairs at once",
+            "STS 2016 pooled Spearman": "Spearman, all pairs at once",
+        },
+        PAPER_2016,
+        "ParaBank 2, table 3",
+    ),
+    Table(
+        "benchmark",
+        "STS Benchmark",
+        {
+            "STS Benchmark test": "test, Pearson",
+            "STS Benchmark test Spearman": "test, Spearman",
+            "STS Benchmark dev": "dev, Pearson",
+            "STS Benchmark dev Spearman": "dev, Spearman",
+        },
+        PAPER_BENCHMARK,
+        "ParaNMT, table 9",
+    ),
+    Table("sick", "SICK relatedness by cosine", {"SICK cosine": "Pearson", "SICK cosine Spearman": "Spearman"}, {}, ""),
+    Table(
+        "chinese",
+        "Chinese STS-B",
+        {
+            f"Chinese STS-B {part}{kind}": f"{part}, {kind.strip() or 'Pearson'}"
+            for part in ("test", "dev")
+            for kind in ("", " Spearman")
+        },
+        {},
+        "",
+    ),
+    Table(
+        "transfer",
+        "Frozen embeddings",
+        {
+            name: name
+            for name in (
+                *("MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC", "MRPC F1", "SICK-R", "SICK-E"),
+                *("SST (dev)", "TREC (10 folds)"),
+            )
+        },
+        transfer.PAPER_TRANSFER,
+        "ParaNMT, table 14",
+    ),
+)
+
+
+def evaluate_encoder(
+    encoder: SentenceTransformer, data: Path, tasks: Iterable[str] = TASKS, without: Collection[str] = ()
+) -> tuple[Figures, list[str]]:
+    """All figures of one encoder.
+
+    Args:
+        encoder: What `toolkit.score.semantic.load_encoder` returned.
+        data: A folder with the official files, laid out as scripts/evaluate_encoder.py says.
+        tasks: Of `TASKS`.
+        without: What `toolkit.evaluate.sts.read_sentences` returned: pairs with one of these are left out of every
+            similarity task. Transfer tasks are measured whole.
+
+    Returns:
+        Figures by name, in points of 100; and for every figure whose files are not all there, a line that says which.
+
+    Raises:
+        ValueError: There is no such task, no task has its files, or a file is bad.
+    """
+    wanted = list(dict.fromkeys(tasks))
+    if unknown := [task for task in wanted if task not in TASKS]:
+        raise ValueError(f"wanted tasks of {', '.join(TASKS)}, got {', '.join(unknown)}: name others")
+    missing: list[str] = []
+    figures: Figures = {}
+    if "sts" in wanted:
+        figures |= sts_figures(encoder, data, without, missing)
+    if similar := [task for task in wanted if task in ("benchmark", "sick", "chinese")]:
+        figures |= similarity_figures(encoder, data, similar, without, missing)
+    if "transfer" in wanted:
+        figures |= transfer_figures(encoder, data, missing)
+    if not figures:
+        raise ValueError(f"wanted the files of at least one task in {data}, got none ({missing[0]}): see --help")
+    return figures, missing
+
+
+def there(name: str, data: Path, paths: Iterable[Path], missing: list[str]) -> bool:
+    """Whether all files of a figure are there; else a line is added that says which are not."""
+    lost = [path.relative_to(data).as_posix() for path in paths if not path.is_file()]
+    if lost:
+        missing.append(f"{name}: wanted {', '.join(lost)}")
+    return not lost
+
+
+def both_kinds(name: str, found: tuple[float, float], settings: str) -> Figures:
+    """Pearson's correlation under a name, and Spearman's beside it."""
+    pearson, spearman = (
+        Figure(value, f"{kind} x100|{settings}") for kind, value in zip(("pearson", "spearman"), found, strict=True)
+    )
+    return {name: pearson, f"{name} Spearman": spearman}
+
+
+def settings_of(key: str, sets: Sequence[Pairs]) -> str:
+    """The settings of a correlation over sets, but for how it averages."""
+    pairs, left_out = sum(len(one.scores) for one in sets), sum(one.left_out for one in sets)
+    return f"{key}|cosine|pairs:{pairs}|left out:{left_out}|{VERSION}"
+
+
+def sts_figures(encoder: SentenceTransformer, data: Path, without: Collection[str], missing: list[str]) -> Figures:
+    """The figures of every year of SemEval that is there whole: of the year, of its pairs pooled, of each set."""
+    figures: Figures = {}
+    for year in sts.SETS:
+        folder, name = data / "sts" / str(year), f"STS {year}"
+        if not there(name, data, sts.set_files(folder, year), missing):
+            continue
+        sets = [sts.leave_out(one, without) for one in sts.read_year(folder)]
+        found, names = sts.year_correlations(encoder, sets), ",".join(one.name for one in sets)
+        names += "|without SMT, which is not public" if year == 2013 and "SMT" not in names else ""
+        figures |= both_kinds(name, found["mean"], settings_of(f"sts{year}|mean over sets:{names}", sets))
+        figures |= both_kinds(f"{name} pooled", found["pooled"], settings_of(f"sts{year}|pooled sets:{names}", sets))
+        for one in sets:
+            figures |= both_kinds(f"{name} {one.name}", found[one.name], settings_of(f"sts{year}:{one.name}", [one]))
+    return figures
+
+
+def similarity_figures(
+    encoder: SentenceTransformer, data: Path, tasks: Sequence[str], without: Collection[str], missing: list[str]
+) -> Figures:
+    """The figures of sets that are one file each."""
+    benchmark, sick = data / "sts" / "benchmark", data / SICK / transfer.SICK[-1]
+    files = [
+        ("benchmark", "STS Benchmark test", benchmark / "sts-test.csv", sts.read_benchmark),
+        ("benchmark", "STS Benchmark dev", benchmark / "sts-dev.csv", sts.read_benchmark),
+        ("sick", "SICK cosine", sick, sts.read_sick),
+        ("chinese", "Chinese STS-B test", data / CHINESE / "sts-b-test.txt", sts.read_chinese),
+        ("chinese", "Chinese STS-B dev", data / CHINESE / "sts-b-dev.txt", sts.read_chinese),
+    ]
+    figures: Figures = {}
+    for task, name, path, read in files:
+        if task in tasks and there(name, data, [path], missing):
+            pairs = sts.leave_out(read(path), without)
+            figures |= both_kinds(name, sts.correlations(encoder, pairs), settings_of(pairs.name, [pairs]))
+    return figures
+
+
+def transfer_figures(encoder: SentenceTransformer, data: Path, missing: list[str]) -> Figures:
+    """The figures of ParaNMT's table 14 whose files are there."""
+    figures = classification_figures(encoder, data, missing)
+    folder = data / MRPC
+    if there("MRPC", data, [folder / name for name in (*transfer.MRPC_TRAIN, transfer.MRPC_TEST)], missing):
+        for name, kind, value in zip(
+            ("MRPC", "MRPC F1"), ("accuracy", "F1"), transfer.mrpc(encoder, folder), strict=True
+        ):
+            figures[name] = protocol(f"MRPC|{kind}", f"u-v,u*v|test|{transfer.CHOSEN_BY_FOLDS}", value)
+    folder = data / SICK
+    if there("SICK-R, SICK-E", data, [folder / name for name in transfer.SICK], missing):
+        related, judged = transfer.sick(encoder, folder)
+        figures["SICK-R"] = protocol("SICK-R|pearson", "u-v,u*v|test|penalty by the trial part", related)
+        figures["SICK-E"] = protocol("SICK-E|accuracy", "u-v,u*v|test|penalty by the trial part", judged)
+    return figures
+
+
+def classification_figures(encoder: SentenceTransformer, data: Path, missing: list[str]) -> Figures:
+    """The figures of files of "label text" lines; a test part that is not there has a substitute under another name."""
+    by_folds, folded, figures = transfer.CHOSEN_BY_FOLDS, f"mean of {transfer.FOLDS} folds", Figures()
+    for name, file in transfer.FOLDED.items():
+        if paths := files_there(name, data, [file], missing):
+            value = transfer.accuracy_over_folds(encoder, *paths)
+            figures[name] = protocol(f"{name}|accuracy", f"{folded}|{by_folds}", value)
+    if paths := files_there("SST", data, transfer.SST, missing):
+        value = transfer.accuracy_with_dev(encoder, *paths)
+        figures["SST"] = protocol("SST|accuracy", "test|penalty by dev", value)
+    elif paths := files_there("SST (dev)", data, transfer.SST[:2], missing):
+        value = transfer.accuracy_on_test(encoder, *paths)
+        figures["SST (dev)"] = protocol("SST|accuracy", f"dev|{by_folds}", value)
+    if paths := files_there("TREC", data, transfer.TREC, missing):
+        value = transfer.accuracy_on_test(encoder, *paths)
+        figures["TREC"] = protocol("TREC|accuracy", f"test|{by_folds}", value)
+    elif paths := files_there("TREC (10 folds)", data, transfer.TREC[:1], missing):
+        value = transfer.accuracy_over_folds(encoder, *paths)
+        figures["TREC (10 folds)"] = protocol("TREC|accuracy", f"{folded} of train|{by_folds}", value)
+    return figures
+
+
+def files_there(name: str, data: Path, files: Sequence[str], missing: list[str]) -> list[Path]:
+    """Files of the folder classification, plain or .gz; none, and a line more, if one is not there."""
+    folder = data / "classification"
+    paths = [transfer.classification_file(folder, file) or folder / file for file in files]
+    return paths if there(name, data, paths, missing) else []
+
+
+def protocol(measure: str, settings: str, value: float) -> Figure:
+    """A figure of a transfer task."""
+    return Figure(value, f"{measure} x100|{settings}|{transfer.PROTOCOL}|{VERSION}")
+
+
+def as_json(encoders: Mapping[str, tuple[Figures, list[str]]]) -> dict:
+    """What `evaluate_encoder` gave for each encoder, by its name, in a form that JSON can hold."""
+    return {
+        name: {"figures": {key: asdict(figure) for key, figure in figures.items()}, "missing": missing}
+        for name, (figures, missing) in encoders.items()
+    }
+
+
+def markdown(encoders: Mapping[str, tuple[Figures, list[str]]], tasks: Collection[str] = TASKS) -> str:
+    """Tables of encoders, a row each, the papers' rows under them; then what is missing, and the signatures.
+
+    Args:
+        encoders: By name, what `evaluate_encoder` gave.
+        tasks: Whose tables are printed.
+    """
+    shown = [one for one in TABLES if one.task in tasks]
+    parts = [table(one, {name: figures for name, (figures, _) in encoders.items()}) for one in shown]
+    missing = dict.fromkeys(line for _, lost in encoders.values() for line in lost)
+    signatures = dict.fromkeys(
+        f"{column}: {figures[column].signature}"
+        for one in shown
+        for column in one.columns
+        for figures, _ in encoders.values()
+        if column in figures
+    )
+    if missing:
+        parts.append("\n".join(["Without their files:", "", *(f"- {line}" for line in missing)]))
+    return "\n\n".join([*parts, "\n".join(f"- `{signature}`" for signature in signatures)])
+
+
+def table(shown: Table, encoders: Mapping[str, Figures]) -> str:
+    """One table; a column of which nobody has a figure is a column of dashes."""
+    lines = [["", *shown.columns.values()], ["---", *["---:"] * len(shown.columns)]]
+    for name, figures in encoders.items():
+        lines.append([name, *(cell(figures[column].value if column in figures else None) for column in shown.columns)])
+    for name, values in shown.paper.items():
+        padding = [None] * (len(shown.columns) - len(values))
+        lines.append([f"{shown.place}: {name}", *map(cell, [*values, *padding])])
+    return f"## {shown.title}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cell(value: float | None) -> str:
+    """A figure with one decimal, as the papers print it.
+
+    >>> cell(66.25), cell(None)
+    ('66.2', '-')
+    """
+    return "-" if value is None else f"{value:.1f}"
