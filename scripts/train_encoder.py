@@ -2,11 +2,10 @@ r"""Train a paraphrastic sentence encoder on a parabank.
 
     accelerate launch scripts/train_encoder.py --pairs build/parabank2 --output_dir build/word-trigram
 
-`--parts word` is the papers' WORD, `--parts word trigram lstm --combine concatenation` another row of ParaNMT-50M's table
-8; `--loss ranking` takes all other pairs of a mini-batch as negatives. Several GPUs: `accelerate launch --num_processes N
-...`; several processes on CPUs: `ACCELERATE_USE_CPU=true torchrun --nproc_per_node N scripts/train_encoder.py ...`. Run the
-same command again after an interruption: it goes on from the last checkpoint. The model is read by
-`SentenceTransformer(OUTPUT_DIR, trust_remote_code=True)`.
+`--parts word` is the papers' WORD, `--parts word trigram lstm --combine concatenation` another row of ParaNMT-50M's
+table 8; `--loss ranking` takes all other pairs of a mini-batch as negatives. Several GPUs: `accelerate launch
+--num_processes N ...`; several processes on CPUs: `ACCELERATE_USE_CPU=true torchrun --nproc_per_node N
+scripts/train_encoder.py ...`. Run the same command again after an interruption: it goes on from the last checkpoint.
 """
 
 from __future__ import annotations

@@ -1,15 +1,17 @@
 """Adam for a large table of which a step reads few rows: the same numbers, without touching the others.
 
-Adam moves every weight at every step, also where the gradient is zero: its running mean goes on for a while. A step that
-reads 1,000 of 30,000 rows would spend nearly all its time on rows that nobody looks at. But what such a row will do is
-known in advance. With m and v as they were at its last step l, and k steps of zero gradient since,
+Adam moves every weight at every step, also where the gradient is zero: its running mean goes on for a while. A step
+that reads 1,000 of 30,000 rows would spend nearly all its time on rows that nobody looks at. But what such a row will
+do is known in advance. With m and v as they were at its last step l, and b1, b2 the bias corrections, k steps without
+gradient move a weight by
 
-    m becomes beta1^k m,    v becomes beta2^k v,    w has moved by    - rate * sum over j = l+1 .. l+k of
-                                                        beta1^(j-l) m / b1(j) / (sqrt(beta2^(j-l) v / b2(j)) + epsilon)
+    - rate * sum over j = l+1 .. l+k of  beta1^(j-l) m / b1(j) / (sqrt(beta2^(j-l) v / b2(j)) + epsilon)
+    = - rate * m / (sqrt(v / b2(l)) + epsilon) * (a number that depends on l and k alone)
 
-with b1, b2 the bias corrections. Without epsilon that is m / sqrt(v) times a number that depends on l and k alone, the
-difference of two entries of a table (`Sums`). So a row is brought up to date when it is next read. Epsilon enters as the
-Pade approximant that is exact for small and for large epsilon; what is left of a difference is in the seventh digit.
+where epsilon is small beside sqrt(v), which is what it is for; with gradients of 1e-6 the weights end 0.4 % of their
+way apart, with gradients of 1e-3 0.02 %. The first factor is how the row moved last, and is kept. The number is the
+difference of two entries of a table. So a row is brought up to date when it is next read, by one multiplication and one
+addition.
 """
 
 from __future__ import annotations
@@ -20,41 +22,34 @@ from torch import Tensor
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # Kingma & Ba 2015, section 2; ParaNMT-50M changes none
 TAIL = 1000  # ours: steps after which beta1^k is no number any more
+KEPT = ("weight", "mean", "square", "move", "last", "steps")  # of a table, for a checkpoint
 
 
 class Sums:
-    """What a row without a gradient moves between two steps, as a multiple of m / sqrt(v).
+    """How far a row goes on without a gradient, as a multiple of its last m / (sqrt(v / b2(l)) + epsilon).
 
-    first(l, t) = sum over j = l+1 .. t of (beta1 / sqrt(beta2))^(j-l) sqrt(b2(j)) / b1(j), and second the same of
-    (beta1 / beta2)^(j-l) b2(j) / b1(j), each as the difference of two infinite sums.
+    From step l to step t that is the sum over j = l+1 .. t of (beta1 / sqrt(beta2))^(j-l) sqrt(b2(j) / b2(l)) / b1(j),
+    the difference of two infinite sums.
     """
 
     def __init__(self, steps: int) -> None:
         """Tabulate the infinite sums for every step of a training."""
         j = np.arange(1, steps + TAIL + 1)
-        b1, b2 = 1 - BETA1**j, 1 - BETA2**j
-        self.ratios = BETA1 / BETA2**0.5, BETA1 / BETA2
-        self.sums = [
-            torch.from_numpy(infinite_sums(terms, ratio))
-            for terms, ratio in zip((np.sqrt(b2) / b1, b2 / b1), self.ratios, strict=True)
-        ]
+        self.ratio = BETA1 / BETA2**0.5
+        self.sums = torch.from_numpy(infinite_sums(np.sqrt(1 - BETA2**j) / (1 - BETA1**j), self.ratio))
 
-    def between(self, last: Tensor, now: int) -> tuple[Tensor, Tensor]:
-        """Both sums from each row's last step to this one, (rows, 1) float32.
+    def between(self, last: Tensor, now: int) -> Tensor:
+        """The sum from each row's last step to this one, (rows, 1) float32.
 
         Args:
-            last: (rows,) int64, at most `now`.
+            last: (rows,) int64, at most `now`; 0 for a row that has not moved, whose sum is of no use.
             now: Steps that have been taken.
         """
-        if len(self.sums[0]) <= now + TAIL // 2:
-            raise IndexError(f"wanted at most {len(self.sums[0]) - TAIL // 2} steps, got {now}")
-        self.sums = [sums.to(last.device) for sums in self.sums]
-        gap = (now - last).double()
-        first, second = (
-            (sums[last] - ratio**gap * sums[now]).clamp(min=0)
-            for sums, ratio in zip(self.sums, self.ratios, strict=True)
-        )
-        return first.float()[:, None], second.float()[:, None]
+        if len(self.sums) <= now + TAIL // 2:
+            raise IndexError(f"wanted at most {len(self.sums) - TAIL // 2} steps, got {now}")
+        self.sums = self.sums.to(last.device)
+        left = self.sums[last] - self.ratio ** (now - last).double() * self.sums[now]
+        return (left.clamp(min=0) / (1 - BETA2 ** last.clamp(min=1).double()).sqrt()).float()[:, None]
 
 
 def infinite_sums(terms: np.ndarray, ratio: float) -> np.ndarray:
@@ -67,11 +62,15 @@ def infinite_sums(terms: np.ndarray, ratio: float) -> np.ndarray:
 
 
 class LazyAdam:
-    """A table under Adam.
+    """A table under Adam. What is kept of a row is as of its last step.
 
     Attributes:
-        state: (rows, 3, dimensions) float32: weight, running mean and running mean square as of each row's last step.
-        last: (rows,) that step, 0 before the first.
+        weight: (rows, dimensions) float32.
+        mean: Adam's m.
+        square: Adam's v.
+        move: m / (sqrt(v / b2) + epsilon).
+        last: (rows,) the row's last step, 0 before the first.
+        steps: Steps that have been taken.
     """
 
     def __init__(self, table: Tensor, rate: float, sums: Sums) -> None:
@@ -82,40 +81,36 @@ class LazyAdam:
             rate: The learning rate.
             sums: For as many steps as there will be.
         """
-        self.state = torch.stack([table, torch.zeros_like(table), torch.zeros_like(table)], 1)
+        self.weight = table.clone()
+        self.mean, self.square, self.move = (torch.zeros_like(table) for _ in range(3))
         self.last = torch.zeros(len(table), dtype=torch.int64, device=table.device)
         self.rate, self.sums, self.steps = rate, sums, 0
 
     def read(self, rows: Tensor) -> Tensor:
-        """The state of some rows as it is after all steps so far, (rows, 3, dimensions)."""
-        state = self.state.index_select(0, rows)
-        last = self.last[rows]
-        gap = (self.steps - last)[:, None]
-        first, second = self.sums.between(last, self.steps)
-        weight, mean, square = state.unbind(1)
-        denominator = square.sqrt().add_(EPSILON * (second / first.clamp(min=1e-30)).clamp(min=1e-30))
-        weight.sub_((mean * (self.rate * first)).div_(denominator))
-        mean.mul_(BETA1**gap)
-        square.mul_(BETA2**gap)
-        return state
+        """The weights of some rows as they are after all steps so far, (rows, dimensions)."""
+        gone_on = self.sums.between(self.last[rows], self.steps)
+        return self.weight.index_select(0, rows).addcmul_(self.move.index_select(0, rows), gone_on, value=-self.rate)
 
-    def step(self, rows: Tensor, state: Tensor, gradient: Tensor) -> None:
+    def step(self, rows: Tensor, weight: Tensor, gradient: Tensor) -> None:
         """Take one step.
 
         Args:
             rows: (n,) distinct rows: every row with a gradient.
-            state: What `read` returned for them; it is changed.
+            weight: What `read` returned for them; it is changed.
             gradient: (n, dimensions).
         """
         self.steps += 1
-        weight, mean, square = state.unbind(1)
-        mean.lerp_(gradient, 1 - BETA1)
-        square.mul_(BETA2).addcmul_(gradient, gradient, value=1 - BETA2)
-        b1, b2 = 1 - BETA1**self.steps, 1 - BETA2**self.steps
-        weight.sub_((mean * (self.rate / b1)).div_((square / b2).sqrt_().add_(EPSILON)))
-        self.state.index_copy_(0, rows, state)
+        gap = (self.steps - self.last[rows])[:, None]
+        mean = self.mean.index_select(0, rows).mul_(BETA1**gap).add_(gradient, alpha=1 - BETA1)
+        square = self.square.index_select(0, rows).mul_(BETA2**gap)
+        square.addcmul_(gradient, gradient, value=1 - BETA2)
+        move = square.sqrt().mul_((1 - BETA2**self.steps) ** -0.5).add_(EPSILON)
+        torch.div(mean, move, out=move)
+        weight.add_(move, alpha=-self.rate / (1 - BETA1**self.steps))
         self.last[rows] = self.steps
+        for table, found in ((self.weight, weight), (self.mean, mean), (self.square, square), (self.move, move)):
+            table.index_copy_(0, rows, found)
 
     def table(self) -> Tensor:
         """All weights as they are now, (rows, dimensions)."""
-        return self.read(torch.arange(len(self.state), device=self.state.device))[:, 0].contiguous()
+        return self.read(torch.arange(len(self.weight), device=self.weight.device))

@@ -62,8 +62,8 @@ def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPai
     ['Hi!', 'Thank you.']
 
     Args:
-        sources: Folders or Hub names of parabanks; or files, plain, .gz or .zst: sentence TAB paraphrase, and in a third
-            column, if there is one, what names the reference. Without it equal first sentences are one reference.
+        sources: Folders or Hub names of parabanks; or files, plain, .gz or .zst: sentence TAB paraphrase, and in a
+            third column, if there is one, what names the reference. Without it equal first sentences are one reference.
         split: Which part of a parabank.
 
     Raises:
@@ -75,7 +75,8 @@ def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPai
             yield from read_file(source)
         else:
             for batch in load_parabank(source, split=split).select_columns(COLUMNS).iter(10_000):
-                yield from (TextPair(f"{source} {id_}", *pair) for id_, *pair in zip(*map(batch.get, COLUMNS), strict=True))
+                rows = zip(*(batch[column] for column in COLUMNS), strict=True)
+                yield from (TextPair(f"{source} {name}", one, other) for name, one, other in rows)
 
 
 def read_file(path: str) -> Iterator[TextPair]:
@@ -90,10 +91,8 @@ def read_file(path: str) -> Iterator[TextPair]:
         line, fault = decode(raw)
         fields = line.split("\t")
         if fault or not 2 <= len(fields) <= 3:
-            raise ValueError(
-                f"wanted sentence TAB paraphrase, with or without TAB reference, got {fault or f'{len(fields)} columns'} "
-                f"in line {number} of {path}"
-            )
+            got = fault or f"{len(fields)} columns"
+            raise ValueError(f"wanted sentence TAB paraphrase [TAB reference], got {got} in line {number} of {path}")
         yield TextPair(fields[2] if len(fields) == 3 else fields[0], fields[0], fields[1])
 
 
@@ -115,8 +114,8 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
         if pair.one == pair.other:
             refused["equal"] += 1
             continue
-        one, other = (texts.setdefault(text, len(texts)) for text in (pair.one, pair.other))
-        found.append((one, other, references.setdefault(pair.reference, len(references))))
+        first, second = (texts.setdefault(text, len(texts)) for text in (pair.one, pair.other))
+        found.append((first, second, references.setdefault(pair.reference, len(references))))
     numbers = np.array(found, np.int64).reshape(-1, 3)
     lengths = words_of(list(texts))
     long, empty = ((test[numbers[:, 0]] | test[numbers[:, 1]]) for test in (lengths > max_tokens, lengths == 0))
@@ -125,7 +124,8 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
     if not len(numbers):
         seen = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no pair at all"
         raise ValueError(f"wanted pairs of different texts of 1 to {max_tokens} tokens, got none ({seen})")
-    return Pairs(list(texts), *numbers.T.copy(), +refused)
+    one, other, reference = numbers.T.copy()
+    return Pairs(list(texts), one, other, reference, +refused)
 
 
 def words_of(texts: Sequence[str]) -> np.ndarray:
@@ -142,10 +142,8 @@ def prepare_texts(texts: Sequence[str], encoder: ParaphrasticEncoder) -> dict[st
         for kind in encoder.vocabularies:
             rows = ids[f"{kind}_ids"].astype(np.int32), np.diff(ids[f"{kind}_offsets"])
             parts.setdefault(kind, []).append(rows)
-    return {
-        kind: (np.concatenate([rows for rows, _ in found]), np.append(0, np.cumsum(np.concatenate([n for _, n in found]))))
-        for kind, found in parts.items()
-    }
+    joined = {kind: [np.concatenate(arrays) for arrays in zip(*found, strict=True)] for kind, found in parts.items()}
+    return {kind: (rows, np.append(0, np.cumsum(lengths))) for kind, (rows, lengths) in joined.items()}
 
 
 def take(ragged: Ragged, chosen: np.ndarray) -> Ragged:
@@ -159,6 +157,24 @@ def take(ragged: Ragged, chosen: np.ndarray) -> Ragged:
     lengths = offsets[chosen + 1] - offsets[chosen]
     ends = np.append(0, np.cumsum(lengths))
     return rows[np.repeat(offsets[chosen] - ends[:-1], lengths) + np.arange(ends[-1])], ends
+
+
+def transposed(rows: np.ndarray, offsets: np.ndarray, count: int) -> Ragged:
+    """For every row of a table the texts that read it, as often as they do.
+
+    >>> texts, offsets = transposed(np.array([1, 0, 1]), np.array([0, 2, 3]), 2)
+    >>> texts.tolist(), offsets.tolist()
+    ([0, 0, 1], [0, 1, 3])
+
+    Args:
+        rows: All rows that the texts read, below `count`.
+        offsets: Where each text begins among them, with the end.
+        count: Rows of the table.
+    """
+    sortable = rows.astype(np.uint16) if count <= 1 << 16 else rows  # of which numpy's sort is a radix sort
+    text = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    ends = np.append(0, np.cumsum(np.bincount(rows, minlength=count)))
+    return text[np.argsort(sortable, kind="stable")], ends
 
 
 def scramble(ragged: Ragged, chosen: np.ndarray, chance: np.random.Generator) -> Ragged:

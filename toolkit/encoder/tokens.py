@@ -1,8 +1,8 @@
 """Text to tokens to keys, for whole batches at a time: no Python object is made for a word.
 
-A batch becomes one array of code points. Where its words begin is a comparison of neighbours, a word's key is a sum over
-its letters, a character trigram's key is its three letters side by side. `toolkit.encoder.vocabulary` turns keys into
-rows of a table. Not here: anything that is learnt.
+A batch becomes one array of code points. Where its words begin is a comparison of neighbours, a word's key is a sum
+over its letters, a character trigram's key is its three letters side by side. `toolkit.encoder.vocabulary` turns keys
+into rows of a table. Not here: anything that is learnt.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Train a paraphrastic sentence encoder on pairs, in as many processes as the launcher started.
 
-All processes hold the whole model and all pairs, and draw the same mini-batches. Each encodes and compares its share of a
-mega-batch, and takes its share of every mini-batch's pairs; gradients are added up. So what comes out does not depend on
-the number of processes but for the last bits of a sum.
+All processes hold the whole model and all pairs, and draw the same mini-batches. Each encodes and compares its share of
+a mega-batch, and takes its share of every mini-batch's pairs; gradients are added up. So what comes out does not depend
+on the number of processes but for the last bits of a sum.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from torch import Tensor
 from torch.nn.functional import pad
 from tqdm import tqdm
 
-from toolkit.encoder.adam import LazyAdam, Sums
+from toolkit.encoder.adam import KEPT, LazyAdam, Sums
 from toolkit.encoder.loss import MARGIN, margin_loss, ranking_loss
 from toolkit.encoder.modules import Architecture, Features, ParaphrasticEncoder, kind_of, sentence_transformer
-from toolkit.encoder.negatives import excluded, nearest
-from toolkit.encoder.pairs import Pairs, Ragged, number_pairs, prepare_texts, read_pairs, scramble, take
+from toolkit.encoder.negatives import nearest
+from toolkit.encoder.pairs import Pairs, Ragged, number_pairs, prepare_texts, read_pairs, scramble, take, transposed
 from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
 from toolkit.encoder.word_vectors import initialise, read_word_vectors
 from toolkit.models.precision import has_bfloat16
@@ -119,9 +119,7 @@ class EncoderTraining:
     @property
     def architecture(self) -> Architecture:
         """What is trained."""
-        return Architecture(
-            tuple(self.parts), self.combine, self.dimensions, self.hidden, self.direction, self.pooling
-        )
+        return Architecture(tuple(self.parts), self.combine, self.dimensions, self.hidden, self.direction, self.pooling)
 
 
 def train(settings: EncoderTraining) -> Path:
@@ -196,8 +194,10 @@ class Fitting:
             found = np.flatnonzero(occurs)
             place = np.empty(table, np.int64)
             place[found] = np.arange(len(found))
-            features[f"{kind}_ids"] = torch.from_numpy(place[ids]).to(self.state.device)
-            features[f"{kind}_offsets"] = torch.from_numpy(offsets).to(self.state.device)
+            named = {"ids": place[ids], "offsets": offsets}
+            if kind in self.tables:
+                named |= dict(zip(("texts", "rows"), transposed(named["ids"], offsets, len(found)), strict=True))
+            features |= {f"{kind}_{name}": torch.from_numpy(a).to(self.state.device) for name, a in named.items()}
             for part in (part for part in self.tables if kind_of(part) == kind):
                 rows[part] = torch.from_numpy(found).to(self.state.device)
         return features, rows
@@ -210,12 +210,12 @@ class Fitting:
         first = min(self.state.process_index * share, count)
         last = min(first + share, count)
         features, rows = self.used({kind: take(all_, np.arange(first, last)) for kind, all_ in ragged.items()})
-        tables = {part: self.tables[part].read(found)[:, 0] for part, found in rows.items()}
+        tables = {part: self.tables[part].read(found) for part, found in rows.items()}
         vectors = self.encoder.embed(features, tables)
         if self.state.num_processes == 1:
-            return nearest(vectors, excluded(keys), 0, count, self.dtype)
+            return nearest(vectors, keys, 0, count, self.dtype)
         everything = gather(pad(vectors, (0, 0, 0, share - len(vectors))))[:count]
-        found = torch.from_numpy(nearest(everything, excluded(keys), first, last, self.dtype)).to(self.state.device)
+        found = torch.from_numpy(nearest(everything, keys, first, last, self.dtype)).to(self.state.device)
         return gather(pad(found, (0, share - len(found))))[:count].cpu().numpy()
 
     def step(self, ragged: dict[str, Ragged], sentences: np.ndarray, loss_of: Callable[[Tensor], Tensor]) -> float:
@@ -230,16 +230,15 @@ class Fitting:
             That mean.
         """
         features, rows = self.used({kind: take(all_, sentences) for kind, all_ in ragged.items()})
-        states = {part: self.tables[part].read(found) for part, found in rows.items()}
-        tables = {part: state[:, 0].clone().requires_grad_() for part, state in states.items()}
+        tables = {part: self.tables[part].read(found).requires_grad_() for part, found in rows.items()}
         loss = loss_of(self.encoder.embed(features, tables))
         weights = [*tables.values(), *self.others]
-        gradients = torch.autograd.grad(loss, weights, materialize_grads=True)
+        gradients = list(torch.autograd.grad(loss, weights, materialize_grads=True))
         if self.state.num_processes > 1:
             gradients = [reduce(gradient.contiguous()) for gradient in gradients]
             loss = reduce(loss.detach())
         for (part, found), gradient in zip(rows.items(), gradients, strict=False):
-            self.tables[part].step(found, states[part], gradient)
+            self.tables[part].step(found, tables[part].detach(), gradient)
         if self.adam:
             for weight, gradient in zip(self.others, gradients[len(tables) :], strict=True):
                 weight.grad = gradient
@@ -249,15 +248,16 @@ class Fitting:
     def checkpoint(self) -> dict:
         """The whole state."""
         return {
-            "tables": {part: (adam.state, adam.last, adam.steps) for part, adam in self.tables.items()},
+            "tables": {part: {name: getattr(adam, name) for name in KEPT} for part, adam in self.tables.items()},
             "others": [weight.detach() for weight in self.others],
             "adam": self.adam.state_dict() if self.adam else None,
         }
 
     def restore(self, saved: dict) -> None:
         """Go on from a checkpoint."""
-        for part, (rows, last, steps) in saved["tables"].items():
-            self.tables[part].state, self.tables[part].last, self.tables[part].steps = rows, last, steps
+        for part, kept in saved["tables"].items():
+            for name in KEPT:
+                setattr(self.tables[part], name, kept[name])
         for weight, found in zip(self.others, saved["others"], strict=True):
             weight.data.copy_(found)
         if self.adam:
@@ -316,7 +316,7 @@ def fit(
         "pairs": len(pairs),
         "texts": len(pairs.texts),
         "refused": dict(pairs.refused),
-        "rows": {part: len(adam.state) for part, adam in fitting.tables.items()},
+        "rows": {part: len(adam.weight) for part, adam in fitting.tables.items()},
         "parameters": sum(weight.numel() for weight in encoder.parameters()),
         "processes": state.num_processes,
         "seconds": round(seconds, 1),
@@ -361,9 +361,7 @@ def mine_of(batch: np.ndarray, state: PartialState) -> np.ndarray:
     return np.array_split(batch, state.num_processes)[state.process_index]
 
 
-def margin_step(
-    fitting: Fitting, ragged: dict[str, Ragged], batch: np.ndarray, wrong: np.ndarray, count: int
-) -> float:
+def margin_step(fitting: Fitting, ragged: dict[str, Ragged], batch: np.ndarray, wrong: np.ndarray, count: int) -> float:
     """A step on pairs and the negatives of both their sides; `count` is where the second sentences begin."""
     own = mine_of(batch, fitting.state)
     places = [np.stack([p, p + count, wrong[p], wrong[p + count]]).ravel() for p in (own, batch)]
@@ -372,7 +370,8 @@ def margin_step(
     index = torch.from_numpy(mine_in).to(fitting.state.device)
 
     def loss_of(vectors: Tensor) -> Tensor:
-        return margin_loss(*vectors[index].chunk(4), fitting.settings.margin).sum() / len(batch)
+        one, other, negatives, other_negatives = vectors[index].chunk(4)
+        return margin_loss(one, other, negatives, other_negatives, fitting.settings.margin).sum() / len(batch)
 
     return fitting.step(ragged, sentences, loss_of)
 

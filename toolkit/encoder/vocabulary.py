@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from toolkit.encoder.tokens import LETTER_BITS, Tokens, spell, spell_trigram, tokenize, trigrams, word_keys
+from toolkit.encoder.tokens import LETTER_BITS, Tokens, spell_trigram, tokenize, trigrams, word_keys
 from toolkit.shards import write_whole
 
 UNKNOWN = "<unk>"  # row 0 of a table of words: every word without a row of its own
@@ -114,7 +114,8 @@ def count_words(texts: Iterable[str], min_count: int, most: int) -> list[str]:
     Returns:
         Their spellings; words of equal count in order of spelling.
     """
-    count, spelling = {}, {}
+    count: dict[int, int] = {}
+    spelling: dict[int, str] = {}
     for batch in batches(texts):
         tokens = tokenize(batch)
         keys, first, found = np.unique(word_keys(tokens), return_index=True, return_counts=True)

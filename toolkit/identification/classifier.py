@@ -40,7 +40,7 @@ class FitSettings:
         batch_size: Pairs of a step in each process.
         learning_rate: At its highest, after a tenth of the steps; it falls to 0 in a line.
         max_length: The most tokens of both sentences together; what is longer is cut.
-        seed: Of the output layer, the order of the pairs and dropout.
+        seed: Of the order of the pairs and dropout, and in a run of the output layer.
         save_steps: Steps from checkpoint to checkpoint.
     """
 
@@ -57,11 +57,11 @@ class FitSettings:
                 raise ValueError(f"wanted --{name} above 0, got {getattr(self, name)}")
 
 
-def write_fresh(start: str, folder: str | Path, layers: int, width: int, seed: int) -> Path:
-    """Write a BERT with random weights and the tokenizer of another checkpoint; it is a `start` like any other.
+def write_fresh(base_model: str, folder: str | Path, layers: int, width: int, seed: int) -> Path:
+    """Write a BERT with random weights and the tokenizer of another checkpoint; a base model like any other.
 
     Args:
-        start: A checkpoint with a tokenizer: a folder or a Hub id.
+        base_model: A checkpoint with a tokenizer: a folder or a Hub id.
         folder: Where it goes.
         layers: Number of its layers.
         width: Of its layers, a multiple of 64.
@@ -71,14 +71,14 @@ def write_fresh(start: str, folder: str | Path, layers: int, width: int, seed: i
         The folder.
 
     Raises:
-        ValueError: The start has no tokenizer, or the width is no multiple of 64.
+        ValueError: The base model has no tokenizer, or the width is no multiple of 64.
     """
     if width % HEAD_WIDTH or width <= 0 or layers <= 0:
         raise ValueError(f"wanted layers, and a width that is a multiple of {HEAD_WIDTH}, got {layers} and {width}")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(start)
+        tokenizer = AutoTokenizer.from_pretrained(base_model)
     except NOT_A_CHECKPOINT as error:
-        raise ValueError(f"wanted a checkpoint with a tokenizer, got {start!r} ({said(error)})") from error
+        raise ValueError(f"wanted a checkpoint with a tokenizer, got {base_model!r} ({said(error)})") from error
     config = BertConfig(
         vocab_size=len(tokenizer), hidden_size=width, num_hidden_layers=layers, num_attention_heads=width // HEAD_WIDTH,
         intermediate_size=4 * width, pad_token_id=tokenizer.pad_token_id,
@@ -89,17 +89,17 @@ def write_fresh(start: str, folder: str | Path, layers: int, width: int, seed: i
     return Path(folder)
 
 
-def new_identifier(start: str, max_length: int, seed: int) -> CrossEncoder:
+def new_identifier(base_model: str, max_length: int, seed: int) -> CrossEncoder:
     """A classifier of two labels on a checkpoint; whatever lies above the checkpoint's base model is drawn anew.
 
     Args:
-        start: A folder or a Hub id of anything that `transformers` can put an output layer on: a language model, a
+        base_model: A folder or a Hub id of anything that `transformers` can put an output layer on: a language model, a
             sentence encoder, an earlier classifier.
         max_length: The most tokens it reads of a pair.
         seed: Of the output layer.
 
     Raises:
-        ValueError: The start is no such checkpoint.
+        ValueError: The base model is no such checkpoint.
 
     Source: ParaBank 2, section 3.8: "a single task-specific, randomly initialized output layer".
     """
@@ -107,7 +107,7 @@ def new_identifier(start: str, max_length: int, seed: int) -> CrossEncoder:
     logging.set_verbosity_error()  # it reports the missing output layer, which is as it should be
     set_seed(seed)
     try:
-        identifier = CrossEncoder(start, num_labels=LABELS, max_length=max_length, device=device_name())
+        identifier = CrossEncoder(base_model, num_labels=LABELS, max_length=max_length, device=device_name())
         model = identifier.model
         if model is None:
             raise TypeError("it holds no model of transformers")
@@ -115,7 +115,7 @@ def new_identifier(start: str, max_length: int, seed: int) -> CrossEncoder:
         fresh = AutoModelForSequenceClassification.from_config(model.config)
     except NOT_A_CHECKPOINT as error:
         raise ValueError(
-            f"wanted a checkpoint that can have an output layer, got {start!r}, which is no folder or Hub id of one "
+            f"wanted a checkpoint that can have an output layer, got {base_model!r}, which is no folder or Hub id of one "
             f"({said(error)})"
         ) from error
     for name, module in model.named_children():

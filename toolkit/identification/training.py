@@ -21,7 +21,7 @@ from toolkit.identification.classifier import FitSettings, device_name, fit, new
 from toolkit.identification.pairs import LabelledPair, identification_pairs
 from toolkit.identification.tasks import NAMED, figures, predict, read_task
 from toolkit.package.load import load_parabank
-from toolkit.parallel import processes
+from toolkit.parallel import processes, row_seed
 from toolkit.score.semantic import load_encoder
 from toolkit.settings import check_record
 from toolkit.shards import write_whole
@@ -35,7 +35,7 @@ class IdentifierSettings(FitSettings):
     """What a classifier starts from, what it learns and where it goes.
 
     Attributes:
-        start: A checkpoint: a folder or a Hub id; its output layer is drawn anew.
+        base_model: A checkpoint: a folder or a Hub id; its output layer is drawn anew.
         output_dir: Folder of the run; the classifier is in its folder model.
         parabank: Learn paraphrase identification from this parabank, a folder or a Hub name.
         encoder: With a parabank: the sentence encoder that finds near sentences, a folder or a Hub id.
@@ -46,7 +46,7 @@ class IdentifierSettings(FitSettings):
         test: Labelled files with the same columns to measure the finished classifier on.
     """
 
-    start: str = field(kw_only=True)
+    base_model: str = field(kw_only=True)
     output_dir: str = field(kw_only=True)
     parabank: str | None = None
     encoder: str | None = None
@@ -84,10 +84,10 @@ def train(settings: IdentifierSettings) -> Path:
     """Train a classifier, go on where a killed run left off, or do nothing where it is finished.
 
     Returns:
-        The folder of the classifier, which is a `start` again; training.json in it says how it was made.
+        The folder of the classifier, which is a base model again; training.json in it says how it was made.
 
     Raises:
-        ValueError: There is nothing to learn from; the start is no checkpoint; the output folder belongs to a run with
+        ValueError: There is nothing to learn from; the base model is no checkpoint; the output folder belongs to a run with
             other settings.
     """
     folder, state = Path(settings.output_dir), processes()
@@ -97,7 +97,7 @@ def train(settings: IdentifierSettings) -> Path:
         check_record(folder / "settings.json", asdict(settings), FREE)
         pairs = [] if (model / RECORD).exists() else pairs_of(settings)
     if pairs:
-        identifier = new_identifier(settings.start, settings.max_length, settings.seed)
+        identifier = new_identifier(settings.base_model, settings.max_length, output_layer_seed(settings))
         loss = fit(identifier, pairs, folder, settings)
         if state.is_main_process:
             identifier.save_pretrained(str(model), create_model_card=False)
@@ -109,10 +109,19 @@ def train(settings: IdentifierSettings) -> Path:
     return model
 
 
+def output_layer_seed(settings: IdentifierSettings) -> int:
+    """A seed in [0, 2^32) that differs by what is learnt.
+
+    Were it the same for paraphrase identification and the task after it, the task's output layer would be drawn as the
+    one that the weights below have learnt to serve.
+    """
+    return row_seed(settings.seed, Path(settings.task or settings.parabank or "").name, "output layer") % 2**32
+
+
 def published(settings: IdentifierSettings) -> dict:
     """The settings that say what a classifier is, with a bare name for whatever lies in a folder here."""
     shown = {name: value for name, value in asdict(settings).items() if name not in (*FREE, "output_dir")}
-    for name in ("start", "parabank", "encoder", "task"):
+    for name in ("base_model", "parabank", "encoder", "task"):
         value = shown[name]
         shown[name] = Path(value).name if value and Path(value).exists() else value
     return shown

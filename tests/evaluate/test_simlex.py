@@ -1,0 +1,82 @@
+import math
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+
+from toolkit.evaluate.simlex import WordPair, correlation, encoder_scores, pair_score, read_simlex
+
+HEADER = "word1\tword2\tPOS\tSimLex999\tconc(w1)\n"
+PAIRS = [
+    WordPair("old", "new", 1.0),
+    WordPair("hot", "warm", 5.0),
+    WordPair("big", "large", 9.0),
+    WordPair("cup", "mug", 8.0),
+]
+
+
+def test_reads_words_and_similarity(tmp_path):
+    path = tmp_path / "SimLex-999.txt"
+    path.write_text(HEADER + 'old\tnew\tA\t1.58\t2.72\r\nGod\t"devil\tN\t1.8\t3\n')
+    assert read_simlex(path) == [("old", "new", 1.58), ("god", '"devil', 1.8)]
+
+
+@pytest.mark.parametrize("line", ["old\tnew\tA\tmuch\t1", "old\tnew"])
+def test_refuses_what_is_not_simlex(tmp_path, line):
+    (tmp_path / "s.txt").write_text(HEADER + line + "\n")
+    with pytest.raises(
+        ValueError, match=r"^wanted lines with word1, word2, SimLex999, .*in line 2 of .*: fetch the file"
+    ):
+        read_simlex(tmp_path / "s.txt")
+    with pytest.raises(ValueError, match=r"^wanted SimLex-999.txt, got .*, which is no file: fetch it"):
+        read_simlex(tmp_path / "gone.txt")
+
+
+def test_rho_by_hand():
+    """Ranks 1 2 4 3 by people, 2 1 4 3 by scores: 1 - 6 * 2 / (4 * 15)."""
+    scores = {("old", "new"): 0.2, ("hot", "warm"): 0.1, ("big", "large"): 7.0, ("cup", "mug"): 0.3}
+    assert correlation(PAIRS, scores).rho == pytest.approx(80.0)
+    assert correlation(PAIRS, lambda *words: -scores[words] if words in scores else None).rho == pytest.approx(-80.0)
+
+
+def test_unseen_pairs_are_zero_and_counted():
+    """Scores -1, 0, 2, 0: ranks 1, 2.5, 4, 2.5 against 1, 2, 4, 3."""
+    found = correlation(PAIRS, {("old", "new"): -1.0, ("large", "big"): 2.0})
+    ours, theirs = [1, 2.5, 4, 2.5], [1, 2, 4, 3]
+    products = sum((a - 2.5) * (b - 2.5) for a, b in zip(ours, theirs, strict=True))
+    squares = sum((a - 2.5) ** 2 for a in ours) * sum((b - 2.5) ** 2 for b in theirs)
+    assert found.rho == pytest.approx(100 * products / math.sqrt(squares))
+    assert (found.pairs, found.unseen) == (4, 2)
+
+
+def test_both_orders_are_averaged_and_one_is_enough():
+    assert pair_score({("a", "b"): 1.0, ("b", "a"): 4.0}, "a", "b") == 2.5
+    assert pair_score({("b", "a"): 4.0}, "a", "b") == 4.0
+    assert pair_score({("b", "c"): 4.0}, "a", "b") is None
+    assert pair_score(lambda one, other: 3.0 if one < other else None, "b", "a") == 3.0
+
+
+def test_refuses_scores_without_a_rank():
+    with pytest.raises(
+        ValueError, match=r"^wanted scores that tell word pairs apart, .* 4 of which 4 are unseen: count"
+    ):
+        correlation(PAIRS, {})
+    with pytest.raises(ValueError, match=r"^wanted finite scores, got an infinite one or none: return None for"):
+        correlation(PAIRS, lambda one, other: math.nan)
+
+
+def test_cosines_of_a_static_encoder():
+    """A word that the encoder does not know has a zero vector here, and its pair no score."""
+    vocabulary = {"[UNK]": 0, "big": 1, "large": 2, "hot": 3, "warm": 4, "old": 5, "new": 6}
+    tokenizer = Tokenizer(WordLevel(vocabulary, "[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    weights = [[0, 0], [3, 4], [4, 3], [1, 0], [0, 1], [1, 0], [-2, 0]]
+    encoder = SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=np.array(weights, np.float32))])
+    found = encoder_scores(encoder, PAIRS)
+    assert found == {("old", "new"): -1.0, ("hot", "warm"): 0.0, ("big", "large"): 0.96}
+    assert correlation(PAIRS, found).unseen == 1
+    assert encoder_scores(encoder, PAIRS[3:]) == {}

@@ -1,0 +1,174 @@
+"""Correlations by an encoder of four words, on files written here in the official formats."""
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from toolkit.evaluate.sts import (
+    SETS,
+    Pairs,
+    agreement,
+    correlations,
+    encode_distinct,
+    leave_out,
+    read_benchmark,
+    read_chinese,
+    read_sentences,
+    read_sick,
+    read_year,
+    set_files,
+    similarities,
+    year_correlations,
+)
+
+WORDS = {"[UNK]": [0, 0], "dog": [1, 0], "hound": [3, 4], "cat": [0, 2]}
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    weights = np.array(list(WORDS.values()), np.float32)
+    return SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=weights)], device="cpu")
+
+
+def made(name, others, scores):
+    return Pairs(name, ["dog"] * len(others), list(others), np.array(scores, float))
+
+
+def write(folder, name, inputs, golds, prefix="STS"):
+    (folder / f"{prefix}.input.{name}.txt").write_bytes(inputs.encode())
+    (folder / f"{prefix}.gs.{name}.txt").write_bytes(golds.encode())
+
+
+FOUR = made("four", ["hound", "cat", "dog", "purple"], [3, 1, 5, 0])
+
+
+def test_correlations_by_hand(encoder):
+    assert similarities(encoder, FOUR).tolist() == [0.6, 0.0, 1.0, 0.0]  # a zero vector counts 0
+    pearson, spearman = correlations(encoder, FOUR)
+    # cosines less their mean 0.2 -0.4 0.6 -0.4, scores less theirs 0.75 -1.25 2.75 -2.25
+    assert pearson == pytest.approx(100 * 3.2 / np.sqrt(0.72 * 14.75))
+    # ranks 3 1.5 4 1.5, the two zeros being tied, and 3 2 4 1
+    assert spearman == pytest.approx(100 * 4.5 / np.sqrt(4.5 * 5))
+
+
+def test_a_year_is_the_mean_over_sets_however_large(encoder):
+    backwards = made("backwards", ["dog", "hound"], [1, 4])
+    found = year_correlations(encoder, [FOUR, backwards])
+    assert found["backwards"] == pytest.approx((-100, -100))
+    assert found["four"] == correlations(encoder, FOUR)
+    assert found["mean"] == pytest.approx(((found["four"][0] - 100) / 2, (found["four"][1] - 100) / 2))
+    cosines, scores = [0.6, 0, 1, 0, 1, 0.6], [3, 1, 5, 0, 1, 4]
+    assert found["pooled"][0] == pytest.approx(100 * np.corrcoef(cosines, scores)[0, 1])
+    assert found["pooled"][0] > found["mean"][0] + 10
+
+
+def test_a_text_is_encoded_once(encoder):
+    vectors, rows = encode_distinct(encoder, ["cat", "dog", "cat", "hound", "dog"])
+    assert vectors.tolist() == [[0, 2], [1, 0], [3, 4]] and rows.tolist() == [0, 1, 0, 2, 1]
+
+
+def test_similarities_that_say_nothing_count_zero(encoder):
+    assert correlations(encoder, made("blind", ["purple", "green"], [1, 2])) == (0, 0)
+    with pytest.raises(ValueError, match="wanted pairs with different scores, got 2 in flat"):
+        agreement(np.array([0.1, 0.2]), np.array([3.0, 3.0]), "flat")
+
+
+def test_reads_a_year_without_what_nobody_scored(tmp_path):
+    write(tmp_path, "images", 'A "dog\tA cat.\r\nno\tscore\nDogs!\tCats ; \n', "4.50\n\n0\n")
+    write(tmp_path, "belief", "one\ttwo\n", "5")
+    (tmp_path / "STS.input.belief.LICENSE").write_text("free")
+    (tmp_path / "STS.gs.ALL.txt").write_text("5\n4.50\n")
+    belief, images = read_year(tmp_path)
+    assert (belief.name, images.name) == ("belief", "images")
+    assert images.sentences1 == ['A "dog', "Dogs!"] and images.sentences2 == ["A cat.", "Cats ;"]
+    assert images.scores.tolist() == [4.5, 0] and belief.scores.tolist() == [5]
+
+
+def test_2016_has_names_and_columns_of_its_own(tmp_path):
+    lines = "What is it?\tWhat was it?\thttp://a\thttp://b\nNo.\tYes.\tx\ty\n"
+    for name in SETS[2016]:
+        write(tmp_path, name, lines, "4\n1\n", "STS2016")
+    sets = read_year(tmp_path)
+    assert [one.name for one in sets] == list(SETS[2016]) and all(path.is_file() for path in set_files(tmp_path, 2016))
+    assert sets[0].sentences2 == ["What was it?", "Yes."]
+
+
+def test_the_papers_25_sets_but_for_the_one_that_is_not_public(tmp_path):
+    assert [len(SETS[year]) for year in range(2012, 2017)] == [5, 3, 6, 5, 5]  # ParaNMT, table 10: 25
+    names = [path.name for path in set_files(tmp_path, 2012)]
+    assert names[-2:] == ["STS.input.surprise.SMTnews.txt", "STS.gs.surprise.SMTnews.txt"] and len(names) == 10
+
+
+def test_reads_the_benchmark_sick_and_chinese(tmp_path):
+    path = tmp_path / "sts-test.csv"
+    path.write_text('main-news\tMSRpar\t2012test\t0024\t2.500\t"Dogs" bark.\tA dog, barks\tlicence\turl\n', "utf-8")
+    found = read_benchmark(path)
+    assert (found.name, found.sentences1, found.sentences2) == ("sts-test", ['"Dogs" bark.'], ["A dog, barks"])
+    assert found.scores.tolist() == [2.5]
+    path = tmp_path / "SICK_trial.txt"
+    head = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\r\n"
+    path.write_bytes((head + "4\tA boy\tA girl\t3.6\tNEUTRAL\r\n").encode())
+    assert (read_sick(path).sentences2, read_sick(path).scores.tolist()) == (["A girl"], [3.6])
+    path = tmp_path / "sts-b-dev.txt"
+    path.write_text("狗。\t猫。\t0\n", "utf-8")
+    assert (read_chinese(path).sentences1, read_chinese(path).scores.tolist()) == (["狗。"], [0])
+
+
+def test_pairs_are_left_out_whatever_their_case_and_punctuation(tmp_path):
+    path = tmp_path / "captions.txt"
+    path.write_text("two Dogs, playing\n\n...\nA cat\n", "utf-8")
+    sentences = read_sentences(path)
+    assert sentences == {"two dogs playing", "a cat"}
+    pairs = Pairs("s", ["Two dogs playing.", "!", "A"], ["x", "A  dog.", "a CAT!"], np.array([1.0, 2.0, 3.0]))
+    left = leave_out(pairs, sentences)
+    assert (left.sentences1, left.scores.tolist(), left.left_out) == (["!"], [2], 2)
+    assert leave_out(left, {"a dog"}).left_out == 3
+    assert leave_out(pairs, set()).scores.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "inputs, golds, wanted",
+    [
+        ("a\tb\nc\td\n", "1\n", r"got 2 lines in .*STS.input.x.txt and 1 in .*STS.gs.x.txt"),
+        ("a\tb\nc\n", "1\n2\n", r"wanted 2 columns parted by tabs, got 1 in line 2 of .*STS.input.x.txt"),
+        ("a\tb\nc\td\n", "1\n5.1\n", r"wanted a score from 0 to 5, got '5.1' in line 2 of .*STS.gs.x.txt"),
+        ("a\tb\nc\td\n", "\nnan\n", r"wanted a score from 0 to 5, got 'nan' in line 2"),
+        ("a\tb\n", "good\n", r"got 'good' in line 1"),
+        ("a\tb\n", "\n", r"wanted scored pairs, got none in .*STS.gs.x.txt"),
+    ],
+)
+def test_bad_years(tmp_path, inputs, golds, wanted):
+    write(tmp_path, "x", inputs, golds)
+    with pytest.raises(ValueError, match=wanted) as caught:
+        read_year(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_files_of_a_year(tmp_path):
+    with pytest.raises(ValueError, match=r"wanted STS.input.NAME.txt or STS2016.input.NAME.txt, got none in"):
+        read_year(tmp_path)
+    (tmp_path / "STS.input.x.txt").write_text("a\tb\n")
+    with pytest.raises(FileNotFoundError, match=r"STS.gs.x.txt"):
+        read_year(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "read, text, wanted",
+    [
+        (read_benchmark, "g\tf\ty\t1\t4\tone\n", "wanted 7 columns parted by tabs, got 6 in line 1"),
+        (read_benchmark, "g\tf\ty\t1\t-1\tone\ttwo\n", "wanted a score from 0 to 5, got '-1' in line 1"),
+        (read_sick, "head\n1\ta\tb\t0.5\tNEUTRAL\n", "wanted a score from 1 to 5, got '0.5' in line 2"),
+        (read_sick, "head\n", "wanted scored pairs, got none"),
+        (read_chinese, "a\tb\t1\na\tb\t\n", "wanted a score from 0 to 5, got '' in line 2"),
+    ],
+)
+def test_bad_tables(tmp_path, read, text, wanted):
+    path = tmp_path / "table.txt"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=wanted) as caught:
+        read(path)
+    assert "table.txt" in str(caught.value) and "\n" not in str(caught.value)

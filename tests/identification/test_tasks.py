@@ -1,0 +1,66 @@
+"""Reading labelled pairs, and figures against counts by hand."""
+
+import pytest
+from sklearn.metrics import f1_score
+
+from toolkit.identification.pairs import LabelledPair
+from toolkit.identification.tasks import MRPC, NUMBERED, SIGNATURE, figures, read_task
+
+
+def file(tmp_path, content, name="task.tsv"):
+    path = tmp_path / name
+    path.write_bytes(content.encode())
+    return path
+
+
+def test_mrpc_has_a_byte_order_mark_and_lonely_quotes(tmp_path):
+    lines = (
+        '\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n1\t7\t8\t"He went.\tHe left, "so.\r\n0\t9\t9\tA\tB\r\n'
+    )
+    found = read_task(file(tmp_path, lines), MRPC)
+    assert found == [LabelledPair('"He went.', 'He left, "so.', 1), LabelledPair("A", "B", 0)]
+
+
+def test_without_a_header(tmp_path):
+    path = file(tmp_path, "怎么弄？\t怎么开？\t1\n谁\u2028美女\t爱情\t0\n", "dev.txt")  # a line separator ends no line
+    assert read_task(path, NUMBERED) == [
+        LabelledPair("怎么弄？", "怎么开？", 1),
+        LabelledPair("谁\u2028美女", "爱情", 0),
+    ]
+    assert read_task(path, ["1", "0", "2"])[0] == LabelledPair("怎么开？", "怎么弄？", 1)
+
+
+def test_csv_has_quotes(tmp_path):
+    path = file(tmp_path, 'label,sentence1,sentence2\n1,"Yes, I do.","I ""do""."\n', "task.csv")
+    assert read_task(path) == [LabelledPair("Yes, I do.", 'I "do".', 1)]
+
+
+@pytest.mark.parametrize(
+    ("content", "columns", "message"),
+    [
+        ("a\tb\tlabel\n1\t2\t0\n", ["a", "c", "label"], r"wanted columns a, c, label, got a, b, label in .*task.tsv"),
+        ("", ["a", "b", "label"], "wanted columns a, b, label, got none in"),
+        ("a\tb\tlabel\n", ["a", "b", "label"], "wanted labelled pairs, got none in"),
+        ("a\tb\tlabel\nx\ty\t2\n", ["a", "b", "label"], r"label 0 or 1, got \['x', 'y', '2'\] in line 2 of"),
+        ("x\ty\t1\nx\ty\n", NUMBERED, r"label 0 or 1, got \['x', 'y'\] in line 2 of"),
+        ("x\ty\t1\n", ["0", "1"], "wanted the columns of two sentences and a label, got 0, 1: name three"),
+    ],
+)
+def test_what_is_wrong_is_one_line(tmp_path, content, columns, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        read_task(file(tmp_path, content), columns)
+    assert "\n" not in str(raised.value)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"wanted a file of labelled pairs, got .*nothing\.tsv: check the path"):
+        read_task(tmp_path / "nothing.tsv")
+
+
+def test_figures_by_hand():
+    labels, predicted = [1] * 6 + [0] * 4, [1, 1, 1, 1, 0, 0, 1, 0, 0, 0]
+    found = figures(labels, predicted)  # 4 right of 5 said, of 6 there are; 3 of 4 others
+    assert found["accuracy"] == 70 and found["f1"] == round(100 * 2 * (4 / 5) * (4 / 6) / (4 / 5 + 4 / 6), 3)
+    assert found["f1"] != round(100 * f1_score(labels, predicted, average="macro"), 3)
+    assert figures([1, 0], [0, 0])["f1"] == 0
+    assert "positive:1" in SIGNATURE

@@ -1,0 +1,145 @@
+"""Runs: a parabank's pairs, then a task from where they ended; what is finished stays finished."""
+
+import importlib.util
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+from sentence_transformers import CrossEncoder, SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+from tests.conftest import demo_rows
+from toolkit.identification.tasks import figures, predict, read_task
+from toolkit.identification.training import IdentifierSettings, measure, train
+
+torch.set_num_threads(1)
+SCRIPT = Path(__file__).parents[2] / "scripts" / "train_identifier.py"
+WORDS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "We",
+    "go",
+    "home",
+    "dog",
+    "hound",
+    "rain",
+    "rains",
+    "swim",
+    ",",
+    ".",
+    "It",
+]
+
+
+def tokenizer() -> Tokenizer:
+    found = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    found.pre_tokenizer = pre_tokenizers.Whitespace()
+    return found
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    folder, pairing = tmp_path_factory.mktemp("tiny") / "bert", tokenizer()
+    pairing.post_processor = processors.TemplateProcessing(
+        "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", 2), ("[SEP]", 3)]
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=pairing, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
+    ).save_pretrained(folder)
+    torch.manual_seed(0)
+    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    BertModel(BertConfig(vocab_size=len(WORDS), **shape)).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny") / "words"
+    torch.manual_seed(0)
+    SentenceTransformer(modules=[StaticEmbedding(tokenizer(), embedding_dim=8)], device="cpu").save(str(folder))
+    return str(folder)
+
+
+@pytest.fixture
+def task(tmp_path):
+    path = tmp_path / "task.tsv"
+    path.write_text("sentence1\tsentence2\tlabel\n" + "dog\thound\t1\nrain\tswim\t0\n" * 5)
+    return path
+
+
+@pytest.fixture
+def settings(start, encoder, demo_parabank, tmp_path):
+    return IdentifierSettings(
+        base_model=start, output_dir=str(tmp_path / "run"), parabank=str(demo_parabank), encoder=encoder, epochs=1
+    )
+
+
+def test_a_parabank_then_a_task(settings, task, tmp_path):
+    model = train(settings)
+    pairs = pq.read_table(tmp_path / "run" / "pairs.parquet").to_pylist()
+    references = {c.text: row.reference for row in demo_rows() for c in row.candidates if row.split == "train"}
+    groups = [{references.get(p[name], p[name]) for name in ("sentence1", "sentence2")} for p in pairs]
+    assert [len(group) for group in groups] == [2 - p["label"] for p in pairs] == [1, 2] * 7
+    record = json.loads((model / "training.json").read_text())
+    assert (record["pairs"], record["positive"], record["settings"]["parabank"]) == (14, 7, "demo")
+    assert str(tmp_path) not in "".join(file.read_text(errors="ignore") for file in model.glob("*.json"))
+    assert not list((tmp_path / "run").glob("checkpoint-*"))
+
+    follows = replace(
+        settings, base_model=str(model), parabank=None, task=str(task), output_dir=str(tmp_path / "two"), learning_rate=1e-9
+    )
+    before, after = (CrossEncoder(str(path), device="cpu").model.state_dict() for path in (model, train(follows)))
+    changed = {name for name in before if (before[name] - after[name]).abs().max() > 1e-6}
+    assert changed == {"classifier.weight"}  # its bias is drawn as 0
+    found = CrossEncoder(str(tmp_path / "two" / "model"), device="cpu")
+    expected = figures([1, 0] * 5, predict(found, read_task(task)))
+    assert measure(tmp_path / "two" / "model", [str(task)], follows.columns) == {str(task): expected}
+
+
+def test_a_finished_run_stays_and_other_settings_are_refused(settings):
+    weights = train(settings) / "model.safetensors"
+    first = weights.stat().st_mtime_ns
+    assert train(replace(settings, save_steps=7)) == weights.parent and weights.stat().st_mtime_ns == first
+    with pytest.raises(ValueError, match=r"holds a run with other settings: seed was 0, now 1"):
+        train(replace(settings, seed=1))
+
+
+def test_pairs_are_found_once(settings, tmp_path):
+    train(settings)
+    (tmp_path / "run" / "model" / "training.json").unlink()
+    train(replace(settings, test=["later.tsv"]))
+    nowhere = replace(settings, parabank="nowhere", output_dir=str(tmp_path / "other"))
+    with pytest.raises(FileNotFoundError, match="wanted a parabank, got 'nowhere'"):
+        train(nowhere)
+    (tmp_path / "run" / "pairs.parquet").rename(tmp_path / "other" / "pairs.parquet")
+    assert (train(nowhere) / "training.json").exists()
+
+
+@pytest.mark.parametrize("given", [{}, {"parabank": "a", "encoder": "b", "task": "c"}])
+def test_one_thing_to_learn_from(given):
+    with pytest.raises(ValueError, match="wanted either --parabank or --task, got both or neither"):
+        IdentifierSettings(base_model="a", output_dir="b", **given)
+
+
+def test_a_parabank_wants_an_encoder():
+    with pytest.raises(ValueError, match="wanted --encoder with --parabank, got none"):
+        IdentifierSettings(base_model="a", output_dir="b", parabank="c")
+
+
+def test_the_command(start, task, tmp_path, capsys):
+    spec = importlib.util.spec_from_file_location("train_identifier", SCRIPT)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    flags = ["--base_model", start, "--task", str(task), "--output_dir", str(tmp_path / "run"), "--epochs", "1"]
+    assert script.main([*flags, "--test", str(task)]) == 0
+    assert "'accuracy': " in (printed := capsys.readouterr().out) and "F1|positive:1|decision:argmax" in printed
+    assert script.main([*flags, "--columns", "one", "two", "three", "--output_dir", str(tmp_path / "bad")]) == 1
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said.startswith("train_identifier.py: wanted columns one, two, three, got sentence1, sentence2, label in")

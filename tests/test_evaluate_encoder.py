@@ -1,0 +1,97 @@
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+SCRIPT = Path(__file__).parents[1] / "scripts" / "evaluate_encoder.py"
+DEV = "g\tf\ty\t1\t3\tdog\thound\ng\tf\ty\t2\t1\tdog\tcat\ng\tf\ty\t3\t5\tdog\tdog\n"
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("evaluate_encoder", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def data(tmp_path) -> Path:
+    (tmp_path / "data/sts/benchmark").mkdir(parents=True)
+    (tmp_path / "data/sts/benchmark/sts-dev.csv").write_text(DEV)
+    return tmp_path / "data"
+
+
+def save(folder: Path, words: dict[str, list[float]]) -> str:
+    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    module = StaticEmbedding(tokenizer, embedding_weights=np.array(list(words.values()), np.float32))
+    SentenceTransformer(modules=[module], device="cpu").save(str(folder))
+    return str(folder)
+
+
+@pytest.fixture
+def encoders(tmp_path) -> list[str]:
+    good = save(tmp_path / "good", {"[UNK]": [0, 0], "dog": [1, 0], "hound": [1, 1], "cat": [0, 1]})
+    bad = save(tmp_path / "bad", {"[UNK]": [0, 0], "dog": [1, 0], "hound": [-1, 0], "cat": [0, 2]})
+    return [good, bad]
+
+
+def line(printed: str, name: str) -> list[str]:
+    found = next(text for text in printed.splitlines() if text.startswith(f"| {name} |"))
+    return [column.strip() for column in found.strip("|").split("|")][1:]
+
+
+def test_encoders_side_by_side(script, data, encoders, tmp_path, capsys):
+    figures, tables = tmp_path / "figures.json", tmp_path / "tables.md"
+    given = ["--encoders", *encoders, "--data", str(data), "--tasks", "benchmark"]
+    assert script.main([*given, "--json", str(figures), "--markdown", str(tables)]) == 0
+    printed = capsys.readouterr().out
+    good = 100 * np.corrcoef([0.5**0.5, 0, 1], [3, 1, 5])[0, 1]
+    assert line(printed, "good") == ["-", "-", f"{good:.1f}", "100.0"]
+    assert line(printed, "bad") == ["-", "-", "50.0", "50.0"]  # cosines -1, 0, 1 of scores 3, 1, 5
+    assert line(printed, "ParaNMT, table 9: WORD, 300")[0] == "79.2"
+    assert "- STS Benchmark test: wanted sts/benchmark/sts-test.csv" in printed and "## STS 2016" not in printed
+    assert tables.read_text() == printed
+    found = json.loads(figures.read_text())
+    assert list(found) == ["good", "bad"] and str(tmp_path) not in figures.read_text()
+    assert found["good"]["figures"]["STS Benchmark dev"]["value"] == pytest.approx(good, abs=1e-3)
+
+
+def test_sentences_are_left_out_and_counted(script, data, encoders, tmp_path, capsys):
+    (tmp_path / "seen.txt").write_text("Hound!\n")
+    given = ["--encoders", encoders[0], "--data", str(data), "--without", str(tmp_path / "seen.txt")]
+    assert script.main([*given, "--tasks", "benchmark"]) == 0
+    printed = capsys.readouterr().out
+    assert line(printed, "good")[2] == "100.0" and "|pairs:2|left out:1|" in printed
+
+
+def test_folders_of_one_name_stay_apart(script, data, encoders, tmp_path, capsys):
+    (tmp_path / "other").mkdir()
+    other = (tmp_path / "bad").rename(tmp_path / "other" / "good")
+    assert script.main(["--encoders", encoders[0], str(other), "--data", str(data), "--tasks", "benchmark"]) == 0
+    printed = capsys.readouterr().out
+    assert line(printed, encoders[0]) != line(printed, str(other))
+
+
+@pytest.mark.parametrize(
+    "changed, wanted",
+    [
+        ({"--encoders": "nowhere"}, "wanted a sentence encoder, got 'nowhere'"),
+        ({"--encoders": "starter/nothing"}, "wanted a starter model"),
+        ({"--data": "nowhere"}, "wanted the files of at least one task in nowhere"),
+        ({"--without": "nowhere"}, "wanted an existing file, got nowhere"),
+    ],
+)
+def test_errors_are_one_line(script, data, encoders, tmp_path, monkeypatch, capsys, changed, wanted):
+    monkeypatch.chdir(tmp_path)
+    given = {"--encoders": encoders[0], "--data": str(data)} | changed
+    assert script.main([word for pair in given.items() for word in pair]) == 1
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.startswith("evaluate_encoder.py: ") and wanted in said.err
+    assert len(said.err.splitlines()) == 1
