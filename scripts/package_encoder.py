@@ -1,0 +1,56 @@
+r"""Package a trained encoder for others: float16 weights, measured tables, a card.
+
+    python scripts/package_encoder.py --model build/word-trigram --data DIR --lang en --license cc-by-2.0 \
+        --text "..." --output_dir build/my-encoder
+
+DIR holds the evaluation sets as scripts/evaluate_encoder.py says.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+
+from toolkit.encoder.publish import package_encoder
+from toolkit.settings import parse_settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageSettings:
+    """What is measured on what.
+
+    Attributes:
+        model: Folder of the trained encoder.
+        data: Folder of the evaluation sets.
+        lang: Language of the sentences (ISO 639-1).
+        license: Licence of the model, as the Hub names it.
+        text: Text it was trained on, with the attribution that its licence asks for.
+        output_dir: Where the packaged encoder goes.
+        tasks: Of "sts", "benchmark", "sick", "chinese" and "transfer".
+    """
+
+    model: str
+    data: str
+    lang: str
+    license: str
+    text: str
+    output_dir: str
+    tasks: list[str] = field(default_factory=lambda: ["sts", "benchmark", "sick"])
+
+
+def main(arguments: list[str]) -> int:
+    """Parse the command line, measure and package."""
+    s = parse_settings(PackageSettings, arguments, __doc__ or "", "package_encoder.py")
+    try:
+        measured = package_encoder(s.model, s.data, s.tasks, s.output_dir, s.lang, s.license, s.text)
+    except (ValueError, OSError) as error:
+        print(f"package_encoder.py: {error}", file=sys.stderr)
+        return 1
+    figures = measured["evaluation"]["figures"]
+    shown = ", ".join(f"{name} {figure['value']:.1f}" for name, figure in figures.items() if "Spearman" not in name)
+    print(f"{s.output_dir}, {measured['megabytes']} MB: {shown}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

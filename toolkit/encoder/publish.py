@@ -1,0 +1,107 @@
+"""A trained encoder as something to publish: float16 weights, measured tables, a card."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+from huggingface_hub import ModelCard, ModelCardData
+from safetensors.torch import load_file, save_file
+from torch.nn import Module
+
+import cards
+from toolkit.encoder.modules import WEIGHTS, ParaphrasticEncoder
+from toolkit.evaluate.embeddings import as_json, evaluate_encoder, markdown
+from toolkit.score.semantic import load_encoder
+from toolkit.shards import write_whole
+
+TEMPLATE = Path(cards.__file__).parent / "encoder.md"
+SHOWN = (  # the settings that say how a model was trained, for its card
+    "dimensions",
+    "hidden",
+    "direction",
+    "pooling",
+    "min_count",
+    "max_tokens",
+    "loss",
+    "margin",
+    "batch",
+    "mega_batch",
+    "learning_rate",
+    "scramble",
+    "negatives_dtype",
+    "seed",
+)
+HERE = ("pairs", "output_dir", "word_vectors")  # paths of the machine that trained it
+
+
+def package_encoder(
+    model: str, data: str, tasks: list[str], output_dir: str, lang: str, license_name: str, text: str
+) -> dict:
+    """Save an encoder in float16 with `measured.json` and its card, measured as it was saved.
+
+    Args:
+        model: Folder of a trained encoder.
+        data: Folder of evaluation sets, see `toolkit.evaluate.embeddings.evaluate_encoder`.
+        tasks: Which of them.
+        output_dir: Where it goes.
+        lang: Language of its sentences (ISO 639-1).
+        license_name: Licence of the model, as the Hub names it.
+        text: What it was trained on, with attribution.
+
+    Returns:
+        What `measured.json` says.
+
+    Raises:
+        ValueError: `model` is no encoder of `toolkit.encoder.training`, or the evaluation sets cannot be used.
+    """
+    folder, record = Path(output_dir), Path(model, "training.json")
+    if not record.is_file():
+        raise ValueError(f"wanted a folder that scripts/train_encoder.py made, got {model} without {record.name}")
+    training = json.loads(record.read_text())
+    for name in HERE:
+        training["settings"].pop(name, None)
+    load_encoder(model).save(str(folder))
+    weights = {name: weight.half() for name, weight in load_file(folder / WEIGHTS).items()}
+    save_file(weights, folder / WEIGHTS)
+    saved = load_encoder(str(folder))
+    found = evaluate_encoder(saved, Path(data), tasks)
+    measured: dict[str, Any] = {
+        "language": lang,
+        "license": license_name,
+        "text": text,
+        "parameters": sum(weight.numel() for weight in weights.values()),
+        "evaluation": as_json({folder.name: found})[folder.name],
+    }
+    write_whole(folder / "training.json", json.dumps(training, indent=1) + "\n")
+    write_whole(folder / "measured.json", json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+    measured["megabytes"] = round(sum(f.stat().st_size for f in folder.iterdir()) / 1e6, 1)
+    data_ = ModelCardData(
+        language=lang,
+        license=license_name,
+        library_name="sentence-transformers",
+        pipeline_tag="sentence-similarity",
+        tags=["sentence-transformers", "paraphrase", "parabank-toolkit"],
+    )
+    refused = ", ".join(f"{count:,} {reason}" for reason, count in training["refused"].items())
+    content = card_content(saved[0], folder.name) | measured | {"training": training}
+    content["refused"] = f"Left out were {refused}" if refused else "None was left out"
+    content["tables"] = markdown({folder.name: found}, tasks).replace("\n## ", "\n### ").replace("## ", "### ", 1)
+    write_whole(folder / "README.md", str(ModelCard.from_template(data_, template_path=str(TEMPLATE), **content)))
+    return measured
+
+
+def card_content(encoder: Module, name: str) -> dict[str, Any]:
+    """What the card says of the architecture."""
+    architecture = cast(ParaphrasticEncoder, encoder).architecture
+    return {
+        "name": name,
+        "title": f"{name}, a paraphrastic sentence encoder",
+        "parts": " + ".join(part.upper() for part in architecture.parts),
+        "parts_count": len(architecture.parts),
+        "combine": architecture.combine,
+        "size": architecture.size,
+        "recurrent": "lstm" in architecture.parts,
+        "settings": SHOWN,
+    }
