@@ -26,6 +26,7 @@ SOURCES = {  # file, columns of the German and the English, references that are 
     "multi30k": ("bitext/multi30k/en-cs-de-fr.train.tsv.gz", 2, 0, 2_500),
     "news": ("bitext/news/deu-eng.tsv.gz", 0, 1, 500),
 }
+REFERENCES = 10_000  # of the mixture that are used
 SEED = 0
 BUILDERS = ("paranmt", "parabank", "parabank2")
 
@@ -76,7 +77,7 @@ def prepare(data: Path, work: Path) -> Path:
         forbidden = sts_sentences(data)
         mixed = [pair for name in SOURCES for pair in references(data, name, forbidden)[: SOURCES[name][3]]]
         random.Random(SEED).shuffle(mixed)
-        write_bitext(path, mixed)
+        write_bitext(path, mixed[:REFERENCES])
     return path
 
 

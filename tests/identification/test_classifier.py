@@ -11,7 +11,14 @@ from sentence_transformers.sentence_transformer.modules import Pooling, StaticEm
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoModel, BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
-from toolkit.identification.classifier import FitSettings, fit, last_checkpoint, new_identifier, write_fresh
+from toolkit.identification.classifier import (
+    FitSettings,
+    check_enough,
+    fit,
+    last_checkpoint,
+    new_identifier,
+    write_fresh,
+)
 from toolkit.identification.pairs import LabelledPair
 from toolkit.identification.tasks import predict
 
@@ -142,8 +149,17 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(start, tmp_path):
 
 
 def test_nothing_to_learn(start, tmp_path):
-    with pytest.raises(ValueError, match="wanted labelled pairs to train on, got none"):
+    with pytest.raises(ValueError, match="wanted at least 1 labelled pairs for a step of 1 processes, got 0"):
         fit(new_identifier(str(start), 16, 0), [], tmp_path, QUICK)
+
+
+def test_too_few_for_all_processes():
+    check_enough(1, 32, 1)
+    check_enough(64, 32, 2)
+    with pytest.raises(
+        ValueError, match="wanted at least 64 labelled pairs for a step of 2 processes, got 63: give more"
+    ):
+        check_enough(63, 32, 2)
 
 
 @pytest.mark.parametrize("name", ["epochs", "batch_size", "learning_rate", "max_length", "save_steps"])

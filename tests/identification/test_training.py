@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from tests.conftest import demo_rows
+from tests.tiny import ENVIRONMENT
 from toolkit.identification.tasks import figures, predict, read_task
 from toolkit.identification.training import IdentifierSettings, measure, train
 
@@ -93,7 +96,12 @@ def test_a_parabank_then_a_task(settings, task, tmp_path):
     assert not list((tmp_path / "run").glob("checkpoint-*"))
 
     follows = replace(
-        settings, base_model=str(model), parabank=None, task=str(task), output_dir=str(tmp_path / "two"), learning_rate=1e-9
+        settings,
+        base_model=str(model),
+        parabank=None,
+        task=str(task),
+        output_dir=str(tmp_path / "two"),
+        learning_rate=1e-9,
     )
     before, after = (CrossEncoder(str(path), device="cpu").model.state_dict() for path in (model, train(follows)))
     changed = {name for name in before if (before[name] - after[name]).abs().max() > 1e-6}
@@ -131,6 +139,27 @@ def test_one_thing_to_learn_from(given):
 def test_a_parabank_wants_an_encoder():
     with pytest.raises(ValueError, match="wanted --encoder with --parabank, got none"):
         IdentifierSettings(base_model="a", output_dir="b", parabank="c")
+
+
+def test_two_processes(start, task, tmp_path):
+    flags = ["--base_model", start, "--task", str(task), "--output_dir", str(tmp_path / "run"), "--epochs", "1"]
+    launched = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc_per_node",
+        "2",
+        str(SCRIPT),
+        *flags,
+        "--batch_size",
+        "4",
+    ]
+    environment = {**ENVIRONMENT, "ACCELERATE_USE_CPU": "true"}
+    done = subprocess.run(launched, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("load it with") == 1
+    identifier = CrossEncoder(str(tmp_path / "run" / "model"), device="cpu")
+    assert all(torch.isfinite(weight).all() for weight in identifier.model.parameters())
 
 
 def test_the_command(start, task, tmp_path, capsys):

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import candidate, row, write_run
+from toolkit.lexicon import counts
 from toolkit.lexicon.pmi import COLUMNS, Entry, extract_lexicon, paraphrases_of
 from toolkit.package.build import package_parabank
 
@@ -123,6 +124,17 @@ def test_both_directions_have_the_same_numbers(tmp_path):
     extract_lexicon(write_tsv(tmp_path / "p.tsv", toy_pairs()), tmp_path / "out.parquet", 3)
     found = table(tmp_path / "out.parquet")
     assert len(found) > 50 and all(found[v, u] == numbers for (u, v), numbers in found.items())
+
+
+def test_passes_and_wanted_pairs_make_no_difference(tmp_path, monkeypatch):
+    """Words are numbered anew where some are wanted, and counted in as many passes as there are words."""
+    pairs = write_tsv(tmp_path / "p.tsv", toy_pairs())
+    extract_lexicon(pairs, tmp_path / "one.parquet", 3)
+    assert extract_lexicon(pairs, tmp_path / "two.parquet", 3, wanted=[("lu", "ba"), ("du", "no")]).wanted
+    monkeypatch.setattr(counts, "PASS_MEETINGS", 300)
+    extract_lexicon(pairs, tmp_path / "three.parquet", 3)
+    one, two, three = ((tmp_path / f"{name}.parquet").read_bytes() for name in ("one", "two", "three"))
+    assert one == two == three
 
 
 def test_paraphrases_of_are_ranked_by_adjusted_pmi(tmp_path):

@@ -115,8 +115,8 @@ def new_identifier(base_model: str, max_length: int, seed: int) -> CrossEncoder:
         fresh = AutoModelForSequenceClassification.from_config(model.config)
     except NOT_A_CHECKPOINT as error:
         raise ValueError(
-            f"wanted a checkpoint that can have an output layer, got {base_model!r}, which is no folder or Hub id of one "
-            f"({said(error)})"
+            f"wanted a checkpoint that can have an output layer, got {base_model!r}, which is no folder or Hub id "
+            f"of one ({said(error)})"
         ) from error
     for name, module in model.named_children():
         if module is not model.base_model:
@@ -147,10 +147,8 @@ def fit(identifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | P
         The mean loss of the steps that this call did, in nats per pair.
 
     Raises:
-        ValueError: There are no pairs.
+        ValueError: There are no pairs, or too few for a step of all processes.
     """
-    if not pairs:
-        raise ValueError("wanted labelled pairs to train on, got none")
     arguments = CrossEncoderTrainingArguments(
         output_dir=str(folder),
         num_train_epochs=settings.epochs,
@@ -165,11 +163,27 @@ def fit(identifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | P
         save_steps=settings.save_steps,
         save_total_limit=KEPT,
         logging_steps=50,
+        ddp_find_unused_parameters=False,  # it looks into dicts only, and a cross-encoder returns a BatchEncoding
         report_to="none",
     )
+    check_enough(len(pairs), settings.batch_size, arguments.world_size)
     table = Dataset.from_list([pair._asdict() for pair in pairs])
     trainer = CrossEncoderTrainer(identifier, arguments, table, loss=CrossEntropyLoss(identifier))
     return float(trainer.train(resume_from_checkpoint=last_checkpoint(Path(folder))).training_loss)
+
+
+def check_enough(pairs: int, batch_size: int, processes: int) -> None:
+    """Refuse too few pairs; the trainer of several processes leaves out what does not fill a batch for each.
+
+    Raises:
+        ValueError: There are too few.
+    """
+    wanted = batch_size * processes if processes > 1 else 1
+    if pairs < wanted:
+        raise ValueError(
+            f"wanted at least {wanted} labelled pairs for a step of {processes} processes, got {pairs}: "
+            "give more, or lower --batch_size"
+        )
 
 
 def last_checkpoint(folder: Path) -> str | None:

@@ -87,8 +87,8 @@ def train(settings: IdentifierSettings) -> Path:
         The folder of the classifier, which is a base model again; training.json in it says how it was made.
 
     Raises:
-        ValueError: There is nothing to learn from; the base model is no checkpoint; the output folder belongs to a run with
-            other settings.
+        ValueError: There is nothing to learn from; the base model is no checkpoint; the output folder belongs to a run
+            with other settings.
     """
     folder, state = Path(settings.output_dir), processes()
     model = folder / "model"

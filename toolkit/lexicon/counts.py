@@ -10,6 +10,8 @@ from collections.abc import Collection
 
 import duckdb
 
+PASS_MEETINGS = 20_000_000  # ours: meetings counted at a time, so that their table stays in memory
+
 # In how many sentences each word is; both sides of a pair are sentences.
 WORDS_SQL = """
 CREATE TEMP TABLE words AS
@@ -20,8 +22,8 @@ NUMBERS_SQL = """
 CREATE TYPE word_number AS ENUM (SELECT word FROM words ORDER BY wanted DESC, sentences DESC, word);
 CREATE TEMP TABLE pairs AS
 SELECT reference, paraphrase,
-    list_transform(one::word_number[], lambda word: enum_code(word)::UINTEGER) AS one,
-    list_transform(other::word_number[], lambda word: enum_code(word)::UINTEGER) AS other
+    list_sort(list_transform(one::word_number[], lambda word: enum_code(word)::UINTEGER)) AS one,
+    list_sort(list_transform(other::word_number[], lambda word: enum_code(word)::UINTEGER)) AS other
 FROM tokens WHERE reason IS NULL;
 DROP TABLE tokens;
 """
@@ -40,26 +42,37 @@ LEFT JOIN (SELECT unnest(words) AS number, count(*) AS n FROM paraphrase_sentenc
     ON p.number = enum_code(word::word_number);
 DROP TABLE words;
 """
-PAIR = "(least(u, v)::UBIGINT << 32) | greatest(u, v)"
+MEETINGS_SQL = """
+SELECT sum(len(list_filter(one, lambda w: w < $words)) * len(list_filter(other, lambda w: w < $words))) FROM pairs
+"""
+# How often the pairs of one pass meet: across sentences, whichever is the reference, for a paraphrase is one in both
+# directions; and within the distinct sentences of a side, None where never.
+JOINT_SQL = """
+INSERT INTO joint_counts
+WITH across AS MATERIALIZED (
+    SELECT pair, count(*) AS n FROM ({one_other} UNION ALL {other_one}) GROUP BY pair HAVING count(*) >= $min_count
+), in_references AS (
+    SELECT pair, count(*) AS n FROM ({references}) SEMI JOIN across USING (pair) GROUP BY pair
+), in_paraphrases AS (
+    SELECT pair, count(*) AS n FROM ({paraphrases}) SEMI JOIN across USING (pair) GROUP BY pair
+)
+SELECT pair, across.n, in_references.n, in_paraphrases.n
+FROM across LEFT JOIN in_references USING (pair) LEFT JOIN in_paraphrases USING (pair)
+"""
 
-# #(u, v): u in one sentence and v in the other, whichever is the reference: a paraphrase is one in both directions.
-CROSS_SQL = f"""
-CREATE OR REPLACE TEMP TABLE cross_counts AS
-SELECT {PAIR} AS pair, count(*) AS n
-FROM (SELECT u, unnest(other) AS v FROM (SELECT unnest(one) AS u, other FROM (
-    SELECT list_filter(one, lambda w: w < $words) AS one, list_filter(other, lambda w: w < $words) AS other
-    FROM pairs)))
-WHERE u <> v GROUP BY pair HAVING count(*) >= $min_count
-"""
-WITHIN_SQL = f"""
-CREATE OR REPLACE TEMP TABLE {{side}}_counts AS
-SELECT pair, count(*) AS n
-FROM (SELECT {PAIR} AS pair
-    FROM (SELECT u, unnest(words) AS v FROM (SELECT unnest(words) AS u, words FROM (
-        SELECT list_filter(words, lambda w: w < $words) AS words FROM {{side}}_sentences)))
-    WHERE u < v)
-SEMI JOIN cross_counts USING (pair) GROUP BY pair
-"""
+
+def meetings(one: str, other: str, table: str) -> str:
+    """The query of all meetings of a word in one column and a word of a greater number in another, one a row.
+
+    Of the words with numbers below `$words` it takes those of pass `$number` of `$passes` as the lesser.
+    """
+    return f"""
+    SELECT (u::UBIGINT << 32) | v AS pair
+    FROM (SELECT u, unnest(others) AS v
+        FROM (SELECT unnest(list_filter({one}, lambda w: w < $words AND w % $passes = $number)) AS u,
+            list_filter({other}, lambda w: w < $words) AS others FROM {table}))
+    WHERE u < v
+    """
 
 
 def number_words(connection: duckdb.DuckDBPyConnection, wanted: Collection[str] = ()) -> None:
@@ -75,16 +88,27 @@ def number_words(connection: duckdb.DuckDBPyConnection, wanted: Collection[str] 
 
 
 def count_joint(connection: duckdb.DuckDBPyConnection, words: int, min_count: int) -> None:
-    """Count pairs of distinct words: `cross_counts`, and of the same pairs `reference_counts`, `paraphrase_counts`.
+    """Fill `joint_counts`, a row for a pair of distinct words: how often they meet across and within sentences.
 
     Args:
         connection: With what `number_words` made.
         words: How many words take part, those with the least numbers.
         min_count: Pairs of words that meet across sentences less often are left out, >= 1.
     """
-    connection.execute(CROSS_SQL, {"words": words, "min_count": min_count})
-    for side in ("reference", "paraphrase"):
-        connection.execute(WITHIN_SQL.format(side=side), {"words": words})
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE joint_counts "
+        "(pair UBIGINT, across BIGINT, in_references BIGINT, in_paraphrases BIGINT)"
+    )
+    query = JOINT_SQL.format(
+        one_other=meetings("one", "other", "pairs"),
+        other_one=meetings("other", "one", "pairs"),
+        references=meetings("words", "words", "reference_sentences"),
+        paraphrases=meetings("words", "words", "paraphrase_sentences"),
+    )
+    passes = 1 + connection.execute(MEETINGS_SQL, {"words": words}).fetchall()[0][0] // PASS_MEETINGS
+    for number in range(passes):
+        given = {"words": words, "min_count": min_count, "passes": passes, "number": number}
+        connection.execute(query, given)
 
 
 def frequent_words(connection: duckdb.DuckDBPyConnection, min_count: int | None) -> int:

@@ -24,20 +24,15 @@ MIN_COUNT = 10  # ParaNMT-50M, A.1: "we only show paraphrases that appeared at l
 # taken for one of these. Across sentences each pair stands in both directions, so #(., .) is twice the pairs.
 ASSOCIATIONS_SQL = """
 CREATE OR REPLACE TEMP TABLE associations AS
-SELECT u.word AS one, v.word AS other, c.n AS count,
-    ln(c.n::DOUBLE * $cross / u.sentences / v.sentences) AS cross_pmi,
-    (coalesce(ln(r.n::DOUBLE * $reference / u.reference_sentences / v.reference_sentences), 0)
-        + coalesce(ln(p.n::DOUBLE * $paraphrase / u.paraphrase_sentences / v.paraphrase_sentences), 0)
-    ) / 2 AS ordinary_pmi
-FROM cross_counts AS c
-JOIN marginals AS u ON u.number = c.pair >> 32
-JOIN marginals AS v ON v.number = c.pair & 4294967295
-LEFT JOIN reference_counts AS r ON r.pair = c.pair
-LEFT JOIN paraphrase_counts AS p ON p.pair = c.pair
-"""
-TOTALS_SQL = """
-SELECT 2 * (SELECT count(*) FROM pairs), (SELECT count(*) FROM reference_sentences),
-    (SELECT count(*) FROM paraphrase_sentences)
+SELECT u.word AS one, v.word AS other, across AS count,
+    ln(across::DOUBLE * 2 * $pairs / (u.sentences::DOUBLE * v.sentences)) AS cross_pmi,
+    (coalesce(ln(in_references::DOUBLE * $reference_sentences
+            / (u.reference_sentences::DOUBLE * v.reference_sentences)), 0)
+        + coalesce(ln(in_paraphrases::DOUBLE * $paraphrase_sentences
+            / (u.paraphrase_sentences::DOUBLE * v.paraphrase_sentences)), 0)) / 2 AS ordinary_pmi
+FROM joint_counts
+JOIN marginals AS u ON u.number = pair >> 32
+JOIN marginals AS v ON v.number = pair & 4294967295
 """
 LEXICON_SQL = """
 SELECT *, cross_pmi - ordinary_pmi AS adjusted_pmi FROM (
@@ -118,8 +113,9 @@ def extract_lexicon(
 def associate(connection: duckdb.DuckDBPyConnection, words: int, min_count: int) -> None:
     """Fill `associations`: the PMIs of pairs of words, each pair once (`toolkit.lexicon.counts.count_joint`)."""
     count_joint(connection, words, min_count)
-    totals = connection.execute(TOTALS_SQL).fetchall()[0]
-    connection.execute(ASSOCIATIONS_SQL, dict(zip(("cross", "reference", "paraphrase"), totals, strict=True)))
+    tables = ("pairs", "reference_sentences", "paraphrase_sentences")
+    totals = {table: connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0] for table in tables}
+    connection.execute(ASSOCIATIONS_SQL, totals)
 
 
 def wanted_entries(connection: duckdb.DuckDBPyConnection, asked: list[tuple[str, str]]) -> dict[tuple[str, str], Entry]:
