@@ -246,12 +246,12 @@ def transfer_figures(encoder: SentenceTransformer, data: Path, missing: list[str
         for name, kind, value in zip(
             ("MRPC", "MRPC F1"), ("accuracy", "F1"), transfer.mrpc(encoder, folder), strict=True
         ):
-            figures[name] = protocol(f"MRPC|{kind}", f"u-v,u*v|test|{transfer.CHOSEN_BY_FOLDS}", value)
+            figures[name] = protocol(f"MRPC|{kind}", f"abs(u-v),u*v|test|{transfer.CHOSEN_BY_FOLDS}", value)
     folder = data / SICK
     if there("SICK-R, SICK-E", data, [folder / name for name in transfer.SICK], missing):
         related, judged = transfer.sick(encoder, folder)
-        figures["SICK-R"] = protocol("SICK-R|pearson", "u-v,u*v|test|penalty by the trial part", related)
-        figures["SICK-E"] = protocol("SICK-E|accuracy", "u-v,u*v|test|penalty by the trial part", judged)
+        figures["SICK-R"] = protocol("SICK-R|pearson", "abs(u-v),u*v|test|penalty by the trial part", related)
+        figures["SICK-E"] = protocol("SICK-E|accuracy", "abs(u-v),u*v|test|penalty by the trial part", judged)
     return figures
 
 
@@ -300,11 +300,14 @@ def as_json(encoders: Mapping[str, tuple[Figures, list[str]]]) -> dict:
 def markdown(encoders: Mapping[str, tuple[Figures, list[str]]], tasks: Collection[str] = TASKS) -> str:
     """Tables of encoders, a row each, the papers' rows under them; then what is missing, and the signatures.
 
+    A table of which nobody has a figure is left out.
+
     Args:
         encoders: By name, what `evaluate_encoder` gave.
         tasks: Whose tables are printed.
     """
-    shown = [one for one in TABLES if one.task in tasks]
+    measured = {name for figures, _ in encoders.values() for name in figures}
+    shown = [one for one in TABLES if one.task in tasks and measured & set(one.columns)]
     parts = [table(one, {name: figures for name, (figures, _) in encoders.items()}) for one in shown]
     missing = dict.fromkeys(line for _, lost in encoders.values() for line in lost)
     signatures = dict.fromkeys(

@@ -1,0 +1,243 @@
+"""Every encoder of ParaNMT-50M in miniature, against sums over single words; saved, and loaded by another process."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+
+from tests.tiny import ENVIRONMENT
+from toolkit.encoder.modules import (
+    LONGEST_RUN,
+    Architecture,
+    ParaphrasticEncoder,
+    averages,
+    kind_of,
+    sentence_transformer,
+)
+from toolkit.encoder.pairs import transposed
+from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
+
+SAID = ["The dog sleeps, doesn't it?", "A dog and the cat.", "\u4f60\u597d dog"]
+ASKED = ["The cat sleeps.", "", "\U0001f600\U0001f600", "Zebras xyzzy!", "dog", " ", "\u4f60\u597d cat, it doesn't " * 3]
+BOTH, ALL = ("word", "trigram"), ("word", "trigram", "lstm")
+# ParaNMT-50M, tables 8, 9 and 14, with 3 dimensions for 300 and 5 for 2048
+ROWS = {
+    "WORD 300": (("word",), {}, 3),
+    "TRIGRAM 300": (("trigram",), {}, 3),
+    "LSTM 300": (("lstm",), {}, 3),
+    "LSTM 900": (("lstm",), {"hidden": 9}, 9),
+    "BLSTM 900": (("lstm",), {"hidden": 9, "direction": "average"}, 9),
+    "WORD + TRIGRAM (addition) 300": (BOTH, {}, 3),
+    "WORD + TRIGRAM + LSTM (addition) 300": (ALL, {}, 3),
+    "WORD, TRIGRAM (concatenation) 600": (BOTH, {"combine": "concatenation"}, 6),
+    "WORD, TRIGRAM, LSTM (concatenation) 900": (ALL, {"combine": "concatenation"}, 9),
+    "BLSTM (Avg., concatenation) 4096": (("lstm",), {"hidden": 5, "direction": "concatenation"}, 10),
+    "BLSTM (Max, concatenation) 4096": (("lstm",), {"hidden": 5, "direction": "concatenation", "pooling": "max"}, 10),
+}
+
+
+def encoder(parts: tuple[str, ...], texts: list[str], seed: int = 0, **architecture: object) -> ParaphrasticEncoder:
+    """An encoder that knows the words and trigrams of some texts, of 4 dimensions unless told."""
+    torch.manual_seed(seed)
+    kinds = {kind_of(part) for part in parts}
+    vocabularies = {}
+    if "word" in kinds:
+        vocabularies["word"] = words([UNKNOWN, *count_words(texts, 1, 999)])
+    if "trigram" in kinds:
+        vocabularies["trigram"] = character_trigrams(count_trigrams(texts, 1, 999))
+    return ParaphrasticEncoder(Architecture(parts, **{"dimensions": 4, **architecture}), vocabularies).eval()
+
+
+def row_of_table(name: str) -> ParaphrasticEncoder:
+    parts, architecture, _ = ROWS[name]
+    return encoder(parts, SAID, **{"dimensions": 3, **architecture})
+
+
+def split(text: str) -> list[str]:
+    return re.findall(r"[a-z]+|(?<=[a-z])'[a-z]*|\S", text.lower())
+
+
+def mean(table: torch.Tensor, rows: list[int]) -> torch.Tensor:
+    return torch.stack([table[row] for row in rows]).mean(0) if rows else torch.zeros(table.shape[1])
+
+
+def oracle(made: ParaphrasticEncoder, text: str) -> torch.Tensor:
+    """The vector of one text, part by part and word by word."""
+    said, found = split(text), []
+    known = {kind: {entry: n for n, entry in enumerate(v.entries)} for kind, v in made.vocabularies.items()}
+    for part in made.architecture.parts:
+        table = made.tables[part]
+        if part == "trigram":
+            spaced = " ".join(["", *said, ""]) if said else ""
+            grams = [spaced[n : n + 3] for n in range(len(spaced) - 2)]
+            found.append(mean(table, [known["trigram"][gram] for gram in grams if gram in known["trigram"]]))
+            continue
+        rows = [known["word"].get(word, 0) for word in said]
+        found.append(mean(table, rows) if part == "word" else recurrent(made, table, rows))
+    return torch.cat(found) if made.architecture.combine == "concatenation" else sum(found)
+
+
+def recurrent(made: ParaphrasticEncoder, table: torch.Tensor, rows: list[int]) -> torch.Tensor:
+    if not rows:
+        return torch.zeros(made.architecture.size_of("lstm"))
+    states = made.lstm(table[rows][None])[0][0]
+    if made.architecture.direction == "average":
+        half = states.shape[1] // 2
+        states = (states[:, :half] + states[:, half:]) / 2
+    return states.max(0).values if made.architecture.pooling == "max" else states.mean(0)
+
+
+@pytest.mark.parametrize("name", ROWS)
+@torch.no_grad()
+def test_a_row_of_the_tables(name):
+    made, size = row_of_table(name), ROWS[name][2]
+    model = sentence_transformer(made)
+    found = model.encode(ASKED, batch_size=3, show_progress_bar=False, convert_to_tensor=True)
+    assert found.shape == (len(ASKED), size) and model.get_embedding_dimension() == made.architecture.size == size
+    wanted = torch.stack([oracle(made, text) for text in ASKED])
+    torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-6)
+    assert found[1].tolist() == found[5].tolist() == [0] * size, "empty"
+    assert wanted[[0, 4, 6]].abs().amax(1).min() > 1e-3
+    assert (found[2].abs().max() > 0) == ("trigram" not in name or "WORD" in name), "unknown words have a row"
+    alone = torch.stack([model.encode(text, convert_to_tensor=True) for text in ASKED])
+    torch.testing.assert_close(found, alone, rtol=1e-5, atol=1e-6)
+    assert made(made.preprocess([]))["sentence_embedding"].shape == (0, size), "a process without a share"
+
+
+@pytest.mark.parametrize("name", ["WORD + TRIGRAM + LSTM (addition) 300", "BLSTM (Max, concatenation) 4096"])
+@torch.no_grad()
+def test_ten_thousand_words(name):
+    made = row_of_table(name)
+    long, short = "the dog " * 5000, "the dog " * (LONGEST_RUN // 2)
+    found = sentence_transformer(made).encode([long, "dog", short], show_progress_bar=False)
+    assert np.isfinite(found).all()
+    if name.startswith("BLSTM"):
+        assert np.allclose(found[0], found[2], atol=1e-6), "the recurrent part reads the first words only"
+    alone = sentence_transformer(made).encode(["dog"])
+    np.testing.assert_allclose(found[1], alone[0], rtol=1e-5, atol=1e-6)
+
+
+def test_the_averaging_parts_read_all_of_a_text():
+    made = encoder(("word",), SAID)
+    found = sentence_transformer(made).encode("dog " * 9000 + "cat " * 1000)
+    known = {entry: n for n, entry in enumerate(made.vocabularies["word"].entries)}
+    table = made.tables["word"].detach().numpy()
+    np.testing.assert_allclose(found, 0.9 * table[known["dog"]] + 0.1 * table[known["cat"]], atol=1e-5)
+
+
+def test_a_prompt_stands_before_every_text():
+    made = encoder(("word", "lstm"), SAID)
+    told, whole = made.preprocess(["dog", ""], prompt="the cat "), made.preprocess(["the cat dog", "the cat "])
+    assert {name: ids.tolist() for name, ids in told.items()} == {name: ids.tolist() for name, ids in whole.items()}
+
+
+def test_the_fast_gradient_is_torchs():
+    chance = np.random.default_rng(0)
+    rows, lengths = chance.integers(0, 7, 40), [9, 0, 1, 20, 0, 10]
+    offsets = np.append(0, np.cumsum(lengths))
+    texts, ends = transposed(rows, offsets, 8)  # nobody reads row 7
+    weights, table = chance.normal(size=(6, 3)), chance.normal(size=(8, 3))
+    given = [torch.from_numpy(a) for a in (rows, offsets, texts, ends)]
+    found = []
+    for chosen in (given[:2], given):
+        leaf = torch.tensor(table, requires_grad=True)
+        means = averages(leaf, *chosen)
+        (means * torch.from_numpy(weights)).sum().backward()
+        found.append((means.detach(), leaf.grad))
+    assert torch.equal(found[0][0], found[1][0])
+    torch.testing.assert_close(found[0][1], found[1][1], rtol=1e-12, atol=1e-12)
+    by_hand = np.zeros((8, 3))
+    for text, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        for row in rows[a:b]:
+            by_hand[row] += weights[text] / (b - a)
+    np.testing.assert_allclose(found[1][1].numpy(), by_hand, rtol=1e-12, atol=1e-12)
+    assert np.abs(by_hand[:7]).min() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"parts": ()}, "wanted distinct parts of word, trigram, lstm, got none"),
+        ({"parts": ("word", "word")}, "wanted distinct parts of word, trigram, lstm, got word, word"),
+        ({"parts": ("word", "gru")}, "wanted distinct parts of word, trigram, lstm, got word, gru"),
+        ({"combine": "sum"}, "wanted combine of addition or concatenation, got 'sum'"),
+        ({"direction": "back"}, "wanted direction of forward or average or concatenation, got 'back'"),
+        ({"pooling": "min"}, "wanted pooling of average or max, got 'min'"),
+        ({"dimensions": 0}, "wanted dimensions and hidden of at least 1, got 0 and None"),
+        ({"hidden": 0}, "wanted dimensions and hidden of at least 1, got 300 and 0"),
+        (
+            {"parts": ("word", "lstm"), "hidden": 900},
+            "wanted parts of one size to add, got word 300, lstm 900; change hidden, or concatenate them",
+        ),
+        (
+            {"parts": ("word", "lstm"), "direction": "concatenation"},
+            "wanted parts of one size to add, got word 300, lstm 600; change hidden, or concatenate them",
+        ),
+    ],
+)
+def test_what_cannot_be_built_is_refused(given, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Architecture(**given)
+
+
+def test_unequal_sizes_can_be_concatenated():
+    assert Architecture(("word", "lstm"), "concatenation", 300, 2048, "concatenation").size == 4396
+    assert Architecture(("word", "lstm"), "addition", 300, 150, "concatenation").size == 300
+    assert Architecture().size == 300
+
+
+LOADS = """
+import json, sys
+from sentence_transformers import SentenceTransformer
+said = {}
+for folder in json.loads(sys.argv[1]):
+    model = SentenceTransformer(folder, trust_remote_code=True, device="cpu")
+    said[folder] = [[vector.tobytes().hex() for vector in model.encode(json.loads(sys.argv[2]))]]
+from toolkit.score.semantic import load_encoder
+for folder in said:
+    said[folder].append([v.tobytes().hex() for v in load_encoder(folder).encode(json.loads(sys.argv[2]))])
+print(json.dumps(said))
+"""
+
+
+def test_a_fresh_process_loads_what_was_saved_and_says_the_same(tmp_path):
+    wanted = {}
+    for n, name in enumerate(ROWS):
+        model = sentence_transformer(row_of_table(name))
+        model.save(str(tmp_path / str(n)))
+        wanted[str(tmp_path / str(n))] = [vector.tobytes().hex() for vector in model.encode(ASKED)]
+    command = [sys.executable, "-c", LOADS, json.dumps(list(wanted)), json.dumps(ASKED)]
+    done = subprocess.run(command, env=ENVIRONMENT, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    for (folder, vectors), name in zip(wanted.items(), ROWS, strict=True):
+        assert found[folder][0] == vectors, name
+        assert found[folder][1] == vectors, f"{name} by load_encoder"
+
+
+def test_the_folder_says_what_it_is(tmp_path):
+    made = encoder(("word", "trigram"), SAID)
+    sentence_transformer(made).save(str(tmp_path / "saved"))
+    config = json.loads((tmp_path / "saved" / "paraphrastic_config.json").read_text())
+    assert config == asdict(made.architecture) | {"parts": ["word", "trigram"]}
+    again = SentenceTransformer(str(tmp_path / "saved"), trust_remote_code=True, device="cpu")
+    assert again.similarity_fn_name == "cosine"
+    assert {kind: v.entries for kind, v in again[0].vocabularies.items()} == {
+        kind: v.entries for kind, v in made.vocabularies.items()
+    }
+    (tmp_path / "saved" / "words.txt").unlink()
+    with pytest.raises(ValueError, match=r"^wanted words\.txt beside paraphrastic_config\.json, got none in .*saved$"):
+        ParaphrasticEncoder.load(str(tmp_path / "saved"))
+
+
+def test_a_table_without_a_trigram_is_saved_and_loaded(tmp_path):
+    made = ParaphrasticEncoder(Architecture(("trigram",), dimensions=3), {"trigram": character_trigrams([])})
+    sentence_transformer(made).save(str(tmp_path / "saved"))
+    again = SentenceTransformer(str(tmp_path / "saved"), trust_remote_code=True, device="cpu")
+    assert again.encode(["dog", ""]).tolist() == [[0, 0, 0], [0, 0, 0]]
