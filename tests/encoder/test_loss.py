@@ -93,7 +93,11 @@ def test_ranking_loss_in_value_and_gradient(scale):
     wanted = rankings(one, others, right, barred, scale)
     found = ranking_loss(torch.from_numpy(one), torch.from_numpy(others), *given, scale)
     np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-10, atol=1e-12)
-    assert wanted[0] == 0 and wanted[1:].min() > 1e-3 and np.abs(wanted - rankings(one, others, right, barred & False, scale)).max() > 0.1
+    assert (
+        wanted[0] == 0
+        and wanted[1:].min() > 1e-3
+        and np.abs(wanted - rankings(one, others, right, barred & False, scale)).max() > 0.1
+    )
     slope = slopes(lambda *v: rankings(*v, right, barred, scale), [one, others], weights)
     ours = gradients(lambda *v: ranking_loss(*v, *given, scale), [one, others], weights)
     for mine, other in zip(ours, slope, strict=True):

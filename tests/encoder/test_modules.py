@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from dataclasses import asdict
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -24,7 +25,15 @@ from toolkit.encoder.pairs import transposed
 from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
 
 SAID = ["The dog sleeps, doesn't it?", "A dog and the cat.", "\u4f60\u597d dog"]
-ASKED = ["The cat sleeps.", "", "\U0001f600\U0001f600", "Zebras xyzzy!", "dog", " ", "\u4f60\u597d cat, it doesn't " * 3]
+ASKED = [
+    "The cat sleeps.",
+    "",
+    "\U0001f600\U0001f600",
+    "Zebras xyzzy!",
+    "dog",
+    " ",
+    "\u4f60\u597d cat, it doesn't " * 3,
+]
 BOTH, ALL = ("word", "trigram"), ("word", "trigram", "lstm")
 # ParaNMT-50M, tables 8, 9 and 14, with 3 dimensions for 300 and 5 for 2048
 ROWS = {
@@ -153,7 +162,7 @@ def test_the_fast_gradient_is_torchs():
     assert torch.equal(found[0][0], found[1][0])
     torch.testing.assert_close(found[0][1], found[1][1], rtol=1e-12, atol=1e-12)
     by_hand = np.zeros((8, 3))
-    for text, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for text, (a, b) in enumerate(pairwise(offsets)):
         for row in rows[a:b]:
             by_hand[row] += weights[text] / (b - a)
     np.testing.assert_allclose(found[1][1].numpy(), by_hand, rtol=1e-12, atol=1e-12)

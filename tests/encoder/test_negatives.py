@@ -99,6 +99,8 @@ def test_excluded_are_all_that_share_a_key():
     for some in (keys, keys[:1], [np.arange(60)], [np.zeros(60, np.int64)]):
         rows, columns = excluded(some)
         assert (np.diff(rows) >= 0).all()
-        assert set(zip(rows.tolist(), columns.tolist(), strict=True)) == set(map(tuple, np.argwhere(barred(some)).tolist()))
+        assert set(zip(rows.tolist(), columns.tolist(), strict=True)) == set(
+            map(tuple, np.argwhere(barred(some)).tolist())
+        )
     rows, columns = excluded([np.zeros(0, np.int64)])
     assert len(rows) == len(columns) == 0

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -97,7 +98,9 @@ def test_texts_and_references_are_numbered():
 
 
 def test_no_pair_left_is_an_error_that_says_why():
-    with pytest.raises(ValueError, match=r"^wanted pairs of different texts of 1 to 2 tokens, got none \(no pair at all\)$"):
+    with pytest.raises(
+        ValueError, match=r"^wanted pairs of different texts of 1 to 2 tokens, got none \(no pair at all\)$"
+    ):
         number_pairs([], 2)
     with pytest.raises(ValueError, match=r"got none \(1 equal, 2 over 2 tokens, 1 empty\)$"):
         number_pairs(GIVEN[2:6], 2)
@@ -129,7 +132,7 @@ def ragged(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
 
 def lists(found: tuple[np.ndarray, np.ndarray]) -> list[list[int]]:
     rows, offsets = found
-    return [rows[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [rows[a:b].tolist() for a, b in pairwise(offsets)]
 
 
 def drawn(count: int) -> list[list[int]]:

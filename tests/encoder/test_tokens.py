@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -50,7 +51,7 @@ def random_texts(count: int) -> list[str]:
 
 
 def by_text(words: list[str], offsets: np.ndarray) -> list[list[str]]:
-    return [words[a:b] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [words[a:b] for a, b in pairwise(offsets)]
 
 
 def test_odd_texts_by_hand():

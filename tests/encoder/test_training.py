@@ -1,7 +1,6 @@
 """Mega-batches against a plain loop over torch's own tables and Adam; kills; processes."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -20,7 +19,8 @@ from toolkit.encoder.training import EncoderTraining, Fitting, fit, mega_batch, 
 from toolkit.encoder.vocabulary import UNKNOWN
 from toolkit.parallel import processes
 
-WORDS = "dog cat bird house river stone cloud green quick seven under paper light night water glass".split()
+WORDS = ["dog", "cat", "bird", "house", "river", "stone", "cloud", "green", "quick", "seven", "under", "paper", "glass"]
+WORDS += ["light", "night", "water"]
 
 
 def sentences(count: int, seed: int = 0) -> str:
@@ -30,6 +30,15 @@ def sentences(count: int, seed: int = 0) -> str:
         said = list(chance.choice(WORDS, chance.integers(3, 8), replace=False))
         other = [*chance.permutation(said)[1:], str(chance.choice(WORDS)), "rare" + str(n)]
         made.append((" ".join(said) if n % 5 or not n else made[-3][0], " ".join(other), f"r{n // 2}"))
+    return "".join("\t".join(fields) + "\n" for fields in made)
+
+
+def synonyms(count: int) -> str:
+    """Lines of pairs: each word of the first sentence has one of its own in the second, in another order."""
+    chance, made = np.random.default_rng(1), []
+    for _ in range(count):
+        said = chance.choice(WORDS, 4, replace=False)
+        made.append((" ".join(said), " ".join(f"my{word}x" for word in chance.permutation(said))))
     return "".join("\t".join(fields) + "\n" for fields in made)
 
 
@@ -48,6 +57,13 @@ def base(tmp_path: Path) -> EncoderTraining:
         negatives_dtype="float32",
         threads=1,
     )
+
+
+@pytest.fixture
+def learnable(base: EncoderTraining, tmp_path: Path) -> EncoderTraining:
+    (tmp_path / "synonyms.tsv").write_text(synonyms(60))
+    changed = {"dimensions": 16, "batch": 10, "mega_batch": 3, "epochs": 10}
+    return replace(base, pairs=[str(tmp_path / "synonyms.tsv")], **changed)
 
 
 def begin(settings: EncoderTraining) -> tuple[ParaphrasticEncoder, Pairs]:
@@ -120,7 +136,9 @@ def hardest(plain: Plain, mega: list[list[str]]) -> list[str]:
     found = []
     for n, (text, reference) in enumerate(said):
         allowed = [m for m, (other, whose) in enumerate(said) if other != text and whose != reference]
-        found.append(said[max(allowed, key=lambda m, n=n: float(vectors[n] @ vectors[m]))][0] if allowed else said[0][0])
+        found.append(
+            said[max(allowed, key=lambda m, n=n: float(vectors[n] @ vectors[m]))][0] if allowed else said[0][0]
+        )
     return found
 
 
@@ -128,7 +146,9 @@ def margins(plain: Plain, mega: list[list[str]], some: range, wrong: list[str]) 
     asked = [[mega[n][0], mega[n][1], wrong[n], wrong[n + len(mega)]] for n in some]
     s, other, t, u = (unit(plain(list(texts))) for texts in zip(*asked, strict=True))
     positive = (s * other).sum(1)
-    return (0.4 - positive + (s * t).sum(1)).clamp(min=0).sum() + (0.4 - positive + (other * u).sum(1)).clamp(min=0).sum()
+    return (0.4 - positive + (s * t).sum(1)).clamp(min=0).sum() + (0.4 - positive + (other * u).sum(1)).clamp(
+        min=0
+    ).sum()
 
 
 def ranked(plain: Plain, mega: list[list[str]], some: range) -> torch.Tensor:
@@ -136,7 +156,9 @@ def ranked(plain: Plain, mega: list[list[str]], some: range) -> torch.Tensor:
     total = torch.zeros(())
     for a, n in enumerate(some):
         one, other, reference = mega[n]
-        rivals = [b for b, m in enumerate(some) if m == n or (mega[m][2] != reference and mega[m][1] not in (one, other))]
+        rivals = [
+            b for b, m in enumerate(some) if m == n or (mega[m][2] != reference and mega[m][1] not in (one, other))
+        ]
         total = total + torch.logsumexp(20 * (others[rivals] @ ones[a]), 0) - 20 * ones[a] @ others[a]
     return total
 
@@ -184,23 +206,23 @@ def test_a_mega_batch_chooses_other_negatives_than_a_mini_batch(base):
     assert apart(*found, first) > 0.05
 
 
-def test_negatives_in_bfloat16_hardly_change_what_is_learnt(base):
-    settings, found = replace(base, mega_batch=3, epochs=6), []
+def test_negatives_in_bfloat16_hardly_change_what_is_learnt(learnable):
+    found = []
     for dtype in ("float32", "bfloat16"):
-        made, pairs = begin(settings)
-        found.append(fit(made, pairs, replace(settings, negatives_dtype=dtype), processes())["loss"])
-    assert found[0] == pytest.approx(found[1], rel=0.05) and found[0][-1] < 0.7 * found[0][0]
+        made, pairs = begin(learnable)
+        found.append(fit(made, pairs, replace(learnable, negatives_dtype=dtype), processes())["loss"])
+    assert found[0] == pytest.approx(found[1], abs=0.05) and found[0][-1] < 0.2 * found[0][0]
 
 
-@pytest.mark.parametrize("parts", [["lstm"], ["word", "trigram", "lstm"]])
+@pytest.mark.parametrize(("parts", "loss"), [(["lstm"], "ranking"), (["word", "trigram", "lstm"], "margin")])
 @pytest.mark.parametrize("direction", ["forward", "average"])
-def test_recurrent_parts_learn_with_scrambled_words(parts, direction, base):
-    settings = replace(base, parts=parts, direction=direction, mega_batch=3, epochs=5)
+def test_recurrent_parts_learn_with_scrambled_words(parts, loss, direction, learnable):
+    settings = replace(learnable, parts=parts, direction=direction, loss=loss)
     found = {}
     for scramble in (0.0, 0.3):
         made, pairs = begin(settings)
         record = fit(made, pairs, replace(settings, scramble=scramble), processes())
-        assert record["loss"][-1] < 0.8 * record["loss"][0]
+        assert record["loss"][-1] < 0.4 * record["loss"][0]
         found[scramble] = weights(made)
     assert not torch.equal(found[0.0]["tables.lstm"], found[0.3]["tables.lstm"])
 
@@ -223,23 +245,21 @@ def test_the_seed_is_of_the_weights_and_the_order(base):
     assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
 
 
-def test_what_is_saved_is_what_was_trained(base):
-    folder = train(replace(base, parts=["word", "trigram"], mega_batch=2))
-    assert sorted(p.name for p in folder.iterdir() if p.name in ("checkpoint.pt", "training.json", "settings.json")) == [
-        "settings.json",
-        "training.json",
-    ]
+def test_what_is_saved_is_what_was_trained(learnable):
+    folder = train(replace(learnable, parts=["word", "trigram"]))
+    found = {path.name for path in folder.iterdir()}
+    assert {"settings.json", "training.json", "modules.json"} < found and not any(
+        "checkpoint" in name for name in found
+    )
     record = json.loads((folder / "training.json").read_text())
-    assert (record["pairs"], record["refused"], record["processes"], len(record["loss"])) == (47, {}, 1, 3)
+    assert (record["pairs"], record["refused"], record["processes"], len(record["loss"])) == (60, {}, 1, 10)
     model = SentenceTransformer(str(folder), trust_remote_code=True, device="cpu")
     assert record["parameters"] == sum(w.numel() for w in model.parameters())
     assert record["rows"] == {part: len(table) for part, table in model[0].tables.items()}
-    pairs = number_pairs(read_pairs(base.pairs), 30)
-    one, other = (model.encode([pairs.texts[n] for n in side], show_progress_bar=False) for side in (pairs.one, pairs.other))
-    one, other = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (one, other))
-    cosines = one @ other.T
-    right = np.diag(cosines).mean()
-    assert right > 0.5 > cosines.mean() + 0.1, "paraphrases are nearer than others"
+    lines = [line.split("\t") for line in Path(learnable.pairs[0]).read_text().splitlines()]
+    one, other = (model.encode(list(side), show_progress_bar=False) for side in zip(*lines, strict=True))
+    cosines = model.similarity(one, other)
+    assert (cosines.argmax(1) == torch.arange(60)).float().mean() > 0.9, "a sentence finds its paraphrase"
 
 
 def test_word_vectors_begin_a_training_and_unknown_words_have_a_row(base, tmp_path):
@@ -272,9 +292,18 @@ def test_no_trigram_is_frequent_enough(base):
     [
         ({"batch": 0}, "wanted batch of at least 1, got 0"),
         ({"threads": -1}, "wanted threads of at least 1, got -1"),
-        ({"margin": 2.5}, "wanted margin in [0, 2], scramble in [0, 1] and learning_rate above 0, got 2.5, 0.3 and 0.02"),
-        ({"scramble": -1.0}, "wanted margin in [0, 2], scramble in [0, 1] and learning_rate above 0, got 0.4, -1.0 and 0.02"),
-        ({"learning_rate": 0.0}, "wanted margin in [0, 2], scramble in [0, 1] and learning_rate above 0, got 0.4, 0.3 and 0.0"),
+        (
+            {"margin": 2.5},
+            "wanted margin in [0, 2], scramble in [0, 1] and learning_rate above 0, got 2.5, 0.3 and 0.02",
+        ),
+        (
+            {"scramble": -1.0},
+            "wanted margin in [0, 2], scramble in [0, 1] and learning_rate above 0, got 0.4, -1.0 and 0.02",
+        ),
+        (
+            {"learning_rate": 0.0},
+            "wanted margin in [0, 2], scramble in [0, 1] and learning_rate above 0, got 0.4, 0.3 and 0.0",
+        ),
         ({"loss": "triplet"}, "wanted loss of margin, ranking, got 'triplet'"),
         ({"negatives_dtype": "int8"}, "wanted negatives_dtype of auto, float32, bfloat16, got 'int8'"),
         ({"parts": ["gru"]}, "wanted distinct parts of word, trigram, lstm, got gru"),
@@ -338,8 +367,4 @@ def test_two_processes_are_one_but_for_rounding(base, tmp_path):
         torch.testing.assert_close(saved[0].get_parameter(name), weight, rtol=1e-3, atol=1e-4)
     for found, settings in zip(torch.load(tmp_path / "found.pt", weights_only=True), others, strict=True):
         torch.testing.assert_close(found, after(vars(settings)), rtol=2e-3, atol=2e-5)
-        assert min(float(table["mean"].abs().max()) for table in found["tables"].values()) > 1e-3, "nothing compared"
-
-
-def test_the_environment_is_one_process():
-    assert processes().num_processes == 1 and "WORLD_SIZE" not in os.environ
+        assert min(float(table["mean"].abs().max()) for table in found["tables"].values()) > 1e-4, "nothing compared"

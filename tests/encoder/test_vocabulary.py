@@ -49,14 +49,23 @@ def test_key_zero_is_not_an_empty_slot():
 
 
 def test_entries_that_are_the_same_are_refused():
-    with pytest.raises(ValueError, match="^wanted distinct entries of a vocabulary, got 'tom' twice$"):
+    with pytest.raises(ValueError, match=r"^wanted distinct entries of a vocabulary, got 'tom' twice$"):
         words([UNKNOWN, "tom", "dog", "tom"])
     with pytest.raises(ValueError, match="got '2' twice"):
         Vocabulary(["1", "2"], lambda _: np.array([7, 7], np.uint64))
 
 
 def test_words_of_any_letters_are_found():
-    entries = [UNKNOWN, "\u00e9t\u00e9", "\u4f60", "\U0001f600", "'s", "\u0645\u0631\u062d\u0628\u0627", "\u00df", "x" * 1500]
+    entries = [
+        UNKNOWN,
+        "\u00e9t\u00e9",
+        "\u4f60",
+        "\U0001f600",
+        "'s",
+        "\u0645\u0631\u062d\u0628\u0627",
+        "\u00df",
+        "x" * 1500,
+    ]
     table = words(entries)
     assert len(table) == 8
     asked = "E\u0301TE\u0301 \u4f60\u4f60 \U0001f600 tom's <unk> \u0645\u0631\u062d\u0628\u0627 \u00df " + "X" * 1500

@@ -71,7 +71,11 @@ def test_a_file_without_vectors_is_an_error_of_one_line(tmp_path):
 def test_tables_of_words_begin_with_the_vectors(unknown):
     made = encoder(("word", "trigram", "lstm"), ["dog cat bird"], dimensions=2)
     before = {part: table.detach().clone() for part, table in made.tables.items()}
-    given = {"dog": np.array([1, 2], np.float32), "cat": np.array([3, 6], np.float32), "zebra": np.array([8, 1], np.float32)}
+    given = {
+        "dog": np.array([1, 2], np.float32),
+        "cat": np.array([3, 6], np.float32),
+        "zebra": np.array([8, 1], np.float32),
+    }
     given |= {UNKNOWN: np.array([-1, -1], np.float32)} if unknown else {}
     assert initialise(made, given) == 3
     entries = made.vocabularies["word"].entries

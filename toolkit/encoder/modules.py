@@ -170,7 +170,9 @@ class ParaphrasticEncoder(InputModule):
         """The pooled states of the recurrent part, (texts, size of the part)."""
         ids, offsets = features["word_ids"], features["word_offsets"]
         lengths = offsets.diff().clamp(max=LONGEST_RUN)
-        longest = max(int(lengths.max()), 1) if len(lengths) else 1
+        if not len(lengths):  # a process without a share
+            return table.new_zeros(0, self.architecture.size_of("lstm"))
+        longest = max(int(lengths.max()), 1)
         places = torch.arange(longest, device=ids.device)
         said = places < lengths[:, None]  # (texts, longest)
         rows = (offsets[:-1, None] + places).clamp(max=max(len(ids) - 1, 0))

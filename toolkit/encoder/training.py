@@ -235,8 +235,8 @@ class Fitting:
         weights = [*tables.values(), *self.others]
         gradients = list(torch.autograd.grad(loss, weights, materialize_grads=True))
         if self.state.num_processes > 1:
-            gradients = [reduce(gradient.contiguous()) for gradient in gradients]
-            loss = reduce(loss.detach())
+            gradients = [reduce(gradient.contiguous(), "sum") for gradient in gradients]
+            loss = reduce(loss.detach(), "sum")
         for (part, found), gradient in zip(rows.items(), gradients, strict=False):
             self.tables[part].step(found, tables[part].detach(), gradient)
         if self.adam:
@@ -383,7 +383,8 @@ def ranking_step(
     count, device = len(texts) // 2, fitting.state.device
     own = torch.from_numpy(mine_of(np.arange(len(batch)), fitting.state)).to(device)
     one, other = batch, batch + count
-    forbidden = (references[one, None] == references[None, other]) | (texts[other, None] == texts[None, other])
+    forbidden = references[one, None] == references[None, other]
+    forbidden |= (texts[one, None] == texts[None, other]) | (texts[other, None] == texts[None, other])
     barred = torch.from_numpy(forbidden).to(device)[own]
 
     def loss_of(vectors: Tensor) -> Tensor:

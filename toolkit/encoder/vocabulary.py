@@ -172,4 +172,5 @@ def write_entries(path: Path, vocabulary: Vocabulary) -> None:
 
 def read_entries(path: Path) -> list[str]:
     """Read what `write_entries` wrote."""
-    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    text = path.read_text(encoding="utf-8")
+    return text.removesuffix("\n").split("\n") if text else []
