@@ -1,0 +1,135 @@
+"""The command in processes of its own: killed and started again, and errors of one line."""
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.encoder.test_training import synonyms
+from tests.tiny import ENVIRONMENT, ROOT
+
+SCRIPT = ROOT / "scripts" / "train_encoder.py"
+# Kills the process that is about to give its third checkpoint its name, as `kill -9` would: two mega-batches are lost.
+KILL_AT_CHECKPOINT_3 = """
+import os, signal
+rename, seen = os.replace, []
+def replace(source, target):
+    seen.extend([target] if str(target).endswith("checkpoint.pt") else [])
+    if len(seen) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    rename(source, target)
+os.replace = replace
+"""
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("train_encoder", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def flags(folder: Path, output: str, **changed: object) -> list[str]:
+    (folder / "pairs.tsv").write_text(synonyms(45))
+    settings = {
+        "pairs": folder / "pairs.tsv",
+        "output_dir": folder / output,
+        "parts": ["word", "trigram", "lstm"],
+        "dimensions": 5,
+        "batch": 4,
+        "mega_batch": 3,
+        "epochs": 3,
+        "learning_rate": 0.01,
+        "save_every": 2,
+        "threads": 1,
+        **changed,
+    }
+    found = []
+    for name, value in settings.items():
+        found += [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
+    return found
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "model.safetensors")
+
+
+def test_killed_and_started_again_it_ends_with_the_same_bits(script, tmp_path, capsys):
+    start = tmp_path / "start"
+    start.mkdir()
+    (start / "sitecustomize.py").write_text(KILL_AT_CHECKPOINT_3)
+    environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true", "PYTHONPATH": f"{start}{os.pathsep}{ROOT}"}
+    command = [sys.executable, str(SCRIPT), *flags(tmp_path, "killed")]
+    killed = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    folder = tmp_path / "killed"
+    assert torch.load(folder / "checkpoint.pt", weights_only=True)["done"] == 4  # mega-batches, of 12
+    assert not (folder / "model.safetensors").exists()
+
+    capsys.readouterr()
+    assert script.main(flags(tmp_path, "killed", epochs=4, seed=7)) == 1
+    said = capsys.readouterr()
+    assert said.out == "" and said.err == (
+        f"train_encoder.py: {folder} holds a run with other settings: epochs was 3, now 4, seed was 0, now 7; "
+        "take them back or choose another --output_dir\n"
+    )
+    assert (folder / "checkpoint.pt").exists()
+
+    assert script.main(flags(tmp_path, "killed", save_every=5)) == 0
+    assert capsys.readouterr().out == f"{folder}: load it with SentenceTransformer(..., trust_remote_code=True)\n"
+    assert script.main(flags(tmp_path, "whole")) == 0
+    found, wanted = weights(folder), weights(tmp_path / "whole")
+    assert found.keys() == wanted.keys() and len(wanted) == 3 + 4  # tables, and the LSTM's
+    assert all(torch.equal(found[name], wanted[name]) for name in wanted)
+    records = [json.loads((tmp_path / name / "training.json").read_text()) for name in ("killed", "whole")]
+    assert records[0]["loss"] == records[1]["loss"] and records[0]["loss"][2] < records[0]["loss"][0]
+    assert not (folder / "checkpoint.pt").exists()
+    assert script.main(flags(tmp_path, "other", seed=1)) == 0
+    assert not torch.equal(weights(tmp_path / "other")["tables.word"], wanted["tables.word"]), "nothing was compared"
+
+
+def test_errors_are_one_line(script, tmp_path, capsys):
+    bad = tmp_path / "bad.tsv"
+    bad.write_text("one\tone\n")
+    for changed, message in (
+        ({"pairs": tmp_path / "none.tsv"}, f"wanted a file of pairs, got {tmp_path / 'none.tsv'}, which is none"),
+        ({"pairs": bad}, "wanted pairs of different texts of 1 to 30 tokens, got none (1 equal)"),
+        (
+            {"word_vectors": bad},
+            f"wanted a word and 5 numbers, got 1 fields in line 1 of {bad}: give --dimensions of the file",
+        ),
+    ):
+        assert script.main(flags(tmp_path, f"made-{len(message)}", **changed)) == 1
+        said = capsys.readouterr()
+        assert said.out == "" and said.err == f"train_encoder.py: {message}\n"
+    (tmp_path / "file").write_text("")
+    assert script.main(flags(tmp_path, "file")) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"epoch": 3}, "unrecognized arguments: --epoch 3"),
+        ({"epochs": "many"}, "argument --epochs: invalid int value: 'many'"),
+        ({"loss": "triplet"}, "wanted loss of margin, ranking, got 'triplet'"),
+        (
+            {"hidden": 7},
+            "wanted parts of one size to add, got word 5, trigram 5, lstm 7; change hidden, or concatenate",
+        ),
+    ],
+)
+def test_wrong_flags_are_refused(changed, message, script, tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        script.main(flags(tmp_path, "made", **changed))
+    assert message in capsys.readouterr().err.splitlines()[-1]
+    assert not (tmp_path / "made").exists()

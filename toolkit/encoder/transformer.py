@@ -1,0 +1,328 @@
+"""Fine-tune any transformer as a sentence encoder on pairs, with sentence-transformers' trainer.
+
+The averaging and recurrent encoders have a loop of their own (`toolkit.encoder.training`); here the arithmetic is the
+transformer's, and the trainer, its checkpoints and its processes are the library's. Negatives are the other pairs of a
+batch, of all processes; no two pairs of a batch share a reference or a text. The losses go through the transformer
+twice, a few pairs at a time, so a batch is as large as one likes.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import PartialState
+from datasets import Dataset
+from safetensors import SafetensorError
+from sentence_transformers import (
+    SentenceTransformer,
+    SentenceTransformerTrainer,
+    SentenceTransformerTrainingArguments,
+)
+from sentence_transformers.base.losses.gradcache import CachedLossMixin
+from sentence_transformers.base.sampler import NoDuplicatesBatchSampler
+from sentence_transformers.sentence_transformer.losses import (
+    CachedMultipleNegativesRankingLoss,
+    MultipleNegativesRankingLoss,
+)
+from sentence_transformers.sentence_transformer.modules import Transformer
+from sentence_transformers.util import all_gather, all_gather_with_grad
+from torch import Tensor, nn
+from transformers import set_seed
+
+from toolkit.encoder.loss import MARGIN, SCALE, margin_loss
+from toolkit.encoder.negatives import nearest
+from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
+from toolkit.models.precision import has_bfloat16
+from toolkit.parallel import processes
+from toolkit.settings import check_record
+from toolkit.shards import write_whole
+
+LOSSES = ("cached-ranking", "ranking", "margin")
+DTYPES = ("auto", "float32", "bfloat16")
+WARMUP = 0.1  # Sentence-BERT (Reimers & Gurevych 2019), section 3.1
+KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
+LOGGED = 10  # ours: steps
+CHECKPOINTS, SETTINGS, RECORD = "checkpoints", "settings.json", "training.json"
+FREE = {"output_dir", "save_every", "mini_batch", "threads"}  # may change when a training goes on
+NOT_A_TRANSFORMER = (OSError, TypeError, KeyError, ValueError, RuntimeError, ImportError, SafetensorError)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerTraining:
+    """The knobs of a training.
+
+    Attributes:
+        pairs: Parabanks (folders or Hub names) and files (sentence TAB paraphrase, with or without TAB reference).
+        output_dir: Where the model goes.
+        base_model: A transformer or a sentence encoder made of one (folder or Hub id); without pooling, the mean is.
+        loss: "cached-ranking" or "ranking" takes all others of a batch as negatives, the second with all activations in
+            memory; "margin" is ParaBank 2's, against the nearest of the batch on both sides.
+        margin: How much nearer than its negative a paraphrase should be, for the loss "margin".
+        batch: Pairs of a step, of all processes together.
+        mini_batch: Pairs that go through the transformer at a time; the loss "ranking" takes all at once.
+        epochs: Times that every pair is read.
+        learning_rate: At its highest, after a tenth of the steps; it falls to 0 in a line.
+        max_tokens: A pair with more words in one sentence is left out; of the rest so many pieces are read.
+        dtype: What the transformer computes in: "float32", "bfloat16", or "auto": bfloat16 where the processor has it;
+            its weights are float32.
+        seed: Of the order of the pairs and dropout.
+        save_every: Steps between two checkpoints.
+        threads: Threads of one process on a CPU.
+    """
+
+    pairs: list[str]
+    output_dir: str
+    base_model: str
+    loss: str = "cached-ranking"
+    margin: float = MARGIN
+    batch: int = 512  # ours: more negatives than a GPU would hold of activations
+    mini_batch: int = 32  # ours: sentence-transformers'
+    epochs: int = 1  # Sentence-BERT, section 3.1
+    learning_rate: float = 2e-5  # Sentence-BERT, section 3.1
+    max_tokens: int = 64  # ours: pieces of twice the 30 words of ParaNMT-50M
+    dtype: str = "auto"
+    seed: int = 0
+    save_every: int = 500  # ours
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ValueError: One is out of its range, or the loss or the dtype is none of those it can be.
+        """
+        for name in ("mini_batch", "epochs", "max_tokens", "save_every", "threads"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"wanted {name} of at least 1, got {getattr(self, name)}")
+        if self.batch < 2:
+            raise ValueError(f"wanted a batch of at least 2 pairs, each other's negatives, got {self.batch}")
+        if not (0 <= self.margin <= 2 and self.learning_rate > 0):
+            raise ValueError(
+                f"wanted margin in [0, 2] and learning_rate above 0, got {self.margin} and {self.learning_rate}"
+            )
+        for name, possible in (("loss", LOSSES), ("dtype", DTYPES)):
+            if getattr(self, name) not in possible:
+                raise ValueError(f"wanted {name} of {', '.join(possible)}, got {getattr(self, name)!r}")
+
+
+def train(settings: TransformerTraining) -> Path:
+    """Fine-tune a transformer, or go on where a killed training left off, and save it.
+
+    Returns:
+        `output_dir`, which then holds a SentenceTransformer and `training.json`; if it does already, nothing is done.
+
+    Raises:
+        ValueError: There are too few usable pairs, the base model is none, or the folder belongs to a training
+            with other settings.
+    """
+    state, folder = processes(), Path(settings.output_dir)
+    torch.set_num_threads(settings.threads)
+    if state.is_main_process:
+        folder.mkdir(parents=True, exist_ok=True)
+        check_record(folder / SETTINGS, asdict(settings), FREE)
+    state.wait_for_everyone()
+    if (folder / RECORD).is_file():
+        return folder
+    pairs = number_pairs(read_pairs(settings.pairs), settings.max_tokens)
+    encoder = load_base(settings.base_model, settings.max_tokens, settings.seed)
+    record = fit(encoder, pairs, settings, state, folder / CHECKPOINTS)
+    if state.is_main_process:
+        encoder.save(str(folder))
+        write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
+        shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+    state.wait_for_everyone()
+    return folder
+
+
+def load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
+    """A transformer as a sentence encoder, in float32.
+
+    Args:
+        name: A folder or a Hub id; one that was not saved as a sentence encoder averages its last states.
+        max_tokens: The most pieces it reads of a text; fewer where the model itself reads fewer.
+        seed: Of weights that the checkpoint has not.
+
+    Raises:
+        ValueError: It is no transformer.
+    """
+    set_seed(seed)
+    try:
+        encoder = SentenceTransformer(name, device="cuda" if torch.cuda.is_available() else "cpu")
+        if not isinstance(encoder[0], Transformer):
+            raise TypeError(f"its first module is {type(encoder[0]).__name__}")
+    except NOT_A_TRANSFORMER as error:
+        raise ValueError(
+            f"wanted a transformer to begin with, got {name!r}, which is no folder or Hub id of one "
+            f"({type(error).__name__}: {' '.join(str(error).split())[:200]})"
+        ) from error
+    own = encoder.max_seq_length
+    encoder.max_seq_length = min(max_tokens, own) if own else max_tokens
+    return encoder.float()
+
+
+class MegaBatchMargin(CachedLossMixin, nn.Module):
+    """`margin_loss` against the nearest sentences of a batch, for the library's trainer.
+
+    The negatives of both sides are looked for among all sentences of all processes, but those of the same reference.
+
+    Source: ParaBank 2 (Hu et al. 2019b), section 3.7; ParaNMT-50M, section 4.
+    """
+
+    def __init__(self, model: nn.Module, margin: float, mini_batch: int, gather: bool) -> None:
+        """Keep the knobs.
+
+        Args:
+            model: The sentence encoder.
+            margin: As of `margin_loss`.
+            mini_batch: Pairs that go through the model at a time.
+            gather: Whether the batches of all processes are one.
+        """
+        super().__init__()
+        self.model, self.margin, self.mini_batch_size, self.gather = model, margin, mini_batch, gather
+
+    def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
+        """The mean loss of this process's pairs; `labels` are the numbers of the references."""
+        return self.forward_cached(sentence_features, labels)
+
+    def calculate_loss(
+        self, reps: list[list[Tensor]], labels: Tensor | None = None, *, with_backward: bool = False
+    ) -> Tensor:
+        """The same from the vectors of both sides, mini-batch by mini-batch; the library's interface."""
+        one, other = (torch.cat(side).float() for side in reps)
+        first, count = 0, len(one)
+        assert labels is not None
+        if self.gather:
+            first = torch.distributed.get_rank() * count
+            one, other, labels = all_gather_with_grad(one), all_gather_with_grad(other), all_gather(labels)
+        loss = nearest_margin(one, other, labels.cpu().numpy(), first, first + count, self.margin).mean()
+        if with_backward:
+            loss.backward()
+        return loss.detach() if with_backward else loss
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """What the model card says."""
+        return {"margin": self.margin, "mini_batch": self.mini_batch_size, "gather": self.gather}
+
+
+def nearest_margin(one: Tensor, other: Tensor, references: np.ndarray, first: int, last: int, margin: float) -> Tensor:
+    """The margin loss of some pairs of a batch, against the nearest of all its sentences.
+
+    Args:
+        one: (pairs, dimensions) vectors of the first sentences.
+        other: Those of the second.
+        references: (pairs,) numbers; pairs that share one are no negatives of each other.
+        first: The first pair whose loss is wanted.
+        last: The one after the last.
+        margin: As of `margin_loss`.
+
+    Returns:
+        (last - first,) losses.
+    """
+    everything, count = torch.cat([one, other]), len(one)
+    keys = [np.tile(references, 2)]
+    wrong, other_wrong = (
+        torch.from_numpy(nearest(everything.detach(), keys, side + first, side + last, torch.float32)).to(one.device)
+        for side in (0, count)
+    )
+    return margin_loss(one[first:last], other[first:last], everything[wrong], everything[other_wrong], margin)
+
+
+def loss_for(encoder: SentenceTransformer, settings: TransformerTraining, gather: bool) -> nn.Module:
+    """The loss of a training; with `gather` the batches of all processes are one."""
+    if settings.loss == "margin":
+        return MegaBatchMargin(encoder, settings.margin, settings.mini_batch, gather)
+    if settings.loss == "ranking":
+        return MultipleNegativesRankingLoss(encoder, scale=SCALE, gather_across_devices=gather)
+    return CachedMultipleNegativesRankingLoss(
+        encoder, scale=SCALE, mini_batch_size=settings.mini_batch, gather_across_devices=gather
+    )
+
+
+def distinct(
+    dataset: Dataset,
+    batch_size: int,
+    drop_last: bool,
+    valid_label_columns: list[str] | None = None,
+    generator: torch.Generator | None = None,
+    seed: int = 0,
+) -> NoDuplicatesBatchSampler:
+    """Batches without two equal texts, as the library's, nor two equal labels, which are the references."""
+    return NoDuplicatesBatchSampler(dataset, batch_size, drop_last, generator=generator, seed=seed)
+
+
+def fit(
+    encoder: SentenceTransformer, pairs: Pairs, settings: TransformerTraining, state: PartialState, checkpoints: Path
+) -> dict:
+    """Train an encoder in place, or go on from the last checkpoint.
+
+    Args:
+        encoder: Whose weights change.
+        pairs: What it is trained on.
+        settings: The knobs.
+        state: The processes.
+        checkpoints: Their folder.
+
+    Returns:
+        A record: settings, pairs, the seconds of this call, and the mean loss between the steps that were logged.
+
+    Raises:
+        ValueError: There are fewer pairs than a batch has, or a batch cannot be shared out evenly.
+    """
+    if len(pairs) < settings.batch:
+        raise ValueError(f"wanted at least {settings.batch} pairs, got {len(pairs)}; give a smaller --batch")
+    if settings.batch % state.num_processes:
+        raise ValueError(f"wanted a batch that {state.num_processes} processes can share, got {settings.batch}")
+    columns = {"one": pairs.one, "other": pairs.other}
+    texts = {name: [pairs.texts[n] for n in numbers] for name, numbers in columns.items()}
+    trainer = SentenceTransformerTrainer(
+        encoder,
+        training_arguments(settings, checkpoints),
+        Dataset.from_dict(texts | {"label": pairs.reference}),
+        loss=loss_for(encoder, settings, state.num_processes > 1),
+    )
+    found = trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
+    return {
+        "settings": asdict(settings),
+        "pairs": len(pairs),
+        "texts": len(pairs.texts),
+        "refused": dict(pairs.refused),
+        "processes": state.num_processes,
+        "steps": trainer.state.global_step,
+        "seconds": round(found.metrics["train_runtime"], 1),
+        "loss": [[entry["step"], entry["loss"]] for entry in trainer.state.log_history if "loss" in entry],
+    }
+
+
+def training_arguments(settings: TransformerTraining, checkpoints: Path) -> SentenceTransformerTrainingArguments:
+    """The trainer's knobs: a batch is shared out among the processes, an incomplete one is left for the next epoch."""
+    return SentenceTransformerTrainingArguments(
+        output_dir=str(checkpoints),
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch,
+        accelerator_config={"split_batches": True},
+        dataloader_drop_last=True,
+        dataloader_pin_memory=torch.cuda.is_available(),
+        batch_sampler=distinct,
+        learning_rate=settings.learning_rate,
+        warmup_steps=WARMUP,
+        seed=settings.seed,
+        bf16=settings.dtype == "bfloat16" or (settings.dtype == "auto" and has_bfloat16()),
+        use_cpu=not torch.cuda.is_available(),
+        save_steps=settings.save_every,
+        save_total_limit=KEPT,
+        logging_steps=LOGGED,
+        report_to="none",
+    )
+
+
+def last_checkpoint(folder: Path) -> str | None:
+    """The newest checkpoint that is whole; the trainer writes its state last."""
+    whole = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]
+    return str(max(whole, key=lambda path: int(path.name.rpartition("-")[2]))) if whole else None
