@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize, relu
 
 MARGIN = 0.4  # ParaNMT-50M, section 5.2
+SHORTEST = 1e-12  # torch.nn.functional.normalize's
 SCALE = 20.0  # ours: sentence-transformers' MultipleNegativesRankingLoss
 
 
@@ -27,11 +30,35 @@ def margin_loss(one: Tensor, other: Tensor, negatives: Tensor, other_negatives: 
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.7; of the equation in ParaNMT-50M, section 4, it is both halves.
     """
-    one, other, negatives, other_negatives = (normalize(v, dim=1) for v in (one, other, negatives, other_negatives))
-    positive = (one * other).sum(1)
-    return relu(margin - positive + (one * negatives).sum(1)) + relu(
-        margin - positive + (other * other_negatives).sum(1)
-    )
+    return MarginLoss.apply(torch.stack([one, other, negatives, other_negatives]), margin)
+
+
+class MarginLoss(torch.autograd.Function):
+    """`margin_loss` of four stacked sides with its gradient written down: half the time of what autograd would do.
+
+    With n = v / |v| a hinge that is open moves n_s by n_t - n_s', n_s' by - n_s and n_t by n_s, and a move g of n is a
+    move (g - (g . n) n) / |v| of v.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, sides: Tensor, margin: float) -> Tensor:
+        """Four sides (4, pairs, dimensions) to (pairs,)."""
+        lengths = torch.linalg.vector_norm(sides, dim=2, keepdim=True).clamp_(min=SHORTEST)
+        unit = sides / lengths
+        positive = (unit[0] * unit[1]).sum(1)
+        hinges = relu(margin - positive + (unit[:2] * unit[2:]).sum(2))  # (2, pairs)
+        ctx.save_for_backward(unit, lengths, hinges)
+        return hinges.sum(0)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradient of the four sides."""
+        unit, lengths, hinges = ctx.saved_tensors
+        opened = ((hinges > 0) * gradients[0])[..., None]  # (2, pairs, 1)
+        moves = torch.cat([unit[2:], unit[:2]]).mul_(opened.repeat(2, 1, 1))
+        moves[:2].addcmul_(unit[:2].flip(0), opened.sum(0), value=-1)
+        moves.addcmul_(unit, (moves * unit).sum(2, keepdim=True), value=-1)
+        return moves.div_(lengths), None
 
 
 def ranking_loss(one: Tensor, others: Tensor, right: Tensor, forbidden: Tensor, scale: float = SCALE) -> Tensor:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-BLOCK = 1000  # ours: sentences that are compared with all others at a time
+BLOCK = 500  # ours: sentences that are compared with all others at a time
 
 
 def excluded(keys: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

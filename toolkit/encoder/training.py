@@ -356,21 +356,19 @@ def mega_batch(fitting: Fitting, chosen: np.ndarray, number: int) -> float:
     return total
 
 
-def mine_of(batch: np.ndarray, state: PartialState) -> np.ndarray:
-    """This process's share of a mini-batch."""
-    return np.array_split(batch, state.num_processes)[state.process_index]
+def share_of(count: int, state: PartialState) -> slice:
+    """This process's share of a mini-batch of so many pairs."""
+    bounds = [count * process // state.num_processes for process in (state.process_index, state.process_index + 1)]
+    return slice(*bounds)
 
 
 def margin_step(fitting: Fitting, ragged: dict[str, Ragged], batch: np.ndarray, wrong: np.ndarray, count: int) -> float:
     """A step on pairs and the negatives of both their sides; `count` is where the second sentences begin."""
-    own = mine_of(batch, fitting.state)
-    places = [np.stack([p, p + count, wrong[p], wrong[p + count]]).ravel() for p in (own, batch)]
-    sentences, inverse = np.unique(places[1], return_inverse=True)
-    mine_in = np.searchsorted(sentences, places[0]) if len(own) < len(batch) else inverse
-    index = torch.from_numpy(mine_in).to(fitting.state.device)
+    sentences = np.concatenate([batch, batch + count, wrong[batch], wrong[batch + count]])
+    own = share_of(len(batch), fitting.state)
 
     def loss_of(vectors: Tensor) -> Tensor:
-        one, other, negatives, other_negatives = vectors[index].chunk(4)
+        one, other, negatives, other_negatives = vectors.unflatten(0, (4, -1))[:, own]
         return margin_loss(one, other, negatives, other_negatives, fitting.settings.margin).sum() / len(batch)
 
     return fitting.step(ragged, sentences, loss_of)
@@ -381,7 +379,7 @@ def ranking_step(
 ) -> float:
     """A step on pairs, each with all others of the mini-batch as negatives."""
     count, device = len(texts) // 2, fitting.state.device
-    own = torch.from_numpy(mine_of(np.arange(len(batch)), fitting.state)).to(device)
+    own = torch.arange(len(batch), device=device)[share_of(len(batch), fitting.state)]
     one, other = batch, batch + count
     forbidden = references[one, None] == references[None, other]
     forbidden |= (texts[one, None] == texts[None, other]) | (texts[other, None] == texts[None, other])
