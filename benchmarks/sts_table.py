@@ -250,9 +250,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     judge, base = Judge(options.data), EncoderTraining(pairs=[], output_dir="", epochs=options.epochs)
     folders = [str(options.work / f"bitext-{builder}") for builder in sts_corpora.BUILDERS]
-    # one reference has one name in all three corpora, so that none of its sentences is a negative of another
-    read = (pair._replace(reference=pair.one) for pair in read_pairs([*folders, *options.more]))
-    everything = list(dict.fromkeys(read))
+    everything = list(dict.fromkeys(read_pairs([*folders, *options.more])))
     results: dict[str, dict] = {}
     for name in options.tables:
         print(f"\n{name}: Pearson x 100 on STS Benchmark dev, Spearman | STS {', '.join(map(str, YEARS))}")

@@ -8,10 +8,10 @@ gradient move a weight by
     - rate * sum over j = l+1 .. l+k of  beta1^(j-l) m / b1(j) / (sqrt(beta2^(j-l) v / b2(j)) + epsilon)
     = - rate * m / (sqrt(v / b2(l)) + epsilon) * (a number that depends on l and k alone)
 
-where epsilon is small beside sqrt(v), which is what it is for; with gradients of 1e-6 the weights end 0.4 % of their
-way apart, with gradients of 1e-3 0.02 %. The first factor is how the row moved last, and is kept. The number is the
-difference of two entries of a table. So a row is brought up to date when it is next read, by one multiplication and one
-addition.
+where epsilon is small beside sqrt(v), which is what it is for: with gradients of 1e-3 the table's way from where it
+began differs by 0.005 % of its length at most, with gradients of 1e-6 by up to 1.5 %. The first factor is how the row
+moved last, and is kept. The number is the difference of two entries of a table. So a row is brought up to date when it
+is next read, by one multiplication and one addition.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from toolkit.package.load import load_parabank
 
 TEXTS = 100_000  # ours: texts that are tokenized at a time
 FILES = (".tsv", ".tsv.gz", ".tsv.zst")
-COLUMNS = ["id", "sentence1", "sentence2"]
+COLUMNS = ["sentence1", "sentence2"]
 
 Ragged = tuple[np.ndarray, np.ndarray]  # all rows, and where each text's begin, with the end
 
@@ -63,7 +63,8 @@ def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPai
 
     Args:
         sources: Folders or Hub names of parabanks; or files, plain, .gz or .zst: sentence TAB paraphrase, and in a
-            third column, if there is one, what names the reference. Without it equal first sentences are one reference.
+            third column, if there is one, what names the reference. Else equal first sentences are one reference, in
+            whatever source they stand.
         split: Which part of a parabank.
 
     Raises:
@@ -75,8 +76,7 @@ def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPai
             yield from read_file(source)
         else:
             for batch in load_parabank(source, split=split).select_columns(COLUMNS).iter(10_000):
-                rows = zip(*(batch[column] for column in COLUMNS), strict=True)
-                yield from (TextPair(f"{source} {name}", one, other) for name, one, other in rows)
+                yield from (TextPair(one, one, other) for one, other in zip(*map(batch.get, COLUMNS), strict=True))
 
 
 def read_file(path: str) -> Iterator[TextPair]:
@@ -124,8 +124,10 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
     if not len(numbers):
         seen = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no pair at all"
         raise ValueError(f"wanted pairs of different texts of 1 to {max_tokens} tokens, got none ({seen})")
-    one, other, reference = numbers.T.copy()
-    return Pairs(list(texts), one, other, reference, +refused)
+    said, places = np.unique(numbers[:, :2], return_inverse=True)  # texts of refused pairs count for no vocabulary
+    known = list(texts)
+    one, other = places.reshape(-1, 2).T.copy()
+    return Pairs([known[n] for n in said.tolist()], one, other, numbers[:, 2].copy(), +refused)
 
 
 def words_of(texts: Sequence[str]) -> np.ndarray:

@@ -35,7 +35,7 @@ from toolkit.shards import write_whole
 
 LOSSES = ("margin", "ranking")
 DTYPES = {"auto": None, "float32": torch.float32, "bfloat16": torch.bfloat16}
-CHECKPOINT = "checkpoint.pt"
+CHECKPOINT, RECORD = "checkpoint.pt", "training.json"  # the record is written last
 FREE = {"output_dir", "save_every"}  # may change when a training goes on
 
 
@@ -123,7 +123,7 @@ class EncoderTraining:
 
 
 def train(settings: EncoderTraining) -> Path:
-    """Train an encoder, or go on where a killed training left off, and save it.
+    """Train an encoder, or go on where a killed training left off, and save it; what is done is not done again.
 
     Returns:
         `output_dir`, which then holds a SentenceTransformer and `training.json`.
@@ -137,12 +137,14 @@ def train(settings: EncoderTraining) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         check_record(folder / "settings.json", asdict(settings), FREE)
     state.wait_for_everyone()
+    if (folder / RECORD).is_file():
+        return folder
     pairs = number_pairs(read_pairs(settings.pairs), settings.max_tokens)
     encoder = new_encoder(settings, pairs.texts)
     record = fit(encoder, pairs, settings, state, folder / CHECKPOINT)
     if state.is_main_process:
         sentence_transformer(encoder).save(str(folder))
-        write_whole(folder / "training.json", json.dumps(record, indent=1) + "\n")
+        write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
         (folder / CHECKPOINT).unlink(missing_ok=True)
     state.wait_for_everyone()
     return folder
