@@ -272,7 +272,8 @@ def step_times(job: Job, rounds: int) -> dict[str, float]:
     fittings = {name: Fitting(our_encoder(job), job.pairs, training_settings(job), state) for name in kinds}
     for name, (kind, knobs) in kinds.items():
         if kind is not object:
-            fittings[name].tables = {part: TorchAdam(table.detach(), kind, knobs) for part, table in tables.items()}
+            others: dict[str, Any] = {part: TorchAdam(table.detach(), kind, knobs) for part, table in tables.items()}
+            fittings[name].tables = others
     steps = -(-len(job.pairs) // job.batch)
     found: dict[str, list[float]] = {name: [] for name in kinds}
     for number in range(rounds + 1):
