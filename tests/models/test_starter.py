@@ -1,0 +1,46 @@
+import re
+
+import numpy as np
+import pytest
+
+import toolkit
+from builders.paranmt import ParaNMTRun
+from toolkit.models.starter import STARTERS, starter
+from toolkit.score.semantic import load_encoder, semantic_signature
+
+LARGEST = 12e6  # bytes of one starter
+ALL = 45e6  # of all together
+
+
+def size(folder):
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def test_starters_are_small():
+    sizes = {folder.name: size(folder) for folder in STARTERS.iterdir()}
+    assert set(sizes) == {"de-en", "en-de", "encoder"}
+    assert max(sizes.values()) <= LARGEST and sum(sizes.values()) <= ALL
+
+
+def test_an_unknown_starter_names_those_there_are():
+    with pytest.raises(ValueError, match=re.escape("wanted a starter model of de-en, en-de, encoder, got 'fr-en'")):
+        starter("fr-en")
+
+
+def test_the_starter_encoder_knows_a_paraphrase():
+    encoder = load_encoder(str(toolkit.starter("encoder")))
+    vectors = encoder.encode(
+        ["He is very happy.", "He's really glad.", "The train leaves at nine.", "", "\N{GRINNING FACE}"],
+        normalize_embeddings=True,
+    )
+    cosines = vectors @ vectors.T
+    assert cosines[0, 1] > 0.5 > cosines[0, 2] + 0.2
+    assert not vectors[3].any() and np.isfinite(vectors).all()
+
+
+def test_the_starter_encoder_is_the_paraphrase_score_unless_told_otherwise():
+    run = ParaNMTRun(bitext=["x.tsv"], source_lang="de", lang="en", output_dir="y", forward="starter/de-en")
+    encoder = load_encoder(run.paraphrase_model)
+    assert semantic_signature(encoder, run.paraphrase_model).startswith(
+        "cosine|encoder:starter/encoder|5.1M|tokens:all"
+    )
