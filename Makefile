@@ -42,6 +42,7 @@ bench: $(VENV)/.bench  ## measure against the peers: make bench DATA=folder-with
 	@test -n "$(DATA)" || { echo "wanted DATA=folder with the benchmark text; see README, Benchmarks"; exit 2; }
 	$(BIN)/python benchmarks/bench_decoding.py --data $(DATA) --json benchmarks/results/decoding.json
 	$(BIN)/python benchmarks/bench_pipeline.py --data $(DATA) --json benchmarks/results/pipeline.json
+	$(BIN)/python benchmarks/bench_encoder.py --data $(DATA) --json benchmarks/results/encoder.json
 
 clean:  ## remove what the targets built
 	rm -rf $(VENV) build *.egg-info

@@ -129,7 +129,6 @@ def train_ours(job: Job) -> Run:
 
 def train_peer(job: Job) -> Run:
     """The library's trainer on its own module, or on ours where it has none."""
-    import torch
     from datasets import Dataset
     from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
     from sentence_transformers.sentence_transformer.data_collator import SentenceTransformerDataCollator
@@ -145,11 +144,7 @@ def train_peer(job: Job) -> Run:
         model = static_embedding(job, encoder.tables["word"].detach())
     texts, pairs = job.pairs.texts, job.pairs
 
-    def preprocess(inputs: list[str], **named: Any) -> dict[str, torch.Tensor]:
-        # the trainer knows the features of a column by this one, which our module has not
-        return {"input_ids": torch.zeros(0), **model.preprocess(inputs, **named)}
-
-    collator = SentenceTransformerDataCollator(preprocess_fn=preprocess)
+    collator = SentenceTransformerDataCollator(preprocess_fn=model.preprocess)
     table = Dataset.from_dict({"one": [texts[n] for n in pairs.one], "other": [texts[n] for n in pairs.other]})
 
     class Watch(TrainerCallback):

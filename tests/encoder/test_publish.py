@@ -2,7 +2,10 @@ import json
 
 import numpy as np
 import pytest
+from datasets import Dataset
 from safetensors.torch import load_file
+from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
 from tests.encoder.test_training import synonyms
 from toolkit.encoder.publish import package_encoder
@@ -44,3 +47,16 @@ def test_what_is_packaged_is_half_as_large_and_says_what_it_measures(trained, tm
 def test_a_folder_that_was_not_trained_here_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"wanted a folder that scripts/train_encoder.py made, got .* without"):
         package_encoder(str(tmp_path), str(tmp_path), ["benchmark"], str(tmp_path / "x"), "en", "cc0-1.0", "text")
+
+
+def test_the_librarys_own_trainer_trains_our_module(trained, tmp_path):
+    encoder = load_encoder(str(trained / "model"))
+    before = {name: weight.detach().clone() for name, weight in encoder.named_parameters()}
+    one, other = zip(*(line.split("\t") for line in synonyms(16).splitlines()), strict=True)
+    SentenceTransformerTrainer(
+        model=encoder,
+        args=SentenceTransformerTrainingArguments(str(tmp_path), max_steps=1, report_to="none", use_cpu=True),
+        train_dataset=Dataset.from_dict({"one": one, "other": other}),
+        loss=MultipleNegativesRankingLoss(encoder),
+    ).train()
+    assert all(not before[name].equal(weight) for name, weight in encoder.named_parameters())

@@ -125,10 +125,12 @@ class ParaphrasticEncoder(InputModule):
             **kwargs: Not used.
 
         Returns:
-            `word_ids` (words,) and `word_offsets` (texts + 1,), and the same of trigrams, as far as a part needs them.
+            `word_ids` (words,) and `word_offsets` (texts + 1,), and the same of trigrams, as far as a part needs them;
+            and one of the ids again as `input_ids`, by which the library's trainer knows a column.
         """
         texts = [prompt + text for text in inputs] if prompt else inputs
-        return {name: torch.from_numpy(ids) for name, ids in self.ids_of(tokenize(texts)).items()}
+        features = {name: torch.from_numpy(ids) for name, ids in self.ids_of(tokenize(texts)).items()}
+        return features | {"input_ids": next(iter(features.values()))}
 
     def ids_of(self, tokens: Tokens) -> dict[str, np.ndarray]:
         """What `preprocess` returns, as numpy arrays: an unknown word has row 0, an unknown trigram none."""
