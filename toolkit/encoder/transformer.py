@@ -19,7 +19,6 @@ import numpy as np
 import torch
 from accelerate import PartialState
 from datasets import Dataset
-from safetensors import SafetensorError
 from sentence_transformers import (
     SentenceTransformer,
     SentenceTransformerTrainer,
@@ -39,6 +38,7 @@ from transformers import set_seed
 from toolkit.encoder.loss import MARGIN, SCALE, margin_loss
 from toolkit.encoder.negatives import nearest
 from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint
 from toolkit.models.precision import has_bfloat16
 from toolkit.parallel import processes
 from toolkit.settings import check_record
@@ -51,7 +51,6 @@ KEPT = 2  # ours: checkpoints; the newest may be half written when a run is kill
 LOGGED = 10  # ours: steps
 CHECKPOINTS, SETTINGS, RECORD = "checkpoints", "settings.json", "training.json"
 FREE = {"output_dir", "save_every", "mini_batch", "threads"}  # may change when a training goes on
-NOT_A_TRANSFORMER = (OSError, TypeError, KeyError, ValueError, RuntimeError, ImportError, SafetensorError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +156,7 @@ def load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
         encoder = SentenceTransformer(name, device="cuda" if torch.cuda.is_available() else "cpu")
         if not isinstance(encoder[0], Transformer):
             raise TypeError(f"its first module is {type(encoder[0]).__name__}")
-    except NOT_A_TRANSFORMER as error:
+    except NOT_A_CHECKPOINT as error:
         raise ValueError(
             f"wanted a transformer to begin with, got {name!r}, which is no folder or Hub id of one "
             f"({type(error).__name__}: {' '.join(str(error).split())[:200]})"
@@ -320,9 +319,3 @@ def training_arguments(settings: TransformerTraining, checkpoints: Path) -> Sent
         logging_steps=LOGGED,
         report_to="none",
     )
-
-
-def last_checkpoint(folder: Path) -> str | None:
-    """The newest checkpoint that is whole; the trainer writes its state last."""
-    whole = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]
-    return str(max(whole, key=lambda path: int(path.name.rpartition("-")[2]))) if whole else None

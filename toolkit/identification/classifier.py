@@ -14,7 +14,6 @@ from pathlib import Path
 
 import torch
 from datasets import Dataset
-from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder
 from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
 from sentence_transformers.cross_encoder.losses import CrossEntropyLoss
@@ -22,13 +21,13 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, Bert
 from transformers.utils import logging
 
 from toolkit.identification.pairs import LabelledPair
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint
 from toolkit.models.precision import has_bfloat16
 
 LABELS = 2
 HEAD_WIDTH = 64  # Devlin et al. (2018), section 3: 768 / 12
 WARMUP, WEIGHT_DECAY = 0.1, 0.01  # Devlin et al. (2018), section A.2 and the released fine-tuning
 KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
-NOT_A_CHECKPOINT = (OSError, TypeError, KeyError, ValueError, RuntimeError, ImportError, SafetensorError)
 
 
 @dataclass(frozen=True)
@@ -184,9 +183,3 @@ def check_enough(pairs: int, batch_size: int, processes: int) -> None:
             f"wanted at least {wanted} labelled pairs for a step of {processes} processes, got {pairs}: "
             "give more, or lower --batch_size"
         )
-
-
-def last_checkpoint(folder: Path) -> str | None:
-    """The newest checkpoint that is whole; the trainer writes its state last."""
-    whole = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]
-    return str(max(whole, key=lambda path: int(path.name.rpartition("-")[2]))) if whole else None

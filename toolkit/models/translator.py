@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer, MarianTokenizer, PreTrainedModel
 from transformers.utils import logging
 
 from toolkit.bitext.subwords import HubPieces, Pieces, pieces_of
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT
 from toolkit.models.int8 import quantize_decoder
 from toolkit.models.precision import has_bfloat16
 from toolkit.models.starter import resolve, shown_name
@@ -62,7 +62,7 @@ def load_translator(name: str, dtype: str = "auto", device: torch.device | str =
             raise TypeError(f"it is a {config.model_type} model, which has no encoder and decoder")
         model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=number).eval().to(device)
         tokenizer = (MarianTokenizer if config.model_type == "marian" else AutoTokenizer).from_pretrained(path)
-    except (OSError, TypeError, KeyError, ValueError, RuntimeError, SafetensorError) as error:
+    except NOT_A_CHECKPOINT as error:
         raise ValueError(
             f"wanted a translator, got {name!r}, which is neither a starter/NAME, a folder with a whole model, nor a "
             f"Hub id that can be reached ({type(error).__name__}: {' '.join(str(error).split())[:200]})"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT
 from toolkit.models.starter import resolve, shown_name
 from toolkit.rows import Row
 
@@ -45,7 +45,7 @@ def load_encoder(name: str, device: torch.device | str = "cpu") -> SentenceTrans
         if not is_sentence_transformer_model(path):
             raise TypeError("it has no modules.json")
         encoder = SentenceTransformer(path, device=str(device))
-    except (OSError, TypeError, KeyError, ValueError, RuntimeError, ImportError, SafetensorError) as error:
+    except NOT_A_CHECKPOINT as error:
         raise ValueError(
             f"wanted a sentence encoder, got {name!r}, which is neither a folder that SentenceTransformer.save made "
             f"nor a Hub id that can be reached ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
