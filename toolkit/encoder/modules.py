@@ -28,6 +28,7 @@ DIRECTIONS = ("forward", "average", "concatenation")  # LSTM; BLSTM (section 4);
 POOLING = ("average", "max")  # appendix A.2
 WEIGHTS, WORDS, TRIGRAMS = "model.safetensors", "words.txt", "trigrams.txt"
 WIDTH = 0.1  # ours: a table's first numbers are drawn from [-0.1, 0.1], about the size of PARAGRAM's
+WIDTH_BESIDE_TRIGRAMS = 0.02  # ours: those of words: what little text says of a rare word is less than its trigrams say
 LONGEST_RUN = 512  # ours: tokens that a recurrent part reads of a text; the averaging parts read all
 
 Features = dict[str, Tensor]
@@ -109,8 +110,9 @@ class ParaphrasticEncoder(InputModule):
                 for part in architecture.parts
             }
         )
-        for table in self.tables.values():
-            nn.init.uniform_(table, -WIDTH, WIDTH)
+        for part, table in self.tables.items():
+            width = WIDTH_BESIDE_TRIGRAMS if part == "word" and "trigram" in architecture.parts else WIDTH
+            nn.init.uniform_(table, -width, width)
         if "lstm" in architecture.parts:
             hidden = architecture.hidden or architecture.dimensions
             both = architecture.direction != "forward"
