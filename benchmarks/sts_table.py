@@ -37,6 +37,7 @@ from toolkit.encoder.modules import sentence_transformer
 from toolkit.encoder.pairs import TextPair, number_pairs, read_pairs
 from toolkit.encoder.training import EncoderTraining, fit, new_encoder
 from toolkit.evaluate import sts
+from toolkit.evaluate.embeddings import PAPER_2016, PAPER_BENCHMARK, PAPER_STS
 from toolkit.package.load import load_parabank
 from toolkit.parallel import processes
 from toolkit.score.semantic import load_encoder
@@ -47,16 +48,6 @@ RANKS = 5
 MEGA_BATCHES = (1, 20, 40)  # ParaNMT-50M, table 6
 YEARS = (2012, 2013, 2014, 2015)
 COLUMNS = ["id", "sentence1", "sentence2", "intersection_over_union"]
-PAPER_CORPORA = {  # ParaBank 2, table 3: Pearson and Spearman x 100 on STS 2016
-    "ParaNMT": (75.378, 76.322),
-    "ParaBank": (76.006, 76.961),
-    "ParaBank 2, rank 1": (76.546, 77.528),
-    "ParaBank 2, rank 2": (76.143, 77.240),
-    "ParaBank 2, rank 3": (76.397, 77.500),
-    "ParaBank 2, rank 4": (76.414, 77.612),
-    "ParaBank 2, rank 5": (75.882, 77.075),
-    "ParaBank 2, ranks 1 and 5": (75.680, 76.882),
-}
 PAPER_MEGA_BATCH = {  # ParaNMT-50M, table 6: Pearson x 100 on STS 2017
     "WORD": (82.3, 84.0, 84.1),
     "TRIGRAM": (81.5, 83.1, 83.4),
@@ -69,22 +60,16 @@ PARTS = {
     "WORD + TRIGRAM": ["word", "trigram"],
     "WORD + TRIGRAM + LSTM": ["word", "trigram", "lstm"],
 }
-# parts, combination, size of the LSTM's state; ParaNMT-50M, tables 8 (2012 to 2015) and 9 (the benchmark's test set)
-PAPER_MODELS = {
-    "WORD": ("WORD", "addition", 300, (66.2, 61.8, 76.2, 79.3, 79.2)),
-    "TRIGRAM": ("TRIGRAM", "addition", 300, (67.2, 60.3, 76.1, 79.7, 79.1)),
-    "LSTM": ("LSTM", "addition", 300, (67.0, 62.3, 76.3, 78.5, 78.4)),
-    "LSTM 900": ("LSTM", "addition", 900, (68.0, 60.4, 76.3, 78.8, None)),
-    "BLSTM 900": ("LSTM", "addition", 900, (67.4, 60.2, 76.1, 79.5, None)),
-    "WORD + TRIGRAM, addition": ("WORD + TRIGRAM", "addition", 300, (67.3, 62.8, 77.5, 80.1, 79.9)),
-    "WORD + TRIGRAM + LSTM, addition": ("WORD + TRIGRAM + LSTM", "addition", 300, (67.1, 62.8, 76.8, 79.2, 79.6)),
-    "WORD, TRIGRAM, concatenation": ("WORD + TRIGRAM", "concatenation", 300, (67.8, 62.7, 77.4, 80.3, 79.9)),
-    "WORD, TRIGRAM, LSTM, concatenation": (
-        "WORD + TRIGRAM + LSTM",
-        "concatenation",
-        300,
-        (67.7, 62.8, 76.9, 79.8, 79.2),
-    ),
+MODELS = {  # parts, combination, size of the LSTM's state, and the name in ParaNMT-50M's tables 8 and 9
+    "WORD": ("WORD", "addition", 300, "WORD, 300"),
+    "TRIGRAM": ("TRIGRAM", "addition", 300, "TRIGRAM, 300"),
+    "LSTM": ("LSTM", "addition", 300, "LSTM, 300"),
+    "LSTM 900": ("LSTM", "addition", 900, "LSTM, 900"),
+    "BLSTM 900": ("LSTM", "addition", 900, "BLSTM, 900"),
+    "WORD + TRIGRAM, addition": ("WORD + TRIGRAM", "addition", 300, "WORD + TRIGRAM, 300"),
+    "WORD + TRIGRAM + LSTM, addition": ("WORD + TRIGRAM + LSTM", "addition", 300, "WORD + TRIGRAM + LSTM, 300"),
+    "WORD, TRIGRAM, concatenation": ("WORD + TRIGRAM", "concatenation", 300, "WORD, TRIGRAM, 600"),
+    "WORD, TRIGRAM, LSTM, concatenation": ("WORD + TRIGRAM + LSTM", "concatenation", 300, "WORD, TRIGRAM, LSTM, 900"),
 }
 
 Scores = dict[str, tuple[float, float]]  # Pearson and Spearman x 100 of each set or year
@@ -117,7 +102,7 @@ def corpora(work: Path) -> dict[str, list[TextPair]]:
         key = f"ParaBank 2, rank {rank}"
         found[key] = [TextPair(name, *parabank2[name][min(rank, len(parabank2[name])) - 1]) for name in shared]
     first, last = ([pair.other for pair in found[f"ParaBank 2, rank {rank}"]] for rank in (1, RANKS))
-    found["ParaBank 2, ranks 1 and 5"] = [TextPair(*three) for three in zip(shared, first, last, strict=True)]
+    found["ParaBank 2, rank 1 / rank 5"] = [TextPair(*three) for three in zip(shared, first, last, strict=True)]
     return found
 
 
@@ -183,7 +168,7 @@ def line(name: str, found: dict, paper: Sequence[float | None] = ()) -> None:
 def table_corpora(pairs: dict[str, list[TextPair]], base: EncoderTraining, judge: Judge, seeds: list[int]) -> dict:
     """ParaBank 2's table 3 in miniature."""
     results = {}
-    for name, paper in PAPER_CORPORA.items():
+    for name, paper in PAPER_2016.items():
         results[name] = over_seeds(pairs[name], seeds, replace(base, parts=["word"]), judge) | {"paper": paper}
         line(name, results[name], paper)
     return results
@@ -212,7 +197,8 @@ def table_models(pairs: list[TextPair], base: EncoderTraining, judge: Judge, opt
     """Rows of ParaNMT-50M's tables 8 and 9, and an encoder of today."""
     results = {}
     for name in options.models:
-        parts, combine, hidden, paper = PAPER_MODELS[name]
+        parts, combine, hidden, printed = MODELS[name]
+        paper = (*PAPER_STS[printed][: len(YEARS)], *PAPER_BENCHMARK.get(printed, (None,)))
         direction = "average" if name.startswith("BLSTM") else "forward"
         settings = replace(base, parts=PARTS[parts], combine=combine, hidden=hidden, direction=direction)
         found = over_seeds(*affordable(pairs, name, options), settings, judge)
@@ -234,7 +220,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
-    parser.add_argument("--models", nargs="+", choices=PAPER_MODELS, default=list(PAPER_MODELS))
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--more", nargs="+", default=[])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--slow_seeds", nargs="+", type=int, default=[0], help="of what has an LSTM")

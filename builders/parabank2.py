@@ -25,6 +25,7 @@ from toolkit.score.dual import dual_rows
 from toolkit.select.cluster import cluster_rows
 from toolkit.select.filter import refuse_dual, refuse_unknown_words
 from toolkit.select.rank import rank_rows
+from toolkit.settings import check_at_least_one
 
 
 @dataclass(frozen=True)
@@ -63,17 +64,8 @@ class ParaBank2:
         Raises:
             ValueError: One is out of its range.
         """
-        for name in (
-            "constraint_sets",
-            "samples_per_set",
-            "top_k",
-            "clusters",
-            "paraphrases",
-            "batch_rows",
-            "batch_tokens",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"wanted {name} of at least 1, got {getattr(self, name)}")
+        sizes = ("constraint_sets", "samples_per_set", "top_k", "clusters", "paraphrases", "batch_rows", "batch_tokens")
+        check_at_least_one(self, *sizes)
         if not (0 <= self.constraint_rate <= 1 and 0 <= self.min_p < 1 and self.max_dual_nll >= 0):
             raise ValueError(
                 "wanted constraint_rate in [0, 1], min_p in [0, 1) and max_dual_nll >= 0, "

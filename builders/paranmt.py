@@ -27,6 +27,7 @@ from toolkit.score.semantic import load_encoder, semantic_rows, semantic_signatu
 from toolkit.score.trigram import trigram_rows
 from toolkit.select.rank import rank_all
 from toolkit.select.tenths import TenthsSettings, choose_shards, chosen_folder, write_cut
+from toolkit.settings import check_at_least_one
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -52,9 +53,7 @@ class ParaNMT:
         Raises:
             ValueError: One is out of its range.
         """
-        for name in ("beam", "batch_rows", "batch_texts"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"wanted {name} of at least 1, got {getattr(self, name)}")
+        check_at_least_one(self, "beam", "batch_rows", "batch_texts")
 
 
 def paranmt(rows: Iterable[Row], forward: Translator, encoder: SentenceTransformer, settings: ParaNMT) -> Iterator[Row]:

@@ -7,7 +7,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
 from toolkit.bitext.subwords import EOS, PAD, marian_tokenizer, train_pieces
@@ -19,6 +23,14 @@ DEMO = ROOT / "toolkit" / "demo" / "bitext.de-en.tsv"
 EOS_BIAS = 5.5  # with the seeds below, sampled and greedy rows end after 1 to 40 tokens
 # What a launcher starts inherits this: no network, one thread, CPU.
 ENVIRONMENT = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+
+
+def word_encoder(vectors: dict[str, list[float]]) -> SentenceTransformer:
+    """An encoder that averages given vectors of words."""
+    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(vectors)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    weights = np.array(list(vectors.values()), np.float32)
+    return SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=weights)], device="cpu")
 
 
 def pairs(count: int) -> list[tuple[str, str]]:

@@ -63,6 +63,27 @@ def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: s
         parser.error(str(error))
 
 
+def check_at_least_one(settings: object, *names: str) -> None:
+    """Refuse settings below 1.
+
+    Raises:
+        ValueError: One of these is; the message names it.
+    """
+    for name in names:
+        if getattr(settings, name) < 1:
+            raise ValueError(f"wanted {name} of at least 1, got {getattr(settings, name)}")
+
+
+def check_among(settings: object, name: str, possible: Sequence[str]) -> None:
+    """Refuse a setting that is none of the words it can be.
+
+    Raises:
+        ValueError: It is another; the message names it.
+    """
+    if getattr(settings, name) not in possible:
+        raise ValueError(f"wanted {name} of {', '.join(possible)}, got {getattr(settings, name)!r}")
+
+
 def check_record(file: Path, wanted: dict, free: Set[str]) -> None:
     """Write the settings of a run beside it, or refuse to go on with one that began with others.
 
@@ -93,11 +114,12 @@ def required(field: dataclasses.Field) -> bool:
 
 def add_flag(parser: argparse.ArgumentParser, field: dataclasses.Field, hint: Any, text: str) -> None:
     """One field as a flag; a flag that is not given leaves no trace, so that the file or the default holds."""
-    default = (
-        "required"
-        if required(field)
-        else f"default {field.default if field.default_factory is dataclasses.MISSING else []}"
-    )
+    if required(field):
+        default = "required"
+    elif field.default_factory is dataclasses.MISSING:
+        default = f"default {field.default}"
+    else:
+        default = f"default {field.default_factory()}"
     kind: dict[str, Any] = {"type": base_type(hint)}
     if base_type(hint) is bool:
         kind = {"action": argparse.BooleanOptionalAction}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.encoder.test_modules import encoder
-from toolkit.encoder import pairs as module
+from toolkit.encoder import vocabulary
 from toolkit.encoder.pairs import (
     TextPair,
     number_pairs,
@@ -110,7 +110,7 @@ def test_rows_are_those_of_the_encoder_however_many_texts_at_a_time(monkeypatch)
     tiny = encoder(("word", "trigram"), ["the dog", "a dog", "the"])
     whole = prepare_texts(texts, tiny)
     assert words_of(texts).tolist() == [2, 0, 2, 1, 4]
-    monkeypatch.setattr(module, "TEXTS", 2)
+    monkeypatch.setattr(vocabulary, "TEXTS", 2)
     assert words_of(texts).tolist() == [2, 0, 2, 1, 4]
     parts = prepare_texts(texts, tiny)
     entries = tiny.vocabularies["word"].entries

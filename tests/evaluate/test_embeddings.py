@@ -4,10 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.modules import StaticEmbedding
-from tokenizers import Tokenizer, models, pre_tokenizers
 
+from tests.tiny import word_encoder
 from toolkit.evaluate.embeddings import TABLES, TASKS, Figure, as_json, cell, evaluate_encoder, markdown
 from toolkit.evaluate.sts import SETS, correlations, read_benchmark
 
@@ -17,10 +15,7 @@ PAIRS, SCORES = ["dog\thound", "dog\tcat", "dog\tdog"], ["3", "1", "5"]
 
 @pytest.fixture(scope="module")
 def encoder():
-    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    weights = np.array(list(WORDS.values()), np.float32)
-    return SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=weights)], device="cpu")
+    return word_encoder(WORDS)
 
 
 def write(path, lines):

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.modules import StaticEmbedding
-from tokenizers import Tokenizer, models, pre_tokenizers
 
+from tests.tiny import word_encoder
 from toolkit.evaluate.sts import (
     SETS,
     Pairs,
@@ -28,10 +26,7 @@ WORDS = {"[UNK]": [0, 0], "dog": [1, 0], "hound": [3, 4], "cat": [0, 2]}
 
 @pytest.fixture(scope="module")
 def encoder():
-    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    weights = np.array(list(WORDS.values()), np.float32)
-    return SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=weights)], device="cpu")
+    return word_encoder(WORDS)
 
 
 def made(name, others, scores):

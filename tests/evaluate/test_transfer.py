@@ -4,11 +4,9 @@ import gzip
 
 import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
-from tokenizers import Tokenizer, models, pre_tokenizers
 
+from tests.tiny import word_encoder
 from toolkit.evaluate.transfer import (
     FOLDS,
     INNER_FOLDS,
@@ -38,10 +36,7 @@ C = "logisticregression__C"
 
 @pytest.fixture(scope="module")
 def encoder():
-    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    weights = np.array(list(WORDS.values()), np.float32)
-    return SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=weights)], device="cpu")
+    return word_encoder(WORDS)
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ import numpy as np
 from toolkit.bitext.read import decode, lines
 from toolkit.encoder.modules import ParaphrasticEncoder
 from toolkit.encoder.tokens import tokenize
+from toolkit.encoder.vocabulary import batches
 from toolkit.package.load import load_parabank
 
-TEXTS = 100_000  # ours: texts that are tokenized at a time
 FILES = (".tsv", ".tsv.gz", ".tsv.zst")
 COLUMNS = ["sentence1", "sentence2"]
 
@@ -117,7 +117,8 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
         first, second = (texts.setdefault(text, len(texts)) for text in (pair.one, pair.other))
         found.append((first, second, references.setdefault(pair.reference, len(references))))
     numbers = np.array(found, np.int64).reshape(-1, 3)
-    lengths = words_of(list(texts))
+    known = list(texts)
+    lengths = words_of(known)
     long, empty = ((test[numbers[:, 0]] | test[numbers[:, 1]]) for test in (lengths > max_tokens, lengths == 0))
     refused |= {f"over {max_tokens} tokens": int(long.sum()), "empty": int(empty.sum())}
     numbers = numbers[~long & ~empty]
@@ -125,22 +126,21 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
         seen = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no pair at all"
         raise ValueError(f"wanted pairs of different texts of 1 to {max_tokens} tokens, got none ({seen})")
     said, places = np.unique(numbers[:, :2], return_inverse=True)  # texts of refused pairs count for no vocabulary
-    known = list(texts)
     one, other = places.reshape(-1, 2).T.copy()
     return Pairs([known[n] for n in said.tolist()], one, other, numbers[:, 2].copy(), +refused)
 
 
 def words_of(texts: Sequence[str]) -> np.ndarray:
     """How many words each text has, (texts,)."""
-    counts = [np.diff(tokenize(texts[i : i + TEXTS]).offsets) for i in range(0, len(texts), TEXTS)]
+    counts = [np.diff(tokenize(batch).offsets) for batch in batches(texts)]
     return np.concatenate([np.zeros(0, np.int64), *counts])
 
 
 def prepare_texts(texts: Sequence[str], encoder: ParaphrasticEncoder) -> dict[str, Ragged]:
     """The rows of all texts, by kind of table: 4 bytes a word or trigram."""
     parts: dict[str, list[Ragged]] = {}
-    for begin in range(0, len(texts), TEXTS):
-        ids = encoder.ids_of(tokenize(texts[begin : begin + TEXTS]))
+    for batch in batches(texts):
+        ids = encoder.ids_of(tokenize(batch))
         for kind in encoder.vocabularies:
             rows = ids[f"{kind}_ids"].astype(np.int32), np.diff(ids[f"{kind}_offsets"])
             parts.setdefault(kind, []).append(rows)

@@ -30,7 +30,7 @@ from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigra
 from toolkit.encoder.word_vectors import initialise, read_word_vectors
 from toolkit.models.precision import has_bfloat16
 from toolkit.parallel import processes
-from toolkit.settings import check_record
+from toolkit.settings import check_among, check_at_least_one, check_record
 from toolkit.shards import write_whole
 
 LOSSES = ("margin", "ranking")
@@ -104,17 +104,14 @@ class EncoderTraining:
         """
         _ = self.architecture
         whole = ("min_count", "max_words", "max_trigrams", "max_tokens", "batch", "mega_batch", "epochs", "save_every")
-        for name in (*whole, "threads"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"wanted {name} of at least 1, got {getattr(self, name)}")
+        check_at_least_one(self, *whole, "threads")
         if not (0 <= self.margin <= 2 and 0 <= self.scramble <= 1 and self.learning_rate > 0):
             raise ValueError(
                 "wanted margin in [0, 2], scramble in [0, 1] and learning_rate above 0, "
                 f"got {self.margin}, {self.scramble} and {self.learning_rate}"
             )
-        for name, possible in (("loss", LOSSES), ("negatives_dtype", tuple(DTYPES))):
-            if getattr(self, name) not in possible:
-                raise ValueError(f"wanted {name} of {', '.join(possible)}, got {getattr(self, name)!r}")
+        check_among(self, "loss", LOSSES)
+        check_among(self, "negatives_dtype", tuple(DTYPES))
 
     @property
     def architecture(self) -> Architecture:

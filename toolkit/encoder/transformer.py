@@ -38,10 +38,10 @@ from transformers import set_seed
 from toolkit.encoder.loss import MARGIN, SCALE, margin_loss
 from toolkit.encoder.negatives import nearest
 from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, said
 from toolkit.models.precision import has_bfloat16
 from toolkit.parallel import processes
-from toolkit.settings import check_record
+from toolkit.settings import check_among, check_at_least_one, check_record
 from toolkit.shards import write_whole
 
 LOSSES = ("cached-ranking", "ranking", "margin")
@@ -97,18 +97,15 @@ class TransformerTraining:
         Raises:
             ValueError: One is out of its range, or the loss or the dtype is none of those it can be.
         """
-        for name in ("mini_batch", "epochs", "max_tokens", "save_every", "threads"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"wanted {name} of at least 1, got {getattr(self, name)}")
+        check_at_least_one(self, "mini_batch", "epochs", "max_tokens", "save_every", "threads")
         if self.batch < 2:
             raise ValueError(f"wanted a batch of at least 2 pairs, each other's negatives, got {self.batch}")
         if not (0 <= self.margin <= 2 and self.learning_rate > 0):
             raise ValueError(
                 f"wanted margin in [0, 2] and learning_rate above 0, got {self.margin} and {self.learning_rate}"
             )
-        for name, possible in (("loss", LOSSES), ("dtype", DTYPES)):
-            if getattr(self, name) not in possible:
-                raise ValueError(f"wanted {name} of {', '.join(possible)}, got {getattr(self, name)!r}")
+        check_among(self, "loss", LOSSES)
+        check_among(self, "dtype", DTYPES)
 
 
 def train(settings: TransformerTraining) -> Path:
@@ -158,8 +155,7 @@ def load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
             raise TypeError(f"its first module is {type(encoder[0]).__name__}")
     except NOT_A_CHECKPOINT as error:
         raise ValueError(
-            f"wanted a transformer to begin with, got {name!r}, which is no folder or Hub id of one "
-            f"({type(error).__name__}: {' '.join(str(error).split())[:200]})"
+            f"wanted a transformer to begin with, got {name!r}, which is no folder or Hub id of one ({said(error)})"
         ) from error
     own = encoder.max_seq_length
     encoder.max_seq_length = min(max_tokens, own) if own else max_tokens

@@ -16,7 +16,7 @@ from toolkit.shards import write_whole
 UNKNOWN = "<unk>"  # row 0 of a table of words: every word without a row of its own
 MIX = np.uint64(0xD6E8FEB86659FD93)  # ours: spreads keys over the slots
 SLOTS_PER_KEY = 8  # ours: of a table of 30,000 keys 1 MB; nine lookups in ten are over at the first slot
-TEXTS = 100_000  # ours: texts that are counted at a time
+TEXTS = 100_000  # ours: texts that are tokenized at a time
 
 
 class Vocabulary:

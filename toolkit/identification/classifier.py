@@ -21,7 +21,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, Bert
 from transformers.utils import logging
 
 from toolkit.identification.pairs import LabelledPair
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, said
 from toolkit.models.precision import has_bfloat16
 
 LABELS = 2
@@ -126,11 +126,6 @@ def new_identifier(base_model: str, max_length: int, seed: int) -> CrossEncoder:
 def device_name() -> str:
     """Where the model is made; the trainer of several processes moves it on."""
     return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def said(error: Exception) -> str:
-    """An error in one line."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
 def fit(identifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | Path, settings: FitSettings) -> float:

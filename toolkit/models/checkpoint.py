@@ -10,6 +10,15 @@ from safetensors import SafetensorError
 NOT_A_CHECKPOINT = (OSError, TypeError, KeyError, ValueError, RuntimeError, ImportError, SafetensorError)
 
 
+def said(error: Exception) -> str:
+    r"""An error in one line.
+
+    >>> said(TypeError("it has no\n  modules.json"))
+    'TypeError: it has no modules.json'
+    """
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
 def last_checkpoint(folder: Path) -> str | None:
     """The newest checkpoint of transformers' Trainer that is whole; it writes its state last."""
     whole = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]

@@ -11,7 +11,7 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer, Maria
 from transformers.utils import logging
 
 from toolkit.bitext.subwords import HubPieces, Pieces, pieces_of
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT, said
 from toolkit.models.int8 import quantize_decoder
 from toolkit.models.precision import has_bfloat16
 from toolkit.models.starter import resolve, shown_name
@@ -65,7 +65,7 @@ def load_translator(name: str, dtype: str = "auto", device: torch.device | str =
     except NOT_A_CHECKPOINT as error:
         raise ValueError(
             f"wanted a translator, got {name!r}, which is neither a starter/NAME, a folder with a whole model, nor a "
-            f"Hub id that can be reached ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
+            f"Hub id that can be reached ({said(error)})"
         ) from error
     source, target = pieces_of(tokenizer) if isinstance(tokenizer, MarianTokenizer) else (HubPieces(tokenizer),) * 2
     size = sum(p.numel() for p in model.parameters()) / 1e6

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT, said
 from toolkit.models.starter import resolve, shown_name
 from toolkit.rows import Row
 
@@ -48,7 +48,7 @@ def load_encoder(name: str, device: torch.device | str = "cpu") -> SentenceTrans
     except NOT_A_CHECKPOINT as error:
         raise ValueError(
             f"wanted a sentence encoder, got {name!r}, which is neither a folder that SentenceTransformer.save made "
-            f"nor a Hub id that can be reached ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
+            f"nor a Hub id that can be reached ({said(error)})"
         ) from error
     return encoder.float().eval()
 
