@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TypeVar
 
+import torch
 from accelerate import PartialState
 from accelerate.utils import parse_flag_from_env
 
@@ -22,7 +23,7 @@ def processes() -> PartialState:
         RuntimeError: The launcher started several but Accelerate sees one: each would do the whole work.
     """
     wanted = int(os.environ.get("WORLD_SIZE", "1"))
-    cpu = parse_flag_from_env("ACCELERATE_USE_CPU")  # PartialState does not read it by itself
+    cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()  # PartialState sees no other
     state = PartialState(cpu=cpu, timeout=PATIENCE) if wanted > 1 else PartialState(cpu=cpu)
     if state.num_processes != wanted:
         raise RuntimeError(
