@@ -18,7 +18,7 @@ from typing import IO
 
 from accelerate import PartialState
 
-LOCK = ".lock"
+from toolkit.outputs import LOCK
 
 
 @contextlib.contextmanager

@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 
-def check_output_file(path: Path, inputs: Iterable[str | Path] = (), made: Callable[[Path], bool] | None = None) -> None:
+LOCK = ".lock"  # of a folder that a launch works in (`toolkit.lock`)
+
+
+def check_output_file(
+    path: Path, inputs: Iterable[str | Path] = (), made: Callable[[Path], bool] | None = None
+) -> None:
     """Refuse a file that cannot be written, that is an input, or that this toolkit did not make.
 
     Args:
@@ -51,10 +56,10 @@ def check_output_folder(folder: Path, record: str, inputs: Iterable[str | Path] 
             raise FileExistsError(f"wanted an output folder apart from the input {name}, got {folder}: choose another")
     if os.path.lexists(folder) and not folder.is_dir():
         raise NotADirectoryError(f"wanted a folder to write to, got the file {folder}: choose another name")
-    if folder.is_dir() and any(folder.iterdir()) and not is_ours(folder / record):
+    if folder.is_dir() and any(path.name != LOCK for path in folder.iterdir()) and not is_ours(folder / record):
         raise FileExistsError(
-            f"wanted a new folder, or one that this toolkit made, got {folder}, which holds other files (no {record} of "
-            "ours): choose another folder, or move it away"
+            f"wanted a new folder, or one that this toolkit made, got {folder}, which holds files but no {record} of "
+            "this toolkit: choose another folder, or move it away"
         )
     check_writable(folder / record)
 

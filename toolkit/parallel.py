@@ -23,12 +23,13 @@ def processes() -> PartialState:
         RuntimeError: The launcher started several but Accelerate sees one: each would do the whole work.
     """
     wanted = int(os.environ.get("WORLD_SIZE", "1"))
-    cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()  # PartialState sees no other
+    # PartialState does not read the variable, and without a GPU it does not look for other processes.
+    cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
     state = PartialState(cpu=cpu, timeout=PATIENCE) if wanted > 1 else PartialState(cpu=cpu)
     if state.num_processes != wanted:
         raise RuntimeError(
             f"wanted {wanted} processes (WORLD_SIZE), got {state.num_processes}: every one would do the whole work; "
-            "on CPUs launch with ACCELERATE_USE_CPU=true torchrun --nproc_per_node N"
+            "start them with --processes N, torchrun --nproc_per_node N or accelerate launch --num_processes N"
         )
     return state
 
