@@ -126,8 +126,10 @@ def read_record(path: Path) -> dict:
     """A run's record, one JSON object.
 
     Raises:
-        ValueError: It is damaged.
+        ValueError: It is damaged, or not there.
     """
+    if not path.is_file():
+        raise ValueError(f"wanted JSON in {path}, got no file: run the same command again; finished shards stay")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
