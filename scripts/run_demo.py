@@ -57,13 +57,10 @@ def show(folder: Path, figures: dict, seconds: float) -> None:
     """Load the parabank as a user would, in the folder that holds it, and print what is in it."""
     from datasets import disable_progress_bars, load_dataset
 
-    from toolkit.package.load import cache_of
-
     disable_progress_bars()
     os.chdir(folder.parent)
-    cache = str(cache_of(folder))  # an earlier demo may have been in this folder, and datasets caches by path
-    pairs = load_dataset(folder.name, cache_dir=cache)
-    references = load_dataset(folder.name, "references", cache_dir=cache)
+    pairs = load_dataset(folder.name)
+    references = load_dataset(folder.name, "references")
     total = figures["total"]
     print(f"\n{folder}   built in {seconds:.0f} s; its card is README.md")
     print(f"\n  >>> load_dataset({folder.name!r})        # in {folder.parent}")
