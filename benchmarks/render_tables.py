@@ -57,12 +57,12 @@ def stale(text: str, where: str) -> str | None:
     return None
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Render or check the documents, and say in one line what went wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("documents", nargs="*", type=Path)
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if a table or figure differs")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     for path in options.documents or [path for form in DOCUMENTS for path in sorted(ROOT.glob(form))]:
         try:
             text = path.read_text(encoding="utf-8")
@@ -77,4 +77,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,8 +1,6 @@
 """The documents' figures are those of the committed results, and prose has none of its own."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import figures
@@ -10,7 +8,6 @@ import pytest
 import render_tables
 
 ROOT = Path(__file__).parents[1]
-SCRIPT = ROOT / "benchmarks" / "render_tables.py"
 DOCUMENTS = [path for form in render_tables.DOCUMENTS for path in sorted(ROOT.glob(form))]
 CODE = re.compile(r"```.*?```|`[^`\n]*`|^ {4}[^\n]*|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 DECIMAL = re.compile(r"(?<!section )(?<![\w.])-?\d+\.\d+")
@@ -20,12 +17,6 @@ NOT_MEASURED = {
     *("84.4", "83.2", "0.53"),  # the papers': ParaBank 2, table 1, semantics; ParaBank, section 5.1
     "11.5",  # what was aimed at
 }
-
-
-def render(*arguments: object) -> tuple[int, str]:
-    """Run the script; its exit status and what it says."""
-    done = subprocess.run([sys.executable, SCRIPT, *map(str, arguments)], capture_output=True, text=True)
-    return done.returncode, done.stderr
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
@@ -54,25 +45,25 @@ def test_prose_has_no_figure_of_its_own(path):
 
 
 def test_a_figure_in_prose_is_found_and_code_is_not():
-    text = "    a --rate 1.5\n\nWe reach 71.3 (section 3.2), `1.6`, <!-- figure: adam -->9.9<!-- end -->.\n| 1.7 | 8.25 |\n"
-    assert decimals(text + "```\n1.8\n```\n| 1.9 | <!-- figure: adam -->9.9<!-- end --> |\n") == {"71.3", "8.25"}
+    made = "<!-- figure: adam -->9.9<!-- end -->"
+    text = f"    a --rate 1.5\n\nWe reach 71.3 (section 3.2), `1.6`, {made}.\n| 1.7 | 8.25 |\n| 1.9 | {made} |\n"
+    assert decimals(f"{text}```\n1.8\n```\n") == {"71.3", "8.25"}
 
 
-def test_check_names_what_differs_and_render_mends_it(tmp_path):
+def test_check_names_what_differs_and_render_mends_it(tmp_path, capsys):
     name, made = "sts_gap", render_tables.MADE["sts_gap"]()
     page = tmp_path / "page.md"
     page.write_text(f"By <!-- figure: {name} -->1 to 2<!-- end --> points.\n\n<!-- table: memory -->old<!-- end -->\n")
-    status, said = render("--check", page)
-    assert (status, said.strip()) == (
-        1, "render_tables.py: wanted figure sts_gap of page.md as its results have it: run this without --check",
-    )  # fmt: skip
-    assert render(page) == (0, "") and render("--check", page) == (0, "")
+    assert render_tables.main(["--check", str(page)]) == 1
+    said = "render_tables.py: wanted figure sts_gap of page.md as its results have it: run this without --check\n"
+    assert capsys.readouterr().err == said
+    assert render_tables.main([str(page)]) == render_tables.main(["--check", str(page)]) == 0
     text = page.read_text()
-    assert text.startswith(
-        f"By <!-- figure: {name} -->{made}<!-- end --> points.\n\n<!-- table: memory -->\n\n| peak MB"
-    )
+    assert text.startswith(f"By <!-- figure: {name} -->{made}<!-- end --> points.\n")
+    assert "<!-- table: memory -->\n\n| peak MB by lines |" in text and "old" not in text
     page.write_text(text.replace("| package |", "| packaging |"))
-    assert "wanted table memory of page.md" in render("--check", page)[1]
+    assert render_tables.main(["--check", str(page)]) == 1
+    assert "wanted table memory of page.md" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
