@@ -14,11 +14,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
-
-from accelerate import PartialState
+from typing import IO, TYPE_CHECKING
 
 from toolkit.outputs import LOCK
+
+if TYPE_CHECKING:
+    from accelerate import PartialState
 
 
 @contextlib.contextmanager
@@ -47,6 +48,17 @@ def held(folder: Path, state: PartialState) -> Iterator[None]:
             write_holder(file)
         state.wait_for_everyone()
         yield
+
+
+def check_free(folder: Path) -> None:
+    """Refuse a folder that a process of another launch holds, before any work; nothing is made or held.
+
+    Raises:
+        RuntimeError: One does; the message says which.
+    """
+    if (folder / LOCK).exists():
+        with (folder / LOCK).open(encoding="utf-8") as file:
+            take(file, fcntl.LOCK_EX, folder)
 
 
 def take(file: IO[str], kind: int, folder: Path) -> None:

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-
 LOCK = ".lock"  # of a folder that a launch works in (`toolkit.lock`)
 
 

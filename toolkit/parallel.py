@@ -6,11 +6,10 @@ import hashlib
 import os
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import torch
-from accelerate import PartialState
-from accelerate.utils import parse_flag_from_env
+if TYPE_CHECKING:
+    from accelerate import PartialState
 
 PATIENCE = timedelta(days=7)  # ours: ranks wait for the slowest, which may have many shards more
 T = TypeVar("T")
@@ -22,6 +21,10 @@ def processes() -> PartialState:
     Raises:
         RuntimeError: The launcher started several but Accelerate sees one: each would do the whole work.
     """
+    import torch  # here and not above: a command's --help does not wait for it
+    from accelerate import PartialState
+    from accelerate.utils import parse_flag_from_env
+
     wanted = int(os.environ.get("WORLD_SIZE", "1"))
     # PartialState does not read the variable, and without a GPU it does not look for other processes.
     cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
