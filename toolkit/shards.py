@@ -20,15 +20,22 @@ from toolkit.rows import Row, from_record, schema, to_table
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
-    """Write a file under a temporary name and rename it, so that it is never half there."""
+    """Write a file under a temporary name and rename it, so that it is never half there; its folder is made.
+
+    Raises:
+        OSError: It cannot be written; the error names the path, which the system's own of a full disk does not.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     data = content.encode() if isinstance(content, str) else content
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
 
