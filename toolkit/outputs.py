@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+MANIFEST = "parabank.json"  # of a packaged parabank
 LOCK = ".lock"  # of a folder that a launch works in (`toolkit.lock`)
 
 

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import yaml
 
 import toolkit
-from toolkit.shards import write_whole
+from toolkit.shards import read_record, write_whole
 
 T = TypeVar("T")
 SEEDS = 2**32  # numpy's generators take a seed below
@@ -76,6 +76,16 @@ def check_at_least_one(settings: object, *names: str) -> None:
     for name in names:
         if getattr(settings, name) < 1:
             raise ValueError(f"wanted {name} of at least 1, got {getattr(settings, name)}")
+
+
+def check_at_most(name: str, number: int, most: int) -> None:
+    """Refuse a setting that no machine has room for.
+
+    Raises:
+        ValueError: The number is greater; the message names it.
+    """
+    if number > most:
+        raise ValueError(f"wanted {name} of at most {most:,}, got {number:,}")
 
 
 def check_between(settings: object, lowest: float, highest: float, *names: str) -> None:
@@ -159,23 +169,6 @@ def compare_record(file: Path, wanted: dict, free: Set[str]) -> None:
 def recorded(settings: dict) -> dict:
     """Settings as JSON gives them back, with the version of the toolkit, by which it knows its own folders."""
     return json.loads(json.dumps({"toolkit": toolkit.__version__} | settings))
-
-
-def read_record(file: Path) -> dict:
-    """A JSON record that the toolkit wrote.
-
-    Raises:
-        ValueError: It is damaged.
-    """
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(
-            f"wanted a record in JSON, got {file}, which is damaged ({error}): delete its folder"
-        ) from None
-    if not isinstance(found, dict):
-        raise ValueError(f"wanted a record in JSON, got {file}, which holds no settings: delete its folder")
-    return found
 
 
 def required(field: dataclasses.Field) -> bool:

@@ -108,8 +108,8 @@ def read_found(path: Path) -> list[LabelledPair]:
         return [LabelledPair(**record) for record in pq.read_table(path).to_pylist()]
     except (pa.ArrowInvalid, OSError, TypeError) as error:
         raise ValueError(
-            f"wanted the pairs of this run, got {path}, which is damaged ({said(error)}): delete it, and they are found "
-            "again"
+            f"wanted the pairs of this run, got {path}, which is damaged ({said(error)}): delete it, and they are "
+            "found again"
         ) from error
 
 
