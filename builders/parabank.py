@@ -171,7 +171,7 @@ def build(run: ParaBankRun) -> dict:
     state = processes()
     torch.set_num_threads(run.threads)
     inputs, lexicon = start(run, "parabank", state), read_lexicon(run)
-    forward = load_translator(run.forward, run.dtype, state.device)
+    forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
     make_shards(inputs, lambda rows: parabank(rows, forward, lexicon, run), state)
     state.wait_for_everyone()
     if not state.is_main_process:

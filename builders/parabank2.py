@@ -147,8 +147,9 @@ def build(run: ParaBank2Run) -> dict:
     state = processes()
     torch.set_num_threads(run.threads)
     inputs = start(run, "parabank2", state)
-    forward = load_translator(run.forward, run.dtype, state.device)
-    backward = load_translator(run.backward, "auto" if run.dtype == "int8" else run.dtype, state.device)
+    forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
+    back = "auto" if run.dtype == "int8" else run.dtype
+    backward = load_translator(run.backward, back, state.device, run.lang, run.source_lang)
     known = read_words(words_file(run.known_words)) if run.known_words else frozenset()
     make_shards(inputs, lambda rows: parabank2(rows, forward, backward, run, known), state)
     state.wait_for_everyone()

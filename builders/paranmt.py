@@ -109,7 +109,7 @@ def build(run: ParaNMTRun) -> dict:
     state = processes()
     torch.set_num_threads(run.threads)
     inputs = start(replace(run, **asdict(TenthsSettings())), "paranmt", state)
-    forward = load_translator(run.forward, run.dtype, state.device)
+    forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
     encoder = load_encoder(run.paraphrase_model, state.device)
     make_shards(inputs, lambda rows: paranmt(rows, forward, encoder, run), state)
     state.wait_for_everyone()
