@@ -19,6 +19,7 @@ from transformers import (
 from transformers.utils import logging
 
 from toolkit.bitext.subwords import Pieces, hub_pieces, pieces_of
+from toolkit.decode.engine import FAMILIES
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, check_whole, quiet, said
 from toolkit.models.int8 import quantize_decoder
 from toolkit.models.languages import check_stated, language_codes, own_code, task_prefix
@@ -70,7 +71,7 @@ def load_translator(
 
     Raises:
         ValueError: The name is none of these, the model is not seq2seq, a tensor of it is missing or not finite, its
-            languages are others, it needs languages and got none, or the dtype is another.
+            languages are others, it needs languages and got none, or the dtype is another or not for this model.
     """
     if dtype not in DTYPES:
         raise ValueError(f"wanted dtype {', '.join(DTYPES)}, got {dtype!r}")
@@ -89,9 +90,19 @@ def load_translator(
             tokenizer, model.generation_config.forced_bos_token_id, task, model.config.vocab_size
         )
     if dtype == "int8":
+        _check_int8(model, name)
         quantize_decoder(model)
     kind = dtype if dtype == "int8" else str(number).removeprefix("torch.")
     return Translator(name, model, source, target, f"{shown_name(name)}|{size:.1f}M|{kind}")
+
+
+def _check_int8(model: PreTrainedModel, name: str) -> None:
+    """See that the model calls its layers and does not look into them, as T5's decoder does."""
+    if model.config.model_type not in FAMILIES:
+        raise ValueError(
+            f"wanted a model of one of {', '.join(FAMILIES)} for int8, got {name!r}, which is {model.config.model_type}; "
+            "use dtype auto"
+        )
 
 
 def _loaded(name: str, number: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
