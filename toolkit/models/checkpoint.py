@@ -1,24 +1,32 @@
-"""Checkpoints of the libraries' trainers and models: whether they are whole, which bytes they are, how one fails."""
+"""Checkpoints of trainings and models: which to go on from, which bytes one is, how one fails to load or be written."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
-import logging
+import pickle
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
 from huggingface_hub import hf_hub_download
 from safetensors import SafetensorError
-from transformers import PreTrainedModel
 
 from toolkit.models.starter import SAVED, resolve
+
+if TYPE_CHECKING:
+    import torch
 
 # what loading a folder or a Hub id raises that is no checkpoint, or none of the wanted kind
 NOT_A_CHECKPOINT = (OSError, TypeError, KeyError, ValueError, RuntimeError, ImportError, SafetensorError)
 # what a checkpoint's model and tokenizer are read from; not a trainer's optimizer.pt, not a card
 READ = (".safetensors", ".bin", ".json", ".spm", ".model", ".txt", ".tiktoken")
+# what loading a file of torch raises that is damaged or none
+DAMAGED = (OSError, EOFError, KeyError, ValueError, RuntimeError, pickle.UnpicklingError, zipfile.BadZipFile)
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FULL_WORDS = ("inline_container", "I/O error")  # in what torch and safetensors raise where a file is cut short
 
 
 def said(error: Exception) -> str:
@@ -36,58 +44,46 @@ def last_checkpoint(folder: Path) -> str | None:
     return str(max(whole, key=lambda path: int(path.name.rpartition("-")[2]))) if whole else None
 
 
-def check_whole(model: PreTrainedModel, loading: dict, name: str) -> None:
-    """See that every tensor of a model came from its checkpoint, and that it holds numbers.
-
-    `transformers` fills what is missing at random. Tied weights and tables of positions, which are not stored, are not
-    missing.
-
-    Args:
-        model: As loaded.
-        loading: What `from_pretrained(..., output_loading_info=True, ignore_mismatched_sizes=True)` says of it.
-        name: Of the checkpoint.
+def read_state(path: Path, device: torch.device | str = "cpu") -> dict:
+    """A checkpoint of a training, which `torch.save` wrote.
 
     Raises:
-        ValueError: A tensor is missing, has another shape, or holds NaN or infinity; the first is named.
+        ValueError: It is damaged.
     """
-    missing, mismatched = sorted(loading["missing_keys"]), sorted(loading["mismatched_keys"])
-    if missing:
-        raise ValueError(
-            f"wanted all tensors of a {model.config.model_type} model, got {name!r} without {missing[0]} and "
-            f"{len(missing) - 1} more; save the whole model again"
-        )
-    if mismatched:
-        tensor, got, wanted = mismatched[0]
-        raise ValueError(
-            f"wanted {tensor} of shape {tuple(wanted)}, as {name!r}'s config.json says, got {tuple(got)}; save the "
-            "model with its own config.json"
-        )
-    for tensor, values in model.state_dict().items():
-        if values.is_floating_point() and values.numel() and not finite(values):
-            raise ValueError(
-                f"wanted finite weights, got NaN or infinity in {tensor} of {name!r}; train or save it anew"
-            )
+    import torch  # here and not above: publishing reads only names from this module
 
-
-def finite(values: torch.Tensor) -> bool:
-    """Whether a tensor holds no NaN and no infinity; one pass, without a mask of its size."""
-    low, high = torch.aminmax(values)
-    return bool(low.isfinite() & high.isfinite())
+    try:
+        found = torch.load(path, map_location=device, weights_only=True)
+        if not isinstance(found, dict):
+            raise ValueError(f"it holds a {type(found).__name__}")
+        return found
+    except DAMAGED as error:
+        raise ValueError(
+            f"wanted a checkpoint, got {path}, which is damaged ({type(error).__name__}): delete it, and the training "
+            "begins again"
+        ) from error
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Load without the report of tensors that `transformers` logs: `check_whole` makes an error where it is one."""
-    logger = logging.getLogger("transformers.modeling_utils")
-    logger.addFilter(_no_report)
+def writing(path: Path) -> Iterator[None]:
+    """Say which file or folder a library could not write, and that nothing else is lost.
+
+    Args:
+        path: What is written inside of this context.
+
+    Raises:
+        OSError: The disk is full. All other errors stay as they are.
+    """
     try:
         yield
-    finally:
-        logger.removeFilter(_no_report)
-
-
-def _no_report(record: logging.LogRecord) -> bool:
-    return "LOAD REPORT" not in record.getMessage()
+    except (OSError, RuntimeError, SafetensorError) as error:
+        full = error.errno in FULL if isinstance(error, OSError) else any(word in str(error) for word in FULL_WORDS)
+        if not full:
+            raise
+        raise OSError(
+            f"wanted to write {path}, got a full disk ({said(error)}): make room; what was finished before is "
+            "kept, and the same command goes on from it"
+        ) from error
 
 
 def fingerprint(name: str) -> str:

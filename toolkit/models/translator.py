@@ -20,11 +20,12 @@ from transformers.utils import logging
 
 from toolkit.bitext.subwords import Pieces, hub_pieces, pieces_of
 from toolkit.decode.engine import FAMILIES
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT, check_whole, quiet, said
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT, said
 from toolkit.models.int8 import quantize_decoder
 from toolkit.models.languages import check_stated, language_codes, own_code, task_prefix
 from toolkit.models.precision import has_bfloat16
 from toolkit.models.starter import resolve, shown_name
+from toolkit.models.weights import check_whole, quiet
 
 DTYPES = ("auto", "bfloat16", "float32", "int8")
 
@@ -100,8 +101,8 @@ def _check_int8(model: PreTrainedModel, name: str) -> None:
     """See that the model calls its layers and does not look into them, as T5's decoder does."""
     if model.config.model_type not in FAMILIES:
         raise ValueError(
-            f"wanted a model of one of {', '.join(FAMILIES)} for int8, got {name!r}, which is {model.config.model_type}; "
-            "use dtype auto"
+            f"wanted a model of one of {', '.join(FAMILIES)} for int8, got {name!r}, which is "
+            f"{model.config.model_type}; use dtype auto"
         )
 
 
