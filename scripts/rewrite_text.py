@@ -60,7 +60,8 @@ def rewrite_file(settings: Rewriting) -> Counter[str]:
     if not settings.idf and any(system.kind not in ("none", "positional") for system in systems):
         raise ValueError(f"wanted --idf FILE for systems {settings.systems}, got none; or take 28 and 32-34 only")
     idf = read_idf(idf_file(settings.idf)) if settings.idf else Idf(0, {})
-    model = load_translator(settings.model, settings.dtype, "cuda" if torch.cuda.is_available() else "cpu")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = load_translator(settings.model, settings.dtype, device, settings.lang, settings.lang)
     texts = Path(settings.input).read_text(encoding="utf-8").splitlines()
     rows = [
         Row(f"text-{n}", "text", None, None, text.strip(), settings.lang, "train")
