@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+PARANMT_TOKENS = 30  # ParaNMT-50M, section 5.4 and A.1: the most tokens of either sentence of a pair
 WORD = re.compile(r"[^\W\d_]+")
 
 # What one token is, the first that fits. English contractions are cut as spaCy and the Penn Treebank cut them.

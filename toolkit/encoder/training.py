@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 from tqdm import tqdm
 
+from toolkit.bitext.words import PARANMT_TOKENS
 from toolkit.encoder.adam import KEPT, LazyAdam, Sums
 from toolkit.encoder.loss import MARGIN, margin_loss, ranking_loss
 from toolkit.encoder.modules import Architecture, Features, ParaphrasticEncoder, kind_of, sentence_transformer
@@ -56,7 +57,7 @@ class EncoderTraining:
         min_count: A word or trigram that the texts say less often has no row of its own.
         max_words: The largest table of words.
         max_trigrams: The largest table of trigrams.
-        max_tokens: Pairs with a longer sentence are left out.
+        max_tokens: Pairs with more tokens (`toolkit.bitext.words.tokens`) on either side are left out.
         loss: "margin" is the papers'; "ranking" takes all others of a mini-batch as negatives.
         margin: How much nearer than its negative a paraphrase should be.
         batch: Pairs of a mini-batch.
@@ -83,7 +84,7 @@ class EncoderTraining:
     min_count: int = 2  # ours
     max_words: int = 100_000  # ours
     max_trigrams: int = 100_000  # ours
-    max_tokens: int = 30  # section 5.4
+    max_tokens: int = PARANMT_TOKENS  # section 5.4
     loss: str = "margin"
     margin: float = MARGIN
     batch: int = 100  # section 5.2

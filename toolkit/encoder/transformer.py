@@ -68,7 +68,7 @@ class TransformerTraining:
         mini_batch: Pairs that go through the transformer at a time; the loss "ranking" takes all at once.
         epochs: Times that every pair is read.
         learning_rate: At its highest, after a tenth of the steps; it falls to 0 in a line.
-        max_tokens: A pair with more words in one sentence is left out; of the rest so many pieces are read.
+        max_tokens: A pair with more tokens in one sentence is left out; of the rest so many pieces are read.
         dtype: What the transformer computes in: "float32", "bfloat16", or "auto": bfloat16 where the processor has it;
             its weights are float32.
         seed: Of the order of the pairs and dropout.
@@ -85,7 +85,7 @@ class TransformerTraining:
     mini_batch: int = 32  # ours: sentence-transformers'
     epochs: int = 1  # Sentence-BERT, section 3.1
     learning_rate: float = 2e-5  # Sentence-BERT, section 3.1
-    max_tokens: int = 64  # ours: pieces of twice the 30 words of ParaNMT-50M
+    max_tokens: int = 64  # ours: pieces of twice the 30 tokens of ParaNMT-50M
     dtype: str = "auto"
     seed: int = 0
     save_every: int = 500  # ours
