@@ -7,6 +7,7 @@ bytes are the same, because no batch and no chance crosses a shard.
 from __future__ import annotations
 
 import contextlib
+import glob
 import itertools
 import os
 import sys
@@ -21,7 +22,7 @@ from toolkit.bitext.languages import SAMPLE, check_code, check_languages
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.bitext.split import split_of
 from toolkit.lock import check_free, held
-from toolkit.outputs import MANIFEST, check_output_folder
+from toolkit.outputs import check_output_folder
 from toolkit.parallel import mine
 from toolkit.progress import rows_bar
 from toolkit.rows import Row
@@ -137,7 +138,6 @@ def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) 
         ValueError: The bitext cannot be read, or the run began with other settings or other files.
     """
     check_output_folder(settings.shards_dir, SETTINGS, settings.bitext)
-    check_output_folder(Path(settings.output_dir), MANIFEST, settings.bitext)
     check_free(settings.shards_dir)
     compare_record(settings.shards_dir / SETTINGS, record_of(settings, builder, contents), FREE)
     read_bitext(settings.bitext, settings.source_column, settings.reference_column, settings.data_split)
@@ -147,15 +147,19 @@ def contents_of(files: Mapping[str, Iterable[str | Path]]) -> dict[str, str]:
     """What a run's files are by their content, so that one that changes is found when the run goes on.
 
     Args:
-        files: By setting; what is no file here (a Hub name) is left out.
+        files: By setting: files, globs and folders; a Hub name has no content here.
 
     Returns:
-        By setting, the sizes and hashes of its files.
+        By setting, the size and the hash of its files; "" without any.
     """
-    return {
-        name: "; ".join(content_of(Path(path)) for path in paths if Path(path).is_file())
-        for name, paths in files.items()
-    }
+    return {name: content_of(found) if (found := files_at(paths)) else "" for name, paths in files.items()}
+
+
+def files_at(paths: Iterable[str | Path]) -> list[Path]:
+    """The files that paths and globs name, those inside of folders too, in a fixed order."""
+    found = [Path(name) for path in map(str, paths) for name in (glob.glob(path) or [path])]
+    inside = [file for path in found for file in (path.rglob("*") if path.is_dir() else [path])]
+    return sorted(file for file in inside if file.is_file())
 
 
 def record_of(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> dict:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -23,7 +23,7 @@ INPUTS = "inputs.json"  # of a run's folder: how many input shards and rows ther
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
-    """Write a file under a temporary name and rename it, so that it is never half there.
+    """Write a file under a temporary name and rename it, so that it is never half there; its folder is made.
 
     Raises:
         OSError: The disk is full, or another fault of the file system; it names the path.
@@ -31,6 +31,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     data = content.encode() if isinstance(content, str) else content
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             file.write(data)
             file.flush()
@@ -66,10 +67,14 @@ def remove_unfinished(folder: Path) -> None:
         leftover.unlink()
 
 
-def content_of(path: Path) -> str:
-    """A file's size and SHA-256, in words."""
-    with path.open("rb") as file:
-        return f"{path.stat().st_size} bytes, sha256 {hashlib.file_digest(file, 'sha256').hexdigest()}"
+def content_of(paths: Sequence[Path]) -> str:
+    """The size of some files together and a hash of their bytes, in words; it takes about a second a gigabyte."""
+    digest, size = hashlib.sha256(), 0
+    for path in paths:
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+        size += path.stat().st_size
+    return f"{size} bytes, sha256 {digest.hexdigest()}"
 
 
 def count_rows(path: Path) -> int:

@@ -13,7 +13,7 @@ from toolkit.bitext.words import (
 )
 from toolkit.encoder.pairs import TextPair, number_pairs
 from toolkit.encoder.tokens import tokenize
-from toolkit.encoder.training import EncoderTraining
+from toolkit.encoder_settings import EncoderTraining
 from toolkit.lexicon.pairs import read_pairs
 from toolkit.package.statistics import database
 from toolkit.rows import Candidate, Row, Scores
