@@ -14,9 +14,8 @@ from toolkit.bitext.subwords import HubPieces, Pieces, pieces_of
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, said
 from toolkit.models.int8 import quantize_decoder
 from toolkit.models.precision import has_bfloat16
+from toolkit.models.settings import DTYPES
 from toolkit.models.starter import resolve, shown_name
-
-DTYPES = ("auto", "bfloat16", "float32", "int8")
 
 
 @dataclass(frozen=True)
