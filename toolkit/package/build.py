@@ -12,10 +12,10 @@ from toolkit.evaluate.corpus import Pieces
 from toolkit.package.card import render_card, template
 from toolkit.package.checksums import write_checksums
 from toolkit.package.equal import find_equal_pairs
-from toolkit.package.parquet import finished_shards, read_inputs, read_record, write_parquet
+from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.statistics import measure
 from toolkit.package.version import MANIFEST, check_version, is_parabank, toolkit_version
-from toolkit.shards import write_whole
+from toolkit.shards import read_record, write_whole
 
 STATISTICS = "statistics.json"
 ROLES = ("role", "name", "bleu", "signature", "license")
@@ -66,7 +66,6 @@ def package_parabank(
     check_replaceable(output_dir)
     template(builder)
     finished, settings = finished_shards(shards), read_record(shards / "settings.json")
-    read_inputs(shards)
     work = sibling(output_dir, "packaging")
     remove_leftovers(output_dir, "packaging")
     try:

@@ -17,8 +17,9 @@ import duckdb
 import pyarrow.parquet as pq
 
 from toolkit.evaluate.corpus import Pieces, rank_table
-from toolkit.package.parquet import SPLITS, read_inputs
+from toolkit.package.parquet import SPLITS
 from toolkit.rows import Candidate, Row
+from toolkit.shards import read_inputs
 
 MEMORY_LIMIT = "2GB"  # ours: a tenth of what one machine has; DuckDB goes to disk beyond it
 BINS = 12  # ours: the last bin is open
