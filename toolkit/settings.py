@@ -9,6 +9,7 @@ import argparse
 import dataclasses
 import inspect
 import json
+import math
 import re
 import types
 import typing
@@ -22,6 +23,8 @@ import toolkit
 from toolkit.shards import read_record, write_whole
 
 T = TypeVar("T")
+SEEDS = 2**32  # numpy's generators take a seed below
+MOST_THREADS = 1024  # ours: more than any machine has cores; a hundred thousand end the process
 
 
 def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: str, program: str | None = None) -> T:
@@ -83,6 +86,40 @@ def check_at_most(name: str, number: int, most: int) -> None:
     """
     if number > most:
         raise ValueError(f"wanted {name} of at most {most:,}, got {number:,}")
+
+
+def check_between(settings: object, lowest: float, highest: float, *names: str) -> None:
+    """Refuse settings outside of a range, its ends included.
+
+    Raises:
+        ValueError: One of these is; the message names it.
+    """
+    for name in names:
+        if not lowest <= getattr(settings, name) <= highest:  # so that NaN is refused
+            raise ValueError(f"wanted {name} in [{lowest:g}, {highest:g}], got {getattr(settings, name)}")
+
+
+def check_above_zero(settings: object, *names: str) -> None:
+    """Refuse settings that are not above 0, or not finite.
+
+    Raises:
+        ValueError: One of these is; the message names it.
+    """
+    for name in names:
+        if not 0 < getattr(settings, name) < math.inf:
+            raise ValueError(f"wanted {name} above 0, got {getattr(settings, name)}")
+
+
+def check_machine(settings: object) -> None:
+    """Refuse a seed that not all generators take, and threads or processes that no machine has.
+
+    Raises:
+        ValueError: One of these is; the message names it.
+    """
+    for name, lowest, highest in (("seed", 0, SEEDS - 1), ("threads", 1, MOST_THREADS), ("processes", 1, MOST_THREADS)):
+        number = getattr(settings, name, lowest)
+        if not lowest <= number <= highest:
+            raise ValueError(f"wanted {name} from {lowest} to {highest}, got {number}")
 
 
 def check_among(settings: object, name: str, possible: Sequence[str]) -> None:

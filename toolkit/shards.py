@@ -23,7 +23,7 @@ INPUTS = "inputs.json"  # of a run's folder: how many input shards and rows ther
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
-    """Write a file under a temporary name and rename it, so that it is never half there.
+    """Write a file under a temporary name and rename it, so that it is never half there; its folder is made.
 
     Raises:
         OSError: The disk is full, or another fault of the file system; it names the path.
@@ -31,6 +31,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     data = content.encode() if isinstance(content, str) else content
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             file.write(data)
             file.flush()

@@ -9,12 +9,13 @@ import shutil
 from pathlib import Path
 
 from toolkit.evaluate.corpus import Pieces
+from toolkit.outputs import MANIFEST, check_output_folder
 from toolkit.package.card import render_card, template
 from toolkit.package.checksums import write_checksums
 from toolkit.package.equal import find_equal_pairs
 from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.statistics import measure
-from toolkit.package.version import MANIFEST, check_version, is_parabank, toolkit_version
+from toolkit.package.version import check_version, toolkit_version
 from toolkit.shards import read_record, write_whole
 
 STATISTICS = "statistics.json"
@@ -60,11 +61,9 @@ def package_parabank(
         ValueError: The run is not finished or kept no paraphrase; its records are damaged; a bad version; a model lacks
             a key.
     """
+    check_package(output_dir, version, builder)
     output_dir = output_dir.resolve()
-    check_version(version)
     check_models(models)
-    check_replaceable(output_dir)
-    template(builder)
     finished, settings = finished_shards(shards), read_record(shards / "settings.json")
     work = sibling(output_dir, "packaging")
     remove_leftovers(output_dir, "packaging")
@@ -92,6 +91,19 @@ def package_parabank(
     return statistics
 
 
+def check_package(output_dir: Path, version: str, builder: str) -> None:
+    """Find what would stop the packaging, before there is anything to package.
+
+    Raises:
+        OSError: `output_dir` is something else than a data set of this toolkit, or cannot be written; `builder` has no
+            card.
+        ValueError: A bad version.
+    """
+    check_version(version)
+    check_output_folder(output_dir, MANIFEST)
+    template(builder)
+
+
 def check_models(models: list[dict]) -> None:
     """Refuse a model that does not say what the card tells of it.
 
@@ -101,20 +113,6 @@ def check_models(models: list[dict]) -> None:
     for model in models:
         if missing := [key for key in ROLES if key not in model]:
             raise ValueError(f"wanted models with {', '.join(ROLES)}, got one without {missing}: None says 'not known'")
-
-
-def check_replaceable(folder: Path) -> None:
-    """Refuse to replace what this toolkit did not make.
-
-    Raises:
-        FileExistsError: There is something that is neither a data set of this toolkit nor an empty folder.
-    """
-    empty = folder.is_dir() and not any(folder.iterdir())
-    if os.path.lexists(folder) and not empty and not is_parabank(folder):
-        raise FileExistsError(
-            f"wanted a new folder or an older data set to replace, got {folder} without {MANIFEST}: "
-            "choose another output_dir, or move it away"
-        )
 
 
 def public(settings: dict) -> dict:

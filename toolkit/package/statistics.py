@@ -184,7 +184,8 @@ def check_numbers(connection: duckdb.DuckDBPyConnection, files: list[str]) -> No
     ((pairs, not_numbers),) = connection.execute(query, {"files": files}).fetchall()
     if pairs == not_numbers:
         raise ValueError(
-            f"wanted scores that are numbers, got NaN in all {pairs:,} pairs: a model's weights are damaged; take another"
+            f"wanted scores that are numbers, got NaN in all {pairs:,} pairs: a model's weights are damaged; take "
+            "another"
         )
 
 
