@@ -135,6 +135,12 @@ def test_refused_exactly_above_the_limit(forward, backward, reason):
     assert [r.candidates[0].reason for r in refuse_dual([row], 3.5)] == [reason]
 
 
+def test_a_score_that_is_no_number_is_refused():
+    candidate = Candidate("z", "sample", scores=Scores(-1.0, 1, float("nan"), 1))
+    row = Row("a-1", "a", "x", "de", "y", "en", "train", candidates=[candidate])
+    assert [c.reason for c in next(iter(refuse_dual([row], 3.5))).candidates] == ["dual"]
+
+
 def test_a_refused_candidate_keeps_its_first_reason():
     bad = Candidate("z", "sample", scores=Scores(-9.0, 1, -9.0, 1), reason="unfinished")
     unmeasured = Candidate("y", "sample")
