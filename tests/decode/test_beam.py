@@ -269,13 +269,13 @@ class Counting(Engine):
 
 @pytest.fixture(scope="module")
 def engine() -> Counting:
-    return Counting(tiny.translator("de-en").model)
+    return Counting(tiny.wide_translator("de-en").model)
 
 
 @pytest.fixture(scope="module")
 def never() -> Engine:
     """One that does not end its sentences."""
-    return Engine(tiny.model(len(tiny.translator("de-en").target), 17, -50.0))
+    return Engine(tiny.model(len(tiny.translator("de-en").target), 17, -50.0).double())
 
 
 @pytest.fixture(scope="module")
@@ -324,7 +324,7 @@ def generated(
 )
 def test_beam_search_is_that_of_transformers(engine, sources, beam, n_best, penalty, limit):
     found = beam_search(engine, sources, beam, limit, n_best, penalty)
-    model = tiny.translator("de-en").model
+    model = tiny.wide_translator("de-en").model
     if beam > 1:
         assert_same_searches(all_scored(found), generated(model, sources, beam, limit, n_best, penalty))
     for hypothesis in (h for hypotheses in found for h in hypotheses):
@@ -348,7 +348,7 @@ def test_a_language_token_is_said_first():
     heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "max_position_embeddings": 64}
     ids = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2}
     config = AutoConfig.for_model("m2m_100", vocab_size=60, d_model=16, init_std=0.5, **sizes, **heads, **ids)
-    model = AutoModelForSeq2SeqLM.from_config(config).eval()
+    model = AutoModelForSeq2SeqLM.from_config(config).eval().double()
     model.generation_config.forced_bos_token_id = 7
     sources = [[5, 9, 11, 30, 2], [17, 2]]
     found = beam_search(Engine(model), sources, 4, 12, 4)
@@ -357,7 +357,7 @@ def test_a_language_token_is_said_first():
 
 
 def test_a_beam_of_one_is_greedy_search(engine, sources):
-    model = tiny.translator("de-en").model
+    model = tiny.wide_translator("de-en").model
     for source, (found,) in zip(sources, beam_search(engine, sources, 1, LIMIT), strict=True):
         said: list[int] = []
         logprob = 0.0
@@ -400,7 +400,7 @@ def references(tokens: int, count: int = 12) -> list[ConstraintSet]:
 @pytest.mark.parametrize("beam", [1, 2, 5, 12])
 def test_the_best_translation_meets_its_constraints(sources, beam):
     target, sets = tiny.translator("de-en").target, references(6)
-    ready = Engine(tiny.model(len(target), 17, 7.5))  # ends its sentences soon
+    ready = Engine(tiny.model(len(target), 17, 7.5).double())  # ends its sentences soon
     lexical = lexical_for(sets)
     assert max(lexical.tokens.tolist()) == 6
     found = beam_search(ready, sources[:12], beam, LIMIT, 1, 1.0, lexical)
