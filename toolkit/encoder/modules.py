@@ -49,10 +49,10 @@ class Architecture:
     """
 
     parts: tuple[str, ...] = ("word", "trigram")
-    combine: str = "addition"
+    combine: str = "addition"  # ours: of table 8's two
     dimensions: int = 300  # table 8
     hidden: int | None = None
-    direction: str = "forward"
+    direction: str = "forward"  # section 4: LSTM
     pooling: str = "average"  # section 4
 
     def __post_init__(self) -> None:
