@@ -1,6 +1,6 @@
 """Every default and constant that the papers print, beside the place where they print it.
 
-The numbers were read in the papers, not in the code. What the papers leave open is not here: in the code it says `# ours`.
+The numbers were read in the papers, not in the code. What the papers leave open is not here: the code says `# ours`.
 """
 
 from collections import Counter
