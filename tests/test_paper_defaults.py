@@ -12,14 +12,12 @@ from builders.parabank2 import ParaBank2, ParaBank2Run
 from builders.paranmt import ParaNMT, ParaNMTRun
 from toolkit.bitext.clean import CleanSettings
 from toolkit.bitext.subwords import CHARACTER_COVERAGE, VOCABULARY
-from toolkit.encoder.loss import MARGIN
-from toolkit.encoder.modules import Architecture
-from toolkit.encoder.training import EncoderTraining
+from toolkit.encoder_settings import MARGIN, Architecture, EncoderTraining
 from toolkit.evaluate import corpus, lengths, profile, references, simlex, trees
 from toolkit.generate.ppdb import RELATIONS
 from toolkit.generate.recipes import EVALUATED, MAX_IDF, MIN_IDF, PREPOSITIONS, RECIPES, parse_systems
 from toolkit.lexicon import pairs, pmi
-from toolkit.models.training import SIZES, Size
+from toolkit.models.settings import SIZES, Size
 from toolkit.package.statistics import PAPER_RANGES, RANGES
 from toolkit.score import judgment, trigram
 from toolkit.select.cluster import assign

@@ -14,11 +14,11 @@ import sklearn
 from sklearn.metrics import accuracy_score, f1_score
 
 from toolkit.identification.pairs import LabelledPair
+from toolkit.identification.settings import NAMED
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
-NAMED = ["sentence1", "sentence2", "label"]
 MRPC = ["#1 String", "#2 String", "Quality"]
 NUMBERED = ["0", "1", "2"]  # LCQMC, AFQMC: no header
 SIGNATURE = f"accuracy, F1|positive:1|decision:argmax|sklearn:{sklearn.__version__}|v:1.0.0"
