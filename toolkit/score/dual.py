@@ -51,7 +51,7 @@ def log_likelihood(
     inputs: Sequence[Sequence[int]],
     outputs: Sequence[Sequence[int]],
     batch_tokens: int,
-    working: Callable[[Sequence[int]], AbstractContextManager[None]] = nullcontext,
+    working: Callable[[Sequence[int]], AbstractContextManager[object]] = nullcontext,
 ) -> list[float]:
     """Score log p(output | input), the sum over the output's tokens in nats, for each pair.
 
