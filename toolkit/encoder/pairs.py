@@ -75,6 +75,11 @@ def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPai
     for source in sources:
         if source.endswith(FILES):
             yield from read_file(source)
+        elif Path(source).is_file():
+            raise ValueError(
+                f"wanted a parabank or a file of pairs that ends in {', '.join(FILES)}, got {source}: rename it if it "
+                "is one"
+            )
         else:
             for batch in load_parabank(source, split=split).select_columns(COLUMNS).iter(10_000):
                 yield from (TextPair(one, one, other) for one, other in zip(*map(batch.get, COLUMNS), strict=True))
@@ -84,8 +89,10 @@ def read_file(path: str) -> Iterator[TextPair]:
     """The pairs of a file.
 
     Raises:
-        ValueError: A line that is not UTF-8, or has fewer than two columns or more than three.
+        ValueError: There is no such file, or no line in it; a line is not UTF-8, or has fewer than two columns or more
+            than three.
     """
+    number = 0
     if not Path(path).is_file():
         raise ValueError(f"wanted a file of pairs, got {path}, which is none")
     for number, raw in enumerate(lines(path), 1):
@@ -95,6 +102,8 @@ def read_file(path: str) -> Iterator[TextPair]:
             got = fault or f"{len(fields)} columns"
             raise ValueError(f"wanted sentence TAB paraphrase [TAB reference], got {got} in line {number} of {path}")
         yield TextPair(fields[2] if len(fields) == 3 else fields[0], fields[0], fields[1])
+    if not number:
+        raise ValueError(f"wanted a file of pairs, got {path}, which is empty")
 
 
 def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:

@@ -17,10 +17,9 @@ from pathlib import Path
 import duckdb
 
 from toolkit.bitext.words import PARANMT_TOKENS
-from toolkit.package.parquet import read_record
 from toolkit.package.statistics import database
 from toolkit.rows import Row
-from toolkit.shards import read_shard, write_shard, write_whole
+from toolkit.shards import read_record, read_shard, remove_unfinished, write_shard, write_whole
 
 TENTHS = 10  # ParaNMT-50M, section 5.4
 CUT = "cut.json"
@@ -207,8 +206,7 @@ def write_cut(shards: list[Path], settings: TenthsSettings, folder: Path) -> Non
         ValueError: As `find_cut`.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for leftover in folder.glob(".*.tmp"):
-        leftover.unlink()
+    remove_unfinished(folder)
     run = shards[0].parent
     record = read_record(run / "settings.json") | asdict(settings)
     write_whole(folder / "settings.json", json.dumps(record, indent=1))
