@@ -23,8 +23,8 @@ from toolkit.rows import Row
 from toolkit.score.judgment_features import SIGNS, features, read
 
 SHIPPED = Path(__file__).with_name("judgment.json")
-# ParaBank, section 5.1, leaves out references of "more than 100 tokens post-BPE". Ours: words and marks, of either side;
-# pieces are of one translator's vocabulary, and a prediction should not depend on who translated.
+# ParaBank, section 5.1, leaves out references of over 100 "tokens post-BPE". Ours: words and marks of either side,
+# because pieces are of one translator's vocabulary, and a prediction should not depend on who translated.
 MAX_WORDS_AND_MARKS = 100
 COPY = 100.0  # ParaBank, section 5.3: a copy of the reference is expected to receive a perfect score
 CHUNK = 1000  # ours: rows that are scored at a time
