@@ -58,6 +58,16 @@ def made(idf_path, tmp_path_factory):
     return output
 
 
+def test_a_table_that_no_word_passes_is_one_line_and_not_recorded(idf_path, tmp_path):
+    other = tmp_path / "other.tsv"
+    write_idf(other, count_idf(["czech words", "czech words", *["nothing of this"] * 1000]))
+    done = launch([sys.executable], tmp_path / "bank", other, systems="evaluated")
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("build_parabank.py")]
+    assert "got no word that passes these limits in 12 references: give --idf a table" in line
+    build(ParaBankRun(**settings(tmp_path / "bank", idf_path, systems="17", limit=3)))  # the corrected command
+
+
 def rows_of(output):
     return [row for shard in sorted(output.with_name("bank.shards").glob("rows-*")) for row in read_shard(shard)]
 
