@@ -16,6 +16,7 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 
+from toolkit.bitext.words import token_count
 from toolkit.evaluate.corpus import Pieces, rank_table
 from toolkit.package.parquet import MEASURED, SPLITS
 from toolkit.rows import Candidate, Row
@@ -107,7 +108,7 @@ FROM read_parquet($files) WHERE md5_number_lower(id) % $total < $wanted
 
 @contextmanager
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB in memory that spills to a temporary folder and fetches nothing."""
+    """A DuckDB in memory that spills to a temporary folder and fetches nothing; `token_count` is a function of it."""
     with tempfile.TemporaryDirectory() as spill:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": MEMORY_LIMIT,
@@ -115,6 +116,7 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
             "autoinstall_known_extensions": False,
         }
         with duckdb.connect(config=settings) as connection:
+            connection.create_function("token_count", token_count, ["VARCHAR"], "BIGINT")
             yield connection
 
 
