@@ -121,7 +121,8 @@ def test_another_part_is_chosen_without_another_translation(made, settings, tmp_
     assert refused["tenth"] + refused["not_sampled"] + 3 == len(measured)
     card = (output / "README.md").read_text()
     assert (
-        "| chosen by | translation_score, tenths 10,9 (10 is the highest), at most 200 words, at most 3 pairs |" in card
+        "| chosen by | translation_score, tenths 10,9 (10 is the highest), at most 200 tokens, at most 3 pairs |"
+        in card
     )
     assert "| `sample` | 3 |" in card and f"| tenth | {refused['tenth']} |" in card
 
