@@ -15,6 +15,7 @@ import gzip
 import hashlib
 import json
 import sys
+import zlib
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,13 +28,21 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
+from toolkit.command import run_command
 from toolkit.models.starter import starter
+from toolkit.outputs import check_output_file
 from toolkit.score.judgment import SHIPPED, Regression, scorable
 from toolkit.score.judgment_features import SIGNS, STARTER, features
 from toolkit.score.semantic import load_encoder, semantic_signature
 from toolkit.settings import parse_settings
+from toolkit.shards import write_whole
 
+PROGRAM = "train_judgment.py"
 FOLDS, SEED = 10, 0
+COLUMNS = {
+    "ref.tsv.gz": ("ref_id", "ref_sent"),
+    "candidates.tsv.gz": ("ref_id", "sys_id", "candidate", "human_score"),
+}
 PENALTY = 300.0  # ours: from 30 to 1000 Spearman's rho changes by 0.002
 
 
@@ -64,9 +73,22 @@ class Judged(NamedTuple):
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """The records of a gzipped TSV file with a header."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines, delimiter="\t"))
+    """The records of a gzipped TSV file with a header.
+
+    Raises:
+        ValueError: There is no such file, it is damaged, or lacks a column.
+    """
+    if not path.is_file():
+        raise ValueError(f"wanted the authors' judgments, got {path.parent} without {path.name}: check the folder")
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
+            records = list(csv.DictReader(lines, delimiter="\t"))
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"wanted a gzipped table in UTF-8, got {path} ({error}): fetch it again") from None
+    missing = [name for name in COLUMNS[path.name] if not records or not isinstance(records[0].get(name), str)]
+    if missing:
+        raise ValueError(f"wanted the columns {', '.join(COLUMNS[path.name])}, got {path} without {', '.join(missing)}")
+    return records
 
 
 def read_judgments(folder: Path) -> Judged:
@@ -190,21 +212,29 @@ def record_of(regression: Regression, figures: dict[str, Any]) -> dict:
     return {"weights": weights, "intercept": regression.intercept, "made_by": made_by}
 
 
+def is_record(path: Path) -> bool:
+    """Whether a file is one that this command wrote."""
+    try:
+        return {"weights", "intercept", "made_by"} <= set(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return False
+
+
 def main(arguments: list[str]) -> int:
     """Parse the command line, measure, fit on everything, write, and say in one line what went wrong."""
-    s = parse_settings(JudgmentSettings, arguments, __doc__ or "", "train_judgment.py")
-    try:
-        judged = read_judgments(Path(s.judgments))
-        figures: dict[str, Any] = dict(measured(judged))
-        figures |= cosine_figures(judged, s.encoder) if s.encoder else {}
-        regression = fit(judged.values, judged.scores, judged.groups)
-        print(*(f"{name:32}{figure}" for name, figure in figures.items()), sep="\n")
-        record = json.dumps(record_of(regression, figures), indent=1)
-        Path(s.output).write_text(record + "\n", encoding="utf-8")
-    except (ValueError, KeyError, OSError) as error:
-        print(f"train_judgment.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    settings = parse_settings(JudgmentSettings, arguments, __doc__ or "", PROGRAM)
+    return run_command(PROGRAM, lambda: work(settings))
+
+
+def work(s: JudgmentSettings) -> None:
+    """Measure, fit and write."""
+    check_output_file(Path(s.output), [s.judgments], is_record)
+    judged = read_judgments(Path(s.judgments))
+    figures: dict[str, Any] = dict(measured(judged))
+    figures |= cosine_figures(judged, s.encoder) if s.encoder else {}
+    regression = fit(judged.values, judged.scores, judged.groups)
+    print(*(f"{name:32}{figure}" for name, figure in figures.items()), sep="\n")
+    write_whole(Path(s.output), json.dumps(record_of(regression, figures), indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class Said:
 class Toy:
     """An engine without a model. Rows that are moved or copied wrongly get another row's logits."""
 
-    eos, pad, start_id, limit, forced_first, device = 0, 1, 1, 1000, None, torch.device("cpu")
+    eos, pad, start_id, given, limit, device = 0, 1, 1, [1], 1000, torch.device("cpu")
 
     def __init__(self, vocabulary: int, seed: int, eos_bias: float = 0.0):
         self.logits_of = 2 * torch.randn(499, vocabulary, generator=torch.Generator().manual_seed(seed))
@@ -351,9 +351,10 @@ def test_a_language_token_is_said_first():
     model = AutoModelForSeq2SeqLM.from_config(config).eval().double()
     model.generation_config.forced_bos_token_id = 7
     sources = [[5, 9, 11, 30, 2], [17, 2]]
-    found = beam_search(Engine(model), sources, 4, 12, 4)
-    assert_same_searches(all_scored(found), generated(model, sources, 4, 12, 4, 1.0))
-    assert {h.ids[0] for hypotheses in found for h in hypotheses} == {7}
+    found = beam_search(Engine(model), sources, 4, 11, 4)  # the forced token is given, not said
+    theirs = generated(model, sources, 4, 12, 4, 1.0)
+    assert {ids[0] for one in theirs for _, ids in one} == {7}
+    assert_same_searches(all_scored(found), [[(score, ids[1:]) for score, ids in one] for one in theirs])
 
 
 def test_a_beam_of_one_is_greedy_search(engine, sources):

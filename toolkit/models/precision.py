@@ -1,4 +1,4 @@
-"""What this processor can do in reduced precision."""
+"""What this machine can compute on, and in reduced precision."""
 
 import os
 from collections.abc import Container
@@ -25,3 +25,19 @@ def has_bfloat16() -> bool:
         return torch.cuda.is_bf16_supported(including_emulation=False)
     has = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
     return bool(has) and not capped_to(WITHOUT_BFLOAT16)
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that torch does not know, or that this machine has not.
+
+    Args:
+        name: As torch names it: "cpu", "cuda", "cuda:1".
+
+    Raises:
+        ValueError: It is no such name, or nothing can be computed there.
+    """
+    try:
+        torch.zeros(1, device=name).item()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).split("\n")[0]
+        raise ValueError(f"wanted a device of this machine, got {name!r} ({reason[:120]}): give cpu or cuda") from None
