@@ -14,7 +14,7 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from builders.paranmt import ParaNMT, ParaNMTRun, build, paranmt
-from tests.tiny import DEMO, ROOT, folder, pairs, translator
+from tests.tiny import DEMO, ROOT, folder, pairs, wide_translator
 from toolkit.rows import Row
 from toolkit.score.semantic import load_encoder
 from toolkit.score.trigram import trigram_overlap
@@ -151,7 +151,10 @@ def test_shards_and_batches_change_no_text(settings):
         rows = [Row(f"d-{n}", "d", s, "de", r, "en", "train") for n, (s, r) in enumerate(pairs(12))]
         cuts = [rows[part] for part in parts]
         return [
-            c.text for cut in cuts for row in paranmt(cut, translator("de-en"), encoder, knobs) for c in row.candidates
+            c.text
+            for cut in cuts
+            for row in paranmt(cut, wide_translator("de-en"), encoder, knobs)
+            for c in row.candidates
         ]
 
     assert texts(300, slice(None)) == texts(3, slice(0, 5), slice(5, None))
