@@ -55,7 +55,7 @@ def test_samples_and_runs_are_printed_with_their_spread(script, table, tmp_path,
     assert first != second
     middle, spread = map(float, line(printed, "length ratio, rank 1")[0].split(" ± "))
     assert middle == pytest.approx((first + second) / 2, abs=0.006)
-    assert spread == pytest.approx(abs(first - second) / 2, abs=0.006)
+    assert spread == pytest.approx(abs(first - second) / 2**0.5, abs=0.006)  # of a sample of two
 
 
 def test_trees_by_way_of_a_file(script, table, tmp_path, capsys):

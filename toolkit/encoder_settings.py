@@ -35,10 +35,10 @@ class Architecture:
     """
 
     parts: tuple[str, ...] = ("word", "trigram")
-    combine: str = "addition"
+    combine: str = "addition"  # ours: of table 8's two
     dimensions: int = 300  # table 8
     hidden: int | None = None
-    direction: str = "forward"
+    direction: str = "forward"  # section 4: LSTM
     pooling: str = "average"  # section 4
 
     def __post_init__(self) -> None:
@@ -107,17 +107,17 @@ class EncoderTraining:
     pairs: list[str]
     output_dir: str
     parts: list[str] = field(default_factory=lambda: ["word", "trigram"])
-    combine: str = "addition"
+    combine: str = "addition"  # ours: of table 8's two; concatenation is a little better there and twice as wide
     dimensions: int = 300  # table 8
     hidden: int | None = None
-    direction: str = "forward"
-    pooling: str = "average"
+    direction: str = "forward"  # section 4: LSTM
+    pooling: str = "average"  # section 4
     word_vectors: str | None = None  # ours: from scratch; the paper begins with PARAGRAM-SL999 (section 5.2)
     min_count: int = 2  # ours
     max_words: int = 100_000  # ours
     max_trigrams: int = 100_000  # ours
     max_tokens: int = PARANMT_TOKENS  # section 5.4
-    loss: str = "margin"
+    loss: str = "margin"  # section 4
     margin: float = MARGIN
     batch: int = 100  # section 5.2
     mega_batch: int = 40  # section 5.5
