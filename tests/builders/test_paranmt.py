@@ -15,6 +15,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from builders.paranmt import ParaNMT, ParaNMTRun, build, paranmt
 from tests.tiny import DEMO, ROOT, folder, pairs, wide_translator
+from toolkit.outputs import LOCK
 from toolkit.rows import Row
 from toolkit.score.semantic import load_encoder
 from toolkit.score.trigram import trigram_overlap
@@ -51,7 +52,8 @@ def settings(encoder_path):
 
 
 def contents(*folders):
-    return {p.relative_to(f): p.read_bytes() for f in folders for p in f.rglob("*") if p.is_file()}
+    files = ((f, p) for f in folders for p in f.rglob("*") if p.is_file() and p.name != LOCK)
+    return {p.relative_to(f): p.read_bytes() for f, p in files}
 
 
 def pairs_of(output):
@@ -121,7 +123,7 @@ def test_another_part_is_chosen_without_another_translation(made, settings, tmp_
     assert refused["tenth"] + refused["not_sampled"] + 3 == len(measured)
     card = (output / "README.md").read_text()
     assert (
-        "| chosen by | translation_score, tenths 10,9 (10 is the highest), at most 200 words, at most 3 pairs |" in card
+        "| chosen by | translation_score, tenths 10,9 (10 is the highest), at most 200 tokens, at most 3 pairs |" in card
     )
     assert "| `sample` | 3 |" in card and f"| tenth | {refused['tenth']} |" in card
 
