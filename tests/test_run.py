@@ -138,7 +138,11 @@ def test_a_rank_that_believes_it_is_alone_stops(tmp_path):
     start.pop("ACCELERATE_USE_CPU", None)
     done = subprocess.run([*ALONE, *flags(tmp_path / "bank")], env=start, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
-    assert done.stderr.strip().splitlines()[-1].startswith("build_parabank.py: wanted 2 processes (WORLD_SIZE), got this one")
+    assert (
+        done.stderr.strip()
+        .splitlines()[-1]
+        .startswith("build_parabank.py: wanted 2 processes (WORLD_SIZE), got this one")
+    )
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.rglob("*.parquet"))
 

@@ -123,7 +123,8 @@ def test_another_part_is_chosen_without_another_translation(made, settings, tmp_
     assert refused["tenth"] + refused["not_sampled"] + 3 == len(measured)
     card = (output / "README.md").read_text()
     assert (
-        "| chosen by | translation_score, tenths 10,9 (10 is the highest), at most 200 tokens, at most 3 pairs |" in card
+        "| chosen by | translation_score, tenths 10,9 (10 is the highest), at most 200 tokens, at most 3 pairs |"
+        in card
     )
     assert "| `sample` | 3 |" in card and f"| tenth | {refused['tenth']} |" in card
 
@@ -187,5 +188,5 @@ def test_the_command_line_knows_it(settings, tmp_path, capsys):
     ours = [flag.replace("=True", "").replace("=False", "") for flag in flags if not flag.endswith("=False")]
     assert script.main(["paranmt", "--bitext", str(DEMO), *ours]) == 0
     assert "pairs of" in capsys.readouterr().out
-    assert script.main(["paranmt", "--bitext", str(DEMO), *ours, "--paraphrase_model", "nobody/nothing"]) == 1
+    assert script.main(["paranmt", "--bitext", str(DEMO), *ours, "--paraphrase_model", "starter/encoder"]) == 1
     assert "paraphrase_model was" in capsys.readouterr().err
