@@ -63,6 +63,7 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "model.safetensors")
 
 
+@pytest.mark.slow
 def test_killed_and_started_again_it_ends_with_the_same_bits(script, tmp_path, capsys):
     start = tmp_path / "start"
     start.mkdir()
@@ -105,7 +106,7 @@ def test_errors_are_one_line(script, tmp_path, capsys):
         ({"pairs": bad}, "wanted pairs of different texts of 1 to 30 tokens, got none (1 equal)"),
         (
             {"word_vectors": bad},
-            f"wanted a word and 5 numbers, got 1 fields in line 1 of {bad}: give --dimensions of the file",
+            f"wanted a word and 5 finite numbers, got 1 fields in line 1 of {bad}: give --dimensions of the file",
         ),
     ):
         assert script.main(flags(tmp_path, f"made-{len(message)}", **changed)) == 1
