@@ -18,11 +18,12 @@ import argparse
 import json
 import shutil
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 
 import report
 import torch
 
+from toolkit.evaluate.report import with_spread
 from toolkit.identification.classifier import write_fresh
 from toolkit.identification.tasks import MRPC, NAMED, NUMBERED, SIGNATURE, figures, read_task
 from toolkit.identification.training import IdentifierSettings, measure, train
@@ -96,15 +97,6 @@ def chosen(by_rate: dict[float, list[Figures]]) -> float:
     return max(by_rate, key=lambda rate: fmean(one["val"]["f1"] for one in by_rate[rate]))
 
 
-def with_spread(values: list[float]) -> str:
-    """The mean, and of several values the standard deviation.
-
-    >>> with_spread([80.0, 82.0]), with_spread([80.0])
-    ('81.0 ± 1.4', '80.0')
-    """
-    return f"{fmean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
-
-
 def markdown(task: str, lines: dict[str, list[Figures]], rates: dict[str, float]) -> str:
     """The table: a line for each classifier, accuracy and F1 of each part."""
     parts = [part for part in FILES[task] if part != "train"]
@@ -112,7 +104,7 @@ def markdown(task: str, lines: dict[str, list[Figures]], rates: dict[str, float]
     head = [task, "learning rate", *(f"{part} {measured}" for part, measured in columns)]
     found = [head, ["---", *["---:"] * (len(head) - 1)]]
     for name, cells in lines.items():
-        shown = [with_spread([one[part][measured] for one in cells]) for part, measured in columns]
+        shown = [with_spread([one[part][measured] for one in cells], 1) for part, measured in columns]
         found.append([name, f"{rates[name]:g}" if name in rates else "", *shown])
     paper = ", ".join(f"{name} {f1:.2f}" for name, f1 in PAPER.items())
     said = f"F1 on dev in the paper (BERT, ParaNMT-5M): {paper}. " if task == "mrpc" else ""

@@ -184,7 +184,7 @@ def build(run: ParaBankRun) -> dict:
 
     state, contents = processes(), {}
     if state.is_main_process:
-        check_package(run.output_dir, run.version, "parabank")
+        check_package(Path(run.output_dir), run.version, "parabank")
         contents = contents_of(files_of(run)) | {"forward": fingerprint(run.forward)}
         check_run(run, "parabank", contents)
     torch.set_num_threads(run.threads)

@@ -157,7 +157,7 @@ def build(run: ParaBank2Run) -> dict:
 
     state, contents = processes(), {}
     if state.is_main_process:
-        check_package(run.output_dir, run.version, "parabank2")
+        check_package(Path(run.output_dir), run.version, "parabank2")
         contents = contents_of(files_of(run))
         contents |= {"forward": fingerprint(run.forward), "backward": fingerprint(run.backward)}
         check_run(run, "parabank2", contents)

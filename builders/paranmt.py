@@ -117,7 +117,7 @@ def build(run: ParaNMTRun) -> dict:
     state, contents = processes(), {}
     whole = replace(run, **asdict(TenthsSettings()))  # what is chosen of it later is no setting of the run
     if state.is_main_process:
-        check_package(run.output_dir, run.version, "paranmt")
+        check_package(Path(run.output_dir), run.version, "paranmt")
         contents = contents_of({"bitext": run.bitext}) | {"forward": fingerprint(run.forward)}
         contents |= {"paraphrase_model": fingerprint(run.paraphrase_model)}
         check_run(whole, "paranmt", contents)

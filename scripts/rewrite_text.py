@@ -96,7 +96,8 @@ def work(settings: Rewriting) -> None:
         raise ValueError(f"wanted --idf FILE for systems {settings.systems}, got none; or take 28 and 32-34 only")
     texts = read_texts(Path(settings.input))
     idf = read_idf(idf_file(settings.idf)) if settings.idf else Idf(0, {})
-    model = load_translator(settings.model, settings.dtype, "cuda" if torch.cuda.is_available() else "cpu")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = load_translator(settings.model, settings.dtype, device, settings.lang, settings.lang)
     rows = [Row(f"text-{n}", "text", None, None, text, settings.lang, "train") for n, text in enumerate(texts) if text]
     refused, written = Counter({"empty_line": len(texts) - len(rows)}), []
     found = constrain_rows(

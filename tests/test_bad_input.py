@@ -80,7 +80,12 @@ TABLE = [
     # a folder that holds another training, or a damaged one
     ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --output_dir begun --seed 5", "seed was 0, now 5", 1),
     ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --output_dir begun", "checkpoint.pt, which is damaged", 1),
-    ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --output_dir broken", "a settings.json that is damaged or not of", 1),
+    (
+        "train_encoder.py",
+        f"{TRAIN.format('pairs.tsv')} --output_dir broken",
+        "a settings.json that is damaged or not of",
+        1,
+    ),
     # text to learn from
     ("train_encoder.py", TRAIN.format("lost.tsv"), "wanted a file of pairs, got lost.tsv, which is none", 1),
     ("train_encoder.py", TRAIN.format("empty.tsv"), "wanted a file of pairs, got empty.tsv, which is empty", 1),

@@ -68,9 +68,10 @@ def check_output_folder(folder: Path, record: str, inputs: Iterable[str | Path] 
 def is_ours(record: Path) -> bool:
     """Whether a file is a JSON record of this toolkit, with the key "toolkit"."""
     try:
-        return "toolkit" in json.loads(record.read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError):
+        found = json.loads(record.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return False
+    return isinstance(found, dict) and "toolkit" in found
 
 
 def check_writable(path: Path) -> None:

@@ -22,7 +22,7 @@ from toolkit.bitext.languages import SAMPLE, check_code, check_languages
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.bitext.split import split_of
 from toolkit.lock import check_free, held
-from toolkit.outputs import MANIFEST, check_output_folder
+from toolkit.outputs import check_output_folder
 from toolkit.parallel import mine
 from toolkit.progress import rows_bar
 from toolkit.rows import Row
@@ -138,7 +138,6 @@ def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) 
         ValueError: The bitext cannot be read, or the run began with other settings or other files.
     """
     check_output_folder(settings.shards_dir, SETTINGS, settings.bitext)
-    check_output_folder(Path(settings.output_dir), MANIFEST, settings.bitext)
     check_free(settings.shards_dir)
     compare_record(settings.shards_dir / SETTINGS, record_of(settings, builder, contents), FREE)
     read_bitext(settings.bitext, settings.source_column, settings.reference_column, settings.data_split)

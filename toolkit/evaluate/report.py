@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean, pstdev
+from statistics import fmean, stdev
 
 from sentencepiece import SentencePieceProcessor
 
@@ -91,14 +91,15 @@ def evaluate(
         parses: Trees of `texts_of(rows)`; None leaves tree edit distance and parse entropy out.
 
     Returns:
-        `ranks` (`toolkit.evaluate.corpus.rank_table`), `by_length` (`toolkit.evaluate.lengths`), `references` and
-        `paraphrases` (`toolkit.evaluate.profile`), the latter with the mean of `Scores.semantic` if all have it, and
-        `signatures`.
+        `ranks` (`toolkit.evaluate.corpus.rank_table`, of the ranks that some reference has), `by_length`
+        (`toolkit.evaluate.lengths`), `references` and `paraphrases` (`toolkit.evaluate.profile`), the latter with the
+        mean of `Scores.semantic` if all have it, and `signatures`.
 
     Raises:
         ValueError: No row has a paraphrase; a text was not parsed.
     """
-    ranks, chosen = corpus.rank_table(rows, pieces, parses), [c for row in rows for c in row.paraphrases]
+    chosen = [c for row in rows for c in row.paraphrases]
+    ranks = held(corpus.rank_table(rows, pieces, parses), max((len(row.paraphrases) for row in rows), default=0))
     semantic = [c.scores.semantic for c in chosen if c.scores.semantic is not None]
     lengths, kept = by_length(rows), [row.reference for row in rows if row.paraphrases]
     scores = mean_and_sd("semantic", semantic if len(semantic) == len(chosen) else [])
@@ -116,6 +117,18 @@ def evaluate(
             *([SEMANTIC_SIGNATURE] if scores else []),
         ],
     }
+
+
+def held(table: dict, paraphrases: int) -> dict:
+    """A table of `rank_table` without the ranks that no reference has, all of which are filled with a better one.
+
+    Args:
+        table: What `rank_table` gave.
+        paraphrases: The most that a reference has.
+    """
+    by_rank = [line for line in table["by_rank"] if line["rank"] <= paraphrases]
+    between = [line for line in table["between_ranks"] if max(line["ranks"]) <= paraphrases]
+    return table | {"by_rank": by_rank, "between_ranks": between}
 
 
 def cells(figures: dict) -> Cells:
@@ -178,10 +191,11 @@ def markdown(parabanks: Mapping[str, Sequence[dict]]) -> str:
     parts = [
         table(title, {name: [run[title] for run in runs] for name, runs in columns.items()}, paper[title])
         for title in paper
+        if any(run[title] for runs in columns.values() for run in runs)
     ]
     parts.append("The papers measured other texts, and trees of Stanford's parsers; the lines name the same measures.")
     if any(len(runs) > 1 for runs in columns.values()):
-        parts.append("±: standard deviation over the runs or samples of a column.")
+        parts.append("±: the sample's standard deviation (n - 1) over the runs or samples of a column.")
     signatures = dict.fromkeys(s for runs in parabanks.values() for figures in runs for s in figures["signatures"])
     return "\n\n".join([*parts, "\n".join(f"- `{signature}`" for signature in signatures)])
 
@@ -204,10 +218,18 @@ def cell(values: Sequence[float], whole: bool) -> str:
     """Mean and standard deviation of what runs or samples measured.
 
     >>> cell([75.0, 76.0], whole=False), cell([3], whole=True), cell([], whole=False)
-    ('75.50 ± 0.50', '3', '-')
+    ('75.50 ± 0.71', '3', '-')
     """
     if not values:
         return "-"
-    places = 0 if whole else 2
-    spread = f" ± {pstdev(values):.{places}f}" if len(values) > 1 and not whole else ""
+    return f"{fmean(values):,.0f}" if whole else with_spread(values, 2)
+
+
+def with_spread(values: Sequence[float], places: int) -> str:
+    """The mean and, of several values, the sample's standard deviation (n - 1), with as many decimals.
+
+    >>> with_spread([80.0, 82.0], 1), with_spread([80.0], 1)
+    ('81.0 ± 1.4', '80.0')
+    """
+    spread = f" ± {stdev(values):.{places}f}" if len(values) > 1 else ""
     return f"{fmean(values):,.{places}f}{spread}"

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import duckdb
 
+from toolkit.bitext.words import PARANMT_TOKENS
 from toolkit.package.statistics import database
 from toolkit.rows import Row
-from toolkit.shards import read_shard, write_shard, write_whole
+from toolkit.shards import read_record, read_shard, remove_unfinished, write_shard, write_whole
 
 TENTHS = 10  # ParaNMT-50M, section 5.4
 CUT = "cut.json"
@@ -32,15 +33,14 @@ MEASURES = {  # ParaNMT-50M, section 5.4: the three filters; more is better in e
 # the sample: two halves of one hash, so that a tenth that begins among equal scores is sampled evenly, too.
 PAIRS_SQL = """
 SELECT id, number, {measure} AS score, md5_number_lower(chance) AS place, md5_number_upper(chance) AS lot,
-    greatest(len(list_filter(string_split(reference, ' '), lambda w: w <> '')),
-        len(list_filter(string_split(c.text, ' '), lambda w: w <> ''))) AS words
+    greatest(token_count(reference), token_count(c.text)) AS tokens
 FROM (SELECT id, reference, c, number, concat_ws(chr(31), $seed, id, number) AS chance FROM (
     SELECT id, reference, unnest(candidates) AS c, generate_subscripts(candidates, 1) - 1 AS number
     FROM read_parquet($shards)) WHERE c.rank IS NOT NULL)
 """
 TENTHS_SQL = f"""
 CREATE TEMP TABLE pairs AS
-SELECT score, place, lot, words,
+SELECT score, place, lot, tokens,
     (row_number() OVER (ORDER BY score, place) - 1) * {TENTHS} // count(*) OVER () + 1 AS tenth
 FROM ({PAIRS_SQL})
 """
@@ -48,7 +48,7 @@ BEGINS_SQL = """
 SELECT first.score, first.place, tenth
 FROM (SELECT tenth, min({'score': score, 'place': place}) AS first FROM pairs GROUP BY tenth) ORDER BY tenth
 """
-LOTS_SQL = "SELECT lot FROM pairs WHERE list_contains($tenths, tenth) AND words <= $max_tokens"
+LOTS_SQL = "SELECT lot FROM pairs WHERE list_contains($tenths, tenth) AND tokens <= $max_tokens"
 
 
 @dataclass(frozen=True)
@@ -57,30 +57,42 @@ class TenthsSettings:
 
     Attributes:
         by: "paraphrase_score", "trigram_overlap" or "translation_score"; without it everything is chosen, as in the
-            data that the paper released, and the settings below do nothing.
+            data that the paper released, and tenths, sample and max_tokens must not be given.
         tenths: Tenths of all pairs by that score to choose from, with commas; 1 has the lowest scores, 10 the highest.
         sample: The most pairs that are chosen, drawn at random.
-        max_tokens: Pairs with more words, between spaces, on either side are not chosen.
+        max_tokens: Pairs with more tokens (`toolkit.bitext.words.tokens`) on either side are not chosen.
         seed: Of the draw, and of the order of equal scores.
     """
 
     by: str | None = None
     tenths: str = "9,10"  # section 5.4: "the top two scoring folds"
     sample: int = 5_000_000  # section 5.4
-    max_tokens: int = 30  # section 5.4
+    max_tokens: int = PARANMT_TOKENS  # section 5.4
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Check them.
 
         Raises:
-            ValueError: One is out of its range.
+            ValueError: One is out of its range, or given without `by`.
         """
         if self.by is not None and self.by not in MEASURES:
             raise ValueError(f"wanted by as {', '.join(MEASURES)}, got {self.by!r}")
         if self.sample < 1 or self.max_tokens < 1:
             raise ValueError(f"wanted sample and max_tokens of at least 1, got {self.sample} and {self.max_tokens}")
         numbers(self.tenths)
+        self.check_by()
+
+    def check_by(self) -> None:
+        """Refuse settings that do nothing.
+
+        Raises:
+            ValueError: One is not its default, and there is no `by`.
+        """
+        given = {name: getattr(self, name) for name in ("tenths", "sample", "max_tokens")}
+        idle = [f"--{name} {value}" for name, value in given.items() if value != getattr(TenthsSettings, name)]
+        if self.by is None and idle:
+            raise ValueError(f"wanted --by with {', '.join(idle)}, got none: give one of {', '.join(MEASURES)}")
 
 
 def numbers(tenths: str) -> list[int]:
@@ -133,7 +145,7 @@ def find_cut(shards: list[Path], settings: TenthsSettings) -> Cut:
     with database() as connection:
         parameters = {"shards": [str(shard) for shard in shards], "seed": settings.seed}
         connection.execute(TENTHS_SQL.format(measure=MEASURES[str(settings.by)]), parameters)
-        (pairs, scored), *_ = connection.execute("SELECT count(*), count(score) FROM pairs").fetchall()
+        (pairs, scored), *_ = connection.execute("SELECT count(*), count(nullif(score, 'nan')) FROM pairs").fetchall()
         if scored < pairs or not pairs:
             raise ValueError(
                 f"wanted pairs that all have a {settings.by}, got {scored} of {pairs} in {shards[0].parent}: "
@@ -157,15 +169,15 @@ def refusal(pair: tuple[float, int, int, int], settings: TenthsSettings, cut: Cu
     """Why a pair is not chosen: "tenth", "too_long" or "not_sampled"; None if it is.
 
     Args:
-        pair: Its score, place, lot and words.
+        pair: Its score, place, lot and tokens.
         settings: With `by`.
         cut: Of the corpus.
     """
-    score, place, lot, words = pair
+    score, place, lot, tokens = pair
     tenth = cut.begins[bisect(cut.begins, (score, place, TENTHS)) - 1][2]
     if tenth not in numbers(settings.tenths):
         return "tenth"
-    if words > settings.max_tokens:
+    if tokens > settings.max_tokens:
         return "too_long"
     return "not_sampled" if cut.last_lot is not None and lot > cut.last_lot else None
 
@@ -194,10 +206,9 @@ def write_cut(shards: list[Path], settings: TenthsSettings, folder: Path) -> Non
         ValueError: As `find_cut`.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for leftover in folder.glob(".*.tmp"):
-        leftover.unlink()
+    remove_unfinished(folder)
     run = shards[0].parent
-    record = json.loads((run / "settings.json").read_text(encoding="utf-8")) | asdict(settings)
+    record = read_record(run / "settings.json") | asdict(settings)
     write_whole(folder / "settings.json", json.dumps(record, indent=1))
     write_whole(folder / "inputs.json", (run / "inputs.json").read_bytes())
     if not (folder / CUT).exists():
@@ -215,7 +226,7 @@ def choose_shards(shards: list[Path], settings: TenthsSettings, folder: Path) ->
     Returns:
         The chosen shards, in order.
     """
-    found = json.loads((folder / CUT).read_text(encoding="utf-8"))
+    found = read_record(folder / CUT)
     cut = Cut(**found | {"begins": [tuple(begin) for begin in found["begins"]]})
     targets = [folder / shard.name for shard in shards]
     for shard, target in zip(shards, targets, strict=True):
