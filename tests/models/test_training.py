@@ -209,6 +209,23 @@ def test_a_bitext_without_usable_pairs_is_one_error(tmp_path, monkeypatch):
         train(replace(SETTINGS, bitext=[str(tmp_path / "bad.tsv")], output_dir=str(tmp_path / "run")))
 
 
+def test_processes_that_do_not_see_each_other_stop(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(RuntimeError, match=r"^wanted 2 processes"):
+        train(replace(SETTINGS, output_dir=str(tmp_path / "new")))
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_a_failed_preparation_began_binds_nobody(tmp_path, monkeypatch):
+    def no_room(*given, **named):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("toolkit.models.training.train_pieces", no_room)
+    for size in ("starter", "parabank2-scoring"):  # another size is no other training, while none has begun
+        with pytest.raises(OSError, match=r"^wanted to write .*out, got a full disk .*: make room; what was finished"):
+            train(replace(SETTINGS, size=size, output_dir=str(tmp_path / "out")))
+
+
 def test_an_unknown_size_is_one_error(tmp_path):
     with pytest.raises(ValueError, match="starter"):
         train(replace(SETTINGS, size="huge", output_dir=str(tmp_path / "run")))

@@ -219,19 +219,22 @@ def fit(
         fitting.restore(saved)
     size = settings.batch * settings.mega_batch
     per_epoch = -(-len(pairs) // size)
-    bar = tqdm(total=settings.epochs * per_epoch, initial=done, unit="mega-batch", disable=not state.is_main_process)
-    while done < settings.epochs * per_epoch:
-        began = time.perf_counter()
-        epoch, place = divmod(done, per_epoch)
-        order = np.random.default_rng([settings.seed, epoch]).permutation(len(pairs))
-        log[epoch] += mega_batch(fitting, order[place * size : (place + 1) * size], done) / len(pairs)
-        done += 1
-        seconds += time.perf_counter() - began
-        bar.set_postfix_str(f"loss {log[epoch] * len(pairs) / min((place + 1) * size, len(pairs)):.4f}", refresh=False)
-        bar.update()
-        if checkpoint and done % settings.save_every == 0 and state.is_main_process:
-            save_checkpoint(checkpoint, fitting.checkpoint() | {"done": done, "seconds": seconds, "log": log})
-    bar.close()
+    with tqdm(
+        total=settings.epochs * per_epoch, initial=done, unit="mega-batch", disable=not state.is_main_process
+    ) as bar:
+        while done < settings.epochs * per_epoch:
+            began = time.perf_counter()
+            epoch, place = divmod(done, per_epoch)
+            order = np.random.default_rng([settings.seed, epoch]).permutation(len(pairs))
+            log[epoch] += mega_batch(fitting, order[place * size : (place + 1) * size], done) / len(pairs)
+            done += 1
+            seconds += time.perf_counter() - began
+            bar.set_postfix_str(
+                f"loss {log[epoch] * len(pairs) / min((place + 1) * size, len(pairs)):.4f}", refresh=False
+            )
+            bar.update()
+            if checkpoint and done % settings.save_every == 0 and state.is_main_process:
+                save_checkpoint(checkpoint, fitting.checkpoint() | {"done": done, "seconds": seconds, "log": log})
     fitting.finish()
     return {
         "settings": asdict(settings),
