@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from tests import tiny
 from tests.conftest import demo_rows, write_run
@@ -37,6 +38,11 @@ TASK = "--base_model words --task task.tsv --output_dir new"
 PACKAGE = "--lang en --license cc0-1.0 --text x"
 PACKAGED = f"--bitext bitext.tsv --source_lang de {PACKAGE}"
 REWRITE = "--model translator --input texts.txt --output new.tsv"
+
+BUILD = "--source_lang de --lang en --output_dir new --threads 1 --dtype float32"
+BANK2 = f"parabank2 --bitext bitext.tsv --forward translator --backward back {BUILD}"
+BANK = f"parabank --bitext bitext.tsv --forward translator --idf idf.tsv --systems 28 {BUILD}"
+NMT = f"paranmt --bitext bitext.tsv --forward translator --paraphrase_model words {BUILD}"
 
 TABLE = [
     # an output that is somebody else's, an input, or no place to write to
@@ -236,6 +242,68 @@ TABLE = [
     ("evaluate_encoder.py", "--encoders words", "the following arguments are required: --data", 2),
     ("package_encoder.py", "--model encoder", "wanted --data, --lang, --license, --text, --output_dir", 2),
     ("package_translator.py", "--model translator --mode x", "unrecognized arguments: --mode x", 2),
+    # building: outputs
+    ("build_parabank.py", f"{BANK2} --output_dir theirs", "got theirs, which holds files but no parabank.json", 1),
+    ("build_parabank.py", f"{BANK2} --output_dir notes.txt", "wanted a folder to write to, got the file notes.txt", 1),
+    ("build_parabank.py", f"{BANK2} --output_dir notes.txt/new", "got the file", 1),
+    ("build_parabank.py", f"{BANK2} --version one", "wanted a version MAJOR.MINOR.PATCH, got 'one'", 1),
+    ("build_parabank.py", f"{BANK2} --output_dir run --output_dir other", "other.shards, which holds files but no", 1),
+    ("run_demo.py", "--output_dir theirs", "got theirs, which holds files but no parabank.json", 1),
+    ("run_demo.py", "--output_dir other", "other.shards, which holds files but no settings.json", 1),
+    ("run_demo.py", "--output_dir notes.txt/new", "got the file", 1),
+    # building: the bitext
+    ("build_parabank.py", f"{BANK2} --bitext lost.tsv", "wanted an existing file, got lost.tsv", 1),
+    ("build_parabank.py", f"{BANK2} --bitext empty.tsv", "got empty.tsv, which is empty", 1),
+    ("build_parabank.py", f"{BANK2} --bitext cut.tsv.gz", "wanted a whole file, got cut.tsv.gz", 1),
+    ("build_parabank.py", f"{BANK2} --bitext column.tsv", "got none of 2 lines: 2 columns (too few columns", 1),
+    ("build_parabank.py", f"{BANK2} --bitext a.txt b.txt c.txt", "wanted a list of one or two files", 1),
+    ("build_parabank.py", f"{BANK2} --source_column de", "the number of a TSV column, from 0, got 'de'", 1),
+    ("build_parabank.py", f"{BANK2} --source_column -1", "the number of a TSV column, from 0, got '-1'", 1),
+    ("build_parabank.py", f"{BANK2} --source_column 1 --reference_column 0", "the columns are swapped", 1),
+    ("build_parabank.py", f"{BANK2} --lang fr", "wanted the reference side in fr, got en in most of 30 lines", 1),
+    ("build_parabank.py", f"{BANK2} --lang English", "wanted --lang as a code of ISO 639-1", 2),
+    ("build_parabank.py", f"{BANK2} --source_lang deu", "wanted --source_lang as a code of ISO 639-1", 2),
+    # building: models and tables
+    ("build_parabank.py", f"{BANK2} --forward lost", "wanted a model, got 'lost'", 1),
+    ("build_parabank.py", f"{BANK2} --forward words", "got 'words'", 1),
+    ("build_parabank.py", f"{BANK2} --backward nan", "nan", 1),
+    ("build_parabank.py", f"{BANK2} --backward missing", "missing", 1),
+    ("build_parabank.py", f"{BANK2} --forward starter/en-de", "which reads en and writes de", 1),
+    ("build_parabank.py", f"{BANK2} --backward starter/xx", "wanted a starter model of de-en, en-de", 1),
+    ("build_parabank.py", f"{BANK2} --known_words lost.txt", "one known word a line, got lost.txt, which is none", 1),
+    ("build_parabank.py", f"{BANK2} --known_words empty.tsv", "got empty.tsv, which is empty", 1),
+    ("build_parabank.py", f"{BANK} --idf lost.tsv", "wanted an IDF table, got lost.tsv, which is no file", 1),
+    ("build_parabank.py", f"{BANK} --idf notes.txt", "wanted an IDF table", 1),
+    ("build_parabank.py", f"{BANK} --systems 17", "IDF", 1),
+    ("build_parabank.py", f"{BANK} --systems 35 --ppdb notes.txt", "notes.txt", 1),
+    ("build_parabank.py", f"{NMT} --paraphrase_model lost", "got 'lost'", 1),
+    # building: settings
+    ("build_parabank.py", f"{BANK2} --dtype int3", "wanted dtype of auto, bfloat16, float32, int8, got 'int3'", 2),
+    ("build_parabank.py", f"{BANK2} --threads 100000", "wanted threads from 1 to", 2),
+    ("build_parabank.py", f"{BANK2} --processes 100000", "wanted processes from 1 to", 2),
+    ("build_parabank.py", f"{BANK2} --samples_per_set 1000000000000", "wanted constraint_sets x samples_per_set of", 2),
+    ("build_parabank.py", f"{BANK2} --constraint_sets 1000000000000", "wanted constraint_sets x samples_per_set of", 2),
+    ("build_parabank.py", f"{BANK2} --samples_per_set 1e12", "invalid int value: '1e12'", 2),
+    ("build_parabank.py", f"{BANK2} --constraint_rate nan", "wanted constraint_rate in [0, 1]", 2),
+    ("build_parabank.py", f"{BANK} --beam 100000", "wanted beam of at most", 2),
+    ("build_parabank.py", f"{BANK} --systems 38", "wanted systems 1 to 37", 2),
+    ("build_parabank.py", f"{BANK} --systems 35", "wanted PPDB for system 35, got none", 2),
+    ("build_parabank.py", f"{NMT} --beam 100000", "wanted beam of at most", 2),
+    ("build_parabank.py", f"{NMT} --tenths 8", "--by", 2),
+    ("build_parabank.py", f"{NMT} --by paraphrase_score --tenths 11", "11", 2),
+    ("build_parabank.py", "parabank2 --bitext bitext.tsv", "wanted --source_lang, --lang", 2),
+    ("build_parabank.py", "paranoia", "wanted one of parabank2, parabank, paranmt, got paranoia", 2),
+    ("build_parabank.py", f"{BANK2} --config notes.txt", "wanted a mapping of settings", 2),
+    ("build_parabank.py", f"{BANK2} --config lost.yaml", "lost.yaml", 2),
+    # measuring parabanks
+    ("evaluate_parabank.py", "lost", "lost", 1),
+    ("evaluate_parabank.py", "theirs", "theirs", 1),
+    ("evaluate_parabank.py", "latin1.tsv", "latin1.tsv", 1),
+    ("evaluate_parabank.py", "empty.tsv", "empty.tsv", 1),
+    ("evaluate_parabank.py", "run --idf notes.txt", "wanted an IDF table", 1),
+    ("evaluate_parabank.py", "run --json notes.txt", "got notes.txt, which is there", 1),
+    ("evaluate_parabank.py", "run --write_texts notes.txt", "got notes.txt, which is there", 1),
+    ("evaluate_parabank.py", "run --parser nonsense", "nonsense", 1),
 ]
 
 
@@ -251,6 +319,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_run(folder / "run", demo_rows())
     (folder / "judged").mkdir()
     (folder / "judged" / "ref.tsv.gz").write_bytes(gzip.compress(b"id\tsentence\n1\tWe go.\n"))
+    (folder / "other.shards").mkdir()
+    (folder / "other.shards" / "notes.txt").write_text("Somebody's own.\n")
     (folder / "theirs").mkdir()
     (folder / "theirs" / "README.md").write_text("Somebody's own.\n")
     return folder
@@ -286,6 +356,12 @@ def write_models(folder: Path) -> None:
     tiny.word_encoder({"[UNK]": [0.0, 0.0], "dog": [1.0, 0.0], "hound": [1.0, 1.0]}).save(str(folder / "words"))
     shutil.copytree(tiny.folder() / "de-en", folder / "translator")
     (folder / "translator" / "words.txt").write_text("dog\n")
+    for name in ("back", "nan", "missing"):
+        shutil.copytree(tiny.folder() / "en-de", folder / name)
+    weights = load_file(folder / "back" / "model.safetensors")
+    last = sorted(name for name in weights if "layers" in name)[-1]
+    save_file(weights | {last: weights[last] * float("nan")}, folder / "nan" / "model.safetensors")
+    save_file({n: w for n, w in weights.items() if n != last}, folder / "missing" / "model.safetensors")
     encoder = sentence_transformer(new_encoder(ENCODER, [text for pair in PAIRS for text in pair]))
     encoder.save(str(folder / "encoder"))
     shutil.copytree(folder / "encoder", folder / "damaged")
