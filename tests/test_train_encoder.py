@@ -68,6 +68,7 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "model.safetensors")
 
 
+@pytest.mark.slow
 def test_killed_and_started_again_it_ends_with_the_same_bits(script, tmp_path, capsys):
     start = tmp_path / "start"
     start.mkdir()

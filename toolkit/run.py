@@ -28,6 +28,7 @@ from toolkit.progress import rows_bar
 from toolkit.rows import Row
 from toolkit.settings import check_among, check_at_least_one, check_record, compare_record
 from toolkit.shards import (
+    INPUTS,
     content_of,
     count_rows,
     input_shards,
@@ -192,12 +193,14 @@ def started(
 
 def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> None:
     """What `started` does on the main process, and one line on what became of the bitext's lines."""
-    folder = settings.shards_dir
+    folder, refused = settings.shards_dir, Counter[str]()
     remove_unfinished(folder)
-    check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE)
-    refused: Counter[str] = Counter()
-    if not write_inputs(folder, bitext_rows(settings, refused), settings.shard_rows, refused):
+    rows = iter(()) if (folder / INPUTS).exists() else bitext_rows(settings, refused)
+    first = list(itertools.islice(rows, 1))  # a bitext that cannot be used leaves no record behind
+    if not first and not (folder / INPUTS).exists():
         raise ValueError(none_usable(settings.bitext, refused))
+    check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE)
+    write_inputs(folder, itertools.chain(first, rows), settings.shard_rows, refused)
     counts = read_inputs(folder)
     lines = counts["rows"] + sum(counts["refused"].values())
     told = f"{' '.join(settings.bitext)}: {lines:,} lines read, {counts['rows']:,} kept"

@@ -224,6 +224,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.slow
 def test_a_fresh_process_loads_what_was_saved_and_says_the_same(tmp_path):
     wanted = {}
     for n, name in enumerate(ROWS):

@@ -351,6 +351,7 @@ def after(settings: dict) -> dict:
     return {"losses": losses, **fitting.checkpoint()}
 
 
+@pytest.mark.slow
 def test_two_processes_are_one_but_for_rounding(base, tmp_path):
     # 47 pairs: 5 x 9 and 2, and of the ranking 47 = 2 x 23 + 1: a process without a share
     margin = replace(base, parts=["word", "trigram"], batch=3, mega_batch=3, output_dir=str(tmp_path / "two"))
