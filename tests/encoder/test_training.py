@@ -288,6 +288,19 @@ def test_no_trigram_is_frequent_enough(base):
     assert np.abs(model.encode("dog")).max() > 0
 
 
+def test_a_training_does_not_go_on_with_other_pairs(base, tmp_path, monkeypatch):
+    """The file of pairs has changed since the checkpoint: one word of one text, as many texts as before."""
+    settings = replace(base, save_every=1)
+    monkeypatch.setattr(Fitting, "finish", lambda self: None)
+    encoder, pairs = begin(settings)
+    fit(encoder, pairs, settings, processes(), tmp_path / "checkpoint.pt")
+    again = fit(*begin(settings), settings, processes(), tmp_path / "checkpoint.pt")
+    assert again["pairs"] == len(pairs)
+    changed = replace(pairs, texts=[text.replace("rare7", "rare8") for text in pairs.texts])
+    with pytest.raises(ValueError, match=r"^wanted the pairs that .*checkpoint.pt was trained on, got others: give"):
+        fit(encoder, changed, settings, processes(), tmp_path / "checkpoint.pt")
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

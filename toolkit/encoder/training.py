@@ -7,6 +7,7 @@ on the number of processes but for the last bits of a sum.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable
@@ -210,11 +211,19 @@ def fit(
 
     Returns:
         A record: settings, pairs, seconds, pairs per second, and the mean loss of every epoch.
+
+    Raises:
+        ValueError: The checkpoint is damaged, or of other pairs.
+        OSError: A checkpoint cannot be written.
     """
     fitting = Fitting(encoder, pairs, settings, state)
-    done, seconds, log = 0, 0.0, [0.0] * settings.epochs
+    done, seconds, log, content = 0, 0.0, [0.0] * settings.epochs, content_of(pairs)
     if checkpoint and checkpoint.is_file():
         saved = read_state(checkpoint, state.device)
+        if saved.get("content") != content:
+            raise ValueError(
+                f"wanted the pairs that {checkpoint} was trained on, got others: give those again, or another --output_dir"
+            )
         done, seconds, log = saved["done"], saved["seconds"], saved["log"]
         fitting.restore(saved)
     size = settings.batch * settings.mega_batch
@@ -234,7 +243,10 @@ def fit(
             )
             bar.update()
             if checkpoint and done % settings.save_every == 0 and state.is_main_process:
-                save_checkpoint(checkpoint, fitting.checkpoint() | {"done": done, "seconds": seconds, "log": log})
+                save_checkpoint(
+                    checkpoint,
+                    fitting.checkpoint() | {"done": done, "seconds": seconds, "log": log, "content": content},
+                )
     fitting.finish()
     return {
         "settings": asdict(settings),
@@ -248,6 +260,16 @@ def fit(
         "pairs_per_second": round(settings.epochs * len(pairs) / seconds, 1) if seconds else None,
         "loss": [round(loss, 5) for loss in log],
     }
+
+
+def content_of(pairs: Pairs) -> str:
+    """A hash of the pairs and their texts, so that a training does not go on with others."""
+    digest = hashlib.sha256()
+    for numbers in (pairs.one, pairs.other, pairs.reference):
+        digest.update(numbers.tobytes())
+    for text in pairs.texts:
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()
 
 
 def mega_batch(fitting: Fitting, chosen: np.ndarray, number: int) -> float:
