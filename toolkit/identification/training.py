@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sentence_transformers import CrossEncoder
 
-from toolkit.identification.classifier import FitSettings, device_name, fit, new_identifier
+from toolkit.identification.classifier import LABELS, SCORE, FitSettings, device_name, fit, new_identifier
 from toolkit.identification.pairs import LabelledPair, identification_pairs
-from toolkit.identification.tasks import NAMED, figures, predict, read_task
+from toolkit.identification.tasks import NAMED, figures, predict, predict_scores, read_task, score_figures
 from toolkit.package.load import load_parabank
 from toolkit.parallel import processes, row_seed
 from toolkit.score.semantic import load_encoder
@@ -43,6 +43,7 @@ class IdentifierSettings(FitSettings):
         max_cosine: With a parabank: nearer sentences count as paraphrases and are passed over.
         task: Or learn the labelled pairs of this TSV or CSV file.
         columns: Of the task's two sentences and its label: names, or numbers from 0 if it has no header.
+        scored: The task's label is a score from 0 to 5 (STS-B), learnt by one output with the squared error.
         test: Labelled files with the same columns to measure the finished classifier on.
     """
 
@@ -54,6 +55,7 @@ class IdentifierSettings(FitSettings):
     max_cosine: float = 1.0
     task: str | None = None
     columns: list[str] = field(default_factory=lambda: list(NAMED))
+    scored: bool = False
     test: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -62,12 +64,14 @@ class IdentifierSettings(FitSettings):
             raise ValueError("wanted either --parabank or --task, got both or neither: give one to learn from")
         if self.parabank is not None and self.encoder is None:
             raise ValueError("wanted --encoder with --parabank, got none: name the encoder that finds near sentences")
+        if self.scored and self.task is None:
+            raise ValueError("wanted --task with --scored, got --parabank: a parabank's pairs have labels")
 
 
 def pairs_of(settings: IdentifierSettings) -> list[LabelledPair]:
     """What a run learns; a parabank's pairs are found once and then read from pairs.parquet in the run's folder."""
     if settings.task is not None:
-        return read_task(settings.task, settings.columns)
+        return read_task(settings.task, settings.columns, settings.scored)
     assert settings.parabank is not None and settings.encoder is not None
     path = Path(settings.output_dir) / "pairs.parquet"
     if not path.exists():
@@ -97,16 +101,23 @@ def train(settings: IdentifierSettings) -> Path:
         check_record(folder / "settings.json", asdict(settings), FREE)
         pairs = [] if (model / RECORD).exists() else pairs_of(settings)
     if pairs:
-        identifier = new_identifier(settings.base_model, settings.max_length, output_layer_seed(settings))
+        outputs = SCORE if settings.scored else LABELS
+        identifier = new_identifier(settings.base_model, settings.max_length, output_layer_seed(settings), outputs)
         loss = fit(identifier, pairs, folder, settings)
         if state.is_main_process:
             identifier.save_pretrained(str(model), create_model_card=False)
-            learnt = {"pairs": len(pairs), "positive": sum(pair.label for pair in pairs), "loss": round(loss, 4)}
+            learnt = {"pairs": len(pairs), **labels_of(pairs, settings.scored), "loss": round(loss, 4)}
             write_whole(model / RECORD, json.dumps({"settings": published(settings), **learnt}, indent=1))
             for checkpoint in folder.glob("checkpoint-*"):
                 shutil.rmtree(checkpoint)
     state.wait_for_everyone()
     return model
+
+
+def labels_of(pairs: Sequence[LabelledPair], scored: bool) -> dict[str, float]:
+    """What the record says of the labels: how many are 1, or the mean score."""
+    total = sum(pair.label for pair in pairs)
+    return {"mean_score": round(total / len(pairs), 4)} if scored else {"positive": total}
 
 
 def output_layer_seed(settings: IdentifierSettings) -> int:
@@ -127,14 +138,22 @@ def published(settings: IdentifierSettings) -> dict:
     return shown
 
 
-def measure(model: Path, paths: Sequence[str], columns: Sequence[str]) -> dict[str, dict[str, float]]:
-    """By file, the figures (`toolkit.identification.tasks.figures`) of a classifier that `train` has saved.
+def measure(model: Path, paths: Sequence[str], columns: Sequence[str], scored: bool = False) -> dict[str, dict]:
+    """By file, the figures of a classifier that `train` has saved.
 
     Args:
         model: Its folder.
         paths: Files of labelled pairs.
         columns: Of their two sentences and the label.
+        scored: The label is a score.
+
+    Returns:
+        What `toolkit.identification.tasks.figures` returns, or `score_figures` of scores.
     """
-    tasks = {path: read_task(path, columns) for path in paths}
+    tasks = {path: read_task(path, columns, scored) for path in paths}
     identifier = CrossEncoder(str(model), device=device_name())
-    return {path: figures([p.label for p in task], predict(identifier, task)) for path, task in tasks.items()}
+    if scored:
+        return {
+            p: score_figures([x.label for x in task], predict_scores(identifier, task)) for p, task in tasks.items()
+        }
+    return {p: figures([x.label for x in task], predict(identifier, task)) for p, task in tasks.items()}
