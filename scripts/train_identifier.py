@@ -5,7 +5,7 @@ r"""Train a classifier of sentence pairs on paraphrase identification, and then 
     accelerate launch scripts/train_identifier.py --base_model build/pbert/model --output_dir build/pbert-mrpc \
         --task msr-para-train.tsv --columns "#1 String" "#2 String" Quality --test msr-para-val.tsv
     accelerate launch scripts/train_identifier.py --base_model build/pbert/model --output_dir build/pbert-stsb \
-        --task sts-train.csv --columns 5 6 4 --scored true --test sts-dev.csv
+        --task sts-train.csv --columns 5 6 4 --scored --test sts-dev.csv
 
 The first makes ParaBank 2's pBERT (section 3.8): it learns each sentence with a paraphrase and with its nearest
 neighbour that is none. The second starts from it, with an output layer drawn anew, and so does the third, whose labels

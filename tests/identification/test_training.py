@@ -209,5 +209,5 @@ def test_the_command_of_a_scored_task(start, tmp_path, capsys):
     path = tmp_path / "sts-dev.csv"
     path.write_text("o\ts\t1\t1\t4.5\tdog\thound\no\ts\t1\t2\t0.5\train\tswim\n" * 3)
     flags = ["--base_model", start, "--output_dir", str(tmp_path / "run"), "--epochs", "1", "--columns", "5", "6", "4"]
-    assert script.main([*flags, "--task", str(path), "--scored", "true", "--test", str(path)]) == 0
+    assert script.main([*flags, "--task", str(path), "--scored", "--test", str(path)]) == 0
     assert "'spearman': " in (printed := capsys.readouterr().out) and "Pearson, Spearman|x100" in printed
