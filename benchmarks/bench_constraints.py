@@ -302,7 +302,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--busy", action="store_true", help="measure although the machine has other work")
     arguments = parser.parse_args()
+    report.refuse_busy(arguments.busy)
     results: dict[str, dict[str, dict]] = {}
     found: dict[str, float] = {}
     for size in arguments.sizes:

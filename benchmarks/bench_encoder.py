@@ -188,7 +188,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3, help="measured; one more warms up")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--busy", action="store_true", help="measure although the machine has other work")
     arguments = parser.parse_args()
+    report.refuse_busy(arguments.busy)
     os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # of `tokenizers`
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     chosen = arguments.pairs, arguments.words, arguments.seed

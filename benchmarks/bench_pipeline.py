@@ -66,7 +66,7 @@ def time_stages(bitext: str, folder: str, knobs: dict) -> dict:
 
     from toolkit.models.translator import load_translator
     from toolkit.package.build import package_parabank
-    from toolkit.run import start
+    from toolkit.run import started
     from toolkit.shards import output_of, read_shard, write_shard
 
     settings = run_settings(bitext, folder, knobs)
@@ -75,8 +75,8 @@ def time_stages(bitext: str, folder: str, knobs: dict) -> dict:
     back = "auto" if settings.dtype == "int8" else settings.dtype
     models = load_translator(settings.forward, settings.dtype), load_translator(settings.backward, back)
     clock.mark("loading models")
-    inputs = start(settings, "parabank2", PartialState(cpu=True))
-    rows = [row for path in inputs for row in read_shard(path)]
+    with started(settings, "parabank2", PartialState(cpu=True), {}) as inputs:
+        rows = [row for path in inputs for row in read_shard(path)]
     clock.mark("reading")
     through(list(read_shard(inputs[0]))[:WARM], *models, settings, Clock())
     clock.mark("warming up")
@@ -163,10 +163,11 @@ def read_and_shard(bitext: str, folder: str) -> dict:
     """Read, clean, split and write input shards, in a child process."""
     from accelerate import PartialState
 
-    from toolkit.run import start
+    from toolkit.run import started
 
     begin = time.perf_counter()
-    shards = start(memory_settings(bitext, folder), "parabank2", PartialState(cpu=True))
+    with started(memory_settings(bitext, folder), "parabank2", PartialState(cpu=True), {}) as shards:
+        pass
     return {"seconds": time.perf_counter() - begin, "shards": len(shards)}
 
 
@@ -190,11 +191,12 @@ def fill_shards(bitext: str, folder: str) -> dict:
     """Make every shard with `copied`, by the run's own loop, in a child process."""
     from accelerate import PartialState
 
-    from toolkit.run import make_shards, start
+    from toolkit.run import make_shards, started
 
     begin = time.perf_counter()
     state = PartialState(cpu=True)
-    make_shards(start(memory_settings(bitext, folder), "parabank2", state), copied, state)
+    with started(memory_settings(bitext, folder), "parabank2", state, {}) as inputs:
+        make_shards(inputs, copied, state)
     return {"seconds": time.perf_counter() - begin}
 
 
@@ -244,7 +246,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--dtype", default="auto", help="as of build_parabank.py: auto, bfloat16, float32 or int8")
     parser.add_argument("--min_p", type=float, default=0.0)
+    parser.add_argument("--busy", action="store_true", help="measure although the machine has other work")
     arguments = parser.parse_args()
+    report.refuse_busy(arguments.busy)
     results: dict[str, dict] = {}
     ratios: dict[str, float] = {}
     if arguments.sentences:

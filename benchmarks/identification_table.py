@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 
 import report
 import torch
 
+from toolkit.evaluate.report import with_spread
 from toolkit.identification.classifier import write_fresh
 from toolkit.identification.tasks import (
     MRPC,
@@ -65,17 +65,12 @@ def paths(options: argparse.Namespace) -> dict[str, Path]:
 
 def identified(options: argparse.Namespace, name: str, start: str, seed: int) -> str:
     """A start after paraphrase identification; the starts of one seed learn the same pairs."""
-    folder, shared = options.work / f"{name}-{seed}-identification", options.work / f"pairs-{seed}.parquet"
-    folder.mkdir(parents=True, exist_ok=True)
-    if shared.exists():
-        shutil.copy(shared, folder / "pairs.parquet")
     settings = IdentifierSettings(
-        base_model=start, output_dir=str(folder), parabank=str(options.parabank), encoder=options.encoder,
-        pairs=options.pairs, max_cosine=options.max_cosine, epochs=options.identification_epochs, seed=seed,
+        base_model=start, output_dir=str(options.work / f"{name}-{seed}-identification"),
+        parabank=str(options.parabank), encoder=options.encoder, pairs=options.pairs, max_cosine=options.max_cosine,
+        epochs=options.identification_epochs, seed=seed,
     )  # fmt: skip
-    model = str(train(settings))
-    shutil.copy(folder / "pairs.parquet", shared)
-    return model
+    return str(train(settings))
 
 
 def starts(options: argparse.Namespace, seed: int) -> dict[str, str]:
@@ -115,15 +110,6 @@ def chosen(by_rate: dict[float, list[Figures]], measured: str = "f1") -> float:
     return max(by_rate, key=lambda rate: fmean(one["val"][measured] for one in by_rate[rate]))
 
 
-def with_spread(values: list[float]) -> str:
-    """The mean, and of several values the standard deviation.
-
-    >>> with_spread([80.0, 82.0]), with_spread([80.0])
-    ('81.0 ± 1.4', '80.0')
-    """
-    return f"{fmean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
-
-
 def markdown(task: str, lines: dict[str, list[Figures]], rates: dict[str, float]) -> str:
     """The table: a line for each classifier, both measures of each part."""
     parts = [part for part in FILES[task] if part != "train"]
@@ -131,7 +117,7 @@ def markdown(task: str, lines: dict[str, list[Figures]], rates: dict[str, float]
     head = [task, "learning rate", *(f"{part} {measured}" for part, measured in columns)]
     found = [head, ["---", *["---:"] * (len(head) - 1)]]
     for name, cells in lines.items():
-        shown = [with_spread([one[part][measured] for one in cells]) for part, measured in columns]
+        shown = [with_spread([one[part][measured] for one in cells], 1) for part, measured in columns]
         found.append([name, f"{rates[name]:g}" if name in rates else "", *shown])
     paper = ", ".join(f"{name} {figure:.2f}" for name, figure in PAPER.get(task, {}).items())
     said = f"{measures(task)[1]} on dev in the paper (BERT, ParaNMT-5M): {paper}. " if paper else ""

@@ -21,7 +21,6 @@ from toolkit.evaluate import judged, systems
 from toolkit.evaluate.report import cell
 
 CHOSEN_FROM = [name for name in systems.PAPER_JUDGED if name != "ParaNMT"]
-ORACLES = [name for name in systems.PAPER_AGAINST if name in systems.PAPER_ORACLES]
 SEED = 0
 Table = dict[str, dict[str, float]]
 
@@ -73,7 +72,7 @@ def main() -> None:
     results = {
         "systems": by_system, "paper_grammatical": judged.PAPER_GRAMMATICAL, "split_half_spearman": agreement,
         "oracles": {"chosen_from": CHOSEN_FROM, "against": against, "between": between},
-        "paper_oracles": {"human": systems.PAPER_ORACLES, "against": {n: systems.PAPER_AGAINST[n] for n in ORACLES}},
+        "paper_oracles": {"human": systems.PAPER_ORACLES_JUDGED, "against": systems.PAPER_ORACLES_AGAINST},
     }  # fmt: skip
     report.write(options.json, SEED, results, {f"split-half, {name}": rho for name, rho in agreement.items()})
 

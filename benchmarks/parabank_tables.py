@@ -38,6 +38,7 @@ SCORES = ("cosine", "judgment")  # the latter beside ParaBank's table 4, top, wh
 HEADINGS = dict(
     zip((*MEASURES, *SCORES), ("1-BLEU", "IoU", "tree ED", "length ratio", "cosine", "judgment (human)"), strict=True)
 )
+PAPER_BETWEEN = systems.PAPER_BETWEEN | systems.PAPER_ORACLES_BETWEEN
 Lines = dict[str, dict[str, float]]  # measures by system or pair of systems
 Values = dict[str, dict[str, list[float]]]  # the same of several runs
 Scores = dict[tuple[str, str], tuple[float, float]]  # cosine and predicted judgment of a reference and a text
@@ -75,7 +76,7 @@ def against(
 def between(run: Run, pieces: corpus.Pieces | None, parses: Parses | None) -> dict[str, Lines]:
     """Table 2 of one run: pairs of systems, on the references that both have and on those that all have."""
     shared = systems.common(run.values())
-    pairs = [pair for pair in systems.PAPER_BETWEEN if set(pair) <= run.keys()]
+    pairs = [pair for pair in PAPER_BETWEEN if set(pair) <= run.keys()]
     tables: dict[str, Lines] = {"own": {}, "common": {}}
     for a, b in pairs:
         tables["own"][f"{a} / {b}"] = systems.compare(run[a], run[b], pieces, parses)
@@ -268,14 +269,15 @@ def main() -> None:
 
 def paper() -> dict[str, dict]:
     """The papers' figures by the names of ours."""
-    people = systems.PAPER_JUDGED | {name: score for name, (score, _) in systems.PAPER_ORACLES.items()}
+    people = systems.PAPER_JUDGED | {name: score for name, (score, _) in systems.PAPER_ORACLES_JUDGED.items()}
     judged = {name: {"judgment": score} for name, score in people.items()}
-    against = {name: dict(zip(MEASURES, line, strict=True)) for name, line in systems.PAPER_AGAINST.items()}
+    against = {
+        name: dict(zip(MEASURES, line, strict=True))
+        for name, line in (systems.PAPER_AGAINST | systems.PAPER_ORACLES_AGAINST).items()
+    }
     return {
         "against": {name: against.get(name, {}) | judged.get(name, {}) for name in against | judged},
-        "between": {
-            " / ".join(pair): dict(zip(MEASURES, line, strict=False)) for pair, line in systems.PAPER_BETWEEN.items()
-        },
+        "between": {" / ".join(pair): dict(zip(MEASURES, line, strict=False)) for pair, line in PAPER_BETWEEN.items()},
         "by_length": systems.PAPER_BY_LENGTH,
     }
 

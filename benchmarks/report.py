@@ -29,10 +29,29 @@ PACKAGES = (
 )
 FLAGS = {"bf16": ("avx512_bf16", "amx_bf16"), "amx": ("amx_tile",), "vnni": ("avx512_vnni", "avx_vnni")}
 MEGABYTE = 2**20
+LOAD_BEFORE = round(os.getloadavg()[0], 2)  # of the last minute, when the benchmark began
+BUSY = 0.5  # ours: a load above it is somebody else's work
+
+
+def refuse_busy(told: bool) -> None:
+    """Stop a benchmark before it begins where the machine is busy with other work: its figures would mean nothing.
+
+    Args:
+        told: Whether the user said --busy; the load stands in the report in any case.
+
+    Raises:
+        SystemExit: The machine is busy and nobody said --busy.
+    """
+    if LOAD_BEFORE > BUSY and not told:
+        program = Path(sys.argv[0]).name
+        sys.exit(
+            f"{program}: wanted an idle machine, got a load of {LOAD_BEFORE} over the last minute: end the other work "
+            "and wait a minute, or say --busy"
+        )
 
 
 def machine() -> dict:
-    """The processor, its cores, the memory in GB, what it can do in few bits, and how busy it was."""
+    """The processor, its cores, the memory in GB, what it can do in few bits, and how busy it was before."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     flags = processor("flags").split()
     return {
@@ -41,7 +60,7 @@ def machine() -> dict:
         "cores": os.cpu_count(),
         "memory_gb": round(memory / 2**30, 1),
         **{name: any(flag in flags for flag in wanted) for name, wanted in FLAGS.items()},
-        "load_average": round(os.getloadavg()[0], 2),
+        "load_average_before": LOAD_BEFORE,
         "system": f"{platform.system()} {platform.machine()}",
     }
 

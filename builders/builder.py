@@ -4,7 +4,8 @@
     builder.download_and_prepare(num_proc=2)
     train = builder.as_dataset("train")
 
-The tables are those of `toolkit.package.parquet`; what is published is plain Parquet (`toolkit.package.build`).
+The tables are those of `toolkit.package.parquet`, and a pair stands once, as in what is published, which is plain
+Parquet (`toolkit.package.build`). So all shards are read for equal pairs before the first row comes, also in streaming.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import datasets
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from datasets.builder import Key
 
-from toolkit.package.parquet import SPLITS, TABLES, finished_shards, read_tables, splits_in
+from toolkit.package.equal import find_equal_pairs
+from toolkit.package.parquet import SPLITS, TABLES, finished_shards, once, read_tables, splits_in
 from toolkit.package.version import FIRST_VERSION
 
 
@@ -58,19 +61,30 @@ class ParabankBuilder(datasets.ArrowBasedBuilder):
         return datasets.DatasetInfo(description=self.config.description or "", features=features)
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        holding: dict[str, list[str]] = {}
-        for shard in finished_shards(data_folder(self.config)):
+        shards = finished_shards(data_folder(self.config))
+        repeated = find_equal_pairs(shards).repeated
+        holding: dict[str, list[int]] = {}
+        for number, shard in enumerate(shards):
             for split in splits_in(pq.read_table(shard, columns=["split"])):
-                holding.setdefault(split, []).append(str(shard))
+                holding.setdefault(split, []).append(number)
         return [
-            datasets.SplitGenerator(name=split, gen_kwargs={"shards": shards, "split": split})
-            for split, shards in sorted(holding.items(), key=lambda item: SPLITS.index(item[0]))
+            datasets.SplitGenerator(
+                name=split,
+                gen_kwargs={
+                    "shards": [str(shards[n]) for n in numbers],
+                    "repeated": [repeated[n] for n in numbers],
+                    "split": split,
+                },
+            )
+            for split, numbers in sorted(holding.items(), key=lambda item: SPLITS.index(item[0]))
         ]
 
-    def _generate_tables(self, shards: list[str], split: str) -> Iterator[tuple[Key, pa.Table]]:
+    def _generate_tables(
+        self, shards: list[str], repeated: list[np.ndarray], split: str
+    ) -> Iterator[tuple[Key, pa.Table]]:
         _, made = TABLES[self.config.name]
-        for number, shard in enumerate(shards):
-            for batch, rows in enumerate(read_tables(Path(shard))):
+        for number, (shard, lost) in enumerate(zip(shards, repeated, strict=True)):
+            for batch, rows in enumerate(once(read_tables(Path(shard)), lost)):
                 table = made(rows.filter(pc.equal(rows["split"], split)))
                 if table.num_rows:
                     yield Key(number, batch), table

@@ -10,26 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from toolkit.bitext.idf import Idf, read_idf
 from toolkit.bitext.words import read_words
-from toolkit.decode.lexical import ConstraintSet
-from toolkit.generate.constrain import constrain_rows
 from toolkit.generate.lexicon import part_of_speech, spacy_tagger
 from toolkit.generate.ppdb import Ppdb, read_ppdb, read_untyped_pairs
-from toolkit.generate.recipes import RECIPES, check_ppdb, constraint_sets, parse_systems
 from toolkit.models.starter import idf_file, words_file
-from toolkit.models.translator import Translator, described, load_translator
-from toolkit.package.build import package_parabank
 from toolkit.parallel import processes
 from toolkit.rows import Row
-from toolkit.run import RunSettings, make_shards, start
-from toolkit.score.diversity import overlap_rows
-from toolkit.score.judgment import judgment_rows
-from toolkit.select.filter import refuse_copies
-from toolkit.select.rank import rank_by_judgment
+from toolkit.run import MAX_BEAM, RunSettings, check_run, contents_of, make_shards, started
+from toolkit.settings import check_at_most
+
+if TYPE_CHECKING:
+    from toolkit.decode.lexical import ConstraintSet
+    from toolkit.models.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -56,7 +51,10 @@ class ParaBank:
         Raises:
             ValueError: One is out of its range, or a system is none of table 3's.
         """
+        from toolkit.generate.recipes import parse_systems
+
         parse_systems(self.systems)
+        check_at_most("beam", self.beam, MAX_BEAM)
         if self.beam < 1 or self.batch_rows < 1 or self.paraphrases < 0:
             raise ValueError(
                 "wanted beam and batch_rows of at least 1 and paraphrases of at least 0, "
@@ -86,6 +84,14 @@ def parabank(rows: Iterable[Row], forward: Translator, lexicon: Lexicon, setting
     Yields:
         The same rows with a candidate for every distinct text, which names all systems that reached it.
     """
+    # Here and not above: they load torch, which no --help and no mistyped flag should wait for.
+    from toolkit.generate.constrain import constrain_rows
+    from toolkit.generate.recipes import RECIPES, constraint_sets, parse_systems
+    from toolkit.score.diversity import overlap_rows
+    from toolkit.score.judgment import judgment_rows
+    from toolkit.select.filter import refuse_copies
+    from toolkit.select.rank import rank_by_judgment
+
     systems = [RECIPES[number] for number in parse_systems(settings.systems)]
 
     def sets_of(row: Row) -> list[tuple[str | None, ConstraintSet]]:  # 3.2 selection of lexical constraints, table 3
@@ -132,8 +138,10 @@ class ParaBankRun(ParaBank, RunSettings):
         Raises:
             ValueError: A system needs PPDB and there is none, or there are two.
         """
-        ParaBank.__post_init__(self)
+        from toolkit.generate.recipes import check_ppdb, parse_systems
+
         RunSettings.__post_init__(self)
+        ParaBank.__post_init__(self)
         if self.ppdb and self.ppdb_untyped:
             raise ValueError("wanted --ppdb or --ppdb_untyped, got both; leave one out")
         check_ppdb(parse_systems(self.systems), bool(self.ppdb), bool(self.ppdb_untyped))
@@ -168,16 +176,34 @@ def build(run: ParaBankRun) -> dict:
         ValueError: The bitext, the translator, a table or the settings cannot be used; the message says why.
         RuntimeError: A shard failed, or the processes do not see each other.
     """
-    state = processes()
+    import torch
+
+    from toolkit.models.checkpoint import fingerprint
+    from toolkit.models.translator import described, load_translator
+    from toolkit.package.build import check_package, package_parabank
+
+    state, contents = processes(), {}
+    if state.is_main_process:
+        check_package(Path(run.output_dir), run.version, "parabank")
+        contents = contents_of(files_of(run)) | {"forward": fingerprint(run.forward)}
+        check_run(run, "parabank", contents)
     torch.set_num_threads(run.threads)
-    inputs, lexicon = start(run, "parabank", state), read_lexicon(run)
-    forward = load_translator(run.forward, run.dtype, state.device)
-    make_shards(inputs, lambda rows: parabank(rows, forward, lexicon, run), state)
-    state.wait_for_everyone()
-    if not state.is_main_process:
-        return {}
-    models = [{"role": "forward"} | described(forward.name)]
-    output = Path(run.output_dir)
-    return package_parabank(
-        run.shards_dir, output, output.name, run.version, run.license, models, "parabank", pieces=forward.target.split
-    )
+    lexicon = read_lexicon(run)
+    forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
+    with started(run, "parabank", state, contents) as inputs:
+        make_shards(inputs, lambda rows: parabank(rows, forward, lexicon, run), state)
+        state.wait_for_everyone()
+        if not state.is_main_process:
+            return {}
+        models = [{"role": "forward"} | described(forward.name)]
+        output, pieces = Path(run.output_dir), forward.target.split
+        return package_parabank(
+            run.shards_dir, output, output.name, run.version, run.license, models, "parabank", pieces=pieces
+        )
+
+
+def files_of(run: ParaBankRun) -> dict[str, list[str | Path]]:
+    """The files that a run reads, by setting."""
+    found: dict[str, list[str | Path]] = {"bitext": [*run.bitext], "idf": [idf_file(run.idf)]}
+    found |= {name: [path] for name in ("ppdb", "ppdb_untyped") if (path := getattr(run, name))}
+    return found | {"known_words": [words_file(run.known_words)] if run.known_words else []}

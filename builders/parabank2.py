@@ -9,23 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from toolkit.bitext.words import read_words
-from toolkit.generate.sample import sample_rows
 from toolkit.models.starter import words_file
-from toolkit.models.translator import Translator, described, load_translator
-from toolkit.package.build import package_parabank
 from toolkit.parallel import processes
 from toolkit.rows import Row
-from toolkit.run import RunSettings, make_shards, start
-from toolkit.score.diversity import overlap_rows
-from toolkit.score.dual import dual_rows
-from toolkit.select.cluster import cluster_rows
-from toolkit.select.filter import refuse_dual, refuse_unknown_words
-from toolkit.select.rank import rank_rows
-from toolkit.settings import check_at_least_one
+from toolkit.run import RunSettings, check_run, contents_of, make_shards, started
+from toolkit.settings import check_at_least_one, check_at_most
+
+if TYPE_CHECKING:
+    from toolkit.models.translator import Translator
+
+MAX_SAMPLES = 10_000  # ours: samples of one sentence are decoded in one batch
 
 
 @dataclass(frozen=True)
@@ -66,6 +62,7 @@ class ParaBank2:
         """
         sizes = ("constraint_sets", "samples_per_set", "top_k", "clusters", "paraphrases", "batch_rows", "batch_tokens")
         check_at_least_one(self, *sizes)
+        check_at_most("constraint_sets x samples_per_set", self.constraint_sets * self.samples_per_set, MAX_SAMPLES)
         if not (0 <= self.constraint_rate <= 1 and 0 <= self.min_p < 1 and self.max_dual_nll >= 0):
             raise ValueError(
                 "wanted constraint_rate in [0, 1], min_p in [0, 1) and max_dual_nll >= 0, "
@@ -92,6 +89,14 @@ def parabank2(
     Yields:
         The same rows with every candidate: chosen ones have a rank, refused ones a reason.
     """
+    # Here and not above: they load torch, which no --help and no mistyped flag should wait for.
+    from toolkit.generate.sample import sample_rows
+    from toolkit.score.diversity import overlap_rows
+    from toolkit.score.dual import dual_rows
+    from toolkit.select.cluster import cluster_rows
+    from toolkit.select.filter import refuse_dual, refuse_unknown_words
+    from toolkit.select.rank import rank_rows
+
     rows = sample_rows(  # 2.1 constrained sampling
         rows,
         forward,
@@ -144,18 +149,36 @@ def build(run: ParaBank2Run) -> dict:
         ValueError: The bitext, a translator or the settings cannot be used; the message says why.
         RuntimeError: A shard failed, or the processes do not see each other.
     """
-    state = processes()
+    import torch
+
+    from toolkit.models.checkpoint import fingerprint
+    from toolkit.models.translator import described, load_translator
+    from toolkit.package.build import check_package, package_parabank
+
+    state, contents = processes(), {}
+    if state.is_main_process:
+        check_package(Path(run.output_dir), run.version, "parabank2")
+        contents = contents_of(files_of(run))
+        contents |= {"forward": fingerprint(run.forward), "backward": fingerprint(run.backward)}
+        check_run(run, "parabank2", contents)
     torch.set_num_threads(run.threads)
-    inputs = start(run, "parabank2", state)
-    forward = load_translator(run.forward, run.dtype, state.device)
-    backward = load_translator(run.backward, "auto" if run.dtype == "int8" else run.dtype, state.device)
     known = read_words(words_file(run.known_words)) if run.known_words else frozenset()
-    make_shards(inputs, lambda rows: parabank2(rows, forward, backward, run, known), state)
-    state.wait_for_everyone()
-    if not state.is_main_process:
-        return {}
-    models = [{"role": role} | described(t.name) for role, t in (("forward", forward), ("backward", backward))]
-    output = Path(run.output_dir)
-    return package_parabank(
-        run.shards_dir, output, output.name, run.version, run.license, models, pieces=forward.target.split
-    )
+    forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
+    scoring = "auto" if run.dtype == "int8" else run.dtype
+    backward = load_translator(run.backward, scoring, state.device, run.lang, run.source_lang)
+    with started(run, "parabank2", state, contents) as inputs:
+        make_shards(inputs, lambda rows: parabank2(rows, forward, backward, run, known), state, stages=2)
+        state.wait_for_everyone()
+        if not state.is_main_process:
+            return {}
+        models = [{"role": role} | described(t.name) for role, t in (("forward", forward), ("backward", backward))]
+        output = Path(run.output_dir)
+        return package_parabank(
+            run.shards_dir, output, output.name, run.version, run.license, models, pieces=forward.target.split
+        )
+
+
+def files_of(run: ParaBank2Run) -> dict[str, list[str | Path]]:
+    """The files that a run reads, by setting."""
+    known: list[str | Path] = [words_file(run.known_words)] if run.known_words else []
+    return {"bitext": [*run.bitext], "known_words": known}

@@ -12,25 +12,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-from accelerate import PartialState
-
-from toolkit.generate.translate import translate_rows
 from toolkit.models.starter import shown_name
-from toolkit.models.translator import Translator, described, load_translator
-from toolkit.package.build import package_parabank
 from toolkit.package.parquet import finished_shards
 from toolkit.parallel import mine, processes
 from toolkit.rows import Row
-from toolkit.run import RunSettings, make_shards, start
-from toolkit.score.semantic import load_encoder, semantic_rows, semantic_signature
-from toolkit.score.trigram import trigram_rows
-from toolkit.select.rank import rank_all
+from toolkit.run import MAX_BEAM, RunSettings, check_run, contents_of, make_shards, started
 from toolkit.select.tenths import TenthsSettings, choose_shards, chosen_folder, write_cut
-from toolkit.settings import check_at_least_one
+from toolkit.settings import check_at_least_one, check_at_most
 
 if TYPE_CHECKING:
+    from accelerate import PartialState
     from sentence_transformers import SentenceTransformer
+
+    from toolkit.models.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -54,6 +48,7 @@ class ParaNMT:
             ValueError: One is out of its range.
         """
         check_at_least_one(self, "beam", "batch_rows", "batch_texts")
+        check_at_most("beam", self.beam, MAX_BEAM)
 
 
 def paranmt(rows: Iterable[Row], forward: Translator, encoder: SentenceTransformer, settings: ParaNMT) -> Iterator[Row]:
@@ -68,6 +63,12 @@ def paranmt(rows: Iterable[Row], forward: Translator, encoder: SentenceTransform
     Yields:
         The same rows, each with its best translation, measured; one that cannot be used has a reason.
     """
+    # Here and not above: they load torch, which no --help and no mistyped flag should wait for.
+    from toolkit.generate.translate import translate_rows
+    from toolkit.score.semantic import semantic_rows
+    from toolkit.score.trigram import trigram_rows
+    from toolkit.select.rank import rank_all
+
     rows = translate_rows(rows, forward, settings.beam, settings.batch_rows)  # 3.1; and 5.4, the translation score
     rows = trigram_rows(rows)  # 5.4, footnote 6
     rows = semantic_rows(rows, encoder, settings.batch_texts)  # 3.1, the paraphrase score
@@ -106,29 +107,38 @@ def build(run: ParaNMTRun) -> dict:
         ValueError: The bitext, a model or the settings cannot be used; the message says why.
         RuntimeError: A shard failed, or the processes do not see each other.
     """
-    state = processes()
+    import torch
+
+    from toolkit.models.checkpoint import fingerprint
+    from toolkit.models.translator import described, load_translator
+    from toolkit.package.build import check_package, package_parabank
+    from toolkit.score.semantic import load_encoder, semantic_signature
+
+    state, contents = processes(), {}
+    whole = replace(run, **asdict(TenthsSettings()))  # what is chosen of it later is no setting of the run
+    if state.is_main_process:
+        check_package(Path(run.output_dir), run.version, "paranmt")
+        contents = contents_of({"bitext": run.bitext}) | {"forward": fingerprint(run.forward)}
+        contents |= {"paraphrase_model": fingerprint(run.paraphrase_model)}
+        check_run(whole, "paranmt", contents)
     torch.set_num_threads(run.threads)
-    inputs = start(replace(run, **asdict(TenthsSettings())), "paranmt", state)
-    forward = load_translator(run.forward, run.dtype, state.device)
+    forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
     encoder = load_encoder(run.paraphrase_model, state.device)
-    make_shards(inputs, lambda rows: paranmt(rows, forward, encoder, run), state)
-    state.wait_for_everyone()
-    shards = chosen(run, state)
-    if not state.is_main_process:
-        return {}
-    models = [
-        {"role": "forward"} | described(forward.name),
-        {
+    with started(whole, "paranmt", state, contents) as inputs:
+        make_shards(inputs, lambda rows: paranmt(rows, forward, encoder, run), state)
+        state.wait_for_everyone()
+        shards = chosen(run, state)
+        if not state.is_main_process:
+            return {}
+        score = {
             "role": "paraphrase score",
             "name": shown_name(run.paraphrase_model),
             "signature": semantic_signature(encoder, run.paraphrase_model),
             **dict.fromkeys(("bleu", "license")),
-        },
-    ]
-    output = Path(run.output_dir)
-    return package_parabank(
-        shards, output, output.name, run.version, run.license, models, "paranmt", pieces=forward.target.split
-    )
+        }
+        models = [{"role": "forward"} | described(forward.name), score]
+        output, pieces = Path(run.output_dir), forward.target.split
+        return package_parabank(shards, output, output.name, run.version, run.license, models, "paranmt", pieces=pieces)
 
 
 def chosen(run: ParaNMTRun, state: PartialState) -> Path:

@@ -9,6 +9,7 @@ The parabank is a packaged one, a run's folder of shards, or a .parquet (sentenc
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 from toolkit.evaluate.simlex import PAPER, SIMLEX_SIGNATURE, WordPair, correlation, read_simlex
 from toolkit.lexicon.pmi import MIN_COUNT, Entry, extract_lexicon, paraphrases_of
 from toolkit.settings import parse_settings
+from toolkit.shards import write_whole
 
 SHOWN = 20  # ours: about as many as table 12 has
 SCORES = {"cross-sentence PMI": "cross_pmi", "adjusted PMI": "adjusted_pmi"}  # as table 13 names them
@@ -31,6 +33,7 @@ class LexiconSettings:
         min_count: Words that meet less often across pairs are left out.
         show: Words whose paraphrases are printed, as in table 12.
         simlex: SimLex-999.txt, to print how well the PMIs rank its pairs, as in table 13; rare pairs count there, too.
+        json: File for the counts and, with --simlex, the correlations.
     """
 
     parabank: str
@@ -38,6 +41,7 @@ class LexiconSettings:
     min_count: int = MIN_COUNT
     show: list[str] = field(default_factory=list)
     simlex: str | None = None
+    json: str | None = None
 
 
 def main(arguments: list[str]) -> int:
@@ -52,8 +56,14 @@ def main(arguments: list[str]) -> int:
         for word in s.show:
             shown = paraphrases_of(Path(s.output), word, SHOWN)
             print(f"{word}: {', '.join(entry.paraphrase for entry in shown) or 'not in the lexicon'}")
-        if pairs:
-            print_simlex(pairs, lexicon.wanted)
+        found = simlex_figures(pairs, lexicon.wanted) if pairs else {}
+        for name, figures in found.items():
+            seen = f"{figures['pairs'] - figures['unseen']} of {figures['pairs']} word pairs seen"
+            print(f"{name}: {figures['rho']:.2f} ({seen}; the paper's {PAPER[name]:.2f}) {SIMLEX_SIGNATURE}")
+        if s.json:
+            made = {"parabank": Path(s.parabank).name, "counts": lexicon.counts, "entries": lexicon.entries}
+            record = made | {"simlex": found, "signature": SIMLEX_SIGNATURE}
+            write_whole(Path(s.json), json.dumps(record, indent=1) + "\n")
     except (ValueError, OSError) as error:
         print(f"extract_lexicon.py: {error}", file=sys.stderr)
         return 1
@@ -66,12 +76,12 @@ def summary(counts: dict) -> str:
     return f"{counts['pairs']} pairs, {counts['kept']} kept ({counts['unscored']} without a score), refused: {refused}"
 
 
-def print_simlex(pairs: list[WordPair], entries: dict[tuple[str, str], Entry]) -> None:
-    """Print rho x 100 of both PMIs beside the paper's, and how many word pairs were seen."""
-    for name, column in SCORES.items():
-        found = correlation(pairs, {words: getattr(entry, column) for words, entry in entries.items()})
-        seen = f"{found.pairs - found.unseen} of {found.pairs} word pairs seen"
-        print(f"{name}: {found.rho:.2f} ({seen}; the paper's {PAPER[name]:.2f}) {SIMLEX_SIGNATURE}")
+def simlex_figures(pairs: list[WordPair], entries: dict[tuple[str, str], Entry]) -> dict[str, dict[str, float]]:
+    """By PMI: rho x 100, the number of word pairs and how many were not seen, as JSON can hold them."""
+    return {
+        name: correlation(pairs, {words: getattr(entry, column) for words, entry in entries.items()})._asdict()
+        for name, column in SCORES.items()
+    }
 
 
 if __name__ == "__main__":

@@ -17,6 +17,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from toolkit.command import run_command
+from toolkit.settings import parse_settings
+
+PROGRAM = "run_demo.py"
 SHOWN = ("demo-3", "demo-64", "demo-118", "demo-187", "demo-252")  # ours: any five would do
 
 
@@ -32,38 +36,34 @@ class DemoSettings:
 
 
 def main(arguments: list[str]) -> int:
-    """Build, load, print."""
-    from builders.parabank2 import ParaBank2Run, build
-    from toolkit.settings import parse_settings
+    """Build, load, print, and say in one line what went wrong."""
+    settings = parse_settings(DemoSettings, arguments, __doc__ or "", PROGRAM)
+    return run_command(PROGRAM, lambda: demo(Path(settings.output_dir)), resumes=True)
 
-    output = Path(parse_settings(DemoSettings, arguments, __doc__ or "", "run_demo.py").output_dir)
-    demo = files("toolkit").joinpath("demo")
-    flags = [
-        "--config",
-        str(demo / "parabank2.yaml"),
-        "--bitext",
-        str(demo / "bitext.de-en.tsv"),
-        "--output_dir",
-        str(output),
-    ]
+
+def demo(output: Path) -> None:
+    """Build the demo's parabank and show it."""
+    from builders.parabank2 import ParaBank2Run, build
+
+    folder = files("toolkit").joinpath("demo")
+    flags = {"config": folder / "parabank2.yaml", "bitext": folder / "bitext.de-en.tsv", "output_dir": output}
+    run = parse_settings(
+        ParaBank2Run, [part for name, value in flags.items() for part in (f"--{name}", str(value))], ""
+    )
     print("Sampling 150 translations of each sentence, scoring them both ways, clustering ...", flush=True)
     began = time.perf_counter()
-    figures = build(parse_settings(ParaBank2Run, flags, ""))
+    figures = build(run)
     show(output.resolve(), figures, time.perf_counter() - began)
-    return 0
 
 
 def show(folder: Path, figures: dict, seconds: float) -> None:
     """Load the parabank as a user would, in the folder that holds it, and print what is in it."""
     from datasets import disable_progress_bars, load_dataset
 
-    from toolkit.package.load import cache_of
-
     disable_progress_bars()
     os.chdir(folder.parent)
-    cache = str(cache_of(folder))  # an earlier demo may have been in this folder, and datasets caches by path
-    pairs = load_dataset(folder.name, cache_dir=cache)
-    references = load_dataset(folder.name, "references", cache_dir=cache)
+    pairs = load_dataset(folder.name)
+    references = load_dataset(folder.name, "references")
     total = figures["total"]
     print(f"\n{folder}   built in {seconds:.0f} s; its card is README.md")
     print(f"\n  >>> load_dataset({folder.name!r})        # in {folder.parent}")

@@ -1,43 +1,48 @@
 r"""Train a classifier of sentence pairs on paraphrase identification, and then on a labelled or scored task.
 
-    accelerate launch scripts/train_identifier.py --base_model google-bert/bert-base-uncased \
+    python scripts/train_identifier.py --base_model google-bert/bert-base-uncased \
         --parabank build/parabank2 --encoder build/word/model --epochs 1 --output_dir build/pbert
-    accelerate launch scripts/train_identifier.py --base_model build/pbert/model --output_dir build/pbert-mrpc \
+    python scripts/train_identifier.py --base_model build/pbert/model --output_dir build/pbert-mrpc \
         --task msr-para-train.tsv --columns "#1 String" "#2 String" Quality --test msr-para-val.tsv
-    accelerate launch scripts/train_identifier.py --base_model build/pbert/model --output_dir build/pbert-stsb \
+    python scripts/train_identifier.py --base_model build/pbert/model --output_dir build/pbert-stsb \
         --task sts-train.csv --columns 5 6 4 --scored --test sts-dev.csv
 
 The first makes ParaBank 2's pBERT (section 3.8): it learns each sentence with a paraphrase and with its nearest
 neighbour that is none. The second starts from it, with an output layer drawn anew, and so does the third, whose labels
-are scores from 0 to 5. Run the same command again after an interruption: it goes on from the last checkpoint. --test
-prints accuracy and F1 of the finished classifier, or of scores Pearson's and Spearman's correlation.
+are scores from 0 to 5. `--processes N` starts N processes on this machine, one for each GPU. Run the same command again
+after an interruption: it goes on from the last checkpoint. --test prints accuracy and F1 of the finished classifier, or
+of scores Pearson's and Spearman's correlation.
 """
 
 from __future__ import annotations
 
 import sys
 
+from toolkit.command import run_command
+from toolkit.identification.settings import IdentifierSettings
 from toolkit.settings import parse_settings
+
+PROGRAM = "train_identifier.py"
 
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, train, measure, and say in one line what went wrong."""
+    settings = parse_settings(IdentifierSettings, arguments, __doc__ or "", PROGRAM)
+    return run_command(PROGRAM, lambda: work(settings), resumes=True, processes=settings.processes)
+
+
+def work(settings: IdentifierSettings) -> None:
+    """Train, and print what the finished classifier does on labelled files."""
     from toolkit.identification.tasks import SCORES_SIGNATURE, SIGNATURE
-    from toolkit.identification.training import IdentifierSettings, measure, train
+    from toolkit.identification.training import measure, train
     from toolkit.parallel import processes
 
-    settings = parse_settings(IdentifierSettings, arguments, __doc__ or "", "train_identifier.py")
-    try:
-        model = train(settings)
-        if processes().is_main_process:
-            print(f"{model}: start a task from it, or load it with sentence_transformers.CrossEncoder")
-            signature = SCORES_SIGNATURE if settings.scored else SIGNATURE
-            for path, found in measure(model, settings.test, settings.columns, settings.scored).items():
-                print(f"{path}: {found}  {signature}")
-    except (ValueError, RuntimeError, OSError) as error:
-        print(f"train_identifier.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    model = train(settings)
+    if processes().is_main_process:
+        print(f"{model}: start a task from it, or load it with sentence_transformers.CrossEncoder")
+        signature = SCORES_SIGNATURE if settings.scored else SIGNATURE
+        for path, found in measure(model, settings.test, settings.columns, settings.scored).items():
+            print(f"{path}: {found}  {signature}")
 
 
 if __name__ == "__main__":

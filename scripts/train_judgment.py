@@ -1,6 +1,6 @@
 r"""Fit the regression that `toolkit/score/judgment.json` is, and say how well it does on references it has not seen.
 
-    python scripts/train_judgment.py --judgments DIR [--output FILE]
+    python scripts/train_judgment.py --judgments DIR [--output FILE] [--encoder MODEL]
     python scripts/train_judgment.py --judgments DIR --target grammaticality --output FILE
 
 DIR holds ref.tsv.gz and candidates.tsv.gz as ParaBank's authors published them. The target is the mean over the workers
@@ -17,7 +17,7 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import sacrebleu
@@ -30,6 +30,7 @@ from toolkit.evaluate.judged import GRAMMATICAL, JudgedText, read_judged
 from toolkit.models.starter import starter
 from toolkit.score.judgment import SHIPPED, Regression, scorable
 from toolkit.score.judgment_features import SIGNS, STARTER, features
+from toolkit.score.semantic import load_encoder, semantic_signature
 from toolkit.settings import check_among, parse_settings
 
 FOLDS, SEED = 10, 0
@@ -45,11 +46,13 @@ class JudgmentSettings:
         judgments: Folder with ref.tsv.gz and candidates.tsv.gz.
         target: "similarity" to the reference, or "grammaticality", which wants an output.
         output: The file to write; of similarity the one that ships unless given.
+        encoder: A sentence encoder, a Hub id or a folder, whose cosine alone is measured beside the regression.
     """
 
     judgments: str
     target: str = TARGETS[0]
     output: str | None = None
+    encoder: str | None = None
 
     def __post_init__(self) -> None:
         """Check them.
@@ -169,7 +172,18 @@ def measured(j: Judged) -> dict[str, float | list[float]]:
     return {name: np.round(figure, 4).tolist() for name, figure in figures.items()}
 
 
-def record_of(regression: Regression, figures: dict[str, float | list[float]], target: str = TARGETS[0]) -> dict:
+def cosine_figures(j: Judged, name: str) -> dict[str, float | str]:
+    """How well an encoder's cosine alone does on the last fifth."""
+    test, encoder = last_fifth(j.references), load_encoder(name)
+    one, other = (
+        encoder.encode([text for text, chosen in zip(texts, test, strict=True) if chosen], normalize_embeddings=True)
+        for texts in (j.references, j.candidates)
+    )
+    found = rho((one * other).sum(1), j.scores[test])
+    return {"encoder": semantic_signature(encoder, name), "spearman_last_fifth_cosine_alone": round(found, 4)}
+
+
+def record_of(regression: Regression, figures: dict[str, Any], target: str = TARGETS[0]) -> dict:
     """What is written: the weights by name, the intercept, and what they were made by."""
     flags = "" if target == TARGETS[0] else f" --target {target} --output FILE"
     made_by = {
@@ -191,7 +205,9 @@ def main(arguments: list[str]) -> int:
     s = parse_settings(JudgmentSettings, arguments, __doc__ or "", "train_judgment.py")
     try:
         judged = read_judgments(Path(s.judgments), s.target)
-        figures, regression = measured(judged), fit(judged.values, judged.scores, judged.groups)
+        figures: dict[str, Any] = dict(measured(judged))
+        figures |= cosine_figures(judged, s.encoder) if s.encoder else {}
+        regression = fit(judged.values, judged.scores, judged.groups)
         print(*(f"{name:32}{figure}" for name, figure in figures.items()), sep="\n")
         record = json.dumps(record_of(regression, figures, s.target), indent=1)
         Path(s.output or SHIPPED).write_text(record + "\n", encoding="utf-8")

@@ -50,7 +50,7 @@ def test_samples_and_runs_are_printed_with_their_spread(script, table, tmp_path,
     figures = tmp_path / "figures.json"
     assert script.main([str(table), "--sample", "7", "--seed", "4", "--json", str(figures)]) == 0
     printed = capsys.readouterr().out
-    assert line(printed, "references")[0] == "7" and "±: standard deviation" in printed
+    assert line(printed, "references")[0] == "7" and "±: the sample's standard deviation" in printed
     first, second = [run["ranks"]["by_rank"][0]["length_ratio"] for run in json.loads(figures.read_text())[str(table)]]
     assert first != second
     middle, spread = map(float, line(printed, "length ratio, rank 1")[0].split(" ± "))

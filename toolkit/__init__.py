@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
+
+# OpenMP reads this when torch is loaded, so it stands where every module of the toolkit passes first. Threads that wait
+# for one another sleep instead of spinning: on a machine with other work, spinning threads hold the cores that the
+# threads they wait for need. `benchmarks/bench_load.py` measures both, on an idle machine and on a busy one.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from toolkit.models.starter import starter as starter

@@ -6,10 +6,10 @@ import hashlib
 import os
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from accelerate import PartialState
-from accelerate.utils import parse_flag_from_env
+if TYPE_CHECKING:
+    from accelerate import PartialState
 
 PATIENCE = timedelta(days=7)  # ours: ranks wait for the slowest, which may have many shards more
 T = TypeVar("T")
@@ -21,13 +21,18 @@ def processes() -> PartialState:
     Raises:
         RuntimeError: The launcher started several but Accelerate sees one: each would do the whole work.
     """
+    import torch  # here and not above: a command's --help does not wait for it
+    from accelerate import PartialState
+    from accelerate.utils import parse_flag_from_env
+
     wanted = int(os.environ.get("WORLD_SIZE", "1"))
-    cpu = parse_flag_from_env("ACCELERATE_USE_CPU")  # PartialState does not read it by itself
+    # PartialState does not read the variable, and without a GPU it does not look for other processes.
+    cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
     state = PartialState(cpu=cpu, timeout=PATIENCE) if wanted > 1 else PartialState(cpu=cpu)
     if state.num_processes != wanted:
         raise RuntimeError(
             f"wanted {wanted} processes (WORLD_SIZE), got {state.num_processes}: every one would do the whole work; "
-            "on CPUs launch with ACCELERATE_USE_CPU=true torchrun --nproc_per_node N"
+            "start them with --processes N, torchrun --nproc_per_node N or accelerate launch --num_processes N"
         )
     return state
 

@@ -6,22 +6,46 @@ bytes are the same, because no batch and no chance crosses a shard.
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import itertools
+import os
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from accelerate import PartialState
-from tqdm import tqdm
-
-from toolkit.bitext.clean import CleanSettings, clean, none_usable
+from toolkit.bitext.clean import CleanSettings, clean, none_usable, refusals
+from toolkit.bitext.languages import SAMPLE, check_code, check_languages
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.bitext.split import split_of
+from toolkit.lock import check_free, held
+from toolkit.outputs import check_output_folder
 from toolkit.parallel import mine
+from toolkit.progress import rows_bar
 from toolkit.rows import Row
-from toolkit.settings import check_record
-from toolkit.shards import input_shards, output_of, read_shard, write_inputs, write_shard
+from toolkit.settings import check_among, check_at_least_one, check_record, compare_record
+from toolkit.shards import (
+    content_of,
+    count_rows,
+    input_shards,
+    output_of,
+    read_inputs,
+    read_shard,
+    remove_unfinished,
+    write_inputs,
+    write_shard,
+)
+
+if TYPE_CHECKING:
+    from accelerate import PartialState
+
+DTYPES = ("auto", "bfloat16", "float32", "int8")
+MAX_BEAM = 1000  # ours: the hypotheses of one search are decoded in one batch
+MAX_THREADS = max(2, os.cpu_count() or 1)
+SETTINGS = "settings.json"  # of a run's folder: what the run was begun with
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +64,11 @@ class RunSettings(CleanSettings):
         validation_share: Share of references in the validation split.
         test_share: Share of references in the test split.
         limit: Read only so many lines.
+        check_language: Refuse a bitext of which one side is in another language than said.
         shard_rows: Rows of a shard; what a killed process loses at most.
-        threads: Threads of one process on a CPU; a setting, because it can change the last bits of a number.
+        processes: Processes on this machine that share the work; a launcher (`accelerate launch`) starts its own.
+        threads: Threads of one process on a CPU, no more than there are cores; a setting of the run, because it can
+            change the last bits of a number.
         dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it), or "int8": the sampling decoder in 8
             bits, half again as fast on a CPU with VNNI; the scoring model stays in "auto".
         version: Version of the data set that is packaged, MAJOR.MINOR.PATCH.
@@ -59,7 +86,9 @@ class RunSettings(CleanSettings):
     validation_share: float = 0.01
     test_share: float = 0.01
     limit: int | None = None
+    check_language: bool = True
     shard_rows: int = 1000
+    processes: int = 1
     threads: int = 2
     dtype: str = "auto"
     version: str = "1.0.0"
@@ -72,12 +101,15 @@ class RunSettings(CleanSettings):
             ValueError: One is out of its range.
         """
         super().__post_init__()
-        if self.shard_rows < 1 or self.threads < 1 or (self.limit is not None and self.limit < 1):
-            raise ValueError(
-                "wanted shard_rows, threads and limit of at least 1, "
-                f"got {self.shard_rows}, {self.threads} and {self.limit}"
-            )
-        if not 0 <= self.validation_share + self.test_share < 1:
+        check_at_least_one(self, "shard_rows", "processes", "threads")
+        check_among(self, "dtype", DTYPES)
+        check_code(self.source_lang, "--source_lang")
+        check_code(self.lang, "--lang")
+        if self.limit is not None and self.limit < 1:
+            raise ValueError(f"wanted limit of at least 1, got {self.limit}")
+        if self.threads > MAX_THREADS:
+            raise ValueError(f"wanted threads of at most {MAX_THREADS}, the cores of this machine, got {self.threads}")
+        if not 0 <= self.validation_share + self.test_share < 1 or min(self.validation_share, self.test_share) < 0:
             raise ValueError(
                 f"wanted validation_share + test_share in [0, 1), got {self.validation_share} + {self.test_share}"
             )
@@ -88,70 +120,141 @@ class RunSettings(CleanSettings):
         return Path(self.output_dir.rstrip("/") + ".shards")
 
 
-FREE = {"output_dir", "version", "license"}  # may change between the calls of one run: they do not change a shard
+# These may change between the calls of one run: they do not change a shard.
+FREE = {"output_dir", "version", "license", "processes", "check_language"}
 
 
-def start(settings: RunSettings, builder: str, state: PartialState) -> list[Path]:
-    """Check that the folder is this run's, cut the bitext into input shards unless that is done, and return them.
+def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> None:
+    """Find what would stop a run, before its models are loaded: nothing is written here.
 
-    The main process does it, the others wait.
+    Args:
+        settings: Of the run.
+        builder: Its name.
+        contents: What its files and models are by their content, by setting; see `contents_of`.
 
     Raises:
-        ValueError: The folder holds a run with other settings; the message names the keys. Or no pair was usable.
+        OSError: The output cannot be written or holds other files; the bitext is not there.
+        RuntimeError: Another launch works on the run.
+        ValueError: The bitext cannot be read, or the run began with other settings or other files.
     """
-    if state.is_main_process:
-        prepare(settings, builder)
-    state.wait_for_everyone()
-    return input_shards(settings.shards_dir)
+    check_output_folder(settings.shards_dir, SETTINGS, settings.bitext)
+    check_free(settings.shards_dir)
+    compare_record(settings.shards_dir / SETTINGS, record_of(settings, builder, contents), FREE)
+    read_bitext(settings.bitext, settings.source_column, settings.reference_column, settings.data_split)
 
 
-def prepare(settings: RunSettings, builder: str) -> None:
-    """What `start` does on the main process."""
+def contents_of(files: Mapping[str, Iterable[str | Path]]) -> dict[str, str]:
+    """What a run's files are by their content, so that one that changes is found when the run goes on.
+
+    Args:
+        files: By setting: files, globs and folders; a Hub name has no content here.
+
+    Returns:
+        By setting, the size and the hash of its files; "" without any.
+    """
+    return {name: content_of(found) if (found := files_at(paths)) else "" for name, paths in files.items()}
+
+
+def files_at(paths: Iterable[str | Path]) -> list[Path]:
+    """The files that paths and globs name, those inside of folders too, in a fixed order."""
+    found = [Path(name) for path in map(str, paths) for name in (glob.glob(path) or [path])]
+    inside = [file for path in found for file in (path.rglob("*") if path.is_dir() else [path])]
+    return sorted(file for file in inside if file.is_file())
+
+
+def record_of(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> dict:
+    """What is recorded of a run: its settings, and the content of what they name."""
+    return {"builder": builder} | asdict(settings) | {f"content of {name}": text for name, text in contents.items()}
+
+
+@contextlib.contextmanager
+def started(
+    settings: RunSettings, builder: str, state: PartialState, contents: Mapping[str, str]
+) -> Iterator[list[Path]]:
+    """Hold the folder of a run, record its settings, and cut the bitext into input shards unless that is done.
+
+    The main process does it, the others wait. The folder is held until the block ends.
+
+    Yields:
+        The paths of the input shards.
+
+    Raises:
+        ValueError: The folder holds a run with other settings; the message names the keys. Or no pair was usable, or
+            the bitext is in another language.
+        RuntimeError: Another launch works on the run.
+    """
+    with held(settings.shards_dir, state):
+        if state.is_main_process:
+            prepare(settings, builder, contents)
+        state.wait_for_everyone()
+        yield input_shards(settings.shards_dir)
+
+
+def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> None:
+    """What `started` does on the main process, and one line on what became of the bitext's lines."""
     folder = settings.shards_dir
-    folder.mkdir(parents=True, exist_ok=True)
-    for leftover in folder.glob(".*.tmp"):
-        leftover.unlink()
-    check_record(folder / "settings.json", {"builder": builder} | asdict(settings), FREE)
+    remove_unfinished(folder)
+    check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE)
     refused: Counter[str] = Counter()
     if not write_inputs(folder, bitext_rows(settings, refused), settings.shard_rows, refused):
         raise ValueError(none_usable(settings.bitext, refused))
+    counts = read_inputs(folder)
+    lines = counts["rows"] + sum(counts["refused"].values())
+    told = f"{' '.join(settings.bitext)}: {lines:,} lines read, {counts['rows']:,} kept"
+    print(f"{told}, refused: {refusals(counts['refused'])}", file=sys.stderr)
 
 
 def bitext_rows(settings: RunSettings, refused: Counter[str]) -> Iterator[Row]:
-    """The cleaned pairs of the bitext as rows without candidates; refusals are counted by reason."""
+    """The cleaned pairs of the bitext as rows without candidates; refusals are counted by reason.
+
+    Raises:
+        ValueError: The bitext is in another language than said.
+    """
     origin = settings.origin or Path(settings.bitext[0]).name.split(".")[0]
     pairs: Iterable[Pair] = read_bitext(
         settings.bitext, settings.source_column, settings.reference_column, settings.data_split
     )
     if settings.limit is not None:
         pairs = itertools.islice(pairs, settings.limit)
-    for pair in clean(pairs, settings, settings.source_lang, settings.lang, refused):
+    cleaned = clean(pairs, settings, settings.source_lang, settings.lang, refused)
+    first = list(itertools.islice(cleaned, SAMPLE))
+    if settings.check_language:
+        check_languages(first, settings.source_lang, settings.lang)
+    for pair in itertools.chain(first, cleaned):
         split = split_of(pair.reference, settings.validation_share, settings.test_share)
         yield Row(
             f"{origin}-{pair.line}", origin, pair.source, settings.source_lang, pair.reference, settings.lang, split
         )
 
 
-def make_shards(inputs: list[Path], recipe: Callable[[Iterable[Row]], Iterator[Row]], state: PartialState) -> int:
+def make_shards(
+    inputs: list[Path], recipe: Callable[[Iterable[Row]], Iterator[Row]], state: PartialState, stages: int = 1
+) -> int:
     """Apply a recipe to this process's share of the shards, skipping what is done.
 
     Args:
         inputs: Paths of the input shards.
         recipe: Rows of one shard in, the same rows with candidates out.
         state: Accelerate's.
+        stages: How many stages of the recipe report their rows (`toolkit.progress`).
 
     Returns:
         How many shards this process made.
 
     Raises:
-        RuntimeError: A shard failed; the message names it and its rows.
+        RuntimeError: A shard failed; the message names it and the rows that were at hand.
     """
-    waiting = [path for path in mine(inputs, state) if not output_of(path).exists()]
-    bar = tqdm(waiting, unit="shard", disable=not state.is_local_main_process)
-    for path in bar:
-        rows = list(read_shard(path))
-        try:
-            write_shard(output_of(path), recipe(rows))
-        except (ValueError, RuntimeError, OSError) as error:
-            raise RuntimeError(f"{path.name} failed in rows {rows[0].id} to {rows[-1].id}: {error}") from error
+    own = mine(inputs, state)
+    waiting = [path for path in own if not output_of(path).exists()]
+    total, open_rows = sum(map(count_rows, own)), sum(map(count_rows, waiting))
+    label = "rows" if state.num_processes == 1 else f"rows of process {state.process_index + 1}/{state.num_processes}"
+    with rows_bar(total, total - open_rows, stages, label, state.is_local_main_process) as bar:
+        done = total - open_rows
+        for path in waiting:
+            try:
+                write_shard(output_of(path), recipe(read_shard(path)))
+            except (ValueError, RuntimeError, MemoryError) as error:
+                raise RuntimeError(f"{path.name}: {error}") from error
+            done += count_rows(path)
+            bar.update(done - bar.n)  # a row that a stage passed over has not been reported
     return len(waiting)

@@ -9,6 +9,7 @@ import argparse
 import dataclasses
 import inspect
 import json
+import math
 import re
 import types
 import typing
@@ -18,9 +19,12 @@ from typing import Any, TypeVar
 
 import yaml
 
-from toolkit.shards import write_whole
+import toolkit
+from toolkit.shards import read_record, write_whole
 
 T = TypeVar("T")
+SEEDS = 2**32  # numpy's generators take a seed below
+MOST_THREADS = 1024  # ours: more than any machine has cores; a hundred thousand end the process
 
 
 def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: str, program: str | None = None) -> T:
@@ -58,7 +62,7 @@ def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: s
     if missing:
         parser.error(f"wanted {', '.join(missing)}; give it as a flag or in the --config file")
     try:
-        return cls(**values)
+        return cls(**{name: expanded(value) for name, value in values.items()})
     except ValueError as error:
         parser.error(str(error))
 
@@ -72,6 +76,50 @@ def check_at_least_one(settings: object, *names: str) -> None:
     for name in names:
         if getattr(settings, name) < 1:
             raise ValueError(f"wanted {name} of at least 1, got {getattr(settings, name)}")
+
+
+def check_at_most(name: str, number: int, most: int) -> None:
+    """Refuse a setting that no machine has room for.
+
+    Raises:
+        ValueError: The number is greater; the message names it.
+    """
+    if number > most:
+        raise ValueError(f"wanted {name} of at most {most:,}, got {number:,}")
+
+
+def check_between(settings: object, lowest: float, highest: float, *names: str) -> None:
+    """Refuse settings outside of a range, its ends included.
+
+    Raises:
+        ValueError: One of these is; the message names it.
+    """
+    for name in names:
+        if not lowest <= getattr(settings, name) <= highest:  # so that NaN is refused
+            raise ValueError(f"wanted {name} in [{lowest:g}, {highest:g}], got {getattr(settings, name)}")
+
+
+def check_above_zero(settings: object, *names: str) -> None:
+    """Refuse settings that are not above 0, or not finite.
+
+    Raises:
+        ValueError: One of these is; the message names it.
+    """
+    for name in names:
+        if not 0 < getattr(settings, name) < math.inf:
+            raise ValueError(f"wanted {name} above 0, got {getattr(settings, name)}")
+
+
+def check_machine(settings: object) -> None:
+    """Refuse a seed that not all generators take, and threads or processes that no machine has.
+
+    Raises:
+        ValueError: One of these is; the message names it.
+    """
+    for name, lowest, highest in (("seed", 0, SEEDS - 1), ("threads", 1, MOST_THREADS), ("processes", 1, MOST_THREADS)):
+        number = getattr(settings, name, lowest)
+        if not lowest <= number <= highest:
+            raise ValueError(f"wanted {name} from {lowest} to {highest}, got {number}")
 
 
 def check_among(settings: object, name: str, possible: Sequence[str]) -> None:
@@ -89,22 +137,38 @@ def check_record(file: Path, wanted: dict, free: Set[str]) -> None:
 
     Args:
         file: The run's record.
-        wanted: The settings of this call.
+        wanted: The settings of this call; the version of the toolkit goes with them.
         free: Names of those that may change from call to call.
 
     Raises:
-        ValueError: Others changed; the message names them.
+        ValueError: Others changed; the message names them. Or the record is damaged.
     """
-    wanted = json.loads(json.dumps(wanted))
-    if file.exists():
-        found = json.loads(file.read_text())
-        changed = [k for k in wanted if k not in free and wanted[k] != found.get(k)]
-        if changed:
-            was = ", ".join(f"{k} was {found.get(k)!r}, now {wanted[k]!r}" for k in changed)
-            raise ValueError(
-                f"{file.parent} holds a run with other settings: {was}; take them back or choose another --output_dir"
-            )
-    write_whole(file, json.dumps(wanted, indent=1))
+    compare_record(file, wanted, free)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, json.dumps(recorded(wanted), indent=1))
+
+
+def compare_record(file: Path, wanted: dict, free: Set[str]) -> None:
+    """Refuse settings that differ from those of a run's record; without a record there is nothing to refuse.
+
+    Raises:
+        ValueError: As `check_record`.
+    """
+    if not file.exists():
+        return
+    found = read_record(file)
+    now = recorded(wanted)
+    changed = [key for key in now if key not in free and now[key] != found.get(key)]
+    if changed:
+        was = ", ".join(f"{key} was {found.get(key)!r}, now {now[key]!r}" for key in changed)
+        raise ValueError(
+            f"{file.parent} holds a run with other settings: {was}; take them back or choose another --output_dir"
+        )
+
+
+def recorded(settings: dict) -> dict:
+    """Settings as JSON gives them back, with the version of the toolkit, by which it knows its own folders."""
+    return json.loads(json.dumps({"toolkit": toolkit.__version__} | settings))
 
 
 def required(field: dataclasses.Field) -> bool:
@@ -151,14 +215,37 @@ def read_yaml(path: Path, hints: dict[str, Any]) -> dict[str, Any]:
     unknown = sorted(map(str, set(found) - set(hints)))
     if unknown:
         raise ValueError(f"{path}: unknown key {', '.join(unknown)}; known are {', '.join(hints)}")
+    found = {key: as_number(value) if base_type(hints[key]) is float else value for key, value in found.items()}
     for key, value in found.items():
         if not fits(value, hints[key]):
             wanted = getattr(hints[key], "__name__", None) or str(hints[key])
             raise ValueError(f"{path}: wanted {key} as {wanted}, got {value!r}")
-    return {
-        key: float(value) if base_type(hints[key]) is float and value is not None else value
-        for key, value in found.items()
-    }
+    return found
+
+
+def as_number(value: Any) -> Any:
+    """A YAML value of a field that is a float: 1 and the text 1e-3, which YAML takes for no number, become floats.
+
+    >>> as_number("1e-3"), as_number(1), as_number("half"), as_number(True)
+    (0.001, 1.0, 'half', True)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def expanded(value: Any) -> Any:
+    """A text setting, or each of a list, with "~/" as the home folder, which no shell has seen in a YAML file.
+
+    >>> expanded(["a.tsv", 3]), expanded("~/a.tsv") == str(Path.home() / "a.tsv")
+    (['a.tsv', 3], True)
+    """
+    if isinstance(value, list):
+        return [expanded(item) for item in value]
+    return str(Path(value).expanduser()) if isinstance(value, str) and value.startswith("~/") else value
 
 
 def fits(value: Any, hint: Any) -> bool:

@@ -7,9 +7,10 @@ whole, so a file that is there is done, whatever happened to the process that wr
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -18,19 +19,74 @@ import pyarrow.parquet as pq
 
 from toolkit.rows import Row, from_record, schema, to_table
 
+INPUTS = "inputs.json"  # of a run's folder: how many input shards and rows there are, what was refused
+
 
 def write_whole(path: Path, content: bytes | str) -> None:
-    """Write a file under a temporary name and rename it, so that it is never half there."""
+    """Write a file under a temporary name and rename it, so that it is never half there; its folder is made.
+
+    Raises:
+        OSError: The disk is full, or another fault of the file system; it names the path.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     data = content.encode() if isinstance(content, str) else content
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    except OSError as error:
+        kept = f"{path}, which was not written; every file that was finished is kept"
+        raise OSError(error.errno, error.strerror, kept) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_record(file: Path) -> dict:
+    """A JSON record that the toolkit wrote.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(
+            f"wanted a record in JSON, got {file}, which is damaged ({error}): delete its folder"
+        ) from None
+    if not isinstance(found, dict):
+        raise ValueError(f"wanted a record in JSON, got {file}, which holds no settings: delete its folder")
+    return found
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Delete the temporary files that killed processes left; the folder is held, so no living process has any."""
+    for leftover in folder.glob(".*.tmp"):
+        leftover.unlink()
+
+
+def content_of(paths: Sequence[Path]) -> str:
+    """The size of some files together and a hash of their bytes, in words; it takes about a second a gigabyte."""
+    digest, size = hashlib.sha256(), 0
+    for path in paths:
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+        size += path.stat().st_size
+    return f"{size} bytes, sha256 {digest.hexdigest()}"
+
+
+def count_rows(path: Path) -> int:
+    """The rows of a shard, from its footer.
+
+    Raises:
+        ValueError: It is no Parquet file.
+    """
+    try:
+        return pq.read_metadata(path).num_rows
+    except pa.ArrowException as error:
+        raise ValueError(f"{path}: wanted a shard of rows, got a damaged file ({error}); delete it") from None
 
 
 def write_shard(path: Path, rows: Iterable[Row]) -> None:
@@ -70,7 +126,7 @@ def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int, counts: dic
     Returns:
         The paths of the input shards, in order; none, and no `inputs.json`, if there was no row.
     """
-    done = folder / "inputs.json"
+    done = folder / INPUTS
     if not done.exists():
         folder.mkdir(parents=True, exist_ok=True)
         stream, number, total = iter(rows), 0, 0
@@ -86,8 +142,22 @@ def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int, counts: dic
 
 def input_shards(folder: Path) -> list[Path]:
     """The paths of a run's input shards, in order; all are there."""
-    count = json.loads((folder / "inputs.json").read_text())["shards"]
-    return [folder / f"input-{i:05d}.parquet" for i in range(count)]
+    return [folder / f"input-{i:05d}.parquet" for i in range(read_inputs(folder)["shards"])]
+
+
+def read_inputs(folder: Path) -> dict:
+    """The record of a run's input shards: `shards`, `rows` and `refused`, the refusals by reason.
+
+    Raises:
+        FileNotFoundError: There is none: the folder is not a run's.
+        ValueError: It is damaged.
+    """
+    if not (folder / INPUTS).is_file():
+        raise FileNotFoundError(f"wanted a run's folder with {INPUTS}, got {folder}: build the shards first")
+    found = read_record(folder / INPUTS)
+    if not {"shards", "rows", "refused"} <= found.keys():
+        raise ValueError(f"wanted shards, rows and refused in {folder / INPUTS}, got {sorted(found)}: delete {folder}")
+    return found
 
 
 def output_of(path: Path) -> Path:

@@ -22,7 +22,6 @@ from tests.tiny import ENVIRONMENT
 from toolkit.encoder.loss import margin_loss
 from toolkit.encoder.pairs import number_pairs, read_pairs
 from toolkit.encoder.transformer import (
-    LOSSES,
     MegaBatchMargin,
     TransformerTraining,
     distinct,
@@ -32,6 +31,7 @@ from toolkit.encoder.transformer import (
     nearest_margin,
     train,
 )
+from toolkit.encoder_settings import TRANSFORMER_LOSSES
 from toolkit.parallel import processes
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "train_transformer_encoder.py"
@@ -147,7 +147,7 @@ def test_no_batch_has_two_pairs_of_a_reference_or_a_text():
             assert not any(two <= set(batch) for two in ({0, 2}, {1, 3}, {4, 5}))
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRANSFORMER_LOSSES)
 def test_training_brings_paraphrases_together(base, loss):
     made = train(replace(base, loss=loss, epochs=15))
     record = json.loads((made / "training.json").read_text())

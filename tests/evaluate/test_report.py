@@ -85,7 +85,7 @@ def test_markdown_puts_parabanks_side_by_side():
 def test_runs_give_mean_and_standard_deviation():
     runs = [evaluate([row("a b c d e", ["a b c d e", "x"])]), evaluate([row("a b c d e", ["y", "x"])])]
     lines = lines_of(markdown({"two": runs}))
-    assert lines["(1-BLEU) x 100, rank 1"] == ["50.00 ± 50.00", "75.83"]
+    assert lines["(1-BLEU) x 100, rank 1"] == ["50.00 ± 70.71", "75.83"]  # n - 1: 50 times the root of 2
     assert lines["(1-BLEU) x 100, rank 2"] == ["100.00 ± 0.00", "76.98"]
     assert lines["references"][0] == "1"
 

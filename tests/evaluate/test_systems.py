@@ -7,7 +7,9 @@ from toolkit.evaluate.systems import (
     PAPER_BETWEEN,
     PAPER_BY_LENGTH,
     PAPER_JUDGED,
-    PAPER_ORACLES,
+    PAPER_ORACLES_AGAINST,
+    PAPER_ORACLES_BETWEEN,
+    PAPER_ORACLES_JUDGED,
     PAPER_ORDERS,
     by_length,
     common,
@@ -120,8 +122,8 @@ def test_the_papers_averages_and_names():
     assert {name for pair in PAPER_BETWEEN for name in pair} <= PAPER_AGAINST.keys()
     assert PAPER_AGAINST["ParaBank 2, rank 5"] == (81.55, 32.50, 7.80, 1.09)
     assert PAPER_BETWEEN["ParaBank 2, rank 3", "ParaBank 2, rank 5"] == (71.05, 45.00, 6.40)
-    assert set(PAPER_BETWEEN["ParaBank 2, max", "ParaBank 2, min"]) == {66.03, 49.10, 5.84}
-    assert PAPER_ORACLES.keys() <= PAPER_AGAINST.keys()
+    assert PAPER_ORACLES_AGAINST.keys() == PAPER_ORACLES_JUDGED.keys()
+    assert {name for pair in PAPER_ORACLES_BETWEEN for name in pair} <= PAPER_ORACLES_AGAINST.keys()
 
 
 def lines(figures: dict) -> dict[str, dict[str, float]]:

@@ -145,12 +145,13 @@ def test_a_finished_run_stays_and_other_settings_are_refused(settings):
 def test_pairs_are_found_once(settings, tmp_path):
     train(settings)
     (tmp_path / "run" / "model" / "training.json").unlink()
-    train(replace(settings, test=["later.tsv"]))
-    nowhere = replace(settings, parabank="nowhere", output_dir=str(tmp_path / "other"))
-    with pytest.raises(FileNotFoundError, match="wanted a parabank, got 'nowhere'"):
-        train(nowhere)
-    (tmp_path / "run" / "pairs.parquet").rename(tmp_path / "other" / "pairs.parquet")
-    assert (train(nowhere) / "training.json").exists()
+    Path(settings.parabank).rename(tmp_path / "moved")
+    assert (train(settings) / "training.json").exists()
+    other = tmp_path / "other"
+    with pytest.raises(FileNotFoundError, match=f"wanted a parabank, got '{settings.parabank}'"):
+        train(replace(settings, output_dir=str(other)))
+    assert not other.exists()
+    train(replace(settings, parabank=str(tmp_path / "moved"), output_dir=str(other)))
 
 
 @pytest.mark.parametrize("given", [{}, {"parabank": "a", "encoder": "b", "task": "c"}])

@@ -1,5 +1,6 @@
 """The lexicon against a program that counts in plain Python, and against figures by hand."""
 
+import json
 import math
 import random
 import runpy
@@ -215,13 +216,16 @@ def test_the_script_prints_tables_12_and_13(tmp_path, capsys):
     simlex = tmp_path / "SimLex-999.txt"
     simlex.write_text("word1\tword2\tPOS\tSimLex999\nlaughed\tchuckled\tV\t9\nold\tnew\tA\t2\ncoast\tshore\tN\t9\n")
     given = ("--parabank", tsv, "--output", output, "--show", "laughed", "shore", "--simlex", simlex)
-    assert extract(*given) == 0
+    assert extract(*given, "--json", tmp_path / "figures.json") == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0] == "14 pairs, 13 kept (0 without a score), refused: score 1"
     # laughed meets chuckled in 10 of 26 directed sentences, as often as it is said; they is said twice as often
     assert out[2:4] == ["laughed: chuckled, they", "shore: not in the lexicon"]
     assert out[4].startswith("cross-sentence PMI: 50.00 (1 of 3 word pairs seen; the paper's 52.12) Spearman|x100|")
     assert out[5].startswith("adjusted PMI: 50.00 (1 of 3")
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert figures["parabank"] == "p.tsv" and figures["counts"]["kept"] == 13
+    assert figures["simlex"]["adjusted PMI"] == {"rho": pytest.approx(50), "pairs": 3, "unseen": 2}
 
 
 def test_the_script_says_in_one_line_what_went_wrong(tmp_path, capsys):

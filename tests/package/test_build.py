@@ -1,7 +1,10 @@
 import json
+import subprocess
+import sys
 
 import pytest
 
+from tests.tiny import ENVIRONMENT
 from toolkit.package import build
 from toolkit.package.build import package_parabank
 from toolkit.package.checksums import verify_checksums
@@ -69,6 +72,89 @@ def test_a_failure_leaves_the_older_one_and_nothing_else(demo_run, demo_models, 
         package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.1", "mit", demo_models)
     assert contents(tmp_path / "demo") == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demo", "demo.shards"]
+
+
+PACKAGE = """
+import json, sys
+from pathlib import Path
+from toolkit.package import build
+
+run, target, models = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
+written = build.write_parquet
+
+def slow(*arguments):
+    files = written(*arguments)
+    print("written", flush=True)
+    sys.stdin.readline()
+    return files
+
+build.write_parquet = slow
+build.package_parabank(run, target, "demo", "1.0.0", "mit", models)
+"""
+
+
+def packaging(run, target, models):
+    """A process that packages, and waits for a line when the Parquet files are written."""
+    command = [sys.executable, "-c", PACKAGE, str(run), str(target), json.dumps(models)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    assert process.stdout.readline() == "written\n"
+    return process
+
+
+def test_two_processes_at_once_do_not_share_a_folder(demo_run, demo_models, tmp_path):
+    package_parabank(demo_run, tmp_path / "alone", "demo", "1.0.0", "mit", demo_models)
+    with packaging(demo_run, tmp_path / "demo", demo_models) as one:
+        with packaging(demo_run, tmp_path / "demo", demo_models) as other:
+            assert len(list(tmp_path.glob(".demo.packaging.*"))) == 2
+            other.communicate("go\n")
+        assert other.returncode == 0 and len(list(tmp_path.glob(".demo.packaging.*"))) == 1
+        one.communicate("go\n")
+    assert one.returncode == 0 and contents(tmp_path / "demo") == contents(tmp_path / "alone")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "demo", "demo.shards"]
+
+
+def test_what_a_killed_process_left_is_removed(demo_run, demo_models, tmp_path):
+    with packaging(demo_run, tmp_path / "demo", demo_models) as process:
+        process.kill()
+    (leftover,) = tmp_path.glob(".demo.packaging.*")
+    others = tmp_path / ".demo.packaging.another-machine.1", tmp_path / ".demo.packaging.notes"
+    for other in others:
+        other.mkdir()
+    package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models)
+    assert not leftover.exists() and all(other.exists() for other in others)
+
+
+def test_the_older_one_comes_back_if_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo/older").write_text("dear")
+    with pytest.raises(FileNotFoundError):
+        build.put(tmp_path / "nothing", tmp_path / "demo")
+    assert (tmp_path / "demo/older").read_text() == "dear" and len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]"])
+def test_damaged_settings_are_one_line(demo_run, demo_models, tmp_path, content):
+    (demo_run / "settings.json").write_text(content)
+    with pytest.raises(ValueError, match=r"wanted .*JSON.* in .*settings.json, got .*: delete that file and") as caught:
+        package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models)
+    assert "\n" not in str(caught.value) and not (tmp_path / "demo").exists()
+
+
+def test_a_run_without_settings_is_one_line(demo_run, demo_models, tmp_path):
+    (demo_run / "settings.json").unlink()
+    with pytest.raises(ValueError, match=r"wanted JSON in .*settings.json, got no file: run the same command again"):
+        package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models)
+
+
+def test_what_is_checked_before_the_work_needs_no_torch():
+    code = (
+        "import sys; from pathlib import Path; from toolkit.package.build import check_replaceable;"
+        "from toolkit.package.card import template; from toolkit.package.version import check_version;"
+        "check_version('1.0.0'); check_replaceable(Path('/nowhere/at/all')); template('paranmt');"
+        "print('torch' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT)
+    assert found.stdout == "False\n"
 
 
 def test_no_paraphrase_leaves_no_folder(empty_run, demo_models, tmp_path):

@@ -1,7 +1,13 @@
+import subprocess
+import sys
+
 import datasets
 import pytest
 
-from toolkit.package.load import cache_of, load_parabank
+from toolkit.package.build import package_parabank
+from toolkit.package.load import load_parabank
+from toolkit.package.parquet import finished_shards
+from toolkit.shards import read_shard, write_shard
 
 
 def test_load_dataset_by_path(demo_parabank):
@@ -64,12 +70,71 @@ def test_a_folder_has_no_revision_and_two_configs(demo_parabank):
         load_parabank(demo_parabank, "pair")
 
 
-def test_a_rebuilt_parabank_is_not_read_from_the_old_ones_cache(demo_parabank):
-    before = cache_of(demo_parabank)
-    assert cache_of(demo_parabank) == before
-    sums = demo_parabank / "SHA256SUMS"
-    kept = sums.read_bytes()
-    sums.write_bytes(kept.replace(b"0", b"1", 1))
-    after = cache_of(demo_parabank)
-    sums.write_bytes(kept)
-    assert after != before
+LOADED = """
+import sys
+from datasets import load_dataset
+for config, column in (("pairs", "sentence2"), ("references", "reference")):
+    print(*load_dataset(sys.argv[1], config, split="train")[column], sep="|")
+"""
+
+
+def rebuilt(run, models, reference, text):
+    """The demo's run with another first row, packaged in the same place under the same version."""
+    shard = finished_shards(run)[0]
+    rows = list(read_shard(shard))
+    rows[0].reference, rows[0].candidates[1].text = reference, text
+    write_shard(shard, rows)
+    package_parabank(run, run.parent / "demo", "demo", "1.2.0", "cc-by-2.0", models)
+
+
+def test_load_dataset_gives_the_rows_of_a_rebuilt_parabank(demo_run, demo_parabank, demo_models):
+    """Also of the same number of rows and bytes, in this process and in fresh ones."""
+    for reference, text in (("We go at once.", "Now we go."), ("We go at dawn.", "Now we ran.")):
+        rebuilt(demo_run, demo_models, reference, text)
+        command = [sys.executable, "-c", LOADED, str(demo_parabank)]
+        fresh = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        assert [line.split("|")[0] for line in fresh] == [text, reference]
+        assert datasets.load_dataset(str(demo_parabank))["train"]["sentence2"][0] == text
+        assert datasets.load_dataset(str(demo_parabank), "references")["train"]["reference"][0] == reference
+        assert load_parabank(demo_parabank, split="train")["sentence2"][0] == text
+
+
+def test_the_same_parabank_is_read_from_the_cache(demo_parabank):
+    datasets.load_dataset(str(demo_parabank))
+    first = datasets.load_dataset(str(demo_parabank))["train"].cache_files
+    assert first == load_parabank(demo_parabank)["train"].cache_files
+
+
+def test_without_its_checksums_it_loads_all_the_same(demo_parabank):
+    (demo_parabank / "SHA256SUMS").unlink()
+    assert len(load_parabank(demo_parabank, split="train")) == 5
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+def test_a_file_cut_short_is_named(demo_parabank, streaming):
+    file = demo_parabank / "data/pairs/train-00000-of-00001.parquet"
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(ValueError, match=r"^wanted a whole Parquet file, got .*train-00000.* again$") as caught:
+        load_parabank(demo_parabank, split="train", streaming=streaming)
+    assert "\n" not in str(caught.value)
+    assert len(load_parabank(demo_parabank, "references", split="train")) == 2
+
+
+def test_a_file_damaged_inside_is_one_line(demo_run, demo_models):
+    rebuilt(demo_run, demo_models, "This is in no cache.", "No cache has this.")
+    demo_parabank = demo_run.parent / "demo"
+    file = demo_parabank / "data/pairs/train-00000-of-00001.parquet"
+    content = file.read_bytes()
+    file.write_bytes(content[:4] + b"\xff" * 40 + content[44:])
+    with pytest.raises(
+        ValueError, match=r"^wanted the whole Parquet files of .*pairs, got a damaged .* again$"
+    ) as caught:
+        load_parabank(demo_parabank, split="train")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_found(demo_run, demo_models, tmp_path):
+    package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models, max_rows_per_file=2)
+    (tmp_path / "demo/data/pairs/train-00001-of-00003.parquet").unlink()
+    with pytest.raises(ValueError, match=r"wanted 5 rows in .*train-\*.parquet, got 3: a file is missing"):
+        load_parabank(tmp_path / "demo")

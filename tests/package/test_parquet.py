@@ -3,7 +3,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.conftest import row as demo_row
+from tests.conftest import write_run
 from toolkit.package import parquet
+from toolkit.package.equal import find_equal_pairs
 from toolkit.package.parquet import (
     finished_shards,
     pairs_schema,
@@ -14,8 +17,12 @@ from toolkit.package.parquet import (
     splits_in,
     write_parquet,
 )
-from toolkit.rows import Scores, from_record, schema, to_table
+from toolkit.rows import Candidate, Scores, from_record, schema, to_table
 from toolkit.shards import read_shard
+
+
+def write(shards, folder, **options):
+    return write_parquet(shards, folder, find_equal_pairs(shards).repeated, **options)
 
 
 def all_rows(run):
@@ -91,7 +98,7 @@ def test_read_tables_reads_what_read_shard_reads(demo_run):
 
 
 def test_files_are_cut_and_numbered(demo_run, tmp_path):
-    files = write_parquet(finished_shards(demo_run), tmp_path / "out", max_rows_per_file=2)
+    files = write(finished_shards(demo_run), tmp_path / "out", max_rows_per_file=2)
     assert [path.name for path in files["pairs"]["train"]] == [f"train-{i:05d}-of-00003.parquet" for i in range(3)]
     assert [pq.read_metadata(path).num_rows for path in files["pairs"]["train"]] == [2, 2, 1]
     assert list(files["references"]) == ["train", "validation", "test"]
@@ -102,23 +109,63 @@ def test_files_are_cut_and_numbered(demo_run, tmp_path):
 
 def test_small_row_groups_hold_the_same_rows(demo_run, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "ROW_GROUP_ROWS", 1)
-    one = write_parquet(finished_shards(demo_run), tmp_path / "one")["pairs"]["train"]
+    one = write(finished_shards(demo_run), tmp_path / "one")["pairs"]["train"]
     monkeypatch.undo()
-    other = write_parquet(finished_shards(demo_run), tmp_path / "other")["pairs"]["train"]
+    other = write(finished_shards(demo_run), tmp_path / "other")["pairs"]["train"]
     assert pq.read_metadata(one[0]).num_row_groups == 2
     assert pq.read_table(one[0]).equals(pq.read_table(other[0]))
 
 
 def test_no_paraphrase_at_all_is_an_error(empty_run, tmp_path):
-    with pytest.raises(ValueError, match=r"wanted at least one paraphrase, got none in the 1 shards of .*empty.shards"):
-        write_parquet(finished_shards(empty_run), tmp_path / "out")
-    with pytest.raises(ValueError, match="wanted at least one paraphrase"):
-        write_parquet([], tmp_path / "out")
+    wanted = (
+        r"wanted at least one paraphrase, got none of the 1 candidates in .*empty.shards: 1 dual; relax what refused"
+    )
+    with pytest.raises(ValueError, match=wanted):
+        write(finished_shards(empty_run), tmp_path / "out")
+    with pytest.raises(ValueError, match="got none of the 0 candidates in the run: the decoder gave none"):
+        write([], tmp_path / "out")
+
+
+def test_no_paraphrase_for_scores_that_are_no_numbers(tmp_path):
+    """1 200 refused candidates, of which two have a NaN score: no filter is to be relaxed."""
+    bad = [
+        Candidate("Text.", "sample", reason="dual", scores=Scores(float("nan"), 3, -1.0, 2)),
+        Candidate("Other.", "sample", scores=Scores(-1.0, 3, float("nan"), 2, semantic=float("nan"))),
+    ]
+    others = [Candidate(f"Text {n}.", "sample", reason="copy") for n in range(1198)]
+    shards = finished_shards(write_run(tmp_path / "nan.shards", [demo_row(0, "train", "Text.", bad + others)]))
+    with pytest.raises(ValueError) as caught:
+        write(shards, tmp_path / "out")
+    assert str(caught.value).endswith(
+        f"got none of the 1,200 candidates in {tmp_path / 'nan.shards'}: 1,198 copy, 1 dual, 1 without a reason; "
+        "2 have scores that are NaN, so a model's weights are damaged; take another"
+    )
+
+
+@pytest.mark.parametrize(
+    "content, wanted",
+    [
+        ("", "wanted JSON in .*inputs.json, got a damaged file"),
+        ('{"shards": 3, "ro', "wanted JSON in .*inputs.json, got a damaged file"),
+        ("\udcff", "wanted JSON in .*inputs.json, got a damaged file"),
+        ("[3]", "wanted a JSON object in .*inputs.json, got list"),
+        ('{"shards": "3", "rows": 5, "refused": {}}', "wanted shards, rows and refused in .*inputs.json"),
+        ('{"shards": 3, "rows": 5, "refused": 4}', "wanted shards, rows and refused in .*inputs.json"),
+        ("{}", "wanted shards, rows and refused in .*inputs.json"),
+    ],
+)
+def test_a_damaged_record_of_inputs_is_one_line(demo_run, content, wanted):
+    (demo_run / "inputs.json").write_bytes(content.encode(errors="surrogateescape"))
+    with pytest.raises(ValueError, match=wanted) as caught:
+        finished_shards(demo_run)
+    assert "\n" not in str(caught.value) and str(caught.value).endswith(
+        "delete that file and run the same command again; finished shards stay"
+    )
 
 
 def test_max_rows_per_file_must_be_positive(demo_run, tmp_path):
     with pytest.raises(ValueError, match="wanted max_rows_per_file of at least 1, got 0"):
-        write_parquet(finished_shards(demo_run), tmp_path / "out", max_rows_per_file=0)
+        write(finished_shards(demo_run), tmp_path / "out", max_rows_per_file=0)
 
 
 def test_an_unknown_split_is_refused(demo_run):

@@ -5,16 +5,23 @@ import pytest
 from tests.conftest import row as demo_row
 from tests.conftest import write_run
 from toolkit.package import statistics
+from toolkit.package.equal import find_equal_pairs
 from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.statistics import BINS, WIDTHS, database, measure, sample
 from toolkit.rows import Candidate, Scores
 from toolkit.shards import read_shard
 
 
+def packaged(shards, folder):
+    """The figures of a package of these shards."""
+    equal = find_equal_pairs(shards)
+    return measure(shards, write_parquet(shards, folder, equal.repeated), equal.copies)
+
+
 @pytest.fixture
 def measured(demo_run, tmp_path):
     shards = finished_shards(demo_run)
-    return measure(shards, write_parquet(shards, tmp_path / "out"))
+    return packaged(shards, tmp_path / "out")
 
 
 def test_counts_by_hand(measured):
@@ -23,7 +30,7 @@ def test_counts_by_hand(measured):
     assert list(measured["splits"]) == ["train", "validation", "test"]
     assert measured["splits"]["train"] == {"references": 3, "kept": 2, "pairs": 5, "candidates": 8, "draws": 16}
     assert measured["paraphrases_per_reference"] == {"0": 1, "1": 2, "2": 1, "3": 1}
-    assert measured["candidates"] == {"refused": {"dual": 2}, "not_chosen": 1, "chosen": 7}
+    assert measured["candidates"] == {"refused": {"dual": 2}, "not_chosen": 1, "repeated": 0, "chosen": 7}
     assert measured["clusters"] == {
         "candidates": 8,
         "in_reference_cluster": 1,
@@ -75,7 +82,7 @@ def test_paraphrase_scores_by_hand(tmp_path):
         for n, (s, t, rank) in enumerate(cases)
     ]
     shards = finished_shards(write_run(tmp_path / "scored.shards", rows))
-    table = measure(shards, write_parquet(shards, tmp_path / "out"))["paraphrase_scores"]
+    table = packaged(shards, tmp_path / "out")["paraphrase_scores"]
     assert [(line["above"], line["up_to"]) for line in table] == [
         (None, -0.1), (-0.1, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0),
     ]  # fmt: skip
@@ -88,12 +95,23 @@ def test_paraphrase_scores_by_hand(tmp_path):
 
 
 def test_copies_are_counted(tmp_path, measured):
-    texts = ["Reference 0.", "reference 0.", "Reference 1."]
+    texts = ["Reference 0.", "reference 0", "Reference 1?"]
     candidates = [Candidate(text, "beam", rank=rank) for rank, text in enumerate(texts)]
     rows = [demo_row(n, "train", f"Reference {n}.", candidates) for n in range(2)]
     shards = finished_shards(write_run(tmp_path / "copied.shards", rows))
-    assert measure(shards, write_parquet(shards, tmp_path / "again"))["copies"] == 2
+    assert packaged(shards, tmp_path / "again")["copies"] == 2
     assert measured["copies"] == 0
+
+
+def test_what_was_not_scored_is_in_no_bin(tmp_path):
+    scores = [Scores(), Scores(-1.0, 4), Scores(-1.0, 4, float("nan"), 2), Scores(-4.0, 4, -2.0, 2)]
+    candidates = [Candidate(f"Text {n}.", "sample", rank=n, scores=score) for n, score in enumerate(scores)]
+    shards = finished_shards(write_run(tmp_path / "some.shards", [demo_row(0, "train", "Reference.", candidates)]))
+    bins = packaged(shards, tmp_path / "out")["histograms"]
+    assert {name: sum(b["candidates"] for b in found) for name, found in bins.items()} == {
+        "dual": 1, "forward": 3, "backward": 1,
+    }  # fmt: skip
+    assert bins["dual"][4]["paraphrases"] == 1
 
 
 def test_without_a_paraphrase_score_there_is_no_table(measured):
@@ -112,7 +130,7 @@ def test_figures_do_not_depend_on_threads(demo_run, tmp_path, measured, monkeypa
     connect = statistics.duckdb.connect
     monkeypatch.setattr(statistics.duckdb, "connect", lambda config: connect(config={**config, "threads": 1}))
     shards = finished_shards(demo_run)
-    assert measure(shards, write_parquet(shards, tmp_path / "again")) == measured
+    assert packaged(shards, tmp_path / "again") == measured
 
 
 def test_json_holds_them(measured):
@@ -123,11 +141,12 @@ def test_shards_of_another_run_are_found(demo_run, tmp_path):
     shards = finished_shards(demo_run)
     (demo_run / "inputs.json").write_text('{"shards": 3, "rows": 6, "refused": {}}')
     with pytest.raises(ValueError, match=r"wanted the 6 rows of inputs.json, got 5"):
-        measure(shards, write_parquet(shards, tmp_path / "out"))
+        packaged(shards, tmp_path / "out")
 
 
 def test_sample_is_all_or_part(demo_run, tmp_path):
-    files = write_parquet(finished_shards(demo_run), tmp_path / "out")["references"]
+    shards = finished_shards(demo_run)
+    files = write_parquet(shards, tmp_path / "out", find_equal_pairs(shards).repeated)["references"]
     paths = [str(path) for paths in files.values() for path in paths]
     with database() as connection:
         everything = list(sample(connection, paths, total=4))

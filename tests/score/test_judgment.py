@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from scripts.train_judgment import Judged, fit, last_fifth, main, out_of_fold, read_judgments, within_references
+from scripts.train_judgment import (
+    Judged,
+    cosine_figures,
+    fit,
+    last_fifth,
+    main,
+    out_of_fold,
+    read_judgments,
+    within_references,
+)
 from toolkit.models.starter import starter
 from toolkit.rows import Candidate, Row
 from toolkit.score import judgment
@@ -216,6 +225,17 @@ def test_judgments_are_averaged_and_copies_left_out(tmp_path):
     grammaticality = read_judgments(tmp_path, "grammaticality")
     assert grammaticality.candidates == ["He refused.", "Now we go.", "Nobody scores."]
     assert grammaticality.scores.tolist() == [50, 100, 50]  # in points, 100 where nobody flagged it
+
+
+def test_the_cosine_alone_is_measured_on_the_last_fifth():
+    """The nearer a text is to its reference, the better it was judged."""
+    references = [f"The dog number {i} sleeps." for i in range(40) for _ in range(3)]
+    texts = [text for reference in references[::3] for text in (reference, "The dog sleeps.", "Money is gone!")]
+    judged = Judged(references, texts, [set()] * 120, np.array([90.0, 50.0, 10.0] * 40), np.zeros(120), np.zeros(0))
+    found = cosine_figures(judged, "starter/encoder")
+    assert found["spearman_last_fifth_cosine_alone"] > 0.9 and found["encoder"].startswith("cosine|encoder:starter/")
+    upside_down = judged._replace(scores=-judged.scores)
+    assert cosine_figures(upside_down, "starter/encoder")["spearman_last_fifth_cosine_alone"] < -0.9
 
 
 def test_no_judged_pair_is_an_error(tmp_path, capsys):

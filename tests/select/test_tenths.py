@@ -183,8 +183,9 @@ def test_the_folder_is_a_finished_run_with_its_settings(tmp_path):
     assert other != folder and other.parent == run
 
 
-def test_a_corpus_without_the_score_is_refused(tmp_path):
-    run = write_run(tmp_path / "bank.shards", [pair(0, 0.5), pair(1, None)], 2)
+@pytest.mark.parametrize("none", [None, float("nan")])
+def test_a_corpus_without_the_score_is_refused(tmp_path, none):
+    run = write_run(tmp_path / "bank.shards", [pair(0, 0.5), pair(1, none)], 2)
     with pytest.raises(ValueError, match=r"wanted pairs that all have a paraphrase_score, got 1 of 2 in .*bank.shards"):
         find_cut(finished_shards(run), TenthsSettings(by="paraphrase_score"))
 
@@ -207,6 +208,32 @@ def test_bad_settings_are_refused():
         TenthsSettings(by="length")
     with pytest.raises(ValueError, match="wanted sample and max_tokens of at least 1, got 0 and 30"):
         TenthsSettings(sample=0)
+
+
+@pytest.mark.parametrize(
+    "given, named",
+    [
+        ({"tenths": "9"}, "--tenths 9,"),
+        ({"sample": 7}, "--sample 7,"),
+        ({"max_tokens": 40, "tenths": "10"}, "--tenths 10, --max_tokens 40,"),
+    ],
+)
+def test_settings_that_would_do_nothing_are_refused(given, named):
+    with pytest.raises(ValueError, match=f"^wanted --by with {named} got none: give one of paraphrase_score, trigram"):
+        TenthsSettings(**given)
+    assert TenthsSettings(seed=3).by is None and TenthsSettings("trigram_overlap", **given).by
+
+
+@pytest.mark.parametrize("name", ["settings.json", "cut.json"])
+def test_damaged_records_are_one_line(tmp_path, name):
+    run = write_run(tmp_path / "bank.shards", corpus(20), 20)
+    settings = TenthsSettings(by="paraphrase_score")
+    fates(run, settings)
+    folder = chosen_folder(run, settings)
+    ((run if name == "settings.json" else folder) / name).write_text('{"by": ')
+    (folder / "rows-00000.parquet").unlink()
+    with pytest.raises(ValueError, match=rf"^wanted JSON in .*{name}, got a damaged file .*: delete that file and run"):
+        fates(run, settings)
 
 
 def test_numbers_may_have_spaces_and_repeat():

@@ -166,11 +166,24 @@ def clean(
 def none_usable(bitext: Sequence[str], refused: Mapping[str, int]) -> str:
     """What to say of a bitext of which no pair was left.
 
-    >>> none_usable(["a.tsv"], {"empty": 2, "columns": 1})
-    'wanted at least one usable pair in a.tsv, got none: 1 columns, 2 empty'
+    >>> none_usable(["a.tsv"], {"latin": 1, "columns": 1}).partition(", got ")[2]
+    'none of 2 lines: 1 columns (too few columns between TABs), 1 latin (a letter its alphabet lacks); check the file'
     """
-    counted = ", ".join(f"{n} {reason}" for reason, n in sorted(refused.items())) or "it is empty"
-    return f"wanted at least one usable pair in {' '.join(bitext)}, got none: {counted}"
+    lines = sum(refused.values())
+    return (
+        f"wanted at least one usable pair in {' '.join(bitext)}, got none of {lines} lines: {refusals(refused)}; "
+        "check the file"
+    )
+
+
+def refusals(refused: Mapping[str, int]) -> str:
+    """Refused lines by reason, most first, and what each reason means.
+
+    >>> refusals({"columns": 1, "duplicate": 3})
+    '3 duplicate (the same pair before), 1 columns (too few columns between TABs)'
+    """
+    counted = sorted(refused.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{n:,} {reason} ({REASONS[reason]})" for reason, n in counted) or "none"
 
 
 def first_reason(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
@@ -228,6 +241,18 @@ def latin(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> s
         return None
     return "latin"
 
+
+REASONS = {  # what each reason says of a line
+    "invalid_utf8": "not in UTF-8",
+    "columns": "too few columns between TABs",
+    "empty": "a side has too few characters",
+    "too_long": "a side has too many characters or words",
+    "length_ratio": "one side is much longer than the other",
+    "same_text": "both sides say the same",
+    "wrong_script": "a side is not in the script of its language",
+    "latin": "a letter its alphabet lacks",
+    "duplicate": "the same pair before",
+}
 
 RULES: tuple[Callable[[Pair, CleanSettings, str, str], str | None], ...] = (
     faulty,

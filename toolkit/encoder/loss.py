@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize, relu
 
-MARGIN = 0.4  # ParaNMT-50M, section 5.2
 SHORTEST = 1e-12  # torch.nn.functional.normalize's
 SCALE = 20.0  # ours: sentence-transformers' MultipleNegativesRankingLoss
 

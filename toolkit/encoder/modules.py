@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,8 @@ from torch import Tensor, nn
 
 from toolkit.encoder.tokens import Tokens, tokenize, trigrams, word_keys
 from toolkit.encoder.vocabulary import Vocabulary, character_trigrams, read_entries, words, write_entries
+from toolkit.encoder_settings import Architecture
 
-PARTS = ("word", "trigram", "lstm")
-COMBINE = ("addition", "concatenation")  # table 8
-DIRECTIONS = ("forward", "average", "concatenation")  # LSTM; BLSTM (section 4); BLSTM, concatenation (appendix A.2)
-POOLING = ("average", "max")  # appendix A.2
 WEIGHTS, WORDS, TRIGRAMS = "model.safetensors", "words.txt", "trigrams.txt"
 WIDTH = 0.1  # ours: a table's first numbers are drawn from [-0.1, 0.1], about the size of PARAGRAM's
 WIDTH_BESIDE_TRIGRAMS = 0.02  # ours: those of words: what little text says of a rare word is less than its trigrams say
@@ -33,56 +30,6 @@ LONGEST_RUN = 512  # ours: tokens that a recurrent part reads of a text; the ave
 
 Features = dict[str, Tensor]
 Tables = dict[str, Tensor]
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """What an encoder is made of.
-
-    Attributes:
-        parts: Of "word", "trigram" and "lstm", each at most once.
-        combine: "addition" or "concatenation" of the parts' vectors.
-        dimensions: Size of a row of a table, and of the vector of an averaging part.
-        hidden: Size of the recurrent part's state; as `dimensions` unless given.
-        direction: "forward" is LSTM; "average" of both directions, or their "concatenation", is BLSTM.
-        pooling: "average" or "max" over the recurrent part's states.
-    """
-
-    parts: tuple[str, ...] = ("word", "trigram")
-    combine: str = "addition"
-    dimensions: int = 300  # table 8
-    hidden: int | None = None
-    direction: str = "forward"
-    pooling: str = "average"  # section 4
-
-    def __post_init__(self) -> None:
-        """Check that it can be built.
-
-        Raises:
-            ValueError: A word is none of those it can be, or the parts' vectors cannot be added.
-        """
-        if not self.parts or len(set(self.parts)) < len(self.parts) or not set(self.parts) <= set(PARTS):
-            raise ValueError(f"wanted distinct parts of {', '.join(PARTS)}, got {', '.join(self.parts) or 'none'}")
-        for name, possible in (("combine", COMBINE), ("direction", DIRECTIONS), ("pooling", POOLING)):
-            if getattr(self, name) not in possible:
-                raise ValueError(f"wanted {name} of {' or '.join(possible)}, got {getattr(self, name)!r}")
-        if self.dimensions < 1 or (self.hidden is not None and self.hidden < 1):
-            raise ValueError(f"wanted dimensions and hidden of at least 1, got {self.dimensions} and {self.hidden}")
-        if self.combine == "addition" and len({self.size_of(part) for part in self.parts}) > 1:
-            sizes = ", ".join(f"{part} {self.size_of(part)}" for part in self.parts)
-            raise ValueError(f"wanted parts of one size to add, got {sizes}; change hidden, or concatenate them")
-
-    def size_of(self, part: str) -> int:
-        """The size of one part's vector."""
-        if part != "lstm":
-            return self.dimensions
-        return (self.hidden or self.dimensions) * (2 if self.direction == "concatenation" else 1)
-
-    @property
-    def size(self) -> int:
-        """The size of a sentence's vector."""
-        sizes = [self.size_of(part) for part in self.parts]
-        return sum(sizes) if self.combine == "concatenation" else sizes[0]
 
 
 class ParaphrasticEncoder(InputModule):

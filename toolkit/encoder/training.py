@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -22,101 +22,22 @@ from torch.nn.functional import pad
 from tqdm import tqdm
 
 from toolkit.encoder.adam import KEPT, LazyAdam, Sums
-from toolkit.encoder.loss import MARGIN, margin_loss, ranking_loss
-from toolkit.encoder.modules import Architecture, Features, ParaphrasticEncoder, kind_of, sentence_transformer
+from toolkit.encoder.loss import margin_loss, ranking_loss
+from toolkit.encoder.modules import Features, ParaphrasticEncoder, kind_of, sentence_transformer
 from toolkit.encoder.negatives import nearest
 from toolkit.encoder.pairs import Pairs, Ragged, number_pairs, prepare_texts, read_pairs, scramble, take, transposed
 from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
 from toolkit.encoder.word_vectors import initialise, read_word_vectors
+from toolkit.encoder_settings import EncoderTraining
+from toolkit.models.checkpoint import read_state, writing
 from toolkit.models.precision import has_bfloat16
 from toolkit.parallel import processes
-from toolkit.settings import check_among, check_at_least_one, check_record
 from toolkit.shards import write_whole
+from toolkit.training import check_folder, in_folder
 
-LOSSES = ("margin", "ranking")
-DTYPES = {"auto": None, "float32": torch.float32, "bfloat16": torch.bfloat16}
+NUMBERS = {"auto": None, "float32": torch.float32, "bfloat16": torch.bfloat16}
 CHECKPOINT, RECORD = "checkpoint.pt", "training.json"  # the record is written last
-FREE = {"output_dir", "save_every"}  # may change when a training goes on
-
-
-@dataclass(frozen=True, kw_only=True)
-class EncoderTraining:
-    """The knobs of a training; what ParaNMT-50M gives is the default.
-
-    Attributes:
-        pairs: Parabanks (folders or Hub names) and files (sentence TAB paraphrase, with or without TAB reference).
-        output_dir: Where the model goes.
-        parts: Of "word", "trigram" and "lstm".
-        combine: "addition" or "concatenation" of the parts' vectors.
-        dimensions: Size of the tables' rows.
-        hidden: Size of the recurrent part's state; as `dimensions` unless given.
-        direction: Of the recurrent part: "forward", "average" or "concatenation" of both directions.
-        pooling: Of the recurrent part's states: "average" or "max".
-        word_vectors: A text file of word vectors (GloVe's or word2vec's form) to begin with.
-        min_count: A word or trigram that the texts say less often has no row of its own.
-        max_words: The largest table of words.
-        max_trigrams: The largest table of trigrams.
-        max_tokens: Pairs with a longer sentence are left out.
-        loss: "margin" is the papers'; "ranking" takes all others of a mini-batch as negatives.
-        margin: How much nearer than its negative a paraphrase should be.
-        batch: Pairs of a mini-batch.
-        mega_batch: Mini-batches that negatives are chosen from at a time.
-        epochs: Times that every pair is read.
-        learning_rate: Of Adam.
-        scramble: Probability with which both sentences of a pair are shuffled for a recurrent part.
-        negatives_dtype: What the cosines of a mega-batch are computed in: "float32", "bfloat16", or "auto": bfloat16
-            where the processor has it.
-        seed: Of the first weights, the order of the pairs and the shuffling.
-        save_every: Mega-batches between two checkpoints.
-        threads: Threads of one process on a CPU.
-    """
-
-    pairs: list[str]
-    output_dir: str
-    parts: list[str] = field(default_factory=lambda: ["word", "trigram"])
-    combine: str = "addition"
-    dimensions: int = 300  # table 8
-    hidden: int | None = None
-    direction: str = "forward"
-    pooling: str = "average"
-    word_vectors: str | None = None  # ours: from scratch; the paper begins with PARAGRAM-SL999 (section 5.2)
-    min_count: int = 2  # ours
-    max_words: int = 100_000  # ours
-    max_trigrams: int = 100_000  # ours
-    max_tokens: int = 30  # section 5.4
-    loss: str = "margin"
-    margin: float = MARGIN
-    batch: int = 100  # section 5.2
-    mega_batch: int = 40  # section 5.5
-    epochs: int = 5  # section 5.2
-    learning_rate: float = 0.001  # section 5.2
-    scramble: float = 0.3  # section 5.2
-    negatives_dtype: str = "auto"
-    seed: int = 0
-    save_every: int = 50  # ours
-    threads: int = 2
-
-    def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ValueError: One is out of its range, or a word is none of those it can be.
-        """
-        _ = self.architecture
-        whole = ("min_count", "max_words", "max_trigrams", "max_tokens", "batch", "mega_batch", "epochs", "save_every")
-        check_at_least_one(self, *whole, "threads")
-        if not (0 <= self.margin <= 2 and 0 <= self.scramble <= 1 and self.learning_rate > 0):
-            raise ValueError(
-                "wanted margin in [0, 2], scramble in [0, 1] and learning_rate above 0, "
-                f"got {self.margin}, {self.scramble} and {self.learning_rate}"
-            )
-        check_among(self, "loss", LOSSES)
-        check_among(self, "negatives_dtype", tuple(DTYPES))
-
-    @property
-    def architecture(self) -> Architecture:
-        """What is trained."""
-        return Architecture(tuple(self.parts), self.combine, self.dimensions, self.hidden, self.direction, self.pooling)
+FREE = {"output_dir", "save_every", "processes"}  # may change when a training goes on
 
 
 def train(settings: EncoderTraining) -> Path:
@@ -126,24 +47,26 @@ def train(settings: EncoderTraining) -> Path:
         `output_dir`, which then holds a SentenceTransformer and `training.json`.
 
     Raises:
-        ValueError: There is no usable pair, or the folder belongs to a training with other settings.
+        ValueError: There is no usable pair, the folder belongs to a training with other settings, or its checkpoint is
+            damaged.
+        OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
+        RuntimeError: Another launch works in the folder.
     """
     state, folder = processes(), Path(settings.output_dir)
-    torch.set_num_threads(settings.threads)
-    if state.is_main_process:
-        folder.mkdir(parents=True, exist_ok=True)
-        check_record(folder / "settings.json", asdict(settings), FREE)
-    state.wait_for_everyone()
+    check_folder(folder, settings, [*settings.pairs, settings.word_vectors], FREE, state)
     if (folder / RECORD).is_file():
         return folder
+    torch.set_num_threads(settings.threads)
     pairs = number_pairs(read_pairs(settings.pairs), settings.max_tokens)
     encoder = new_encoder(settings, pairs.texts)
-    record = fit(encoder, pairs, settings, state, folder / CHECKPOINT)
-    if state.is_main_process:
-        sentence_transformer(encoder).save(str(folder))
-        write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
-        (folder / CHECKPOINT).unlink(missing_ok=True)
-    state.wait_for_everyone()
+    with in_folder(folder, settings, FREE, state):
+        record = fit(encoder, pairs, settings, state, folder / CHECKPOINT)
+        if state.is_main_process:
+            with writing(folder):
+                sentence_transformer(encoder).save(str(folder))
+            write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
+            (folder / CHECKPOINT).unlink(missing_ok=True)
+        state.wait_for_everyone()
     return folder
 
 
@@ -180,7 +103,7 @@ class Fitting:
         }
         self.others = [weight for name, weight in encoder.named_parameters() if not name.startswith("tables.")]
         self.adam = torch.optim.Adam(self.others, lr=settings.learning_rate) if self.others else None
-        self.dtype = DTYPES[settings.negatives_dtype] or (torch.bfloat16 if has_bfloat16() else torch.float32)
+        self.dtype = NUMBERS[settings.negatives_dtype] or (torch.bfloat16 if has_bfloat16() else torch.float32)
 
     def used(self, ragged: dict[str, Ragged]) -> tuple[Features, dict[str, Tensor]]:
         """The features of texts, their ids counted among the rows that occur; and those rows, by part."""
@@ -291,7 +214,7 @@ def fit(
     fitting = Fitting(encoder, pairs, settings, state)
     done, seconds, log = 0, 0.0, [0.0] * settings.epochs
     if checkpoint and checkpoint.is_file():
-        saved = torch.load(checkpoint, map_location=state.device, weights_only=True)
+        saved = read_state(checkpoint, state.device)
         done, seconds, log = saved["done"], saved["seconds"], saved["log"]
         fitting.restore(saved)
     size = settings.batch * settings.mega_batch
@@ -392,7 +315,15 @@ def ranking_step(
 
 
 def save_checkpoint(path: Path, content: dict) -> None:
-    """Write a checkpoint under a temporary name and rename it."""
+    """Write a checkpoint under a temporary name and rename it.
+
+    Raises:
+        OSError: It cannot be written; the one before it is still there.
+    """
     temporary = path.with_name(f".{path.name}.tmp")
-    torch.save(content, temporary)
-    temporary.replace(path)
+    try:
+        with writing(path):
+            torch.save(content, temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

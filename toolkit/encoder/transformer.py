@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -35,77 +35,21 @@ from sentence_transformers.util import all_gather, all_gather_with_grad
 from torch import Tensor, nn
 from transformers import set_seed
 
-from toolkit.encoder.loss import MARGIN, SCALE, margin_loss
+from toolkit.encoder.loss import SCALE, margin_loss
 from toolkit.encoder.negatives import nearest
 from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, said
+from toolkit.encoder_settings import TransformerTraining
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, said, writing
 from toolkit.models.precision import has_bfloat16
 from toolkit.parallel import processes
-from toolkit.settings import check_among, check_at_least_one, check_record
 from toolkit.shards import write_whole
+from toolkit.training import check_folder, in_folder
 
-LOSSES = ("cached-ranking", "ranking", "margin")
-DTYPES = ("auto", "float32", "bfloat16")
 WARMUP = 0.1  # Sentence-BERT (Reimers & Gurevych 2019), section 3.1
 KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
 LOGGED = 10  # ours: steps
-CHECKPOINTS, SETTINGS, RECORD = "checkpoints", "settings.json", "training.json"
-FREE = {"output_dir", "save_every", "mini_batch", "threads"}  # may change when a training goes on
-
-
-@dataclass(frozen=True, kw_only=True)
-class TransformerTraining:
-    """The knobs of a training.
-
-    Attributes:
-        pairs: Parabanks (folders or Hub names) and files (sentence TAB paraphrase, with or without TAB reference).
-        output_dir: Where the model goes.
-        base_model: A transformer or a sentence encoder made of one (folder or Hub id); without pooling, the mean is.
-        loss: "cached-ranking" or "ranking" takes all others of a batch as negatives, the second with all activations in
-            memory; "margin" is ParaBank 2's, against the nearest of the batch on both sides.
-        margin: How much nearer than its negative a paraphrase should be, for the loss "margin".
-        batch: Pairs of a step, of all processes together.
-        mini_batch: Pairs that go through the transformer at a time; the loss "ranking" takes all at once.
-        epochs: Times that every pair is read.
-        learning_rate: At its highest, after a tenth of the steps; it falls to 0 in a line.
-        max_tokens: A pair with more words in one sentence is left out; of the rest so many pieces are read.
-        dtype: What the transformer computes in: "float32", "bfloat16", or "auto": bfloat16 where the processor has it;
-            its weights are float32.
-        seed: Of the order of the pairs and dropout.
-        save_every: Steps between two checkpoints.
-        threads: Threads of one process on a CPU.
-    """
-
-    pairs: list[str]
-    output_dir: str
-    base_model: str
-    loss: str = "cached-ranking"
-    margin: float = MARGIN
-    batch: int = 512  # ours: more negatives than a GPU would hold of activations
-    mini_batch: int = 32  # ours: sentence-transformers'
-    epochs: int = 1  # Sentence-BERT, section 3.1
-    learning_rate: float = 2e-5  # Sentence-BERT, section 3.1
-    max_tokens: int = 64  # ours: pieces of twice the 30 words of ParaNMT-50M
-    dtype: str = "auto"
-    seed: int = 0
-    save_every: int = 500  # ours
-    threads: int = 2
-
-    def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ValueError: One is out of its range, or the loss or the dtype is none of those it can be.
-        """
-        check_at_least_one(self, "mini_batch", "epochs", "max_tokens", "save_every", "threads")
-        if self.batch < 2:
-            raise ValueError(f"wanted a batch of at least 2 pairs, each other's negatives, got {self.batch}")
-        if not (0 <= self.margin <= 2 and self.learning_rate > 0):
-            raise ValueError(
-                f"wanted margin in [0, 2] and learning_rate above 0, got {self.margin} and {self.learning_rate}"
-            )
-        check_among(self, "loss", LOSSES)
-        check_among(self, "dtype", DTYPES)
+CHECKPOINTS, RECORD = "checkpoints", "training.json"
+FREE = {"output_dir", "save_every", "mini_batch", "threads", "processes"}  # may change when a training goes on
 
 
 def train(settings: TransformerTraining) -> Path:
@@ -117,24 +61,38 @@ def train(settings: TransformerTraining) -> Path:
     Raises:
         ValueError: There are too few usable pairs, the base model is none, or the folder belongs to a training
             with other settings.
+        OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
+        RuntimeError: Another launch works in the folder.
     """
     state, folder = processes(), Path(settings.output_dir)
-    torch.set_num_threads(settings.threads)
-    if state.is_main_process:
-        folder.mkdir(parents=True, exist_ok=True)
-        check_record(folder / SETTINGS, asdict(settings), FREE)
-    state.wait_for_everyone()
+    check_folder(folder, settings, [*settings.pairs, settings.base_model], FREE, state)
     if (folder / RECORD).is_file():
         return folder
+    torch.set_num_threads(settings.threads)
     pairs = number_pairs(read_pairs(settings.pairs), settings.max_tokens)
+    check_batch(settings.batch, len(pairs), state.num_processes)
     encoder = load_base(settings.base_model, settings.max_tokens, settings.seed)
-    record = fit(encoder, pairs, settings, state, folder / CHECKPOINTS)
-    if state.is_main_process:
-        encoder.save(str(folder))
-        write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
-        shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
-    state.wait_for_everyone()
+    with in_folder(folder, settings, FREE, state):
+        record = fit(encoder, pairs, settings, state, folder / CHECKPOINTS)
+        if state.is_main_process:
+            with writing(folder):
+                encoder.save(str(folder))
+            write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
+            shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+        state.wait_for_everyone()
     return folder
+
+
+def check_batch(batch: int, pairs: int, processes: int) -> None:
+    """Refuse a batch that there are not the pairs for, or that the processes cannot share.
+
+    Raises:
+        ValueError: Either.
+    """
+    if pairs < batch:
+        raise ValueError(f"wanted at least {batch} pairs, got {pairs}; give a smaller --batch")
+    if batch % processes:
+        raise ValueError(f"wanted a batch that {processes} processes can share, got {batch}")
 
 
 def load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
@@ -269,11 +227,9 @@ def fit(
 
     Raises:
         ValueError: There are fewer pairs than a batch has, or a batch cannot be shared out evenly.
+        OSError: A checkpoint cannot be written.
     """
-    if len(pairs) < settings.batch:
-        raise ValueError(f"wanted at least {settings.batch} pairs, got {len(pairs)}; give a smaller --batch")
-    if settings.batch % state.num_processes:
-        raise ValueError(f"wanted a batch that {state.num_processes} processes can share, got {settings.batch}")
+    check_batch(settings.batch, len(pairs), state.num_processes)
     columns = {"one": pairs.one, "other": pairs.other}
     texts = {name: [pairs.texts[n] for n in numbers] for name, numbers in columns.items()}
     trainer = SentenceTransformerTrainer(
@@ -282,7 +238,8 @@ def fit(
         Dataset.from_dict(texts | {"label": pairs.reference}),
         loss=loss_for(encoder, settings, state.num_processes > 1),
     )
-    found = trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
+    with writing(checkpoints):
+        found = trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
     return {
         "settings": asdict(settings),
         "pairs": len(pairs),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean, pstdev
+from statistics import fmean, stdev
 
 from sentencepiece import SentencePieceProcessor
 
@@ -181,7 +181,7 @@ def markdown(parabanks: Mapping[str, Sequence[dict]]) -> str:
     ]
     parts.append("The papers measured other texts, and trees of Stanford's parsers; the lines name the same measures.")
     if any(len(runs) > 1 for runs in columns.values()):
-        parts.append("±: standard deviation over the runs or samples of a column.")
+        parts.append("±: the sample's standard deviation (n - 1) over the runs or samples of a column.")
     signatures = dict.fromkeys(s for runs in parabanks.values() for figures in runs for s in figures["signatures"])
     return "\n\n".join([*parts, "\n".join(f"- `{signature}`" for signature in signatures)])
 
@@ -204,10 +204,18 @@ def cell(values: Sequence[float], whole: bool) -> str:
     """Mean and standard deviation of what runs or samples measured.
 
     >>> cell([75.0, 76.0], whole=False), cell([3], whole=True), cell([], whole=False)
-    ('75.50 ± 0.50', '3', '-')
+    ('75.50 ± 0.71', '3', '-')
     """
     if not values:
         return "-"
-    places = 0 if whole else 2
-    spread = f" ± {pstdev(values):.{places}f}" if len(values) > 1 and not whole else ""
+    return f"{fmean(values):,.0f}" if whole else with_spread(values, 2)
+
+
+def with_spread(values: Sequence[float], places: int) -> str:
+    """The mean and, of several values, the sample's standard deviation (n - 1), with as many decimals.
+
+    >>> with_spread([80.0, 82.0], 1), with_spread([80.0], 1)
+    ('81.0 ± 1.4', '80.0')
+    """
+    spread = f" ± {stdev(values):.{places}f}" if len(values) > 1 else ""
     return f"{fmean(values):,.{places}f}{spread}"

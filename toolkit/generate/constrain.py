@@ -14,6 +14,7 @@ from toolkit.decode.lexical import ConstraintSet, Lexical
 from toolkit.decode.words import KnownWords, WordTable
 from toolkit.generate.merge import longest, merge, too_long
 from toolkit.models.translator import Translator
+from toolkit.progress import at_hand
 from toolkit.rows import Candidate, Origin, Row
 
 Named = tuple[str | None, ConstraintSet]  # a recipe and one of the constraint sets that it gives
@@ -66,17 +67,20 @@ def constrain_rows(
     for batch in batches(
         [i for i in order if named.get(i)], {i: len(sets) for i, sets in named.items()}, beam, batch_rows
     ):
-        sets = [one for i in batch for one in named[i]]
-        own = [" ".join((shard[i].source or "", shard[i].reference, *one.positive)) for i in batch for one in named[i]]
-        lexical = Lexical.of(sets, table, translator.target.spell, known and known.with_own(own))
-        room = _room(lexical, [len(named[i]) for i in batch])
-        limits = [longest(len(sources[i])) + more for i, more in zip(batch, room, strict=True)]
-        found = beam_search(
-            engine, [sources[i] for i in batch], beam, limits, n_best, 1.0, lexical, [len(named[i]) for i in batch]
-        )
-        for i in batch:
-            here, found = found[: len(named[i])], found[len(named[i]) :]
-            shard[i].candidates = _candidates(named[i], here, translator, method) + shard[i].candidates
+        with at_hand([shard[i] for i in batch]):
+            sets = [one for i in batch for one in named[i]]
+            own = [
+                " ".join((shard[i].source or "", shard[i].reference, *one.positive)) for i in batch for one in named[i]
+            ]
+            lexical = Lexical.of(sets, table, translator.target.spell, known and known.with_own(own))
+            room = _room(lexical, [len(named[i]) for i in batch])
+            limits = [longest(len(sources[i])) + more for i, more in zip(batch, room, strict=True)]
+            found = beam_search(
+                engine, [sources[i] for i in batch], beam, limits, n_best, 1.0, lexical, [len(named[i]) for i in batch]
+            )
+            for i in batch:
+                here, found = found[: len(named[i])], found[len(named[i]) :]
+                shard[i].candidates = _candidates(named[i], here, translator, method) + shard[i].candidates
     yield from shard
 
 

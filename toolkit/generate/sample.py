@@ -11,6 +11,7 @@ from toolkit.decode.sampling import sample
 from toolkit.generate.merge import longest, merge, too_long
 from toolkit.models.translator import Translator
 from toolkit.parallel import row_seed
+from toolkit.progress import at_hand
 from toolkit.rows import Origin, Row
 
 
@@ -55,27 +56,24 @@ def sample_rows(
     )
     at_a_time = max(1, batch_rows // each)
     for begin in range(0, len(order), at_a_time):
-        batch = order[begin : begin + at_a_time]
-        words = [
-            choose_words(
-                negative_words(shard[i].reference, translator.target),
-                constraint_sets,
-                constraint_rate,
-                seed,
-                shard[i].id,
-            )
-            for i in batch
-        ]
-        phrases = [[ids for _, ids in chosen] for sets in words for chosen in sets for _ in range(samples_per_set)]
-        seeds = [row_seed(seed, shard[i].id, f"sample-{n}") for i in batch for n in range(each)]
-        limits = [longest(len(sources[i])) for i in batch]
-        drawn = sample(engine, [sources[i] for i in batch], phrases, seeds, top_k, limits, min_p)
-        texts = translator.target.decode([s.ids for s in drawn])
-        for n, i in enumerate(batch):
-            part = slice(n * each, (n + 1) * each)
-            origins = [Origin(f"set-{k}", [], [w for w, _ in chosen]) for k, chosen in enumerate(words[n])]
-            per_sample = [origin for origin in origins for _ in range(samples_per_set)]
-            shard[i].candidates = merge(drawn[part], texts[part], per_sample, "sample", translator.signature)
+        batch = [(shard[i], sources[i]) for i in order[begin : begin + at_a_time]]
+        with at_hand([row for row, _ in batch]):
+            words = [
+                choose_words(
+                    negative_words(row.reference, translator.target), constraint_sets, constraint_rate, seed, row.id
+                )
+                for row, _ in batch
+            ]
+            phrases = [[ids for _, ids in chosen] for sets in words for chosen in sets for _ in range(samples_per_set)]
+            seeds = [row_seed(seed, row.id, f"sample-{n}") for row, _ in batch for n in range(each)]
+            limits = [longest(len(ids)) for _, ids in batch]
+            drawn = sample(engine, [ids for _, ids in batch], phrases, seeds, top_k, limits, min_p)
+            texts = translator.target.decode([s.ids for s in drawn])
+            for n, (row, _) in enumerate(batch):
+                part = slice(n * each, (n + 1) * each)
+                origins = [Origin(f"set-{k}", [], [w for w, _ in chosen]) for k, chosen in enumerate(words[n])]
+                per_sample = [origin for origin in origins for _ in range(samples_per_set)]
+                row.candidates = merge(drawn[part], texts[part], per_sample, "sample", translator.signature)
     yield from shard
 
 

@@ -9,7 +9,6 @@ Source: ParaBank 2 (Hu et al. 2019b), section 3.8; Devlin et al. (2018), section
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -21,6 +20,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, Bert
 from transformers.utils import logging
 
 from toolkit.identification.pairs import LabelledPair
+from toolkit.identification.settings import FitSettings
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, said
 from toolkit.models.precision import has_bfloat16
 
@@ -29,32 +29,6 @@ SCORE = 1  # outputs for a scored task: GLUE's STS-B is a regression (ParaBank 2
 HEAD_WIDTH = 64  # Devlin et al. (2018), section 3: 768 / 12
 WARMUP, WEIGHT_DECAY = 0.1, 0.01  # Devlin et al. (2018), section A.2 and the released fine-tuning
 KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
-
-
-@dataclass(frozen=True)
-class FitSettings:
-    """How a classifier is trained.
-
-    Attributes:
-        epochs: Times that each pair is seen.
-        batch_size: Pairs of a step in each process.
-        learning_rate: At its highest, after a tenth of the steps; it falls to 0 in a line.
-        max_length: The most tokens of both sentences together; what is longer is cut.
-        seed: Of the order of the pairs and dropout, and in a run of the output layer.
-        save_steps: Steps from checkpoint to checkpoint.
-    """
-
-    epochs: float = 3.0  # Devlin et al. (2018), section 4.1
-    batch_size: int = 32  # Devlin et al. (2018), section 4.1
-    learning_rate: float = 5e-5  # Devlin et al. (2018), section 4.1, the best of 5e-5, 4e-5, 3e-5, 2e-5 on dev
-    max_length: int = 128  # ours: two sentences of 50 words
-    seed: int = 0
-    save_steps: int = 500
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "learning_rate", "max_length", "save_steps"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"wanted --{name} above 0, got {getattr(self, name)}")
 
 
 def write_fresh(base_model: str, folder: str | Path, layers: int, width: int, seed: int) -> Path:

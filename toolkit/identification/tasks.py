@@ -21,11 +21,11 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from toolkit.evaluate.sts import HIGHEST, agreement
 from toolkit.identification.pairs import LabelledPair
+from toolkit.identification.settings import NAMED
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
-NAMED = ["sentence1", "sentence2", "label"]
 MRPC = ["#1 String", "#2 String", "Quality"]
 NUMBERED = ["0", "1", "2"]  # LCQMC, AFQMC: no header
 STS_BENCHMARK = ["5", "6", "4"]  # GLUE's STS-B as its authors released it: no header

@@ -9,79 +9,27 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from sentence_transformers import CrossEncoder
 
-from toolkit.identification.classifier import LABELS, SCORE, FitSettings, device_name, fit, new_identifier
+from toolkit.identification.classifier import LABELS, SCORE, device_name, fit, new_identifier
 from toolkit.identification.pairs import LabelledPair, identification_pairs
-from toolkit.identification.tasks import NAMED, figures, predict, predict_scores, read_task, score_figures
+from toolkit.identification.settings import IdentifierSettings
+from toolkit.identification.tasks import figures, predict, predict_scores, read_task, score_figures
+from toolkit.models.checkpoint import said, writing
 from toolkit.package.load import load_parabank
 from toolkit.parallel import processes, row_seed
 from toolkit.score.semantic import load_encoder
-from toolkit.settings import check_record
 from toolkit.shards import write_whole
+from toolkit.training import check_folder, in_folder
 
-FREE = {"save_steps", "test"}  # settings that may change from call to call
+FREE = {"save_steps", "test", "processes"}  # settings that may change from call to call
 RECORD = "training.json"
-
-
-@dataclass(frozen=True)
-class IdentifierSettings(FitSettings):
-    """What a classifier starts from, what it learns and where it goes.
-
-    Attributes:
-        base_model: A checkpoint: a folder or a Hub id; its output layer is drawn anew.
-        output_dir: Folder of the run; the classifier is in its folder model.
-        parabank: Learn paraphrase identification from this parabank, a folder or a Hub name.
-        encoder: With a parabank: the sentence encoder that finds near sentences, a folder or a Hub id.
-        pairs: With a parabank: the most pairs, half of them paraphrases.
-        max_cosine: With a parabank: nearer sentences count as paraphrases and are passed over.
-        task: Or learn the labelled pairs of this TSV or CSV file.
-        columns: Of the task's two sentences and its label: names, or numbers from 0 if it has no header.
-        scored: The task's label is a score from 0 to 5 (STS-B), learnt by one output with the squared error.
-        test: Labelled files with the same columns to measure the finished classifier on.
-    """
-
-    base_model: str = field(kw_only=True)
-    output_dir: str = field(kw_only=True)
-    parabank: str | None = None
-    encoder: str | None = None
-    pairs: int | None = None
-    max_cosine: float = 1.0
-    task: str | None = None
-    columns: list[str] = field(default_factory=lambda: list(NAMED))
-    scored: bool = False
-    test: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if (self.parabank is None) == (self.task is None):
-            raise ValueError("wanted either --parabank or --task, got both or neither: give one to learn from")
-        if self.parabank is not None and self.encoder is None:
-            raise ValueError("wanted --encoder with --parabank, got none: name the encoder that finds near sentences")
-        if self.scored and self.task is None:
-            raise ValueError("wanted --task with --scored, got --parabank: a parabank's pairs have labels")
-
-
-def pairs_of(settings: IdentifierSettings) -> list[LabelledPair]:
-    """What a run learns; a parabank's pairs are found once and then read from pairs.parquet in the run's folder."""
-    if settings.task is not None:
-        return read_task(settings.task, settings.columns, settings.scored)
-    assert settings.parabank is not None and settings.encoder is not None
-    path = Path(settings.output_dir) / "pairs.parquet"
-    if not path.exists():
-        rows = load_parabank(settings.parabank, split="train").select_columns(["id", "sentence1", "sentence2"])
-        encoder = load_encoder(settings.encoder, device_name())
-        found = identification_pairs(rows, encoder, settings.pairs, settings.max_cosine, seed=settings.seed)
-        sink = pa.BufferOutputStream()
-        pq.write_table(pa.Table.from_pylist([pair._asdict() for pair in found]), sink, compression="zstd")
-        write_whole(path, sink.getvalue().to_pybytes())
-    return [LabelledPair(**record) for record in pq.read_table(path).to_pylist()]
 
 
 def train(settings: IdentifierSettings) -> Path:
@@ -91,18 +39,25 @@ def train(settings: IdentifierSettings) -> Path:
         The folder of the classifier, which is a base model again; training.json in it says how it was made.
 
     Raises:
-        ValueError: There is nothing to learn from; the base model is no checkpoint; the output folder belongs to a run
-            with other settings.
+        ValueError: There is nothing to learn from; the base model is no checkpoint; a file to measure on is bad; the
+            output folder belongs to a run with other settings.
+        OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
+        RuntimeError: Another launch works in the folder.
     """
     folder, state = Path(settings.output_dir), processes()
     model = folder / "model"
-    with state.main_process_first():
-        folder.mkdir(parents=True, exist_ok=True)
-        check_record(folder / "settings.json", asdict(settings), FREE)
-        pairs = [] if (model / RECORD).exists() else pairs_of(settings)
-    if pairs:
-        outputs = SCORE if settings.scored else LABELS
-        identifier = new_identifier(settings.base_model, settings.max_length, output_layer_seed(settings), outputs)
+    named = (settings.base_model, settings.parabank, settings.encoder, settings.task)
+    check_folder(folder, settings, [*named, *settings.test], FREE, state)
+    for path in settings.test:
+        read_task(path, settings.columns, settings.scored)
+    if (model / RECORD).exists():
+        return model
+    find = pair_finder(settings)
+    outputs = SCORE if settings.scored else LABELS
+    identifier = new_identifier(settings.base_model, settings.max_length, output_layer_seed(settings), outputs)
+    with in_folder(folder, settings, FREE, state), writing(folder):
+        with state.main_process_first():
+            pairs = find()
         loss = fit(identifier, pairs, folder, settings)
         if state.is_main_process:
             identifier.save_pretrained(str(model), create_model_card=False)
@@ -110,7 +65,7 @@ def train(settings: IdentifierSettings) -> Path:
             write_whole(model / RECORD, json.dumps({"settings": published(settings), **learnt}, indent=1))
             for checkpoint in folder.glob("checkpoint-*"):
                 shutil.rmtree(checkpoint)
-    state.wait_for_everyone()
+        state.wait_for_everyone()
     return model
 
 
@@ -118,6 +73,51 @@ def labels_of(pairs: Sequence[LabelledPair], scored: bool) -> dict[str, float]:
     """What the record says of the labels: how many are 1, or the mean score."""
     total = sum(pair.label for pair in pairs)
     return {"mean_score": round(total / len(pairs), 4)} if scored else {"positive": total}
+
+
+def pair_finder(settings: IdentifierSettings) -> Callable[[], list[LabelledPair]]:
+    """What gives the pairs that a run learns, all that it reads being open or loaded, so that a bad name is found now.
+
+    A parabank's pairs are found once and then read from pairs.parquet in the run's folder.
+
+    Raises:
+        ValueError: The task or the encoder is none.
+        FileNotFoundError: There is no such task or parabank.
+    """
+    if settings.task is not None:
+        task = read_task(settings.task, settings.columns, settings.scored)
+        return lambda: task
+    assert settings.parabank is not None and settings.encoder is not None
+    path = Path(settings.output_dir) / "pairs.parquet"
+    if path.exists():
+        return lambda: read_found(path)
+    rows = load_parabank(settings.parabank, split="train").select_columns(["id", "sentence1", "sentence2"])
+    encoder = load_encoder(settings.encoder, device_name())
+
+    def find() -> list[LabelledPair]:
+        if not path.exists():  # the main process may have been here first
+            found = identification_pairs(rows, encoder, settings.pairs, settings.max_cosine, seed=settings.seed)
+            sink = pa.BufferOutputStream()
+            pq.write_table(pa.Table.from_pylist([pair._asdict() for pair in found]), sink, compression="zstd")
+            write_whole(path, sink.getvalue().to_pybytes())
+        return read_found(path)
+
+    return find
+
+
+def read_found(path: Path) -> list[LabelledPair]:
+    """The pairs that an earlier call found.
+
+    Raises:
+        ValueError: The file is damaged.
+    """
+    try:
+        return [LabelledPair(**record) for record in pq.read_table(path).to_pylist()]
+    except (pa.ArrowInvalid, OSError, TypeError) as error:
+        raise ValueError(
+            f"wanted the pairs of this run, got {path}, which is damaged ({said(error)}): delete it, and they are "
+            "found again"
+        ) from error
 
 
 def output_layer_seed(settings: IdentifierSettings) -> int:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from toolkit.models.settings import OPTIMIZERS
+
 
 def optimizers(model: nn.Module, learning_rate: float, kind: str) -> list[torch.optim.Optimizer]:
     """The optimisers of all trainable parameters of `model`.
@@ -22,8 +24,8 @@ def optimizers(model: nn.Module, learning_rate: float, kind: str) -> list[torch.
     Raises:
         ValueError: Another kind.
     """
-    if kind not in ("muon", "adamw"):
-        raise ValueError(f"wanted optimizer 'muon' or 'adamw', got {kind!r}")
+    if kind not in OPTIMIZERS:
+        raise ValueError(f"wanted optimizer {' or '.join(OPTIMIZERS)}, got {kind!r}")
     trainable = {id(p): p for p in model.parameters() if p.requires_grad}
     embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
     inner = [p for i, p in trainable.items() if kind == "muon" and p.ndim == 2 and i not in embeddings]

@@ -12,7 +12,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
@@ -31,100 +31,19 @@ from toolkit.bitext.read import read_bitext
 from toolkit.bitext.split import split_of
 from toolkit.bitext.subwords import EOS, PAD, Pieces, marian_tokenizer, pieces_of, train_pieces
 from toolkit.bitext.words import write_words
+from toolkit.models.checkpoint import DAMAGED, NOT_A_CHECKPOINT, said, writing
 from toolkit.models.loss import TranslationLoss
 from toolkit.models.optimizer import optimizers
 from toolkit.models.precision import has_bfloat16
+from toolkit.models.settings import SIZES, Size, TrainingSettings
 from toolkit.models.starter import WORDS
-from toolkit.settings import check_record
+from toolkit.parallel import processes
 from toolkit.shards import write_whole
-
-
-@dataclass(frozen=True)
-class Size:
-    """The shape of a Marian model.
-
-    Attributes:
-        vocabulary: Pieces of each SentencePiece model.
-        joint: One SentencePiece model and one embedding for both sides.
-        width: Of the model and its embeddings.
-        encoder_layers: Number of encoder layers.
-        decoder_layers: Number of decoder layers.
-        heads: Attention heads of each layer.
-        feed_forward: Width of the feed-forward layers.
-    """
-
-    vocabulary: int
-    joint: bool
-    width: int
-    encoder_layers: int
-    decoder_layers: int
-    heads: int
-    feed_forward: int
-
-
-SIZES = {
-    # ParaBank 2, section 3.2: "a 12 layer Transformer with a model and embedding size of 768, 12 heads, 3072"
-    "parabank2-generation": Size(20_000, False, 768, 12, 12, 12, 3072),
-    # ParaBank 2, section 3.2: "6 layers, model and embedding size of 512, 8 attention heads, 2048"
-    "parabank2-scoring": Size(20_000, False, 512, 6, 6, 8, 2048),
-    # ours: 5.6M parameters, 12 MB in float16; a deep encoder and a shallow decoder, because the decoder runs 150 times
-    "starter": Size(7_500, True, 256, 4, 2, 4, 512),
-}
-
+from toolkit.training import check_folder, in_folder
 
 # The length of a run may change while it runs.
-FREE = {"max_steps", "cooldown_steps", "save_every", "average", "output_dir"}
-
-
-@dataclass(frozen=True)
-class TrainingSettings:
-    """Everything that decides what `train` produces.
-
-    Attributes:
-        bitext: One TSV, Parquet or dataset, or two line-aligned files.
-        output_dir: Where the model and its checkpoints go.
-        source_lang: Language of the side that is read (ISO 639-1).
-        lang: Language of the side that is written.
-        source_column: Column of the source: an index in a TSV, else a name.
-        reference_column: Column of the reference.
-        validation: A bitext for the held-out likelihood; unless given, one reference in a hundred is held out.
-        size: Name of a preset.
-        alpha: Smoothing of the sampled segmentations (Kudo 2018); 0 is uniform, large is Viterbi, none at all too.
-        label_smoothing: In [0, 1).
-        dropout: Of residual connections, in [0, 1).
-        optimizer: "muon" or "adamw".
-        learning_rate: The highest.
-        warmup_steps: Steps of linear warm-up.
-        cooldown_steps: Last steps, over which the learning rate falls linearly to zero.
-        max_steps: Optimiser steps altogether.
-        batch_tokens: Greatest size of a batch of one process: rows times the longer side's pieces.
-        max_tokens: Pairs with more pieces on one side are skipped in training, and counted.
-        save_every: Steps between checkpoints.
-        average: How many of the last checkpoints are averaged into the model that is saved.
-        seed: Of everything random.
-    """
-
-    bitext: list[str]
-    output_dir: str
-    source_lang: str
-    lang: str
-    source_column: str | None = None
-    reference_column: str | None = None
-    validation: list[str] = field(default_factory=list)
-    size: str = "starter"
-    alpha: float | None = 0.3  # ours: the paper names none; 0.3 samples 1.1 times the pieces of Viterbi
-    label_smoothing: float = 0.1
-    dropout: float = 0.1
-    optimizer: str = "muon"
-    learning_rate: float = 3e-3
-    warmup_steps: int = 1000
-    cooldown_steps: int = 2000
-    max_steps: int = 6000
-    batch_tokens: int = 4096
-    max_tokens: int = 128
-    save_every: int = 250
-    average: int = 4
-    seed: int = 0
+FREE = {"max_steps", "cooldown_steps", "save_every", "average", "output_dir", "processes"}
+PREPARED = "prepared.json"  # written last of what `prepare` makes
 
 
 @dataclass
@@ -154,7 +73,7 @@ def prepare(settings: TrainingSettings) -> dict[str, int]:
     Returns:
         How many pairs were kept, and how many were refused for which reason.
     """
-    folder, counts_file = Path(settings.output_dir), Path(settings.output_dir, "prepared.json")
+    folder, counts_file = Path(settings.output_dir), Path(settings.output_dir, PREPARED)
     if counts_file.exists():
         return json.loads(counts_file.read_text())
     folder.mkdir(parents=True, exist_ok=True)
@@ -290,7 +209,7 @@ def new_model(size: Size, source_pieces: int, target_pieces: int, dropout: float
             decoder_attention_heads=size.heads,
             encoder_ffn_dim=size.feed_forward,
             decoder_ffn_dim=size.feed_forward,
-            max_position_embeddings=512 if size.width > 256 else 256,
+            max_position_embeddings=size.positions,
             dropout=dropout,
             activation_function="relu",
             scale_embedding=True,
@@ -310,16 +229,38 @@ def train(settings: TrainingSettings) -> Path:
 
     Raises:
         ValueError: The bitext has no usable pair, or the output folder belongs to a run with other settings.
+        OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
+        RuntimeError: The launcher's processes do not see each other, or another launch works in the folder.
     """
-    folder = Path(settings.output_dir)
-    if settings.size not in SIZES:
-        raise ValueError(f"wanted --size {', '.join(SIZES)}, got {settings.size!r}")
+    state, folder = processes(), Path(settings.output_dir)
+    # before there is a text to train on, no setting has had a consequence
+    free = FREE if (folder / PREPARED).exists() else {field.name for field in fields(settings)}
+    check_folder(folder, settings, [*settings.bitext, *settings.validation], free, state)
+    for bitext in (settings.bitext, settings.validation):
+        check_bitext(settings, bitext)
+    with in_folder(folder, settings, free, state), writing(folder):
+        fit(settings, folder)
+    return folder
+
+
+def check_bitext(settings: TrainingSettings, bitext: list[str]) -> None:
+    """Refuse a bitext, if there is one, without a usable pair.
+
+    Raises:
+        ValueError: It has none, or cannot be read.
+    """
+    refused: Counter[str] = Counter()
+    if bitext and next(read_clean(settings, bitext, refused), None) is None:
+        raise ValueError(none_usable(bitext, refused))
+
+
+def fit(settings: TrainingSettings, folder: Path) -> None:
+    """What `train` does once it has the folder."""
     accelerator = Accelerator(mixed_precision="bf16" if has_bfloat16() else "no")
     set_seed(settings.seed + accelerator.process_index)
     sentencepiece.set_random_generator_seed(settings.seed)
     with accelerator.main_process_first():
         counts = prepare(settings)
-        check_record(folder / "settings.json", asdict(settings), FREE)
     size = SIZES[settings.size]
     with accelerator.main_process_first():
         tokenizer = marian_tokenizer(
@@ -335,13 +276,12 @@ def train(settings: TrainingSettings) -> Path:
     accelerator.register_for_checkpointing(progress)
     checkpoints = sorted(folder.glob("checkpoint-*[0-9]"))
     if checkpoints:
-        accelerator.load_state(str(checkpoints[-1]))
+        load_checkpoint(accelerator, checkpoints[-1])
     run(settings, accelerator, loss_of, steppers, progress, source, target)
     if accelerator.is_main_process:
         save(settings, accelerator.unwrap_model(loss_of).model, tokenizer, counts, progress)
     accelerator.wait_for_everyone()
     accelerator.end_training()
-    return folder
 
 
 def run(
@@ -449,11 +389,15 @@ def measure(
 def likelihood(
     loss_of: TranslationLoss, table: pa.Table, source: Pieces, target: Pieces, settings: TrainingSettings
 ) -> float:
-    """Negative log-likelihood per token (nats, EOS counted) of held-out pairs, on their Viterbi segmentation."""
+    """Negative log-likelihood per token (nats, EOS counted) of held-out pairs, on their Viterbi segmentation.
+
+    Pairs with more pieces than the model can read are left out.
+    """
     loss_of.eval()
     pairs = list(
         zip(source.encode(table["source"].to_pylist()), target.encode(table["reference"].to_pylist()), strict=True)
     )
+    pairs = [pair for pair in pairs if max(map(len, pair)) <= SIZES[settings.size].positions]
     device = next(loss_of.parameters()).device
     total, tokens = 0.0, 0
     for batch in pack(pairs, settings.batch_tokens):
@@ -462,6 +406,21 @@ def likelihood(
         tokens += int((labels != PAD).sum())
     loss_of.train()
     return total / max(1, tokens)
+
+
+def load_checkpoint(accelerator: Accelerator, folder: Path) -> None:
+    """Go on from a checkpoint.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    try:
+        accelerator.load_state(str(folder))
+    except (*NOT_A_CHECKPOINT, *DAMAGED) as error:
+        raise ValueError(
+            f"wanted a checkpoint, got {folder}, which is damaged ({said(error)}): delete it, and the training goes on "
+            "from the one before"
+        ) from error
 
 
 def checkpoint(settings: TrainingSettings, accelerator: Accelerator, step: int) -> None:
@@ -512,4 +471,4 @@ def save(
         "progress": {name: value for name, value in asdict(progress).items() if name != "log"},
         "log": progress.log,
     }
-    (folder / "model" / "training.json").write_text(json.dumps(record, indent=1))
+    write_whole(folder / "model" / "training.json", json.dumps(record, indent=1))

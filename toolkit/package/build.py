@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 from pathlib import Path
 
 from toolkit.evaluate.corpus import Pieces
+from toolkit.outputs import MANIFEST, check_output_folder
 from toolkit.package.card import render_card, template
 from toolkit.package.checksums import write_checksums
-from toolkit.package.parquet import finished_shards, write_parquet
+from toolkit.package.equal import find_equal_pairs
+from toolkit.package.parquet import finished_shards, read_inputs, read_record, write_parquet
 from toolkit.package.statistics import measure
-from toolkit.package.version import MANIFEST, check_version, is_parabank, toolkit_version
+from toolkit.package.version import check_version, toolkit_version
 from toolkit.shards import write_whole
 
 STATISTICS = "statistics.json"
@@ -33,7 +36,9 @@ def package_parabank(
     """Make a data set of a finished run: Parquet, card, statistics, checksums.
 
     All is written into a hidden folder beside `output_dir`, which takes its name when it is complete. The same shards
-    give the same bytes.
+    give the same bytes. A pair stands once per reference text (`toolkit.package.equal`): a row keeps those of its
+    paraphrases that no row of an equal reference has better, with the ranks 0, 1, 2, ...; a row that keeps none is left
+    out. So every paraphrase stays beside its own source, and `references` nests what `pairs` spells out.
 
     Args:
         shards: The run's folder, with settings.json, inputs.json and all output shards.
@@ -53,26 +58,27 @@ def package_parabank(
     Raises:
         FileNotFoundError: `shards` is not a run's folder; `builder` has no card.
         FileExistsError: `output_dir` is something else than a data set of this toolkit.
-        ValueError: The run is not finished or kept no paraphrase; a bad version; a model lacks a key.
+        ValueError: The run is not finished or kept no paraphrase; its records are damaged; a bad version; a model lacks
+            a key.
     """
+    check_package(output_dir, version, builder)
     output_dir = output_dir.resolve()
-    check_version(version)
     check_models(models)
-    check_replaceable(output_dir)
-    template(builder)
-    finished = finished_shards(shards)
+    finished, settings = finished_shards(shards), read_record(shards / "settings.json")
+    read_inputs(shards)
     work = sibling(output_dir, "packaging")
-    shutil.rmtree(work, ignore_errors=True)
+    remove_leftovers(output_dir, "packaging")
     try:
-        files = write_parquet(finished, work, max_rows_per_file)
-        statistics = measure(finished, files, pieces)
+        equal = find_equal_pairs(finished)
+        files = write_parquet(finished, work, equal.repeated, max_rows_per_file)
+        statistics = measure(finished, files, equal.copies, pieces)
         manifest = {
             "name": name,
             "version": version,
             "license": license,
             "builder": builder,
             "toolkit": toolkit_version(),
-            "settings": public(json.loads((shards / "settings.json").read_text(encoding="utf-8"))),
+            "settings": public(settings),
             "counts": {"total": statistics["total"], **statistics["splits"]},
             "models": [{key: model[key] for key in ROLES} for model in models],
         }
@@ -86,6 +92,19 @@ def package_parabank(
     return statistics
 
 
+def check_package(output_dir: Path, version: str, builder: str) -> None:
+    """Find what would stop the packaging, before there is anything to package.
+
+    Raises:
+        OSError: `output_dir` is something else than a data set of this toolkit, or cannot be written; `builder` has no
+            card.
+        ValueError: A bad version.
+    """
+    check_version(version)
+    check_output_folder(output_dir, MANIFEST)
+    template(builder)
+
+
 def check_models(models: list[dict]) -> None:
     """Refuse a model that does not say what the card tells of it.
 
@@ -95,20 +114,6 @@ def check_models(models: list[dict]) -> None:
     for model in models:
         if missing := [key for key in ROLES if key not in model]:
             raise ValueError(f"wanted models with {', '.join(ROLES)}, got one without {missing}: None says 'not known'")
-
-
-def check_replaceable(folder: Path) -> None:
-    """Refuse to replace what this toolkit did not make.
-
-    Raises:
-        FileExistsError: There is something that is neither a data set of this toolkit nor an empty folder.
-    """
-    empty = folder.is_dir() and not any(folder.iterdir())
-    if os.path.lexists(folder) and not empty and not is_parabank(folder):
-        raise FileExistsError(
-            f"wanted a new folder or an older data set to replace, got {folder} without {MANIFEST}: "
-            "choose another output_dir, or move it away"
-        )
 
 
 def public(settings: dict) -> dict:
@@ -127,19 +132,50 @@ def public(settings: dict) -> dict:
 
 
 def sibling(folder: Path, purpose: str) -> Path:
-    """A hidden folder beside another, on the same file system.
+    """A hidden folder beside another, on the same file system, of this process alone.
 
-    >>> sibling(Path("build/parabank2"), "packaging").as_posix()
-    'build/.parabank2.packaging'
+    >>> name = sibling(Path("build/parabank2"), "packaging").name
+    >>> name.startswith(".parabank2.packaging.") and name.endswith(f".{os.getpid()}")
+    True
     """
-    return folder.with_name(f".{folder.name}.{purpose}")
+    return folder.with_name(f".{folder.name}.{purpose}.{platform.node()}.{os.getpid()}")
+
+
+def remove_leftovers(folder: Path, purpose: str) -> None:
+    """Remove what processes of this machine that are gone left beside a folder; what a living one writes stays."""
+    name = sibling(folder, purpose).stem
+    for leftover in folder.parent.iterdir() if folder.parent.is_dir() else ():
+        process = leftover.suffix[1:]
+        if leftover.stem == name and process.isdigit() and (int(process) == os.getpid() or not alive(int(process))):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def alive(process: int) -> bool:
+    """Whether a process of this machine is running.
+
+    >>> alive(os.getpid())
+    True
+    """
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def put(work: Path, folder: Path) -> None:
-    """Give a complete folder its name; what had it before is moved aside first and deleted last."""
+    """Give a complete folder its name; what had it before is moved aside first, and comes back if that fails."""
     old = sibling(folder, "replaced")
-    shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
         folder.rename(old)
-    work.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
+    try:
+        work.rename(folder)
+    except OSError:
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+    remove_leftovers(folder, "replaced")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.resources
 from pathlib import Path
 
 from huggingface_hub import DatasetCard, DatasetCardData
 
 from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
+from toolkit.package.checksums import checksum
+from toolkit.package.parquet import DATA
 from toolkit.package.version import toolkit_version
 
 # The Hub's size categories: rows below the number; the last has no upper bound
@@ -21,6 +24,10 @@ SIZES = {
     1_000_000_000: "100M<n<1B",
 }
 LARGEST = "n>1B"
+DESCRIPTIONS = {
+    "pairs": "One row per reference and paraphrase",
+    "references": "One row per reference, its paraphrases nested",
+}
 
 
 def size_category(rows: int) -> str:
@@ -45,16 +52,27 @@ def template(builder: str) -> str:
 
 
 def configurations(files: dict[str, dict[str, list[Path]]], version: str) -> list[dict]:
-    """The `configs:` of the YAML: which files make which split of which config; the first config is the default."""
+    """The `configs:` of the YAML: which files make which split of which config; the first config is the default.
+
+    The description of a config holds a checksum of its files. `datasets` 5.2 keeps the cache of a local folder under a
+    hash of what its card says of all configs, so other content has another cache, also under the same path and version.
+    """
     return [
         {
             "config_name": config,
             **({"default": True} if number == 0 else {}),
             "version": version,
-            "data_files": [{"split": split, "path": f"data/{config}/{split}-*.parquet"} for split in splits],
+            "description": f"{DESCRIPTIONS[config]} (content {content(splits)})",
+            "data_files": [{"split": split, "path": f"{DATA}/{config}/{split}-*.parquet"} for split in splits],
         }
         for number, (config, splits) in enumerate(files.items())
     ]
+
+
+def content(splits: dict[str, list[Path]]) -> str:
+    """A short checksum of the files of a config, which are there."""
+    sums = "".join(f"{checksum(file)}  {file.name}\n" for files in splits.values() for file in files)
+    return hashlib.sha256(sums.encode()).hexdigest()[:16]
 
 
 def render_card(manifest: dict, files: dict[str, dict[str, list[Path]]], statistics: dict) -> str:
@@ -62,7 +80,7 @@ def render_card(manifest: dict, files: dict[str, dict[str, list[Path]]], statist
 
     Args:
         manifest: What parabank.json says.
-        files: What `write_parquet` wrote: config to split to files.
+        files: What `write_parquet` wrote: config to split to files. They are read.
         statistics: What `measure` returned.
 
     Returns:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 from pathlib import Path
 
-import datasets.config
+import pyarrow as pa
+import pyarrow.parquet as pq
 from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict, load_dataset
-from datasets.exceptions import DatasetNotFoundError
+from datasets.exceptions import DatasetGenerationError, DatasetNotFoundError
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
 from toolkit.package.checksums import CHECKSUMS
-from toolkit.package.parquet import CONFIGS
+from toolkit.package.parquet import CONFIGS, DATA, SPLITS
 from toolkit.package.version import MANIFEST, is_parabank
 
+AGAIN = "fetch the data set again, or package it again"
 UNREACHABLE = (DatasetNotFoundError, OfflineModeIsEnabled, HfHubHTTPError, HFValidationError, OSError)
 
 
@@ -38,32 +40,31 @@ def load_parabank(
 
     Raises:
         FileNotFoundError: There is neither such a folder nor, as far as can be told, such a name.
-        ValueError: The folder is not a parabank; an unknown config; a revision of a folder.
+        ValueError: The folder is not a parabank, or a file of it is missing or damaged; an unknown config; a revision
+            of a folder.
     """
     if config not in CONFIGS:
         raise ValueError(f"wanted config {' or '.join(map(repr, CONFIGS))}, got {config!r}: see the card")
     folder = Path(path_or_name).expanduser()
     if folder.is_dir():
         check_local(folder, revision)
-        path, cache = str(folder.resolve()), str(cache_of(folder))
-        return load_dataset(path, config, split=split, streaming=streaming, cache_dir=cache)
+        check_files(folder, config)
+        try:
+            return load_dataset(str(folder.resolve()), config, split=split, streaming=streaming)
+        except DatasetGenerationError as error:
+            reason = first_line(error.__cause__ or error)
+            raise ValueError(
+                f"wanted the whole Parquet files of {folder / DATA / config}, got a damaged one ({reason}): "
+                f"`sha256sum -c {CHECKSUMS}` in {folder} names it; {AGAIN}"
+            ) from error
     try:
         return load_dataset(str(path_or_name), config, split=split, streaming=streaming, revision=revision)
     except UNREACHABLE as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = first_line(error)
         raise FileNotFoundError(
             f"wanted a parabank, got {str(path_or_name)!r}: no folder {folder.absolute()} here, so it can only be a "
             f"Hub name, and that failed ({reason}); give the folder's path, or check the name and the network"
         ) from error
-
-
-def cache_of(folder: Path) -> Path:
-    """A cache of its own for every content of a folder.
-
-    `datasets` knows a folder by its path alone, and would give the rows of an older parabank that was there before.
-    """
-    digest = hashlib.sha256((folder / CHECKSUMS).read_bytes()).hexdigest()[:16]
-    return Path(datasets.config.HF_DATASETS_CACHE) / f"parabank-{digest}"
 
 
 def check_local(folder: Path, revision: str | None) -> None:
@@ -77,3 +78,35 @@ def check_local(folder: Path, revision: str | None) -> None:
         raise ValueError(f"wanted a parabank, got the folder {folder.absolute()} without {MANIFEST}: {hint}")
     if revision is not None:
         raise ValueError(f"wanted no revision for the folder {folder}, got {revision!r}: only the Hub keeps revisions")
+
+
+def check_files(folder: Path, config: str) -> None:
+    """Refuse a parabank of whose Parquet files one is cut short or missing: `datasets` would pass over a missing one.
+
+    Raises:
+        ValueError: The first such file, or the split that has other rows than were packaged.
+    """
+    counts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["counts"]
+    for split in (split for split in SPLITS if split in counts):
+        wanted = counts[split]["pairs" if config == "pairs" else "kept"]
+        found = sum(map(rows_of, sorted((folder / DATA / config).glob(f"{split}-*.parquet"))))
+        if found != wanted:
+            files = folder / DATA / config / f"{split}-*.parquet"
+            raise ValueError(f"wanted {wanted:,} rows in {files}, got {found:,}: a file is missing or another; {AGAIN}")
+
+
+def rows_of(file: Path) -> int:
+    """The rows of a Parquet file, as its end says.
+
+    Raises:
+        ValueError: The file is cut short.
+    """
+    try:
+        return pq.read_metadata(file).num_rows
+    except (OSError, pa.ArrowInvalid) as error:
+        raise ValueError(f"wanted a whole Parquet file, got {file} ({first_line(error)}): {AGAIN}") from None
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says first; its name, if it says nothing."""
+    return next(iter(str(error).splitlines()), type(error).__name__)

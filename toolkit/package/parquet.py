@@ -7,7 +7,10 @@ appears under its final name only when all files of its split are whole.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
+from functools import reduce
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +22,14 @@ from toolkit.rows import Candidate, Row, Scores, schema
 from toolkit.shards import output_of
 
 CONFIGS = ("pairs", "references")
+DATA = "data"  # the folder of all Parquet files in a data set's
 SPLITS = ("train", "validation", "test")
+INPUTS = "inputs.json"  # a run's folder has it once all input shards are there
+DAMAGED = "delete that file and run the same command again; finished shards stay"
 BATCH_ROWS = 1000  # ours: rows with all their candidates in memory at a time
+MEASURED = [field.name for field in schema(Scores) if pa.types.is_floating(field.type)]
+# Columns of a shard, as Parquet names them, that say what became of candidates
+FATES = [f"candidates.list.element.{name}" for name in ("reason", *(f"scores.{score}" for score in MEASURED))]
 ROW_GROUP_ROWS = 50_000  # ours: rows of a row group at least, where a file has so many
 
 
@@ -50,17 +59,26 @@ def references_schema() -> pa.Schema:
 
 
 def chosen(rows: pa.Table) -> pa.Table:
-    """The chosen candidates of rows, best first within a row.
+    """The chosen candidates of rows, best first within a row; their ranks close up to 0, 1, 2, ...
 
     Returns:
         A table with `row`, the index of the row in `rows`, and `paraphrase_fields()`.
     """
-    listed = pa.concat_arrays(rows["candidates"].chunks) if rows.num_rows else rows["candidates"].combine_chunks()
+    listed = candidates_of(rows)
     table = pa.Table.from_struct_array(listed.flatten()).append_column("row", pc.list_parent_indices(listed))
     table = table.filter(pc.is_valid(table["rank"])).sort_by([("row", "ascending"), ("rank", "ascending")])
+    row = table["row"].to_numpy()
+    ranks = pa.array(np.arange(len(row)) - np.searchsorted(row, row), pa.int32())
+    table = table.set_column(table.column_names.index("rank"), "rank", ranks)
     for name in schema(Scores).names:
         table = table.append_column(name, pc.struct_field(table["scores"], name))
     return table.select(["row", *(field.name for field in paraphrase_fields())])
+
+
+def candidates_of(rows: pa.Table) -> pa.ListArray:
+    """The column of candidates in one piece."""
+    column = rows["candidates"]
+    return pa.concat_arrays(column.chunks) if rows.num_rows else column.combine_chunks()
 
 
 def pairs_table(rows: pa.Table) -> pa.Table:
@@ -88,17 +106,50 @@ def references_table(rows: pa.Table) -> pa.Table:
 TABLES = {"pairs": (pairs_schema, pairs_table), "references": (references_schema, references_table)}
 
 
+def read_inputs(folder: Path) -> dict:
+    """What a run's `inputs.json` says: `shards` and `rows`, how many there are, and `refused`, lines by reason.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    found = read_record(folder / INPUTS)
+    refused = found.get("refused")
+    numbers = [found.get("shards"), found.get("rows"), *(refused.values() if isinstance(refused, dict) else [None])]
+    if not all(isinstance(number, int) for number in numbers):
+        raise ValueError(
+            f"wanted shards, rows and refused in {folder / INPUTS}, got {json.dumps(found)[:80]}: {DAMAGED}"
+        )
+    return found
+
+
+def read_record(path: Path) -> dict:
+    """A run's record, one JSON object.
+
+    Raises:
+        ValueError: It is damaged, or not there.
+    """
+    if not path.is_file():
+        raise ValueError(f"wanted JSON in {path}, got no file: run the same command again; finished shards stay")
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"wanted JSON in {path}, got a damaged file ({error}): {DAMAGED}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"wanted a JSON object in {path}, got {type(found).__name__}: {DAMAGED}")
+    return found
+
+
 def finished_shards(folder: Path) -> list[Path]:
     """The output shards of a finished run, in order.
 
     Raises:
         FileNotFoundError: The folder is not a run's.
-        ValueError: Shards are still missing.
+        ValueError: Shards are still missing, or `inputs.json` is damaged.
     """
-    done = folder / "inputs.json"
+    done = folder / INPUTS
     if not done.is_file():
-        raise FileNotFoundError(f"wanted a run's folder with inputs.json, got {folder}: build the shards first")
-    shards = [output_of(folder / f"input-{i:05d}.parquet") for i in range(json.loads(done.read_text())["shards"])]
+        raise FileNotFoundError(f"wanted a run's folder with {INPUTS}, got {folder}: build the shards first")
+    shards = [output_of(folder / f"input-{i:05d}.parquet") for i in range(read_inputs(folder)["shards"])]
     missing = [shard.name for shard in shards if not shard.is_file()]
     if missing:
         raise ValueError(
@@ -108,8 +159,13 @@ def finished_shards(folder: Path) -> list[Path]:
     return shards
 
 
-def read_tables(shard: Path, batch_rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
+def read_tables(shard: Path, batch_rows: int = BATCH_ROWS, columns: list[str] | None = None) -> Iterator[pa.Table]:
     """The rows of a shard as Arrow tables, a batch at a time.
+
+    Args:
+        shard: A Parquet file of rows.
+        batch_rows: Rows of a batch.
+        columns: Of the file, as Parquet names them; None reads all.
 
     Raises:
         ValueError: The file is not a shard of rows.
@@ -119,7 +175,7 @@ def read_tables(shard: Path, batch_rows: int = BATCH_ROWS) -> Iterator[pa.Table]
             missing = set(schema().names) - set(file.schema_arrow.names)
             if missing:
                 raise ValueError(f"{shard}: wanted a shard of rows, got a table without {sorted(missing)}; rebuild it")
-            for batch in file.iter_batches(batch_rows):
+            for batch in file.iter_batches(batch_rows, columns=columns):
                 yield pa.Table.from_batches([batch])
     except pa.ArrowInvalid as error:
         raise ValueError(
@@ -186,14 +242,38 @@ class SplitWriter:
         return [file.rename(self.folder / name) for file, name in zip(self.files, named, strict=True)]
 
 
+def once(tables: Iterator[pa.Table], repeated: np.ndarray) -> Iterator[pa.Table]:
+    """The rows of a shard with every pair once: a candidate that repeats a better pair loses its rank.
+
+    Args:
+        tables: Rows of one shard, in order.
+        repeated: The numbers of such candidates among all of the shard, ascending (`toolkit.package.equal`).
+    """
+    if not len(repeated):
+        yield from tables
+    before = 0
+    for rows in tables:
+        listed = candidates_of(rows)
+        values = pa.Table.from_struct_array(listed.flatten())
+        numbers = np.arange(before, before + len(values))
+        before += len(values)
+        place, none = values.column_names.index("rank"), pa.scalar(None, pa.int32())
+        kept = pc.if_else(pa.array(np.isin(numbers, repeated, kind="sort")), none, values["rank"])
+        structs = values.set_column(place, values.schema.field(place), kept).to_struct_array()
+        offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(listed))])
+        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.concat_arrays(structs.chunks))
+        yield rows.set_column(rows.column_names.index("candidates"), rows.schema.field("candidates"), lists)
+
+
 def write_parquet(
-    shards: list[Path], folder: Path, max_rows_per_file: int = 500_000
+    shards: list[Path], folder: Path, repeated: list[np.ndarray], max_rows_per_file: int = 500_000
 ) -> dict[str, dict[str, list[Path]]]:
     """Write both configs of a data set under `folder`/data.
 
     Args:
         shards: Finished shards, in order.
         folder: The data set's folder.
+        repeated: Of each shard, the candidates that repeat a better pair (`toolkit.package.equal`).
         max_rows_per_file: Rows of a file at most.
 
     Returns:
@@ -206,13 +286,14 @@ def write_parquet(
         raise ValueError(f"wanted max_rows_per_file of at least 1, got {max_rows_per_file}: leave it at 500000")
     writers: dict[tuple[str, str], SplitWriter] = {}
     for config in CONFIGS:
-        (folder / "data" / config).mkdir(parents=True, exist_ok=True)
-    for table in (table for shard in shards for table in read_tables(shard)):
+        (folder / DATA / config).mkdir(parents=True, exist_ok=True)
+    tables = (once(read_tables(shard), lost) for shard, lost in zip(shards, repeated, strict=True))
+    for table in chain.from_iterable(tables):
         for split in splits_in(table):
             rows = table.filter(pc.equal(table["split"], split))
             for config, (columns, made) in TABLES.items():
                 if (config, split) not in writers:
-                    target = folder / "data" / config
+                    target = folder / DATA / config
                     writers[config, split] = SplitWriter(target, split, columns(), max_rows_per_file)
                 writers[config, split].write(made(rows))
     files: dict[str, dict[str, list[Path]]] = {config: {} for config in CONFIGS}
@@ -220,12 +301,27 @@ def write_parquet(
         if written := writers[config, split].close():
             files[config][split] = written
     if not files["pairs"]:
-        place = shards[0].parent if shards else "the run"
-        raise ValueError(
-            f"wanted at least one paraphrase, got none in the {len(shards)} shards of {place}: see the "
-            "candidates' `reason` there, relax that filter and build again"
-        )
+        raise ValueError(none_chosen(shards))
     return files
+
+
+def none_chosen(shards: list[Path]) -> str:
+    """The message that a run has no paraphrase: how many candidates each reason refused, how many scores are NaN."""
+    fates: Counter[str] = Counter()
+    not_numbers = 0
+    for rows in (rows for shard in shards for rows in read_tables(shard, columns=FATES)):
+        candidates = pa.Table.from_struct_array(candidates_of(rows).flatten())
+        fates.update(reason or "without a reason" for reason in candidates["reason"].to_pylist())
+        scores = [pc.fill_null(pc.is_nan(pc.struct_field(candidates["scores"], name)), False) for name in MEASURED]
+        not_numbers += pc.sum(reduce(pc.or_, scores)).as_py() or 0
+    counted = ", ".join(f"{n:,} {reason}" for reason, n in fates.most_common()) or "the decoder gave none"
+    remedy = "relax what refused most and build again"
+    if not_numbers:
+        remedy = f"{not_numbers:,} have scores that are NaN, so a model's weights are damaged; take another"
+    place = shards[0].parent if shards else "the run"
+    return (
+        f"wanted at least one paraphrase, got none of the {fates.total():,} candidates in {place}: {counted}; {remedy}"
+    )
 
 
 def splits_in(table: pa.Table) -> list[str]:

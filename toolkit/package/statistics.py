@@ -6,7 +6,6 @@ threads gives the same figures; diversity alone is measured on a sample, by `too
 
 from __future__ import annotations
 
-import json
 import math
 import tempfile
 from collections import Counter
@@ -15,9 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
+import pyarrow.parquet as pq
 
 from toolkit.evaluate.corpus import Pieces, rank_table
-from toolkit.package.parquet import SPLITS
+from toolkit.package.parquet import SPLITS, read_inputs
 from toolkit.rows import Candidate, Row
 
 MEMORY_LIMIT = "2GB"  # ours: a tenth of what one machine has; DuckDB goes to disk beyond it
@@ -33,47 +33,62 @@ DIVERSITY_REFERENCES = 20_000  # ours: about how many references diversity is me
 # ours: a word is letters, marks and digits, with apostrophes and hyphens inside
 WORD = r"[\p{L}\p{M}\p{N}]+(?:[''’-][\p{L}\p{M}\p{N}]+)*"
 
-# One row per kind of reference: how many paraphrases it kept, how many clusters its candidates fell into.
+
+def bin_of(nats: str, score: str) -> str:
+    """SQL for the bin of a score; none for what was not measured or is no number (`least` passes over NULL)."""
+    number = f"least(floor(({nats}) / {WIDTHS[score]}), {BINS - 1})::INTEGER"
+    return f"CASE WHEN ({nats}) IS NOT NULL AND NOT isnan({nats}) THEN {number} END AS {score}"
+
+
+# One row per kind of reference: how many clusters its candidates fell into.
 REFERENCES_SQL = """
 CREATE TEMP TABLE references_by_kind AS
-SELECT split, len(list_filter(candidates, lambda c: c.rank IS NOT NULL)) AS paraphrases,
-    len(list_distinct(list_transform(candidates, lambda c: c.cluster))) AS clusters, count(*) AS n,
+SELECT split, len(list_distinct(list_transform(candidates, lambda c: c.cluster))) AS clusters, count(*) AS n,
     sum(len(candidates)) AS candidates,
     sum(coalesce(list_sum(list_transform(candidates, lambda c: c.draws)), 0)) AS draws
 FROM read_parquet($shards) GROUP BY ALL
 """
 
-# One row per kind of candidate. `forbidden`: the words that every one of its origins forbade; `score_range`: how
-# many lower ends of RANGES its paraphrase score is above.
+# One row per kind of candidate in the shards, and of `published` pair. `forbidden`: the words that every one of its
+# origins forbade; `score_range`: how many lower ends of RANGES its paraphrase score is above.
 CANDIDATES_SQL = f"""
 CREATE TEMP TABLE candidates_by_kind AS
-SELECT reason, rank IS NOT NULL AS chosen,
+SELECT published, reason, rank IS NOT NULL AS chosen,
     cluster IS NOT NULL AS clustered, coalesce(cluster = 0, false) AS own_cluster,
-    least(floor((forward + backward) / {WIDTHS["dual"]}), {BINS - 1})::INTEGER AS dual,
-    least(floor(forward / {WIDTHS["forward"]}), {BINS - 1})::INTEGER AS forward,
-    least(floor(backward / {WIDTHS["backward"]}), {BINS - 1})::INTEGER AS backward,
+    {bin_of("forward + backward", "dual")}, {bin_of("forward", "forward")}, {bin_of("backward", "backward")},
     len(forbidden) > 0 AS constrained,
     list_has_any(regexp_extract_all(text, '{WORD}'), forbidden) AS came_back,
     {" + ".join(f"(semantic > {above})::INTEGER" for above, _ in RANGES)} AS score_range,
     count(*) AS n, count(trigrams) AS measured, sum(trigrams) AS total, sum(trigrams * trigrams) AS squares
 FROM (
-    SELECT c.reason, c.rank, c.cluster, c.text,
-        -c.scores.forward_logprob / c.scores.forward_tokens AS forward,
-        -c.scores.backward_logprob / c.scores.backward_tokens AS backward,
-        c.scores.semantic AS semantic, round(c.scores.trigram_overlap * {MILLIONTHS})::BIGINT AS trigrams,
-        CASE WHEN len(c.origins) = 0 THEN [] ELSE list_filter(list_transform(
-            list_reduce(list_transform(c.origins, lambda o: o.negative), lambda a, b: list_intersect(a, b)),
+    SELECT published, reason, rank, cluster, text, semantic,
+        -forward_logprob / forward_tokens AS forward, -backward_logprob / backward_tokens AS backward,
+        round(trigram_overlap * {MILLIONTHS})::BIGINT AS trigrams,
+        CASE WHEN len(origins) = 0 THEN [] ELSE list_filter(list_transform(
+            list_reduce(list_transform(origins, lambda o: o.negative), lambda a, b: list_intersect(a, b)),
             lambda word: regexp_extract(replace(word, chr(9601), ''), '{WORD}')),
             lambda word: word <> '') END AS forbidden
-    FROM (SELECT unnest(candidates) AS c FROM read_parquet($shards))
+    FROM (
+        SELECT false AS published, c.reason, c.rank, c.cluster, c.text, c.origins, c.scores.semantic,
+            c.scores.trigram_overlap, c.scores.forward_logprob, c.scores.forward_tokens,
+            c.scores.backward_logprob, c.scores.backward_tokens
+        FROM (SELECT unnest(candidates) AS c FROM read_parquet($shards))
+        UNION ALL
+        SELECT true, NULL, rank, cluster, sentence2, origins, semantic,
+            trigram_overlap, forward_logprob, forward_tokens, backward_logprob, backward_tokens
+        FROM read_parquet($pairs))
 ) GROUP BY ALL
 """
 
+# The candidates and the published pairs of some kinds, two columns
+COUNTS = "sum(n) FILTER (WHERE NOT published), sum(n) FILTER (WHERE published)"
+
 SYSTEMS_SQL = """
-SELECT o.recipe, count(DISTINCT id), count(*) FILTER (WHERE text <> ''), count(*) FILTER (WHERE len(o.unmet) > 0),
-    count(*) FILTER (WHERE rank IS NOT NULL)
-FROM (SELECT id, c.text, c.rank, unnest(c.origins) AS o
-      FROM (SELECT id, unnest(candidates) AS c FROM read_parquet($shards)))
+SELECT o.recipe, count(DISTINCT id), count(*) FILTER (WHERE NOT published AND text <> ''),
+    count(*) FILTER (WHERE NOT published AND len(o.unmet) > 0), count(*) FILTER (WHERE published)
+FROM (SELECT false AS published, id, c.text, unnest(c.origins) AS o
+      FROM (SELECT id, unnest(candidates) AS c FROM read_parquet($shards))
+      UNION ALL SELECT true, id, sentence2, unnest(origins) FROM read_parquet($pairs))
 WHERE o.recipe IS NOT NULL GROUP BY 1 ORDER BY try_cast(o.recipe AS INTEGER), 1
 """
 
@@ -102,12 +117,15 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
             yield connection
 
 
-def measure(shards: list[Path], files: dict[str, dict[str, list[Path]]], pieces: Pieces | None = None) -> dict:
-    """All measured figures of a data set.
+def measure(
+    shards: list[Path], files: dict[str, dict[str, list[Path]]], copies: int, pieces: Pieces | None = None
+) -> dict:
+    """All measured figures of a data set. Paraphrases are counted as published, all else in the run's full record.
 
     Args:
         shards: The run's finished shards; `inputs.json` lies beside them.
         files: What `write_parquet` wrote: config to split to files.
+        copies: Pairs whose paraphrase is the reference but for case and punctuation (`toolkit.package.equal`).
         pieces: Cuts a text into subword pieces, for the intersection/union of the diversity table.
 
     Returns:
@@ -117,12 +135,12 @@ def measure(shards: list[Path], files: dict[str, dict[str, list[Path]]], pieces:
         ValueError: The shards hold another number of rows than `inputs.json` says.
     """
     pairs, references = ([str(path) for paths in files[config].values() for path in paths] for config in files)
-    inputs = json.loads((shards[0].parent / "inputs.json").read_text(encoding="utf-8"))
+    inputs = read_inputs(shards[0].parent)
     with database() as connection:
         parameters = {"shards": [str(shard) for shard in shards]}
         connection.execute(REFERENCES_SQL, parameters)
-        connection.execute(CANDIDATES_SQL, parameters)
-        splits = by_split(connection)
+        connection.execute(CANDIDATES_SQL, parameters | {"pairs": pairs})
+        splits = by_split(connection, files)
         total = {key: sum(split[key] for split in splits.values()) for key in next(iter(splits.values()))}
         if total["references"] != inputs["rows"]:
             raise ValueError(
@@ -137,31 +155,41 @@ def measure(shards: list[Path], files: dict[str, dict[str, list[Path]]], pieces:
             "generators": columns(connection, pairs, "generator"),
             "total": total,
             "splits": splits,
-            "paraphrases_per_reference": kept(connection),
+            "paraphrases_per_reference": kept(connection, references, total["references"]),
             "lengths": {
                 "references": lengths(connection, references, "reference"),
                 "paraphrases": lengths(connection, pairs, "sentence2"),
             },
-            "copies": copies(connection, pairs),
+            "copies": copies,
             "candidates": fates(connection),
             "histograms": {name: histogram(connection, name) for name in WIDTHS},
             "paraphrase_scores": ranges(connection),
             "clusters": clusters(connection),
-            "systems": systems(connection, parameters),
+            "systems": systems(connection, parameters | {"pairs": pairs}),
             "negative_constraints": came_back(connection),
             "diversity": rank_table(sample(connection, references, total["kept"]), pieces),
         }
 
 
-def by_split(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
+def by_split(
+    connection: duckdb.DuckDBPyConnection, files: dict[str, dict[str, list[Path]]]
+) -> dict[str, dict[str, int]]:
     """For each split: references, those that kept a paraphrase, pairs, distinct candidates and draws."""
-    found = connection.execute(
-        "SELECT split, sum(n), sum(n) FILTER (WHERE paraphrases > 0), sum(n * paraphrases), "
-        "sum(candidates), sum(draws) FROM references_by_kind GROUP BY split"
-    ).fetchall()
-    keys = ("references", "kept", "pairs", "candidates", "draws")
-    counted = {split: dict(zip(keys, map(whole, counts), strict=True)) for split, *counts in found}
-    return {split: counted[split] for split in SPLITS if split in counted}
+    query = "SELECT split, sum(n), sum(candidates), sum(draws) FROM references_by_kind GROUP BY split"
+    found = {split: map(whole, counts) for split, *counts in connection.execute(query).fetchall()}
+    counted = {}
+    for split in (split for split in SPLITS if split in found):
+        references, candidates, draws = found[split]
+        kept, pairs = (written(files[config].get(split, [])) for config in ("references", "pairs"))
+        counted[split] = {
+            "references": references, "kept": kept, "pairs": pairs, "candidates": candidates, "draws": draws
+        }  # fmt: skip
+    return counted
+
+
+def written(files: list[Path]) -> int:
+    """The rows of Parquet files."""
+    return sum(pq.read_metadata(file).num_rows for file in files)
 
 
 def whole(number: int | None) -> int:
@@ -175,10 +203,12 @@ def columns(connection: duckdb.DuckDBPyConnection, files: list[str], column: str
     return [value for (value,) in connection.execute(query, {"files": files}).fetchall()]
 
 
-def kept(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """References by the number of paraphrases they kept, 0 included."""
-    query = "SELECT paraphrases, sum(n) FROM references_by_kind GROUP BY 1 ORDER BY 1"
-    return {str(number): int(n) for number, n in connection.execute(query).fetchall()}
+def kept(connection: duckdb.DuckDBPyConnection, files: list[str], total: int) -> dict[str, int]:
+    """Of `total` references how many kept so many paraphrases, 0 included."""
+    query = "SELECT len(paraphrases), count(*) FROM read_parquet($files) GROUP BY 1 ORDER BY 1"
+    found = connection.execute(query, {"files": files}).fetchall()
+    none = total - sum(n for _, n in found)
+    return {**({"0": none} if none else {}), **{str(number): n for number, n in found}}
 
 
 def lengths(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> dict[str, dict[str, float]]:
@@ -190,20 +220,16 @@ def lengths(connection: duckdb.DuckDBPyConnection, files: list[str], column: str
     return {unit: {"mean": total / n, "min": low, "max": high} for unit, (total, low, high) in units.items()}
 
 
-def copies(connection: duckdb.DuckDBPyConnection, files: list[str]) -> int:
-    """Pairs whose paraphrase is the reference, character by character."""
-    query = "SELECT count(*) FROM read_parquet($files) WHERE sentence1 = sentence2"
-    return connection.execute(query, {"files": files}).fetchall()[0][0]
-
-
 def fates(connection: duckdb.DuckDBPyConnection) -> dict:
-    """What became of the distinct candidates: refused by reason, left over by the selection, chosen."""
-    query = "SELECT reason, chosen, sum(n) FROM candidates_by_kind GROUP BY ALL"
+    """What became of the distinct candidates: refused by reason, left over, equal to a better pair, chosen."""
+    query = "SELECT reason, chosen, sum(n) FROM candidates_by_kind WHERE NOT published GROUP BY ALL"
     counted: Counter[str | None] = Counter()
     for reason, chosen, n in connection.execute(query).fetchall():
         counted[None if chosen else reason or ""] += int(n)
     refused = {str(reason): counted[reason] for reason in sorted(filter(None, counted))}
-    return {"refused": refused, "not_chosen": counted[""], "chosen": counted[None]}
+    (pairs,) = connection.execute("SELECT sum(n) FROM candidates_by_kind WHERE published").fetchone() or (0,)
+    repeated = counted[None] - whole(pairs)
+    return {"refused": refused, "not_chosen": counted[""], "repeated": repeated, "chosen": whole(pairs)}
 
 
 def histogram(connection: duckdb.DuckDBPyConnection, score: str) -> list[dict]:
@@ -216,7 +242,7 @@ def histogram(connection: duckdb.DuckDBPyConnection, score: str) -> list[dict]:
     Returns:
         `BINS` bins with `least` (inclusive), `below` (exclusive; None for the last) and the two counts.
     """
-    query = f"SELECT {score}, sum(n), sum(n) FILTER (WHERE chosen) FROM candidates_by_kind GROUP BY 1"
+    query = f"SELECT {score}, {COUNTS} FROM candidates_by_kind GROUP BY 1"
     counted = {number: (whole(n), whole(chosen)) for number, n, chosen in connection.execute(query).fetchall()}
     bins = []
     for number in range(BINS):
@@ -238,7 +264,8 @@ def ranges(connection: duckdb.DuckDBPyConnection) -> list[dict]:
     Source: ParaNMT-50M (Wieting & Gimpel 2018), table 3.
     """
     found = connection.execute(
-        "SELECT score_range, sum(n), sum(n) FILTER (WHERE chosen), sum(measured), sum(total), sum(squares) "
+        f"SELECT score_range, {COUNTS}, sum(measured) FILTER (WHERE NOT published), "
+        "sum(total) FILTER (WHERE NOT published), sum(squares) FILTER (WHERE NOT published) "
         "FROM candidates_by_kind WHERE score_range IS NOT NULL GROUP BY 1"
     ).fetchall()
     counted = {number: [whole(value) for value in values] for number, *values in found}
@@ -265,7 +292,8 @@ def spread(n: int, total: int, squares: int) -> dict[str, float] | None:
 def clusters(connection: duckdb.DuckDBPyConnection) -> dict:
     """Candidates that were clustered, those in their reference's own cluster, and references by number of clusters."""
     found = connection.execute(
-        "SELECT sum(n) FILTER (WHERE clustered), sum(n) FILTER (WHERE own_cluster) FROM candidates_by_kind"
+        "SELECT sum(n) FILTER (WHERE clustered), sum(n) FILTER (WHERE own_cluster) FROM candidates_by_kind "
+        "WHERE NOT published"
     ).fetchone()
     query = "SELECT clusters, sum(n) FROM references_by_kind WHERE clusters > 0 GROUP BY 1 ORDER BY 1"
     numbers = {str(number): int(n) for number, n in connection.execute(query).fetchall()}
@@ -293,14 +321,12 @@ def came_back(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]
     Source: ParaBank 2 (Hu et al. 2019b), section 2.1: constraints are on pieces, not on words.
     """
     found = connection.execute(
-        "SELECT sum(n) FILTER (WHERE constrained), sum(n) FILTER (WHERE constrained AND came_back), "
-        "sum(n) FILTER (WHERE chosen AND constrained), sum(n) FILTER (WHERE chosen AND constrained AND came_back) "
-        "FROM candidates_by_kind"
-    ).fetchone()
-    candidates, candidates_back, paraphrases, paraphrases_back = map(whole, found or (0, 0, 0, 0))
+        "SELECT published, sum(n), sum(n) FILTER (WHERE came_back) FROM candidates_by_kind WHERE constrained GROUP BY 1"
+    ).fetchall()
+    counted = {published: (whole(n), whole(back)) for published, n, back in found}
     return {
-        "candidates": {"constrained": candidates, "came_back": candidates_back},
-        "paraphrases": {"constrained": paraphrases, "came_back": paraphrases_back},
+        name: dict(zip(("constrained", "came_back"), counted.get(published, (0, 0)), strict=True))
+        for name, published in (("candidates", False), ("paraphrases", True))
     }
 
 

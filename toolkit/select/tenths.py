@@ -16,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 
+from toolkit.package.parquet import read_record
 from toolkit.package.statistics import database
 from toolkit.rows import Row
 from toolkit.shards import read_shard, write_shard, write_whole
@@ -57,7 +58,7 @@ class TenthsSettings:
 
     Attributes:
         by: "paraphrase_score", "trigram_overlap" or "translation_score"; without it everything is chosen, as in the
-            data that the paper released, and the settings below do nothing.
+            data that the paper released, and tenths, sample and max_tokens must not be given.
         tenths: Tenths of all pairs by that score to choose from, with commas; 1 has the lowest scores, 10 the highest.
         sample: The most pairs that are chosen, drawn at random.
         max_tokens: Pairs with more words, between spaces, on either side are not chosen.
@@ -74,13 +75,25 @@ class TenthsSettings:
         """Check them.
 
         Raises:
-            ValueError: One is out of its range.
+            ValueError: One is out of its range, or given without `by`.
         """
         if self.by is not None and self.by not in MEASURES:
             raise ValueError(f"wanted by as {', '.join(MEASURES)}, got {self.by!r}")
         if self.sample < 1 or self.max_tokens < 1:
             raise ValueError(f"wanted sample and max_tokens of at least 1, got {self.sample} and {self.max_tokens}")
         numbers(self.tenths)
+        self.check_by()
+
+    def check_by(self) -> None:
+        """Refuse settings that do nothing.
+
+        Raises:
+            ValueError: One is not its default, and there is no `by`.
+        """
+        given = {name: getattr(self, name) for name in ("tenths", "sample", "max_tokens")}
+        idle = [f"--{name} {value}" for name, value in given.items() if value != getattr(TenthsSettings, name)]
+        if self.by is None and idle:
+            raise ValueError(f"wanted --by with {', '.join(idle)}, got none: give one of {', '.join(MEASURES)}")
 
 
 def numbers(tenths: str) -> list[int]:
@@ -133,7 +146,7 @@ def find_cut(shards: list[Path], settings: TenthsSettings) -> Cut:
     with database() as connection:
         parameters = {"shards": [str(shard) for shard in shards], "seed": settings.seed}
         connection.execute(TENTHS_SQL.format(measure=MEASURES[str(settings.by)]), parameters)
-        (pairs, scored), *_ = connection.execute("SELECT count(*), count(score) FROM pairs").fetchall()
+        (pairs, scored), *_ = connection.execute("SELECT count(*), count(nullif(score, 'nan')) FROM pairs").fetchall()
         if scored < pairs or not pairs:
             raise ValueError(
                 f"wanted pairs that all have a {settings.by}, got {scored} of {pairs} in {shards[0].parent}: "
@@ -197,7 +210,7 @@ def write_cut(shards: list[Path], settings: TenthsSettings, folder: Path) -> Non
     for leftover in folder.glob(".*.tmp"):
         leftover.unlink()
     run = shards[0].parent
-    record = json.loads((run / "settings.json").read_text(encoding="utf-8")) | asdict(settings)
+    record = read_record(run / "settings.json") | asdict(settings)
     write_whole(folder / "settings.json", json.dumps(record, indent=1))
     write_whole(folder / "inputs.json", (run / "inputs.json").read_bytes())
     if not (folder / CUT).exists():
@@ -215,7 +228,7 @@ def choose_shards(shards: list[Path], settings: TenthsSettings, folder: Path) ->
     Returns:
         The chosen shards, in order.
     """
-    found = json.loads((folder / CUT).read_text(encoding="utf-8"))
+    found = read_record(folder / CUT)
     cut = Cut(**found | {"begins": [tuple(begin) for begin in found["begins"]]})
     targets = [folder / shard.name for shard in shards]
     for shard, target in zip(shards, targets, strict=True):

@@ -1,0 +1,109 @@
+r"""Which arithmetic for which processor: speed of every dtype with the instruction set capped, and the quality of each.
+
+    python benchmarks/bench_dtypes.py --data DIR --json benchmarks/results/dtypes.json
+
+DIR holds bitext/tatoeba/deu-eng.validation.tsv.gz (German TAB English), which the starters were not trained on. A cap
+makes torch and oneDNN behave as on a processor without the instructions above it: `vnni` is an AVX-512 machine without
+bfloat16, the common one, `avx2` has neither. Speed is 150 samples of each sentence with the German-English starter,
+finished tokens a second, in a process of its own. Quality does not depend on the processor but for rounding, so it is
+measured once: BLEU of the forward translator, and the share of references kept and the cosine of ParaBank 2's ranks 1
+and 5 with the paper's settings, the backward translator in `auto` as in a build.
+
+Ratios: `int8_over_float32_CAP` and `bfloat16_over_float32_CAP`, by tokens a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import mean, median
+
+import bench_load
+import report
+
+CAPS = {  # what the environment says for each
+    "native": {},
+    "vnni": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI"},
+    "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
+}
+DTYPES = {"native": ("float32", "bfloat16", "int8"), "vnni": ("float32", "int8"), "avx2": ("float32",)}
+BITEXT = "bitext/tatoeba/deu-eng.validation.tsv.gz"
+
+
+def speed(cap: str, dtype: str, data: Path, threads: int) -> float:
+    """Finished tokens a second of a decoder in a process whose instruction set is capped."""
+    constants = f"SENTENCES, SAMPLES, TOP_K = {bench_load.SENTENCES}, {bench_load.SAMPLES}, {bench_load.TOP_K}\n"
+    command = [sys.executable, "-c", constants + bench_load.CHILD, dtype, "passive", str(data / BITEXT), str(threads)]
+    done = subprocess.run(command, env=os.environ | CAPS[cap], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def quality(dtype: str, data: Path, sentences: int, bleu_sentences: int, seeds: list[int], threads: int) -> dict:
+    """BLEU, share of references kept and cosines with one dtype of the forward translator, in a child process."""
+    import torch
+    from table_quality import Encoder, figures, held_out, measured_rows, selected
+
+    from builders.parabank2 import ParaBank2
+    from toolkit.evaluate.translation import bleu
+    from toolkit.models.translator import load_translator
+
+    torch.set_num_threads(threads)
+    forward, backward = load_translator("starter/de-en", dtype), load_translator("starter/en-de")
+    scored = held_out(data, "validation", bleu_sentences, 0)
+    score, signature = bleu(forward, [row.source or "" for row in scored], [row.reference for row in scored])
+    rows, paper, encoder = held_out(data, "validation", sentences, 0), ParaBank2(), Encoder()
+    lines = [
+        figures(
+            selected(
+                measured_rows(rows, forward, backward, paper.constraint_rate, paper.min_p, None, seed),
+                forward, paper.max_dual_nll, [],
+            ),
+            encoder, forward,
+        )
+        for seed in seeds
+    ]  # fmt: skip
+    names = ("kept", "cosine_1", "cosine_5")
+    return {"bleu": score, "signature": signature, **{name: [line[name] for line in lines] for name in names}}
+
+
+def main() -> None:
+    """Measure, print, write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
+    parser.add_argument("--json", help="file for the report")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sentences", type=int, default=100, help="references of the parabank (default 100)")
+    parser.add_argument("--bleu_sentences", type=int, default=500)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--busy", action="store_true", help="measure although the machine has other work")
+    arguments = parser.parse_args()
+    report.refuse_busy(arguments.busy)
+    rates: dict[str, dict[str, list[float]]] = {cap: {dtype: [] for dtype in DTYPES[cap]} for cap in CAPS}
+    for _ in range(arguments.rounds):
+        for cap, dtypes in DTYPES.items():
+            for dtype in dtypes:
+                rates[cap][dtype].append(speed(cap, dtype, arguments.data, arguments.threads))
+                print(f"{cap}, {dtype}: {rates[cap][dtype][-1]:,.0f} tokens/s", flush=True)
+    found = {}
+    for dtype in DTYPES["native"]:
+        chosen = (arguments.data, arguments.sentences, arguments.bleu_sentences, arguments.seeds, arguments.threads)
+        found[dtype], _ = report.in_child(quality, dtype, *chosen)
+        line = found[dtype]
+        print(f"{dtype}: BLEU {line['bleu']:.2f}, kept {mean(line['kept']):.1f} %, cosine {mean(line['cosine_1']):.3f}")
+    middle = {cap: {dtype: median(ones) for dtype, ones in line.items()} for cap, line in rates.items()}
+    ratios = {
+        f"{dtype}_over_float32_{cap}": round(rate / line["float32"], 3)
+        for cap, line in middle.items()
+        for dtype, rate in line.items()
+        if dtype != "float32"
+    }
+    about = {"references": arguments.sentences, "seeds": arguments.seeds, "caps": CAPS}
+    report.write(arguments.json, arguments.seeds[0], about | {"tokens_per_second": rates, "quality": found}, ratios)
+
+
+if __name__ == "__main__":
+    main()

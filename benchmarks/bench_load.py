@@ -1,0 +1,132 @@
+r"""What waiting threads cost: matrix products and the decoder, alone and beside busy processes, by wait policy.
+
+    python benchmarks/bench_load.py --data DIR --json benchmarks/results/load.json
+
+DIR holds bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English). Two threads wait for each other after every product.
+Where other processes hold the cores, a thread that spins while it waits keeps the thread that it waits for from
+running. The policy is what `import toolkit` sets (`passive`), or what OpenMP does by itself (`default`). Each line is a
+process of its own, with the policy in force before torch is loaded. `product` is relu(1200x512 @ 512x512), steps a
+second; the decoders are 150 samples of each sentence with the German-English starter, finished tokens a second.
+
+Ratios: `idle_cost_...` is default over passive on the idle machine (above 1: passive is slower there);
+`busy_gain_...` passive over default beside the others; `busy_share_...` the idle rate over the rate beside the others
+over the fair share of the cores (1 is fair, below 1.3 is aimed at), all for passive.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+import report
+
+BITEXT = "bitext/tatoeba/deu-eng.test.tsv.gz"
+SENTENCES, SAMPLES, TOP_K = 16, 150, 10  # ParaBank 2, section 3.3: 150 samples, k 10
+SECONDS = 5.0  # ours: of products in a round
+KINDS = ("product", "float32", "bfloat16", "int8")
+POLICIES = ("default", "passive")
+BUSY_LOOP = "while True: pass"
+
+CHILD = r"""
+import gzip, sys, time
+kind, policy, data, threads = sys.argv[1:5]
+if policy == "default":
+    import torch  # before the toolkit, so that its policy is not in force
+import toolkit
+import torch
+torch.set_num_threads(int(threads))
+
+def product():
+    left, right = torch.randn(1200, 512), torch.randn(512, 512)
+    for _ in range(5):
+        torch.relu(left @ right)
+    began, steps = time.perf_counter(), 0
+    while time.perf_counter() - began < SECONDS:
+        torch.relu(left @ right)
+        steps += 1
+    return steps / (time.perf_counter() - began)
+
+def decoder():
+    from toolkit.decode.expanded import engine_of
+    from toolkit.decode.sampling import sample
+    from toolkit.models.translator import load_translator
+    translator = load_translator("starter/de-en", kind)
+    engine = engine_of(translator.model)
+    with gzip.open(data, "rt", encoding="utf-8") as file:
+        texts = [line.split("\t")[0] for line in file][:SENTENCES]
+    sources = sorted(translator.source.encode(texts), key=len)
+
+    def tokens(part):
+        rows = len(part) * SAMPLES
+        return sum(len(s.ids) for s in sample(engine, part, [[] for _ in range(rows)], list(range(rows)), TOP_K, 40))
+
+    tokens(sources[:2])
+    began = time.perf_counter()
+    said = sum(tokens(sources[i : i + 8]) for i in range(0, len(sources), 8))
+    return said / (time.perf_counter() - began)
+
+print(product() if kind == "product" else decoder())
+"""
+
+
+def rate(kind: str, policy: str, data: Path, threads: int) -> float:
+    """Steps or tokens a second of one process of its own."""
+    constants = f"SECONDS, SENTENCES, SAMPLES, TOP_K = {SECONDS}, {SENTENCES}, {SAMPLES}, {TOP_K}\n"
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    command = [sys.executable, "-c", constants + CHILD, kind, policy, str(data), str(threads)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def measure(arguments: argparse.Namespace, others: int) -> dict[str, dict[str, list[float]]]:
+    """All rates beside a number of busy processes, by kind and policy; rounds take turns."""
+    busy = [subprocess.Popen([sys.executable, "-c", BUSY_LOOP]) for _ in range(others)]
+    found: dict[str, dict[str, list[float]]] = {kind: {policy: [] for policy in POLICIES} for kind in arguments.kinds}
+    try:
+        for _ in range(arguments.rounds):
+            for kind in arguments.kinds:
+                for policy in POLICIES:
+                    found[kind][policy].append(rate(kind, policy, arguments.data / BITEXT, arguments.threads))
+                    print(f"{others} others, {kind}, {policy}: {found[kind][policy][-1]:,.1f}", flush=True)
+    finally:
+        for process in busy:
+            process.kill()
+    return found
+
+
+def main() -> None:
+    """Measure, print, write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
+    parser.add_argument("--json", help="file for the report")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--others", type=int, default=2, help="busy processes beside (default 2)")
+    parser.add_argument("--busy", action="store_true", help="measure although the machine has other work")
+    arguments = parser.parse_args()
+    report.refuse_busy(arguments.busy)
+    found = {"idle": measure(arguments, 0), "busy": measure(arguments, arguments.others)}
+    cores = os.cpu_count() or 1
+    # `threads` threads and `others` processes share the cores; alone the threads have min(threads, cores) of them.
+    fair = min(arguments.threads, cores) / min(
+        arguments.threads, cores * arguments.threads / (arguments.threads + arguments.others)
+    )
+    ratios = {}
+    for kind in arguments.kinds:
+        idle, beside = ({policy: median(found[when][kind][policy]) for policy in POLICIES} for when in found)
+        ratios[f"idle_cost_{kind}"] = round(idle["default"] / idle["passive"], 3)
+        ratios[f"busy_gain_{kind}"] = round(beside["passive"] / beside["default"], 3)
+        ratios[f"busy_share_{kind}"] = round(idle["passive"] / beside["passive"] / fair, 3)
+    about = {"others": arguments.others, "threads": arguments.threads, "rounds": arguments.rounds, "fair_share": fair}
+    report.write(arguments.json, 0, about | found, ratios)
+    print(json.dumps(about))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""Swapped columns and wrong codes are found; single odd lines and close languages are no reason."""
+
+import pytest
+
+from tests.tiny import pairs
+from toolkit.bitext.languages import CODES, check_code, check_languages, main_language, near
+from toolkit.bitext.read import Pair
+
+DEMO = [Pair(n, *pair) for n, pair in enumerate(pairs(60), 1)]
+
+
+def test_the_codes_are_those_of_iso_639_1():
+    assert len(CODES) == 185
+    assert all(len(code) == 2 and code.isalpha() and code.islower() for code in CODES)
+
+
+@pytest.mark.parametrize("code", ["English", "eng", "EN", "", "xx", "de-AT"])
+def test_another_code_is_refused(code):
+    with pytest.raises(ValueError, match=f"wanted --lang as a code of ISO 639-1.*got {code!r}"):
+        check_code(code, "--lang")
+
+
+def test_the_demo_is_in_its_languages():
+    check_languages(DEMO, "de", "en")
+
+
+def test_swapped_columns_are_named():
+    with pytest.raises(
+        ValueError, match="wanted the source side in en, got de in most of 60 lines: the columns are swapped"
+    ):
+        check_languages(DEMO, "en", "de")
+
+
+def test_another_language_is_named():
+    with pytest.raises(ValueError, match=r"wanted the reference side in fr, got en.*--no-check_language"):
+        check_languages(DEMO, "de", "fr")
+
+
+def test_a_few_foreign_lines_are_no_reason():
+    mixed = [Pair(p.line, p.reference, p.reference) if p.line % 3 == 0 else p for p in DEMO]
+    check_languages(mixed, "de", "en")
+
+
+def test_too_few_lines_say_nothing():
+    check_languages(DEMO[:5], "fr", "cs")
+
+
+def test_a_text_without_a_main_language():
+    assert main_language(["Das ist ein Haus.", "This is a house."]) is None
+
+
+def test_close_languages_pass():
+    assert near("nb", "no") and near("hr", "sr") and not near("en", "de")

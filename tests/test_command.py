@@ -1,0 +1,111 @@
+"""One line for what went wrong, whatever started the command; and threads that sleep while they wait."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tiny import ENVIRONMENT
+from toolkit.command import LOST, one_line, run_command
+
+PROGRAM = """
+import sys, time
+from toolkit.command import run_command
+
+def work():
+    from toolkit.parallel import processes
+    state = processes()
+    sys.stdout.write(f"{state.process_index} of {state.num_processes}\\n")
+    sys.stdout.flush()
+    if sys.argv[1] == "fail" and state.process_index == 0:
+        raise ValueError("wanted this, got that")
+    if sys.argv[1] == "wait":
+        time.sleep(120)
+    state.wait_for_everyone()
+
+sys.exit(run_command("program.py", work, resumes=True, processes=2))
+"""
+
+
+def fails(error: BaseException) -> None:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (ValueError("wanted a,\n got b"), "p.py: wanted a, got b"),
+        (OSError(28, "No space left on device", "x/rows-1.parquet"), "p.py: No space left on device: x/rows-1.parquet"),
+        (FileNotFoundError("wanted an existing file, got x"), "p.py: wanted an existing file, got x"),
+        (MemoryError(), "p.py: MemoryError"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(error, line, capsys):
+    assert run_command("p.py", lambda: fails(error)) == 1
+    assert capsys.readouterr().err == f"{line}\n"
+
+
+def test_a_fault_of_our_own_keeps_its_traceback():
+    with pytest.raises(TypeError):
+        run_command("p.py", lambda: fails(TypeError("a bug")))
+
+
+@pytest.mark.parametrize(("resumes", "said"), [(True, "goes on from there"), (False, "nothing was written")])
+def test_an_interruption_is_one_line(resumes, said, capsys):
+    assert run_command("p.py", lambda: fails(KeyboardInterrupt()), resumes=resumes) == 130
+    assert said in capsys.readouterr().err
+
+
+def test_another_process_that_ended_is_not_reported_as_an_error_of_this_one(monkeypatch, capsys):
+    monkeypatch.setenv("RANK", "1")
+    assert run_command("p.py", lambda: fails(RuntimeError("[gloo/transport/tcp/pair.cc:553] Connection closed"))) == 1
+    assert capsys.readouterr().err == f"p.py (process 1): {LOST}\n"
+
+
+def test_one_line_says_which_path():
+    assert one_line(PermissionError(13, "Permission denied", "/x")) == "Permission denied: /x"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> list[str]:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return [sys.executable, str(tmp_path / "program.py")]
+
+
+def test_several_processes_share_the_work_and_an_error_is_one_line(program):
+    done = subprocess.run([*program, "work"], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, sorted(done.stdout.splitlines()), done.stderr) == (0, ["0 of 2", "1 of 2"], "")
+    failed = subprocess.run([*program, "fail"], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    assert failed.returncode == 1
+    own = [line for line in failed.stderr.splitlines() if LOST not in line]
+    assert own == ["program.py: wanted this, got that"]
+
+
+def test_interrupted_processes_say_one_line_and_end(program):
+    running = subprocess.Popen(
+        [*program, "wait"], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert running.stdout is not None
+    assert sorted(running.stdout.readline() for _ in range(2)) == ["0 of 2\n", "1 of 2\n"]
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=120)
+    assert running.returncode == 130
+    assert said.strip() == "program.py: interrupted; what is finished is kept, the same command goes on from there"
+
+
+@pytest.mark.parametrize("own", [None, "ACTIVE"])
+def test_threads_sleep_while_they_wait_unless_the_user_says_otherwise(own):
+    environment = {name: value for name, value in ENVIRONMENT.items() if name != "OMP_WAIT_POLICY"}
+    code = "import sys, toolkit, os; print(os.environ['OMP_WAIT_POLICY'], 'torch' in sys.modules)"
+    environment |= {"OMP_WAIT_POLICY": own} if own else {}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{own or 'PASSIVE'} False\n"
+
+
+def test_a_launcher_that_is_there_is_used(monkeypatch, capsys):
+    monkeypatch.setenv("RANK", "0")
+    assert run_command("p.py", lambda: print(os.environ["RANK"]), processes=8) == 0
+    assert capsys.readouterr().out == "0\n", "no further process was started"

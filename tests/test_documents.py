@@ -1,0 +1,84 @@
+"""The documents' figures are those of the committed results, and prose has none of its own."""
+
+import re
+from pathlib import Path
+
+import figures
+import pytest
+import render_tables
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [path for form in render_tables.DOCUMENTS for path in sorted(ROOT.glob(form))]
+CODE = re.compile(r"```.*?```|`[^`\n]*`|^ {4}[^\n]*|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
+DECIMAL = re.compile(r"(?<!section )(?<![\w.])-?\d+\.\d+")
+NOT_MEASURED = {
+    *("3.11", "2.0", "1.15", "4.55", "2.13"),  # versions: Python, PPDB, licences, Accelerate, transformers, torch
+    *("0.5", "3.0", "3.5", "-0.1", "0.1", "-0.02", "0.02"),  # settings
+    *("84.4", "83.2", "0.53"),  # the papers': ParaBank 2, table 1, semantics; ParaBank, section 5.1
+    "11.5",  # what was aimed at
+}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_every_table_and_figure_is_its_results(path):
+    text = path.read_text()
+    assert render_tables.stale(text, path.name) is None, "run python benchmarks/render_tables.py"
+    assert render_tables.rendered(text, path.name) == text
+
+
+def test_no_table_is_made_for_nobody():
+    used = {name for path in DOCUMENTS for _, name in render_tables.PLACE.findall(path.read_text())}
+    assert used == set(render_tables.MADE)
+
+
+def decimals(text: str) -> set[str]:
+    """Decimal numbers of prose; of a table that is not made, of the last column, which is ours (PAPERS.md)."""
+    bare = CODE.sub(" ", render_tables.PLACE.sub("made", text))
+    prose = [line.rstrip(" |").split("|")[-1] for line in bare.splitlines()]
+    return {number for line in prose for number in DECIMAL.findall(line)}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_prose_has_no_figure_of_its_own(path):
+    found = decimals(path.read_text()) - NOT_MEASURED
+    assert not found, f"{sorted(found)}: put it in benchmarks/results and between markers (CONTRIBUTING.md, Style)"
+
+
+def test_a_figure_in_prose_is_found_and_code_is_not():
+    made = "<!-- figure: adam -->9.9<!-- end -->"
+    text = f"    a --rate 1.5\n\nWe reach 71.3 (section 3.2), `1.6`, {made}.\n| 1.7 | 8.25 |\n| 1.9 | {made} |\n"
+    assert decimals(f"{text}```\n1.8\n```\n") == {"71.3", "8.25"}
+
+
+def test_check_names_what_differs_and_render_mends_it(tmp_path, capsys):
+    name, made = "sts_gap", render_tables.MADE["sts_gap"]()
+    page = tmp_path / "page.md"
+    page.write_text(f"By <!-- figure: {name} -->1 to 2<!-- end --> points.\n\n<!-- table: memory -->old<!-- end -->\n")
+    assert render_tables.main(["--check", str(page)]) == 1
+    said = "render_tables.py: wanted figure sts_gap of page.md as its results have it: run this without --check\n"
+    assert capsys.readouterr().err == said
+    assert render_tables.main([str(page)]) == render_tables.main(["--check", str(page)]) == 0
+    text = page.read_text()
+    assert text.startswith(f"By <!-- figure: {name} -->{made}<!-- end --> points.\n")
+    assert "<!-- table: memory -->\n\n| peak MB by lines |" in text and "old" not in text
+    page.write_text(text.replace("| package |", "| packaging |"))
+    assert render_tables.main(["--check", str(page)]) == 1
+    assert "wanted table memory of page.md" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<!-- table: gone --><!-- end -->", "wanted a table of adam, .*, got 'gone' in page.md: rename or add it"),
+        ("<!-- figure: adam -->1.0", "wanted <!-- end --> after each table and figure, got one without in page.md"),
+        ("<!-- figure: adam -->1.0 <!-- figure: idf -->2.0<!-- end -->", "wanted <!-- end --> after each table"),
+    ],
+)
+def test_a_marker_that_means_nothing_is_an_error(text, said):
+    with pytest.raises(ValueError, match=said):
+        render_tables.rendered(text, "page.md")
+
+
+def test_a_figure_is_rounded_once_and_as_a_reader_would():
+    assert [figures.number(81.55), figures.number(9.25), figures.number(2.675, 2)] == ["81.6", "9.3", "2.68"]
+    assert figures.beside("70.4", 79.25) == "70.4 (79.3)" and figures.number(None) == "-"

@@ -1,0 +1,90 @@
+"""Language codes, and whether a bitext is in the languages that it is said to be in.
+
+The identifier (py3langid) works offline; it names single sentences right far more often than wrong, so a sample of
+lines is enough to find swapped columns and wrong codes. It refuses no single line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from toolkit.bitext.read import Pair
+
+# ISO 639-1, the two-letter codes
+ISO_639_1 = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee "
+    "el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is "
+    "it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms "
+    "mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si "
+    "sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh "
+    "yi yo za zh zu "
+)
+CODES = frozenset(ISO_639_1.split())
+SAMPLE = 500  # ours: lines that are looked at, a second's work
+FEWEST = 10  # ours: fewer lines say too little
+# ours: languages that the identifier takes for one another in short sentences; "wuu" and "yue" are written like zh
+NEAR = (
+    ("no", "nb", "nn", "da"),
+    ("bs", "hr", "sr", "sh"),
+    ("id", "ms"),
+    ("zh", "wuu", "yue"),
+    ("cs", "sk"),
+    ("gl", "pt"),
+)
+
+
+def check_code(lang: str, flag: str) -> str:
+    """The code itself, if it is one of ISO 639-1.
+
+    >>> check_code("en", "--lang")
+    'en'
+
+    Raises:
+        ValueError: It is not.
+    """
+    if lang not in CODES:
+        raise ValueError(f'wanted {flag} as a code of ISO 639-1, two letters like "en" or "de", got {lang!r}')
+    return lang
+
+
+def check_languages(pairs: Sequence[Pair], source_lang: str, lang: str) -> None:
+    """Refuse a bitext of which one side is in another language than said.
+
+    Args:
+        pairs: Cleaned pairs; the first `SAMPLE` are looked at.
+        source_lang: What the sources are said to be in (ISO 639-1).
+        lang: What the references are said to be in.
+
+    Raises:
+        ValueError: More than half of a side's lines are identified as one other language.
+    """
+    if len(pairs) < FEWEST:
+        return
+    sides = [pair.source for pair in pairs[:SAMPLE]], [pair.reference for pair in pairs[:SAMPLE]]
+    found = [main_language(texts) for texts in sides]
+    for side, wanted, got in zip(("source", "reference"), (source_lang, lang), found, strict=True):
+        if got is not None and not near(wanted, got):
+            swapped = found[0] == lang and found[1] == source_lang
+            hint = "the columns are swapped" if swapped else "check the columns and the language codes"
+            raise ValueError(
+                f"wanted the {side} side in {wanted}, got {got} in most of {len(sides[0])} lines: {hint}, "
+                "or say --no-check_language"
+            )
+
+
+def main_language(texts: Sequence[str]) -> str | None:
+    """The language that more than half of some texts are in; None if there is none."""
+    from py3langid import classify  # its model takes a second to load
+
+    label, count = Counter(str(classify(text)[0]) for text in texts).most_common(1)[0]
+    return label if 2 * count > len(texts) else None
+
+
+def near(lang: str, other: str) -> bool:
+    """Whether two languages are one, or too close to be told apart by single sentences.
+
+    >>> near("nb", "da"), near("de", "nl")
+    (True, False)
+    """
+    return lang == other or any(lang in group and other in group for group in NEAR)

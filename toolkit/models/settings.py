@@ -1,0 +1,124 @@
+"""What the training of a translator can be told, without anything that takes seconds to import."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
+
+OPTIMIZERS = ("muon", "adamw")
+MOST_STEPS = 10**9  # ours: years
+
+
+@dataclass(frozen=True)
+class Size:
+    """The shape of a Marian model.
+
+    Attributes:
+        vocabulary: Pieces of each SentencePiece model.
+        joint: One SentencePiece model and one embedding for both sides.
+        width: Of the model and its embeddings.
+        encoder_layers: Number of encoder layers.
+        decoder_layers: Number of decoder layers.
+        heads: Attention heads of each layer.
+        feed_forward: Width of the feed-forward layers.
+    """
+
+    vocabulary: int
+    joint: bool
+    width: int
+    encoder_layers: int
+    decoder_layers: int
+    heads: int
+    feed_forward: int
+
+    @property
+    def positions(self) -> int:
+        """The most pieces of a side; ours."""
+        return 512 if self.width > 256 else 256
+
+
+SIZES = {
+    # ParaBank 2, section 3.2: "a 12 layer Transformer with a model and embedding size of 768, 12 heads, 3072"
+    "parabank2-generation": Size(20_000, False, 768, 12, 12, 12, 3072),
+    # ParaBank 2, section 3.2: "6 layers, model and embedding size of 512, 8 attention heads, 2048"
+    "parabank2-scoring": Size(20_000, False, 512, 6, 6, 8, 2048),
+    # ours: 5.6M parameters, 12 MB in float16; a deep encoder and a shallow decoder, because the decoder runs 150 times
+    "starter": Size(7_500, True, 256, 4, 2, 4, 512),
+}
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Everything that decides what `train` produces.
+
+    Attributes:
+        bitext: One TSV, Parquet or dataset, or two line-aligned files.
+        output_dir: Where the model and its checkpoints go.
+        source_lang: Language of the side that is read (ISO 639-1).
+        lang: Language of the side that is written.
+        source_column: Column of the source: an index in a TSV, else a name.
+        reference_column: Column of the reference.
+        validation: A bitext for the held-out likelihood; unless given, one reference in a hundred is held out.
+        size: Name of a preset.
+        alpha: Smoothing of the sampled segmentations (Kudo 2018); 0 is uniform, large is Viterbi, none at all too.
+        label_smoothing: In [0, 1).
+        dropout: Of residual connections, in [0, 1).
+        optimizer: "muon" or "adamw".
+        learning_rate: The highest.
+        warmup_steps: Steps of linear warm-up.
+        cooldown_steps: Last steps, over which the learning rate falls linearly to zero.
+        max_steps: Optimiser steps altogether.
+        batch_tokens: Greatest size of a batch of one process: rows times the longer side's pieces.
+        max_tokens: Pairs with more pieces on one side are skipped in training, and counted.
+        save_every: Steps between checkpoints.
+        average: How many of the last checkpoints are averaged into the model that is saved.
+        seed: Of everything random.
+        processes: Processes to start on this machine, which share the work.
+    """
+
+    bitext: list[str]
+    output_dir: str
+    source_lang: str
+    lang: str
+    source_column: str | None = None
+    reference_column: str | None = None
+    validation: list[str] = field(default_factory=list)
+    size: str = "starter"
+    alpha: float | None = 0.3  # ours: the paper names none; 0.3 samples 1.1 times the pieces of Viterbi
+    label_smoothing: float = 0.1
+    dropout: float = 0.1
+    optimizer: str = "muon"
+    learning_rate: float = 3e-3
+    warmup_steps: int = 1000
+    cooldown_steps: int = 2000
+    max_steps: int = 6000
+    batch_tokens: int = 4096
+    max_tokens: int = 128
+    save_every: int = 250
+    average: int = 4
+    seed: int = 0
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            ValueError: One is out of its range, or a word is none of those it can be.
+        """
+        check_among(self, "size", tuple(SIZES))
+        check_among(self, "optimizer", OPTIMIZERS)
+        check_at_least_one(self, "max_steps", "batch_tokens", "max_tokens", "save_every", "average")
+        check_between(self, 0, MOST_STEPS, "warmup_steps", "cooldown_steps", "max_steps")
+        check_above_zero(self, "learning_rate")
+        check_machine(self)
+        if not (0 <= self.label_smoothing < 1 and 0 <= self.dropout < 1):
+            raise ValueError(
+                f"wanted label_smoothing and dropout in [0, 1), got {self.label_smoothing} and {self.dropout}"
+            )
+        if self.alpha is not None and not 0 <= self.alpha < math.inf:
+            raise ValueError(f"wanted alpha of at least 0, got {self.alpha}")
+        if self.max_tokens > SIZES[self.size].positions:
+            most = SIZES[self.size].positions
+            raise ValueError(f"wanted max_tokens up to {most}, which size {self.size} reads, got {self.max_tokens}")
