@@ -1,22 +1,14 @@
 """The authors' released outputs as a run, and the oracle systems of a run of ours."""
 
 import gzip
-import importlib
 from pathlib import Path
 
-import pytest
+import judged_table
+import parabank_runs
+import parabank_tables
 
 from toolkit.evaluate import systems
 from toolkit.rows import Row
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
-
-@pytest.fixture(scope="module")
-def benchmark():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        yield importlib.import_module
 
 
 def write_judgments(folder: Path) -> Path:
@@ -35,33 +27,32 @@ def write_judgments(folder: Path) -> Path:
     return folder
 
 
-def test_the_files_quotes_are_not_the_texts(benchmark, tmp_path):
-    rows, run = benchmark("parabank_runs").authors_run(write_judgments(tmp_path))
+def test_the_files_quotes_are_not_the_texts(tmp_path):
+    rows, run = parabank_runs.authors_run(write_judgments(tmp_path))
     assert [row.reference for row in rows] == ['"Go," she said.', "We will leave the old house now."]
     assert run["ParaNMT"] == {"1": '"Leave," she said.'}
     assert run["ParaBank 34"] == {"1": "Go go.", "2": "House leaves."}
     assert list(run) == list(systems.PAPER_JUDGED)
 
 
-def test_oracles_by_what_people_gave(benchmark, tmp_path):
-    against, between = benchmark("judged_table").oracles(write_judgments(tmp_path))
+def test_oracles_by_what_people_gave(tmp_path):
+    against, between = judged_table.oracles(write_judgments(tmp_path))
     assert {name: found["score"] for name, found in against.items()} == {"max": 85, "median": 35, "min": 7.5}
     assert {name: found["grammatical"] for name, found in against.items()} == {"max": 100, "median": 50, "min": 0}
     assert between["max / min"]["references"] == 2
 
 
-def test_oracles_by_predicted_judgment(benchmark):
-    tables = benchmark("parabank_tables")
+def test_oracles_by_predicted_judgment():
     rows = [Row("a", "demo", None, "de", "We go.", "en", "test")]
     ranks = {f"ParaBank 2, rank {rank}": {"a": f"text {rank}"} for rank in range(1, 6)}
     scores = {("We go.", f"text {rank}"): (0.5, float(judged)) for rank, judged in enumerate((40, 90, 10, 50, 60), 1)}
-    assert tables.oracles(rows, ranks, scores) == {
+    assert parabank_tables.oracles(rows, ranks, scores) == {
         "ParaBank 2, max": {"a": "text 2"},
         "ParaBank 2, median": {"a": "text 4"},
         "ParaBank 2, min": {"a": "text 3"},
     }
-    assert tables.oracles(rows, {"ParaNMT": {"a": "text 1"}}, scores) == {}
-    paper = tables.paper()["against"]
+    assert parabank_tables.oracles(rows, {"ParaNMT": {"a": "text 1"}}, scores) == {}
+    paper = parabank_tables.paper()["against"]
     assert paper["ParaBank 2, max"] == {
         "one_minus_bleu": 76.71, "intersection_over_union": 37.15, "tree_edit_distance": 7.38, "length_ratio": 1.05,
         "judgment": 91.2,

