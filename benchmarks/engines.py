@@ -31,7 +31,7 @@ class Job:
     Attributes:
         folder: Holds the model as `hf/` (float32) and `ct2/`.
         sources: Ids of each sentence, EOS included, shortest first.
-        words: For each sentence the words that may be forbidden, with their ids.
+        words: For each sentence the words that may be forbidden, with their segmentations.
         samples: Of every sentence.
         top_k: Tokens that are left to draw from.
         max_tokens: The cap on a sample.
@@ -43,7 +43,7 @@ class Job:
 
     folder: Path
     sources: list[list[int]]
-    words: list[list[tuple[str, list[int]]]] = field(repr=False)
+    words: list[list[tuple[str, list[list[int]]]]] = field(repr=False)
     samples: int
     top_k: int
     max_tokens: int
@@ -207,7 +207,8 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
                 sets = [
                     chosen for i in part for chosen in choose_words(job.words[i], SETS, RATE, job.seed, f"bench-{i}")
                 ]
-                phrases = [[ids for _, ids in chosen] for chosen in sets for _ in range(each)]
+                banned = [[ids for _, spans in chosen for ids in spans] for chosen in sets]
+                phrases = [spans for spans in banned for _ in range(each)]
             found = sample(engine, [job.sources[i] for i in part], phrases, seeds, job.top_k, job.max_tokens)
             lengths += [len(one.ids) for one in found]
         return lengths

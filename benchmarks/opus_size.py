@@ -117,7 +117,7 @@ def random_text(pairs: list[tuple[str, str]], vocabulary: int, seed: int) -> tup
     for source, reference in pairs:
         sources.append(random_ids(chance, round(len(source.split()) * PIECES_PER_WORD), vocabulary))
         plain = sorted({word for word in reference.split() if word.isalpha() and word.islower()})
-        words.append([(w, random_ids(chance, chance.choice((1, 1, 2)), vocabulary)[:-1]) for w in plain])
+        words.append([(w, [random_ids(chance, chance.choice((1, 1, 2)), vocabulary)[:-1]]) for w in plain])
     return sources, words
 
 

@@ -35,7 +35,7 @@ def rendered(text: str, where: str) -> str:
     """A document with all that is between markers made anew.
 
     Raises:
-        ValueError: A name is none of `MADE`, or a marker has no end.
+        ValueError: A name is none of `MADE`, a marker has no end, or a result lacks a figure.
     """
 
     def made(match: re.Match[str]) -> str:
@@ -43,7 +43,12 @@ def rendered(text: str, where: str) -> str:
         if name not in MADE:
             raise ValueError(f"wanted a {kind} of {', '.join(sorted(MADE))}, got {name!r} in {where}: rename or add it")
         around = "\n\n" if kind == "table" else ""
-        return f"<!-- {kind}: {name} -->{around}{MADE[name]()}{around}<!-- end -->"
+        try:
+            return f"<!-- {kind}: {name} -->{around}{MADE[name]()}{around}<!-- end -->"
+        except KeyError as error:
+            raise ValueError(
+                f"wanted {error} in the results of {kind} {name}, got none: run its benchmark whole"
+            ) from None
 
     if re.search(MARKER, PLACE.sub("", text)):
         raise ValueError(f"wanted <!-- end --> after each table and figure, got one without in {where}: add it")

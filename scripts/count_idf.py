@@ -10,9 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolkit.bitext.idf import MIN_DF, count_idf, write_idf
+from toolkit.bitext.idf import MIN_DF, count_idf, is_idf, write_idf
 from toolkit.bitext.read import Pair, read_bitext
+from toolkit.command import run_command
+from toolkit.outputs import check_output_file
 from toolkit.settings import parse_settings
+
+PROGRAM = "count_idf.py"
 
 
 @dataclass(frozen=True)
@@ -44,19 +48,28 @@ def references(pairs: Iterable[Pair], faults: list[int]) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Parse the command line, count and write."""
-    s = parse_settings(CountSettings, arguments, __doc__ or "", "count_idf.py")
+    """Parse the command line, count and write, and say in one line what went wrong."""
+    settings = parse_settings(CountSettings, arguments, __doc__ or "", PROGRAM)
+    return run_command(PROGRAM, lambda: work(settings))
+
+
+def work(s: CountSettings) -> None:
+    """Count and write.
+
+    Raises:
+        ValueError: The bitext cannot be read, or has no usable line.
+        OSError: The table cannot be written there.
+    """
+    check_output_file(Path(s.output), s.bitext, is_idf)
     faults: list[int] = []
-    try:
-        pairs = read_bitext(s.bitext, s.source_column, s.reference_column, s.data_split)
-        idf = count_idf(references(pairs, faults))
-        write_idf(Path(s.output), idf)
-    except (ValueError, OSError) as error:
-        print(f"count_idf.py: {error}", file=sys.stderr)
-        return 1
+    idf = count_idf(references(read_bitext(s.bitext, s.source_column, s.reference_column, s.data_split), faults))
+    if not idf.sentences:
+        raise ValueError(
+            f"wanted usable lines, got none in {' and '.join(s.bitext)} ({len(faults)} unusable): name its columns"
+        )
+    write_idf(Path(s.output), idf)
     words = sum(df >= MIN_DF for df in idf.df.values())
     print(f"{s.output}: {words} words of {idf.sentences} sentences, {len(faults)} unusable lines left out")
-    return 0
 
 
 if __name__ == "__main__":

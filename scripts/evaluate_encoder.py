@@ -25,11 +25,13 @@ import json
 import sys
 from pathlib import Path
 
-from toolkit.evaluate.embeddings import TASKS, as_json, evaluate_encoder, markdown
-from toolkit.evaluate.sts import read_sentences
+import toolkit
+from toolkit.command import run_command
 from toolkit.models.starter import resolve, shown_name
-from toolkit.score.semantic import load_encoder
+from toolkit.outputs import check_output_file, is_ours
 from toolkit.shards import write_whole
+
+PROGRAM = "evaluate_encoder.py"
 
 
 def main(arguments: list[str]) -> int:
@@ -37,35 +39,59 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--encoders", metavar="NAME", nargs="+", required=True, help="starter, folder or Hub id")
     parser.add_argument("--data", type=Path, required=True, help="folder of the official files, see above")
-    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS, help="default: all")
+    parser.add_argument("--tasks", nargs="+", help="of sts, benchmark, sick, chinese and transfer (default: all)")
     parser.add_argument("--without", type=Path, help="file of sentences; similarity pairs with one are left out")
     parser.add_argument("--json", type=Path, help="file for all figures, those of single sets too")
     parser.add_argument("--markdown", type=Path, help="file for the tables, which are printed in any case")
     parser.add_argument("--device", default="cpu", help="where the encoders compute (default cpu)")
     given = parser.parse_args(arguments)
-    try:
-        return measure(given)
-    except (ValueError, OSError) as error:
-        print(f"evaluate_encoder.py: {error}", file=sys.stderr)
-        return 1
+    return run_command(PROGRAM, lambda: measure(given))
 
 
-def measure(given: argparse.Namespace) -> int:
-    """Load, measure and print what the command line names."""
+def check(given: argparse.Namespace) -> None:
+    """Find what would stop the command, before a model is loaded.
+
+    Raises:
+        OSError: An output cannot be written; the data are not there.
+        ValueError: There is no such device.
+    """
+    from toolkit.evaluate.embeddings import is_markdown
+    from toolkit.models.precision import check_device
+
+    inputs = [given.data, *given.encoders, *([given.without] if given.without else [])]
+    for output, made in ((given.json, is_ours), (given.markdown, is_markdown)):
+        if output:
+            check_output_file(output, inputs, made)
+    if given.json and given.markdown and given.json.resolve() == given.markdown.resolve():
+        raise FileExistsError(f"wanted two files to write, got {given.json} for both: choose another name")
+    if not given.data.is_dir():
+        raise FileNotFoundError(f"wanted a folder of evaluation sets, got {given.data}, which is none: see --help")
+    check_device(given.device)
+
+
+def measure(given: argparse.Namespace) -> None:
+    """Load, measure and print what the command line names; all models are loaded before one is measured."""
+    from toolkit.evaluate.embeddings import TASKS, as_json, check_tasks, evaluate_encoder, markdown
+    from toolkit.evaluate.sts import read_sentences
+    from toolkit.score.semantic import load_encoder
+
+    tasks = check_tasks(given.tasks or TASKS)
+    check(given)
     without = read_sentences(given.without) if given.without else set()
     names = list(dict.fromkeys(given.encoders))
     short = [shown_name(name) for name in names]
+    encoders = {name: load_encoder(resolve(name), given.device) for name in names}
     found = {}
     for name, shown in zip(names, short, strict=True):
-        encoder = load_encoder(resolve(name), given.device)
-        found[shown if short.count(shown) == 1 else name] = evaluate_encoder(encoder, given.data, given.tasks, without)
-    tables = markdown(found, given.tasks)
+        figures = evaluate_encoder(encoders.pop(name), given.data, tasks, without)
+        found[shown if short.count(shown) == 1 else name] = figures
+    tables = markdown(found, tasks)
     print(tables)
     if given.markdown:
         write_whole(given.markdown, tables + "\n")
     if given.json:
-        write_whole(given.json, json.dumps(as_json(found), indent=1) + "\n")
-    return 0
+        record = {"toolkit": toolkit.__version__, "encoders": as_json(found)}
+        write_whole(given.json, json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from toolkit.bitext.idf import read_idf
 from toolkit.evaluate.parsers import FORMS, one_line, open_parser, parse
 from toolkit.evaluate.references import samples
 from toolkit.evaluate.report import evaluate, markdown, read_pieces, texts_of
+from toolkit.models.starter import idf_file
 from toolkit.rows import Row
 from toolkit.shards import write_whole
 
@@ -29,7 +30,7 @@ def main(arguments: list[str]) -> int:
     """Parse the command line, measure, print, and say in one line what went wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parabanks", metavar="PARABANK", nargs="+", help="folder or file; runs joined by a comma")
-    parser.add_argument("--idf", type=Path, help="table of scripts/count_idf.py, for the mean IDF")
+    parser.add_argument("--idf", help="table of scripts/count_idf.py, or starter/NAME, for the mean IDF")
     parser.add_argument("--pieces", type=Path, help="SentencePiece model, for intersection/union over pieces")
     parser.add_argument("--parser", help=FORMS)
     parser.add_argument("--sample", type=int, default=SAMPLE, help=f"references at most (default {SAMPLE:,})")
@@ -47,7 +48,7 @@ def main(arguments: list[str]) -> int:
 def measure(given: argparse.Namespace) -> int:
     """Read, parse, measure and print what the command line names."""
     parse_with = open_parser(given.parser) if given.parser else None
-    idf = read_idf(given.idf) if given.idf else None
+    idf = read_idf(idf_file(given.idf)) if given.idf else None
     pieces = read_pieces(given.pieces) if given.pieces else None
     rows = {name: read_runs(name, given.sample, given.seed) for name in dict.fromkeys(given.parabanks)}
     texts = dict.fromkeys(text for runs in rows.values() for run in runs for text in texts_of(run))

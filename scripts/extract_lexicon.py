@@ -14,11 +14,15 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import toolkit
+from toolkit.command import run_command
 from toolkit.evaluate.simlex import PAPER, SIMLEX_SIGNATURE, WordPair, correlation, read_simlex
-from toolkit.lexicon.pmi import MIN_COUNT, Entry, extract_lexicon, paraphrases_of
-from toolkit.settings import parse_settings
+from toolkit.lexicon.pmi import MIN_COUNT, Entry, extract_lexicon, is_lexicon, paraphrases_of
+from toolkit.outputs import check_output_file, is_ours
+from toolkit.settings import check_at_least_one, parse_settings
 from toolkit.shards import write_whole
 
+PROGRAM = "extract_lexicon.py"
 SHOWN = 20  # ours: about as many as table 12 has
 SCORES = {"cross-sentence PMI": "cross_pmi", "adjusted PMI": "adjusted_pmi"}  # as table 13 names them
 
@@ -43,31 +47,42 @@ class LexiconSettings:
     simlex: str | None = None
     json: str | None = None
 
+    def __post_init__(self) -> None:
+        """Check the number.
+
+        Raises:
+            ValueError: It is below 1.
+        """
+        check_at_least_one(self, "min_count")
+
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, extract, print, and say in one line what went wrong."""
-    s = parse_settings(LexiconSettings, arguments, __doc__ or "", "extract_lexicon.py")
-    try:
-        pairs = read_simlex(Path(s.simlex)) if s.simlex else []
-        wanted = [pair[:2] for pair in pairs]
-        lexicon = extract_lexicon(Path(s.parabank), Path(s.output), s.min_count, wanted)
-        print(summary(lexicon.counts))
-        print(f"{s.output}: {lexicon.entries} entries")
-        for word in s.show:
-            shown = paraphrases_of(Path(s.output), word, SHOWN)
-            print(f"{word}: {', '.join(entry.paraphrase for entry in shown) or 'not in the lexicon'}")
-        found = simlex_figures(pairs, lexicon.wanted) if pairs else {}
-        for name, figures in found.items():
-            seen = f"{figures['pairs'] - figures['unseen']} of {figures['pairs']} word pairs seen"
-            print(f"{name}: {figures['rho']:.2f} ({seen}; the paper's {PAPER[name]:.2f}) {SIMLEX_SIGNATURE}")
-        if s.json:
-            made = {"parabank": Path(s.parabank).name, "counts": lexicon.counts, "entries": lexicon.entries}
-            record = made | {"simlex": found, "signature": SIMLEX_SIGNATURE}
-            write_whole(Path(s.json), json.dumps(record, indent=1) + "\n")
-    except (ValueError, OSError) as error:
-        print(f"extract_lexicon.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    settings = parse_settings(LexiconSettings, arguments, __doc__ or "", PROGRAM)
+    return run_command(PROGRAM, lambda: work(settings))
+
+
+def work(s: LexiconSettings) -> None:
+    """Extract and print."""
+    inputs = [s.parabank, *([s.simlex] if s.simlex else [])]
+    check_output_file(Path(s.output), inputs, is_lexicon)
+    if s.json:
+        check_output_file(Path(s.json), [*inputs, s.output], is_ours)
+    pairs = read_simlex(Path(s.simlex)) if s.simlex else []
+    lexicon = extract_lexicon(Path(s.parabank), Path(s.output), s.min_count, [pair[:2] for pair in pairs])
+    print(summary(lexicon.counts))
+    print(f"{s.output}: {lexicon.entries} entries")
+    for word in s.show:
+        shown = paraphrases_of(Path(s.output), word, SHOWN)
+        print(f"{word}: {', '.join(entry.paraphrase for entry in shown) or 'not in the lexicon'}")
+    found = simlex_figures(pairs, lexicon.wanted) if pairs else {}
+    for name, figures in found.items():
+        seen = f"{figures['pairs'] - figures['unseen']} of {figures['pairs']} word pairs seen"
+        print(f"{name}: {figures['rho']:.2f} ({seen}; the paper's {PAPER[name]:.2f}) {SIMLEX_SIGNATURE}")
+    if s.json:
+        made = {"toolkit": toolkit.__version__, "parabank": Path(s.parabank).name, "counts": lexicon.counts}
+        record = made | {"entries": lexicon.entries, "simlex": found, "signature": SIMLEX_SIGNATURE}
+        write_whole(Path(s.json), json.dumps(record, indent=1) + "\n")
 
 
 def summary(counts: dict) -> str:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 
-from toolkit.encoder.publish import package_encoder
+from toolkit.command import run_command
 from toolkit.settings import parse_settings
+
+PROGRAM = "package_encoder.py"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,17 +41,19 @@ class PackageSettings:
 
 
 def main(arguments: list[str]) -> int:
-    """Parse the command line, measure and package."""
-    s = parse_settings(PackageSettings, arguments, __doc__ or "", "package_encoder.py")
-    try:
-        measured = package_encoder(s.model, s.data, s.tasks, s.output_dir, s.lang, s.license, s.text)
-    except (ValueError, OSError) as error:
-        print(f"package_encoder.py: {error}", file=sys.stderr)
-        return 1
+    """Parse the command line, measure and package, and say in one line what went wrong."""
+    settings = parse_settings(PackageSettings, arguments, __doc__ or "", PROGRAM)
+    return run_command(PROGRAM, lambda: work(settings))
+
+
+def work(s: PackageSettings) -> None:
+    """Package, and print the figures."""
+    from toolkit.encoder.publish import package_encoder
+
+    measured = package_encoder(s.model, s.data, s.tasks, s.output_dir, s.lang, s.license, s.text)
     figures = measured["evaluation"]["figures"]
     shown = ", ".join(f"{name} {figure['value']:.1f}" for name, figure in figures.items() if "Spearman" not in name)
     print(f"{s.output_dir}, {measured['megabytes']} MB: {shown}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -10,8 +10,10 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from toolkit.models.publish import package_translator
+from toolkit.command import run_command
 from toolkit.settings import parse_settings
+
+PROGRAM = "package_translator.py"
 
 
 @dataclass(frozen=True)
@@ -42,25 +44,18 @@ class PackageSettings:
 
 
 def main(arguments: list[str]) -> int:
-    """Parse the command line, measure and package."""
-    s = parse_settings(PackageSettings, arguments, __doc__ or "", "package_translator.py")
-    try:
-        measured = package_translator(
-            s.model,
-            s.bitext,
-            s.source_column,
-            s.reference_column,
-            s.source_lang,
-            s.lang,
-            s.output_dir,
-            s.license,
-            s.text,
-        )
-    except (ValueError, OSError) as error:
-        print(f"package_translator.py: {error}", file=sys.stderr)
-        return 1
+    """Parse the command line, measure and package, and say in one line what went wrong."""
+    settings = parse_settings(PackageSettings, arguments, __doc__ or "", PROGRAM)
+    return run_command(PROGRAM, lambda: work(settings))
+
+
+def work(s: PackageSettings) -> None:
+    """Package, and print the BLEU."""
+    from toolkit.models.publish import package_translator
+
+    columns, langs = (s.source_column, s.reference_column), (s.source_lang, s.lang)
+    measured = package_translator(s.model, s.bitext, *columns, *langs, s.output_dir, s.license, s.text)
     print(f"{s.output_dir}: BLEU {measured['bleu']} on {measured['pairs']} pairs ({measured['signature']})")
-    return 0
 
 
 if __name__ == "__main__":

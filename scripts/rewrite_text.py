@@ -8,21 +8,22 @@ IDF need --idf FILE (scripts/count_idf.py). What cannot be used is counted by re
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
-from toolkit.bitext.idf import Idf, read_idf
-from toolkit.generate.constrain import constrain_rows
-from toolkit.generate.recipes import RECIPES, constraint_sets, parse_systems
-from toolkit.models.starter import idf_file
-from toolkit.models.translator import load_translator
-from toolkit.rows import Row
-from toolkit.settings import parse_settings
+from toolkit.bitext.read import decode, lines
+from toolkit.command import run_command
+from toolkit.models.settings import DTYPES
+from toolkit.outputs import check_output_file
+from toolkit.settings import check_among, check_at_least_one, check_at_most, parse_settings
 from toolkit.shards import write_whole
+
+PROGRAM = "rewrite_text.py"
+MOST_ROWS = 100_000  # ours: hypotheses at a time; their caches of the smallest model fill a large machine
+LINE = re.compile(r"[^\t]*\t[0-9]+(,[0-9]+)*\t[^\t]*")  # of the output
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,21 +54,52 @@ class Rewriting:
     dtype: str = "auto"
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        """Check the numbers.
 
-def rewrite_file(settings: Rewriting) -> Counter[str]:
-    """Write the TSV; returns what could not be used, by reason."""
+        Raises:
+            ValueError: One is out of its range, or the dtype is none.
+        """
+        check_at_least_one(self, "beam", "batch_rows")
+        check_at_most("beam", self.beam, MOST_ROWS)
+        check_at_most("batch_rows", self.batch_rows, MOST_ROWS)
+        check_among(self, "dtype", DTYPES)
+
+
+def main(arguments: list[str]) -> int:
+    """Parse the command line, rewrite, and say in one line what went wrong."""
+    settings = parse_settings(Rewriting, arguments, __doc__ or "", PROGRAM)
+    return run_command(PROGRAM, lambda: work(settings))
+
+
+def work(settings: Rewriting) -> None:
+    """Write the TSV, and say what could not be used.
+
+    Raises:
+        OSError: The input is not there, or the output cannot be written.
+        ValueError: The input is not UTF-8 or empty, or the systems, the table or the model cannot be used.
+    """
+    import torch
+
+    from toolkit.bitext.idf import Idf, read_idf
+    from toolkit.generate.constrain import constrain_rows
+    from toolkit.generate.recipes import RECIPES, constraint_sets, parse_systems
+    from toolkit.models.starter import idf_file
+    from toolkit.models.translator import load_translator
+    from toolkit.rows import Row
+
+    check_output_file(Path(settings.output), [settings.input, *([settings.idf] if settings.idf else [])], is_rewritten)
     systems = [RECIPES[number] for number in parse_systems(settings.systems)]
+    if any(system.kind == "ppdb" for system in systems):
+        raise ValueError(f"wanted systems without PPDB, got {settings.systems}: leave 35 to 37 out")
     if not settings.idf and any(system.kind not in ("none", "positional") for system in systems):
         raise ValueError(f"wanted --idf FILE for systems {settings.systems}, got none; or take 28 and 32-34 only")
+    texts = read_texts(Path(settings.input))
     idf = read_idf(idf_file(settings.idf)) if settings.idf else Idf(0, {})
-    model = load_translator(settings.model, settings.dtype, "cuda" if torch.cuda.is_available() else "cpu")
-    texts = Path(settings.input).read_text(encoding="utf-8").splitlines()
-    rows = [
-        Row(f"text-{n}", "text", None, None, text.strip(), settings.lang, "train")
-        for n, text in enumerate(texts)
-        if text.strip()
-    ]
-    refused, lines = Counter({"empty_line": len(texts) - len(rows)}), []
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = load_translator(settings.model, settings.dtype, device, settings.lang, settings.lang)
+    rows = [Row(f"text-{n}", "text", None, None, text, settings.lang, "train") for n, text in enumerate(texts) if text]
+    refused, written = Counter({"empty_line": len(texts) - len(rows)}), []
     found = constrain_rows(
         rows,
         model,
@@ -80,21 +112,35 @@ def rewrite_file(settings: Rewriting) -> Counter[str]:
     for row in found:
         refused.update(c.reason for c in row.candidates if c.reason)
         good = [c for c in row.candidates if c.reason is None]
-        lines += [f"{row.reference}\t{','.join(o.recipe or '' for o in c.origins)}\t{c.text}\n" for c in good]
-    write_whole(Path(settings.output), "".join(lines))
-    return +refused
+        written += [f"{row.reference}\t{','.join(o.recipe or '' for o in c.origins)}\t{c.text}\n" for c in good]
+    write_whole(Path(settings.output), "".join(written))
+    print(f"{settings.output}; not used: {dict(+refused) or 'nothing'}", file=sys.stderr)
 
 
-def main(arguments: list[str]) -> int:
-    """Parse the command line, rewrite, and say in one line what went wrong."""
-    settings = parse_settings(Rewriting, arguments, __doc__ or "", "rewrite_text.py")
+def read_texts(path: Path) -> list[str]:
+    """The texts of a file, one a line; a tab in a text becomes a space, because tabs part the columns of the output.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: It is not UTF-8, or has no text.
+    """
+    texts = []
+    for number, raw in enumerate(lines(str(path)), 1):
+        text, fault = decode(raw)
+        if fault:
+            raise ValueError(f"wanted texts in UTF-8, got other bytes in line {number} of {path}: convert the file")
+        texts.append(" ".join(text.split("\t")).strip())
+    if not any(texts):
+        raise ValueError(f"wanted a text a line, got none in {path}: give another file")
+    return texts
+
+
+def is_rewritten(path: Path) -> bool:
+    """Whether a file is an output of this command; an empty one may be."""
     try:
-        refused = rewrite_file(settings)
-    except (ValueError, RuntimeError, OSError) as error:
-        print(f"rewrite_text.py: {error}", file=sys.stderr)
-        return 1
-    print(f"{settings.output}; not used: {dict(refused) or 'nothing'}", file=sys.stderr)
-    return 0
+        return all(LINE.fullmatch(line) for line in path.read_text(encoding="utf-8").splitlines())
+    except (OSError, ValueError):
+        return False
 
 
 if __name__ == "__main__":

@@ -26,13 +26,17 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
+from toolkit.command import run_command
 from toolkit.evaluate.judged import GRAMMATICAL, JudgedText, read_judged
 from toolkit.models.starter import starter
+from toolkit.outputs import check_output_file
 from toolkit.score.judgment import SHIPPED, Regression, scorable
 from toolkit.score.judgment_features import SIGNS, STARTER, features
 from toolkit.score.semantic import load_encoder, semantic_signature
 from toolkit.settings import check_among, parse_settings
+from toolkit.shards import write_whole
 
+PROGRAM = "train_judgment.py"
 FOLDS, SEED = 10, 0
 PENALTY = 300.0  # ours: from 30 to 1000 Spearman's rho changes by 0.002
 TARGETS = ("similarity", "grammaticality")
@@ -80,8 +84,7 @@ def read_judgments(folder: Path, target: str = TARGETS[0]) -> Judged:
     """The judged pairs that can be scored, copies of the reference left out.
 
     Raises:
-        FileNotFoundError: A file is missing.
-        ValueError: There is none.
+        ValueError: A file is missing or damaged, or there is no such pair.
     """
     references, texts = read_judged(folder)
     kept = [(references[t.id], t) for t in texts if score_of(t, target) is not None and t.text != references[t.id]]
@@ -200,21 +203,30 @@ def record_of(regression: Regression, figures: dict[str, Any], target: str = TAR
     return {"weights": weights, "intercept": regression.intercept, "made_by": made_by}
 
 
+def is_record(path: Path) -> bool:
+    """Whether a file is one that this command wrote."""
+    try:
+        return {"weights", "intercept", "made_by"} <= set(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return False
+
+
 def main(arguments: list[str]) -> int:
     """Parse the command line, measure, fit on everything, write, and say in one line what went wrong."""
-    s = parse_settings(JudgmentSettings, arguments, __doc__ or "", "train_judgment.py")
-    try:
-        judged = read_judgments(Path(s.judgments), s.target)
-        figures: dict[str, Any] = dict(measured(judged))
-        figures |= cosine_figures(judged, s.encoder) if s.encoder else {}
-        regression = fit(judged.values, judged.scores, judged.groups)
-        print(*(f"{name:32}{figure}" for name, figure in figures.items()), sep="\n")
-        record = json.dumps(record_of(regression, figures, s.target), indent=1)
-        Path(s.output or SHIPPED).write_text(record + "\n", encoding="utf-8")
-    except (ValueError, OSError) as error:
-        print(f"train_judgment.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    settings = parse_settings(JudgmentSettings, arguments, __doc__ or "", PROGRAM)
+    return run_command(PROGRAM, lambda: work(settings))
+
+
+def work(s: JudgmentSettings) -> None:
+    """Measure, fit and write."""
+    output = Path(s.output or SHIPPED)
+    check_output_file(output, [s.judgments], is_record)
+    judged = read_judgments(Path(s.judgments), s.target)
+    figures: dict[str, Any] = dict(measured(judged))
+    figures |= cosine_figures(judged, s.encoder) if s.encoder else {}
+    regression = fit(judged.values, judged.scores, judged.groups)
+    print(*(f"{name:32}{figure}" for name, figure in figures.items()), sep="\n")
+    write_whole(output, json.dumps(record_of(regression, figures, s.target), indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -72,7 +72,14 @@ def write_run(folder: Path, rows: list[Row], shard_rows: int = 2) -> Path:
     paths = write_inputs(folder, inputs, shard_rows, {"too_long": 3, "empty": 1})
     for number, path in enumerate(paths):
         write_shard(output_of(path), rows[number * shard_rows : (number + 1) * shard_rows])
-    settings = {"max_dual_nll": 3.5, "samples_per_set": 30, "seed": 0, "forward": "/somewhere/de-en", "lang": "en"}
+    settings = {
+        "max_dual_nll": 3.5,
+        "samples_per_set": 30,
+        "seed": 0,
+        "forward": "/somewhere/de-en",
+        "lang": "en",
+        "limit": None,
+    }
     (folder / "settings.json").write_text(json.dumps(settings))
     return folder
 

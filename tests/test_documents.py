@@ -79,6 +79,12 @@ def test_a_marker_that_means_nothing_is_an_error(text, said):
         render_tables.rendered(text, "page.md")
 
 
+def test_a_result_without_a_figure_is_named(monkeypatch):
+    monkeypatch.setattr(render_tables.figures_speed, "result", lambda name: {"ratios": {"adam_dense": 10.0}})
+    with pytest.raises(ValueError, match="wanted 'adam_dense_fused' in the results of figure adam, got none: run its"):
+        render_tables.rendered("<!-- figure: adam --><!-- end -->", "page.md")
+
+
 def test_a_figure_is_rounded_once_and_as_a_reader_would():
     assert [figures.number(81.55), figures.number(9.25), figures.number(2.675, 2)] == ["81.6", "9.3", "2.68"]
     assert figures.beside("70.4", 79.25) == "70.4 (79.3)" and figures.number(None) == "-"

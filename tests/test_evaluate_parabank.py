@@ -55,7 +55,7 @@ def test_samples_and_runs_are_printed_with_their_spread(script, table, tmp_path,
     assert first != second
     middle, spread = map(float, line(printed, "length ratio, rank 1")[0].split(" ± "))
     assert middle == pytest.approx((first + second) / 2, abs=0.006)
-    assert spread == pytest.approx(abs(first - second) / 2, abs=0.006)
+    assert spread == pytest.approx(abs(first - second) / 2**0.5, abs=0.006)  # of a sample of two
 
 
 def test_trees_by_way_of_a_file(script, table, tmp_path, capsys):
@@ -71,6 +71,20 @@ def test_trees_by_way_of_a_file(script, table, tmp_path, capsys):
     assert line(printed, "tree edit distance, rank 1")[0] == "1.00"
     assert line(printed, "tree edit distance, rank 2")[0] == "0.00"
     assert "parser:file:parsed.tsv" in printed and "left out" not in printed
+
+
+def test_one_paraphrase_each_has_one_rank(script, tmp_path, capsys):
+    path = tmp_path / "one.tsv"
+    path.write_text("".join(f"We see number {i} of all.\tWe see number {i} of all!\n" for i in range(9)))
+    assert script.main([str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert line(printed, "(1-BLEU) x 100, rank 1")[0] == "0.00"
+    assert "rank 2" not in printed and "-0.00" not in printed
+
+
+def test_the_idf_table_of_a_starter(script, table, capsys):
+    assert script.main([str(table), "--idf", "starter/de-en"]) == 0
+    assert float(line(capsys.readouterr().out, "IDF, mean (bits)")[0]) > 5
 
 
 def test_idf_and_pieces(script, table, tmp_path, capsys):
@@ -91,6 +105,9 @@ def test_idf_and_pieces(script, table, tmp_path, capsys):
         (["table.tsv", "--parser", "malt"], "wanted a parser"),
         (["table.tsv", "--parser", "file:nowhere"], "wanted a file of trees"),
         (["table.tsv", "--idf", "nowhere"], "wanted an IDF table"),
+        (["table.tsv", "--idf", "starter/nowhere"], "wanted a starter model of"),
+        (["latin1.tsv"], "latin1.tsv, line 2: wanted UTF-8"),
+        (["encoder"], "got the folder encoder: check the path"),
         (["table.tsv", "--pieces", "nowhere"], "wanted a SentencePiece model"),
         (["table.tsv", "--sample", "0"], "at least 1 reference"),
     ],
@@ -99,6 +116,9 @@ def test_errors_are_one_line(script, table, tmp_path, monkeypatch, capsys, argum
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("a,b\n")
     Path("empty.tsv").write_text("")
+    Path("latin1.tsv").write_bytes(b"We go.\tOff we go.\nWe go.\tOn y va, caf\xe9.\n")
+    Path("encoder").mkdir()
+    Path("encoder/modules.json").write_text("[]")
     assert script.main(arguments) == 1
     said = capsys.readouterr()
     assert said.out == "" and said.err.startswith("evaluate_parabank.py: ") and wanted in said.err

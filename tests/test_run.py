@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from accelerate import PartialState
+from safetensors.torch import load_file, save_file
 
 from tests.tiny import DEMO, ENVIRONMENT, ROOT, folder, pairs
+from toolkit.lock import held
 from toolkit.rows import Row
 from toolkit.shards import read_shard, write_shard
 
@@ -94,7 +98,7 @@ def assert_same(output: Path, made: Path) -> None:
 
 def test_one_process_makes_seven_shards_and_a_data_set(made):
     assert names(made, "rows-*") == [f"rows-{n:05d}.parquet" for n in range(7)]
-    assert names(made, ".*") == []
+    assert names(made, ".*.tmp") == []
     assert (made / "README.md").exists()
     rows = [row for n in range(7) for row in read_shard(made.with_name("bank.shards") / f"rows-{n:05d}.parquet")]
     assert [(row.source, row.reference) for row in rows] == pairs(21)
@@ -123,7 +127,7 @@ def test_killed_and_started_again_it_makes_the_same_bytes(program, made, tmp_pat
     again = launch(program, output)
     assert again.returncode == 0, again.stderr
     assert_same(output, made)
-    assert names(output, ".*") == [], "the killed process's temporary file is gone"
+    assert names(output, ".*.tmp") == [], "the killed process's temporary file is gone"
     assert all((output.with_name("bank.shards") / n).stat().st_mtime_ns == t for n, t in kept.items()), "done is done"
 
 
@@ -132,7 +136,11 @@ def test_a_rank_that_believes_it_is_alone_stops(tmp_path):
     start.pop("ACCELERATE_USE_CPU", None)
     done = subprocess.run([*ALONE, *flags(tmp_path / "bank")], env=start, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
-    assert done.stderr.strip().splitlines()[-1].startswith("build_parabank.py: wanted 2 processes (WORLD_SIZE), got 1")
+    assert (
+        done.stderr.strip()
+        .splitlines()[-1]
+        .startswith("build_parabank.py: wanted 2 processes (WORLD_SIZE), got this one")
+    )
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.rglob("*.parquet"))
 
@@ -180,6 +188,81 @@ def test_what_changes_no_shard_may_change(main, tmp_path):
     assert main(flags(tmp_path / "bank", limit=3, version="1.0.1", license="cc0-1.0")) == 0
 
 
+def test_a_bitext_that_grew_is_found(main, capsys, tmp_path):
+    bitext = tmp_path / "mine.tsv"
+    bitext.write_text("".join(f"{source}\t{reference}\n" for source, reference in pairs(3)), encoding="utf-8")
+    assert main(flags(tmp_path / "bank", bitext=bitext)) == 0
+    with bitext.open("a", encoding="utf-8") as file:
+        file.write("Und noch einer.\tAnd one more.\n")
+    assert main(flags(tmp_path / "bank", bitext=bitext)) == 1
+    assert "content of bitext was" in last_line(capsys)
+
+
+def test_a_model_that_was_trained_on_in_place_is_found(main, capsys, tmp_path):
+    model = tmp_path / "model"
+    shutil.copytree(folder() / "de-en", model)
+    assert main(flags(tmp_path / "bank", limit=3, forward=model)) == 0
+    weights = load_file(model / "model.safetensors")
+    save_file({name: weight + 1e-3 for name, weight in weights.items()}, model / "model.safetensors")
+    assert main(flags(tmp_path / "bank", limit=3, forward=model)) == 1
+    assert "content of forward was" in last_line(capsys)
+
+
+@pytest.mark.parametrize(
+    "typo",
+    [{"bitext": "lost.tsv"}, {"forward": "lost"}, {"backward": "lost"}, {"known_words": "lost.txt"}, {"lang": "fr"}],
+)
+def test_after_a_typo_the_corrected_command_runs(main, tmp_path, typo):
+    bitext = tmp_path / "mine.tsv"
+    bitext.write_text("".join(f"{source}\t{reference}\n" for source, reference in pairs(21)), encoding="utf-8")
+    settings = {"bitext": bitext, "limit": 12, "shard_rows": 12}
+    assert main(flags(tmp_path / "bank", **settings | typo)) == 1
+    assert main(flags(tmp_path / "bank", **settings)) == 0
+
+
+def test_swapped_columns_are_found_unless_told(main, capsys, tmp_path):
+    swapped = {"source_column": 1, "reference_column": 0, "limit": 12, "shard_rows": 12}
+    assert main(flags(tmp_path / "bank", **swapped)) == 1
+    assert "the columns are swapped" in last_line(capsys)
+    assert main([*flags(tmp_path / "bank", **swapped), "--no-check_language"]) == 0
+
+
+def test_what_became_of_the_lines_is_told(main, capsys, tmp_path):
+    bitext = tmp_path / "mine.tsv"
+    bitext.write_text("Hallo!\tHello!\nHallo!\tHello!\nkein Tab\n\tempty\n", encoding="utf-8")
+    assert main(flags(tmp_path / "bank", bitext=bitext)) == 0
+    said = capsys.readouterr().err
+    assert f"{bitext}: 4 lines read, 1 kept, refused: 1 columns (too few columns between TABs), 1 duplicate" in said
+    assert "1 empty (a side has too few characters)" in said
+
+
+def test_the_bar_counts_rows_and_ends_full(main, capsys, tmp_path):
+    assert main(flags(tmp_path / "bank")) == 0
+    assert "100%" in (said := capsys.readouterr().err)
+    assert "21/21 rows" in said
+
+
+def test_a_second_launcher_is_told_who_is_at_work(main, capsys, tmp_path):
+    output = tmp_path / "bank"
+    assert main(flags(output, limit=3)) == 0
+    with held(output.with_name("bank.shards"), PartialState(cpu=True)):
+        assert main(flags(output, limit=3)) == 1
+    assert f"got it held by process {os.getpid()}" in last_line(capsys)
+
+
+def test_a_failing_shard_names_its_rows(main, capsys, monkeypatch, tmp_path):
+    from toolkit.generate import sample
+
+    def failing(*_: object) -> None:
+        raise RuntimeError("out of something")
+
+    monkeypatch.setattr(sample, "choose_words", failing)
+    assert main(flags(tmp_path / "bank", limit=3)) == 1
+    error = last_line(capsys)
+    assert "input-00000.parquet: row bitext-" in error
+    assert error.endswith("out of something")
+
+
 def full_disk(*_: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -192,7 +275,7 @@ def test_a_full_disk_leaves_no_half_shard(main, capsys, monkeypatch, made, tmp_p
     assert "input-00002.parquet" in error
     assert "No space left" in error
     assert names(output, "rows-*") == ["rows-00000.parquet", "rows-00001.parquet"]
-    assert names(output, ".*") == []
+    assert names(output, ".*.tmp") == []
     monkeypatch.undo()
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     assert main(flags(output)) == 0

@@ -1,10 +1,12 @@
 """Two translators with random weights, small enough for every test: 170 pieces, width 32, 2+2 layers."""
 
 import atexit
+import copy
 import functools
 import os
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -83,3 +85,13 @@ def folder() -> Path:
 def translator(name: str) -> Translator:
     """`de-en` or `en-de`, in fp32. Its model is shared: leave it as it is."""
     return load_translator(str(folder() / name), "float32")
+
+
+@functools.cache
+def wide_translator(name: str) -> Translator:
+    """The same in float64, where two ways to compute it choose the same tokens.
+
+    In float32 the scores of a batch and of a sentence alone, or of two processors, differ in the fifth or sixth digit,
+    and tokens and hypotheses that lie nearer to each other change places.
+    """
+    return replace(translator(name), model=copy.deepcopy(translator(name).model).double())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from toolkit.bitext.words import PARANMT_TOKENS
 from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 
 PARTS = ("word", "trigram", "lstm")
@@ -34,10 +35,10 @@ class Architecture:
     """
 
     parts: tuple[str, ...] = ("word", "trigram")
-    combine: str = "addition"
+    combine: str = "addition"  # ours: of table 8's two
     dimensions: int = 300  # table 8
     hidden: int | None = None
-    direction: str = "forward"
+    direction: str = "forward"  # section 4: LSTM
     pooling: str = "average"  # section 4
 
     def __post_init__(self) -> None:
@@ -87,7 +88,7 @@ class EncoderTraining:
         min_count: A word or trigram that the texts say less often has no row of its own.
         max_words: The largest table of words.
         max_trigrams: The largest table of trigrams.
-        max_tokens: Pairs with a longer sentence are left out.
+        max_tokens: Pairs with more tokens (`toolkit.bitext.words.tokens`) on either side are left out.
         loss: "margin" is the papers'; "ranking" takes all others of a mini-batch as negatives.
         margin: How much nearer than its negative a paraphrase should be.
         batch: Pairs of a mini-batch.
@@ -106,17 +107,17 @@ class EncoderTraining:
     pairs: list[str]
     output_dir: str
     parts: list[str] = field(default_factory=lambda: ["word", "trigram"])
-    combine: str = "addition"
+    combine: str = "addition"  # ours: of table 8's two; concatenation is a little better there and twice as wide
     dimensions: int = 300  # table 8
     hidden: int | None = None
-    direction: str = "forward"
-    pooling: str = "average"
+    direction: str = "forward"  # section 4: LSTM
+    pooling: str = "average"  # section 4
     word_vectors: str | None = None  # ours: from scratch; the paper begins with PARAGRAM-SL999 (section 5.2)
     min_count: int = 2  # ours
     max_words: int = 100_000  # ours
     max_trigrams: int = 100_000  # ours
-    max_tokens: int = 30  # section 5.4
-    loss: str = "margin"
+    max_tokens: int = PARANMT_TOKENS  # section 5.4
+    loss: str = "margin"  # section 4
     margin: float = MARGIN
     batch: int = 100  # section 5.2
     mega_batch: int = 40  # section 5.5
@@ -166,7 +167,7 @@ class TransformerTraining:
         mini_batch: Pairs that go through the transformer at a time; the loss "ranking" takes all at once.
         epochs: Times that every pair is read.
         learning_rate: At its highest, after a tenth of the steps; it falls to 0 in a line.
-        max_tokens: A pair with more words in one sentence is left out; of the rest so many pieces are read.
+        max_tokens: A pair with more tokens in one sentence is left out; of the rest so many pieces are read.
         dtype: What the transformer computes in: "float32", "bfloat16", or "auto": bfloat16 where the processor has it;
             its weights are float32.
         seed: Of the order of the pairs and dropout.
@@ -184,7 +185,7 @@ class TransformerTraining:
     mini_batch: int = 32  # ours: sentence-transformers'
     epochs: int = 1  # Sentence-BERT, section 3.1
     learning_rate: float = 2e-5  # Sentence-BERT, section 3.1
-    max_tokens: int = 64  # ours: pieces of twice the 30 words of ParaNMT-50M
+    max_tokens: int = 64  # ours: pieces of twice the 30 tokens of ParaNMT-50M
     dtype: str = "auto"
     seed: int = 0
     save_every: int = 500  # ours

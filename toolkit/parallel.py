@@ -19,7 +19,7 @@ def processes() -> PartialState:
     """The processes that the launcher started, as Accelerate sees them.
 
     Raises:
-        RuntimeError: The launcher started several but Accelerate sees one: each would do the whole work.
+        RuntimeError: There should be several, but this one sees itself alone: each would do the whole work.
     """
     import torch  # here and not above: a command's --help does not wait for it
     from accelerate import PartialState
@@ -28,10 +28,11 @@ def processes() -> PartialState:
     wanted = int(os.environ.get("WORLD_SIZE", "1"))
     # PartialState does not read the variable, and without a GPU it does not look for other processes.
     cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
-    state = PartialState(cpu=cpu, timeout=PATIENCE) if wanted > 1 else PartialState(cpu=cpu)
-    if state.num_processes != wanted:
+    alone = wanted > 1 and "RANK" not in os.environ
+    state = None if alone else PartialState(cpu=cpu, timeout=PATIENCE) if wanted > 1 else PartialState(cpu=cpu)
+    if state is None or state.num_processes != wanted:
         raise RuntimeError(
-            f"wanted {wanted} processes (WORLD_SIZE), got {state.num_processes}: every one would do the whole work; "
+            f"wanted {wanted} processes (WORLD_SIZE), got this one alone: every one would do the whole work; "
             "start them with --processes N, torchrun --nproc_per_node N or accelerate launch --num_processes N"
         )
     return state

@@ -155,8 +155,11 @@ def read_inputs(folder: Path) -> dict:
     if not (folder / INPUTS).is_file():
         raise FileNotFoundError(f"wanted a run's folder with {INPUTS}, got {folder}: build the shards first")
     found = read_record(folder / INPUTS)
-    if not {"shards", "rows", "refused"} <= found.keys():
-        raise ValueError(f"wanted shards, rows and refused in {folder / INPUTS}, got {sorted(found)}: delete {folder}")
+    refused = found.get("refused")
+    numbers = [found.get("shards"), found.get("rows"), *(refused.values() if isinstance(refused, dict) else [None])]
+    if not all(isinstance(number, int) for number in numbers):
+        got = json.dumps(found)[:80]
+        raise ValueError(f"wanted shards, rows and refused in {folder / INPUTS}, got {got}: delete its folder")
     return found
 
 

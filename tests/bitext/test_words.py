@@ -1,10 +1,90 @@
-"""The words of a text, and the filter that refuses others."""
+"""The tokens of a text, its words, and the filter that refuses others."""
 
 import pytest
 
-from toolkit.bitext.words import read_words, words_of, write_words
-from toolkit.rows import Candidate, Row
+from toolkit.bitext.words import (
+    PARANMT_TOKENS,
+    read_words,
+    token_count,
+    token_spans,
+    tokens,
+    words_of,
+    write_words,
+)
+from toolkit.encoder.pairs import TextPair, number_pairs
+from toolkit.encoder.tokens import tokenize
+from toolkit.encoder_settings import EncoderTraining
+from toolkit.lexicon.pairs import read_pairs
+from toolkit.package.statistics import database
+from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.filter import refuse_unknown_words
+from toolkit.select.tenths import TenthsSettings, chosen_rows, find_cut
+from toolkit.shards import write_shard
+
+
+# By the rules of spaCy's English tokenizer, by hand.
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Don't stop!", "Do|n't|stop|!"),
+        ("CAN'T, won’t", "CA|N'T|,|wo|n’t"),
+        ("I'm she'll we've they're he'd it's", "I|'m|she|'ll|we|'ve|they|'re|he|'d|it|'s"),
+        ("You shouldn't've", "You|should|n't|'ve"),
+        ("I did n't; it 's", "I|did|n't|;|it|'s"),
+        ("o'clock O'Hara dogs'", "o'clock|O'Hara|dogs|'"),
+        ("'Go!' \"Stop\"", "'|Go|!|'|\"|Stop|\""),
+        ("well-known -- wait... no", "well|-|known|--|wait|...|no"),
+        ("4.7 1,000 91/440 12:30 3rd 5.", "4.7|1,000|91/440|12:30|3rd|5|."),
+        ("Mr. Owl of U.S. A. at 5 a.m. is I.", "Mr.|Owl|of|U.S.|A.|at|5|a.m.|is|I."),
+        ("We... know.", "We|...|know|."),
+        ("snake_case", "snake|_|case"),
+        ("你好a字", "你|好|a|字"),
+        (" \t\n\0 ", ""),
+    ],
+)
+def test_tokens(text, wanted):
+    assert tokens(text) == [token for token in wanted.split("|") if token]
+    assert token_count(text) == len(tokens(text))
+    assert [text[begin:end] for begin, end in token_spans(text)] == tokens(text)
+
+
+def test_a_text_without_tokens_is_one_without_words_of_the_encoder():
+    characters = [chr(n) for n in range(0x11000) if not 0xD800 <= n < 0xE000]
+    counted = (tokenize(characters).offsets[1:] > tokenize(characters).offsets[:-1]).tolist()
+    assert [token_count(character) > 0 for character in characters] == counted
+
+
+EDGES = {
+    30: ("word " * 30, "word, " * 15, "don't " * 15, "well-off " * 10, "4.7 " * 30, '"' * 28 + "so it"),
+    31: (
+        "word " * 31,
+        "word, " * 15 + "a",
+        "don't " * 15 + "a",
+        "well-off " * 10 + "a",
+        "4.7 " * 31,
+        '"' * 29 + "so it",
+    ),
+}
+
+
+@pytest.mark.parametrize(("count", "text"), [(count, text.strip()) for count, texts in EDGES.items() for text in texts])
+def test_30_tokens_are_the_same_wherever_they_are_the_limit(count, text, tmp_path):
+    """ParaNMT-50M, section 5.4: the choice of training pairs, the encoder's training; A.1: the lexicon."""
+    assert token_count(text) == count and PARANMT_TOKENS == 30
+    fits = count <= PARANMT_TOKENS
+    pairs = [TextPair("r", "we", "us"), TextPair("s", "they", text)]
+    assert len(number_pairs(pairs, EncoderTraining.max_tokens)) == 1 + fits
+
+    candidate = Candidate(text, "beam", rank=0, scores=Scores(semantic=0.5))
+    shard = tmp_path / "rows-00000.parquet"
+    write_shard(shard, [Row("t-1", "t", "x", "de", "We.", "en", "train", candidates=[candidate])])
+    settings = TenthsSettings(by="paraphrase_score", tenths="1")
+    (row,) = chosen_rows(shard, settings, find_cut([shard], settings))
+    assert row.candidates[0].reason == (None if fits else "too_long")
+
+    (tmp_path / "pairs.tsv").write_text(f"we\tus\n{text.replace(chr(9), ' ')}\tthey\n", encoding="utf-8")
+    with database() as connection:
+        assert read_pairs(connection, tmp_path / "pairs.tsv")["kept"] == 1 + fits
 
 
 def test_words_survive_a_file(tmp_path):

@@ -9,6 +9,7 @@ import torch
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedModel
 
 from tests import tiny
+from tests.ties import Scored, assert_same_hypotheses, assert_same_searches, scored
 from toolkit.decode.beam import Hypothesis, beam_search
 from toolkit.decode.engine import Engine
 from toolkit.decode.lexical import ConstraintSet, Lexical
@@ -29,7 +30,7 @@ class Said:
 class Toy:
     """An engine without a model. Rows that are moved or copied wrongly get another row's logits."""
 
-    eos, pad, start_id, limit, forced_first, device = 0, 1, 1, 1000, None, torch.device("cpu")
+    eos, pad, start_id, given, limit, device = 0, 1, 1, [1], 1000, torch.device("cpu")
 
     def __init__(self, vocabulary: int, seed: int, eos_bias: float = 0.0):
         self.logits_of = 2 * torch.randn(499, vocabulary, generator=torch.Generator().manual_seed(seed))
@@ -128,10 +129,11 @@ def constraints(chance: random.Random, surfaces: Sequence[str], tokens: int, mos
             return one
 
 
-def close(found: Sequence[Hypothesis], wanted: Sequence[tuple[float, list[int]]]) -> bool:
-    return [h.ids for h in found] == [ids for _, ids in wanted] and [h.score for h in found] == pytest.approx(
-        [score for score, _ in wanted], abs=1e-6
-    )
+TOY_TIE = 1e-6  # the toy has no matrix product: its scores are sums of a few logarithms
+
+
+def all_scored(found: Sequence[Sequence[Hypothesis]]) -> list[Scored]:
+    return [scored(hypotheses) for hypotheses in found]
 
 
 @pytest.mark.parametrize("begin", range(0, 200, 20))
@@ -148,11 +150,11 @@ def test_a_beam_as_wide_as_the_space_is_brute_force(begin):
         for penalty in (0.0, 1.0):
             wanted = sorted(((score / len(ids) ** penalty, ids) for ids, score in good), reverse=True)
             found = beam_search(toy, [[5]], len(texts), limit, len(texts), penalty, lexical)[0]
-            assert close([h for h in found if h.ended], wanted), one
+            assert_same_hypotheses(scored([h for h in found if h.ended]), wanted, TOY_TIE)
         if one.positive:  # the best stands first, though it is all that is asked for and others may be cut
             (best,) = beam_search(toy, [[5]], len(texts), limit, 1, 0.0, lexical)
             wanted = sorted(((score, ids) for ids, score in good), reverse=True)[:1]
-            assert close([h for h in best if h.ended], wanted), one
+            assert_same_hypotheses(scored([h for h in best if h.ended]), wanted, TOY_TIE)
     assert met > 3 and required > 3, "the sets must leave some texts and take some"
 
 
@@ -160,7 +162,8 @@ def test_without_constraints_the_space_holds_cut_hypotheses_too():
     toy = Toy(5, 3)
     texts = everything(toy, 5, 4)
     found = beam_search(toy, [[5]], len(texts), 4, len(texts), 0.6)[0]
-    assert close(found, sorted(((score / len(ids) ** 0.6, ids) for ids, score in texts), reverse=True))
+    wanted = sorted(((score / len(ids) ** 0.6, ids) for ids, score in texts), reverse=True)
+    assert_same_hypotheses(scored(found), wanted, TOY_TIE)
     assert {h.ended for h in found} == {True, False}
     assert all(h.ended == (h.ids[-1] == toy.eos) and h.logprob < 0 for h in found)
 
@@ -266,13 +269,13 @@ class Counting(Engine):
 
 @pytest.fixture(scope="module")
 def engine() -> Counting:
-    return Counting(tiny.translator("de-en").model)
+    return Counting(tiny.wide_translator("de-en").model)
 
 
 @pytest.fixture(scope="module")
 def never() -> Engine:
     """One that does not end its sentences."""
-    return Engine(tiny.model(len(tiny.translator("de-en").target), 17, -50.0))
+    return Engine(tiny.model(len(tiny.translator("de-en").target), 17, -50.0).double())
 
 
 @pytest.fixture(scope="module")
@@ -305,12 +308,6 @@ def generated(
     return [scored[n : n + n_best] for n in range(0, len(scored), n_best)]
 
 
-def agree(found: Sequence[Sequence[Hypothesis]], wanted: Sequence[Sequence[tuple[float, list[int]]]]) -> None:
-    for hypotheses, expected in zip(found, wanted, strict=True):
-        assert [h.ids for h in hypotheses] == [ids for _, ids in expected]
-        assert [h.score for h in hypotheses] == pytest.approx([score for score, _ in expected], abs=1e-4)
-
-
 @pytest.mark.parametrize(
     ("beam", "n_best", "penalty", "limit"),
     [
@@ -327,9 +324,9 @@ def agree(found: Sequence[Sequence[Hypothesis]], wanted: Sequence[Sequence[tuple
 )
 def test_beam_search_is_that_of_transformers(engine, sources, beam, n_best, penalty, limit):
     found = beam_search(engine, sources, beam, limit, n_best, penalty)
-    model = tiny.translator("de-en").model
+    model = tiny.wide_translator("de-en").model
     if beam > 1:
-        agree(found, generated(model, sources, beam, limit, n_best, penalty))
+        assert_same_searches(all_scored(found), generated(model, sources, beam, limit, n_best, penalty))
     for hypothesis in (h for hypotheses in found for h in hypotheses):
         assert hypothesis.ended == (hypothesis.ids[-1] == engine.eos)
         assert hypothesis.score == pytest.approx(hypothesis.logprob / len(hypothesis.ids) ** penalty)
@@ -342,7 +339,7 @@ def test_searches_that_end_at_very_different_times_leave(engine, sources):
     assert engine.left > 2
     assert len({len(hypotheses[-1].ids) for hypotheses in found}) > 3
     alone = [beam_search(engine, [source], 4, LIMIT, 4)[0] for source in sources]
-    assert [[h.ids for h in hypotheses] for hypotheses in found] == [[h.ids for h in one] for one in alone]
+    assert_same_searches(all_scored(found), all_scored(alone))
 
 
 def test_a_language_token_is_said_first():
@@ -351,16 +348,17 @@ def test_a_language_token_is_said_first():
     heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "max_position_embeddings": 64}
     ids = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2}
     config = AutoConfig.for_model("m2m_100", vocab_size=60, d_model=16, init_std=0.5, **sizes, **heads, **ids)
-    model = AutoModelForSeq2SeqLM.from_config(config).eval()
+    model = AutoModelForSeq2SeqLM.from_config(config).eval().double()
     model.generation_config.forced_bos_token_id = 7
     sources = [[5, 9, 11, 30, 2], [17, 2]]
-    found = beam_search(Engine(model), sources, 4, 12, 4)
-    agree(found, generated(model, sources, 4, 12, 4, 1.0))
-    assert {h.ids[0] for hypotheses in found for h in hypotheses} == {7}
+    found = beam_search(Engine(model), sources, 4, 11, 4)  # the forced token is given, not said
+    theirs = generated(model, sources, 4, 12, 4, 1.0)
+    assert {ids[0] for one in theirs for _, ids in one} == {7}
+    assert_same_searches(all_scored(found), [[(score, ids[1:]) for score, ids in one] for one in theirs])
 
 
 def test_a_beam_of_one_is_greedy_search(engine, sources):
-    model = tiny.translator("de-en").model
+    model = tiny.wide_translator("de-en").model
     for source, (found,) in zip(sources, beam_search(engine, sources, 1, LIMIT), strict=True):
         said: list[int] = []
         logprob = 0.0
@@ -403,7 +401,7 @@ def references(tokens: int, count: int = 12) -> list[ConstraintSet]:
 @pytest.mark.parametrize("beam", [1, 2, 5, 12])
 def test_the_best_translation_meets_its_constraints(sources, beam):
     target, sets = tiny.translator("de-en").target, references(6)
-    ready = Engine(tiny.model(len(target), 17, 7.5))  # ends its sentences soon
+    ready = Engine(tiny.model(len(target), 17, 7.5).double())  # ends its sentences soon
     lexical = lexical_for(sets)
     assert max(lexical.tokens.tolist()) == 6
     found = beam_search(ready, sources[:12], beam, LIMIT, 1, 1.0, lexical)
@@ -423,7 +421,7 @@ def test_constrained_in_a_batch_is_constrained_one_by_one(engine, sources):
         beam_search(engine, [sources[n]], 5, LIMIT, 3, 1.0, lexical_for([one]))[0]
         for n, one in zip(sentence, many, strict=True)
     ]
-    assert ids_of(together) == ids_of(alone)
+    assert_same_searches(all_scored(together), all_scored(alone))
     assert len({tuple(h[0].ids) for h in together[:2]}) == 2
 
 
@@ -432,7 +430,7 @@ def test_searches_without_constraints_are_free_beside_those_with(engine, sources
     mixed = beam_search(engine, sources[:12], 4, LIMIT, 4, 1.0, lexical_for(sets))
     plain = beam_search(engine, sources[:12], 4, LIMIT, 4)
     assert lexical_for([ConstraintSet()] * 12) is None
-    assert ids_of(mixed)[::2] == ids_of(plain)[::2]
+    assert_same_searches(all_scored(mixed[::2]), all_scored(plain[::2]))
     assert all(a != b for a, b in zip(ids_of(mixed)[1::2], ids_of(plain)[1::2], strict=True))
 
 
@@ -451,7 +449,7 @@ def test_a_forbidden_word_is_in_no_hypothesis_however_it_is_spelled(engine, sour
 def test_each_sentence_has_its_own_limit(never, sources):
     found = beam_search(never, sources[:3], 4, [3, 7, 5], 4, searches_each=[1, 2, 1])
     assert [[len(h.ids) for h in hypotheses] for hypotheses in found] == [[3] * 4, [7] * 4, [7] * 4, [5] * 4]
-    assert ids_of(found[1:2]) == ids_of(beam_search(never, sources[1:2], 4, 7, 4))
+    assert_same_searches(all_scored(found[1:2]), all_scored(beam_search(never, sources[1:2], 4, 7, 4)))
 
 
 def test_a_limit_beyond_the_model_is_the_models(never):

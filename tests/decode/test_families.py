@@ -1,12 +1,27 @@
-"""Every family that the engine says it drives: the same ids and log-probabilities as the model's own forward pass."""
+"""Every family: the same ids and log-probabilities as the model's own forward pass, with the languages asked for."""
+
+from collections.abc import Sequence
 
 import pytest
 import torch
 from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
-from tests import tiny  # noqa: F401 - one thread
+from tests import families, tiny
+from toolkit.decode.beam import beam_search
 from toolkit.decode.engine import FAMILIES, Engine
+from toolkit.decode.expanded import engine_of
+from toolkit.decode.lexical import ConstraintSet
 from toolkit.decode.sampling import sample
+from toolkit.generate.rewrite import rewrite
+from toolkit.models.translator import Translator
+
+GIVEN = {  # the tokens of a decoder that writes a language, as the documentation of each checkpoint has them
+    "mbart": ("en_XX", "de_DE"),
+    "mbart50": ("en_XX", "de_DE"),
+    "m2m100": ("__en__", "__de__"),
+    "nllb": ("eng_Latn", "deu_Latn"),
+}
+slow_family = pytest.mark.filterwarnings("ignore:.*decode without shared encoder states")
 
 
 def random_model(family: str) -> torch.nn.Module:
@@ -50,3 +65,85 @@ def test_decoding_with_shared_states_is_the_models_own_forward_pass(family):
                 logprobs[:, model.config.pad_token_id] = -torch.inf
                 assert logprobs.argmax(-1).tolist() == found.ids
     assert len({tuple(s.ids) for s in drawn}) > 3
+
+
+def own_logprob(translator: Translator, source: Sequence[int], given: Sequence[int], ids: Sequence[int]) -> float:
+    """log p(ids | source, given) by the whole model, in one forward pass without a cache."""
+    told = torch.tensor([[*given, *ids[:-1]]])
+    with torch.no_grad():
+        logits = translator.model(input_ids=torch.tensor([source]), decoder_input_ids=told).logits[0, len(given) - 1 :]
+    return logits.double().log_softmax(-1).gather(1, torch.tensor(ids)[:, None]).sum().item()
+
+
+def given_of(name: str, translator: Translator, lang: str) -> list[int]:
+    """What the decoder of a family must be given, from its tokenizer."""
+    if name not in GIVEN:
+        return {"marian": [2], "bart": [2, 0]}.get(name, [0])
+    token = GIVEN[name][("en", "de").index(lang)]
+    language = translator.target.tokenizer.convert_tokens_to_ids(token)
+    return [language] if name == "mbart" else [2, language]
+
+
+@slow_family
+@pytest.mark.parametrize(("source_lang", "lang"), [("de", "en"), ("en", "de")])
+@pytest.mark.parametrize("name", families.NAMES)
+def test_what_is_said_has_the_probability_that_the_scorer_gives_it(name, source_lang, lang):
+    translator = families.translator(name, source_lang, lang)
+    engine, given = engine_of(translator.model), given_of(name, translator, lang)
+    sources = translator.source.encode([pair[source_lang == "en"] for pair in tiny.pairs(3)])
+    drawn = sample(engine, sources, [[]] * 9, list(range(9)), 8, 14)
+    found = [h for one in beam_search(engine, sources, 3, 14, 3) for h in one]
+    both = [(sources[n // 3], one) for said in (drawn, found) for n, one in enumerate(said)]
+    assert len(both) == 18
+    length = max(len(one.ids) for _, one in both)
+    for n in range(1, length + 1):
+        here = [(source, one) for source, one in both if len(one.ids) == n]
+        if not here:
+            continue
+        scored = engine.likelihoods([source for source, _ in here], [one.ids for _, one in here])
+        assert scored.shape == (len(here), n)
+        for (source, one), score in zip(here, scored.double().sum(1).tolist(), strict=True):
+            assert one.logprob == pytest.approx(score, abs=2e-3)
+            assert one.logprob == pytest.approx(own_logprob(translator, source, given, one.ids), abs=2e-3)
+    assert len({tuple(one.ids) for _, one in both}) > 6
+
+
+@slow_family
+@pytest.mark.parametrize("name", families.MANY_LANGUAGES)
+def test_the_language_decides_and_is_no_part_of_what_is_said(name):
+    texts = [german for german, _ in tiny.pairs(3)]
+    scores = {}
+    for lang in ("en", "fr"):
+        translator = families.translator(name, "de", lang)
+        output = translator.target.encode(["Yes."])[0]
+        scores[lang] = engine_of(translator.model).likelihoods(translator.source.encode(texts), [output] * 3)
+        assert scores[lang].shape == (3, len(output))
+    assert ((scores["en"] - scores["fr"]).abs() > 1e-3).all()
+    english, german = (families.translator(name, source, "fr").source.encode(texts) for source in ("en", "de"))
+    assert all(a != b and len(a) == len(b) for a, b in zip(english, german, strict=True))
+
+
+@slow_family
+@pytest.mark.parametrize("name", families.NAMES)
+def test_beam_search_is_that_of_generate(name):
+    translator = families.translator(name, "de", "en")
+    engine = engine_of(translator.model)
+    sources = translator.source.encode([german for german, _ in tiny.pairs(2)])
+    for source, found in zip(sources, beam_search(engine, sources, 4, 12, 1), strict=True):
+        theirs = translator.model.generate(
+            input_ids=torch.tensor([source]),
+            num_beams=4,
+            max_new_tokens=12 + len(engine.given) - 1,
+            bad_words_ids=[[engine.pad]],
+        )[0].tolist()
+        assert theirs[: len(engine.given)] == engine.given
+        assert found[0].ids == theirs[len(engine.given) :]
+
+
+@slow_family
+@pytest.mark.parametrize("name", families.NAMES)
+def test_constraints_hold_where_the_model_has_more_words_than_its_tokenizer(name):
+    translator = families.translator(name, "en", "en") if name != "marian" else families.translator(name, "en", "de")
+    sets = [ConstraintSet((word,), ("train",)) for word in ("tea", "often")]
+    for one, candidates in zip(sets, rewrite(["Yes.", "No."], translator, sets, beam=3), strict=True):
+        assert one.unmet(candidates[0].text) == [] == candidates[0].origins[0].unmet

@@ -228,6 +228,20 @@ def test_an_anchored_phrase(pieces, bad):
 
 
 @pytest.mark.parametrize(
+    ("pieces", "bad"),
+    [
+        (('"', "f", "or"), True),
+        (('"', " For"), True),  # whatever the case of its first letter, which is not the mark's
+        ((" for",), False),
+        (('"', " a", " for"), False),
+    ],
+)
+def test_an_anchored_phrase_begins_with_its_marks(pieces, bad):
+    lexical = lexical_of(ConstraintSet(not_first=('"For',)))
+    assert bool(lexical.closing(after(lexical, ids_of(*pieces))[0])[0]) is bad
+
+
+@pytest.mark.parametrize(
     ("positive", "pieces", "bank", "following"),
     [
         (("ab", "for"), (), 0, (" a", " for")),

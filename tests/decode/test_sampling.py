@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
-from tests.tiny import pairs, translator
+from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode.engine import Engine, places
 from toolkit.decode.sampling import Sample, sample, top, uniform
 
@@ -14,7 +14,7 @@ CHI_SQUARE_9, CHI_SQUARE_15 = 27.88, 37.70  # p = 0.001 with 9 and 15 degrees of
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    return Engine(translator("de-en").model)
+    return Engine(wide_translator("de-en").model)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def free(rows: int) -> list[list]:
 
 def next_logprobs(source: list[int], said: list[int]) -> torch.Tensor:
     """The model's own log p(next token), (steps + 1, vocabulary), of one pair without padding."""
-    model = translator("de-en").model
+    model = wide_translator("de-en").model
     start = model.config.decoder_start_token_id
     with torch.no_grad():
         logits = model(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([[start, *said]])).logits
@@ -39,7 +39,7 @@ def next_logprobs(source: list[int], said: list[int]) -> torch.Tensor:
 
 def generate(sources: list[list[int]], **options: object) -> list[list[int]]:
     """transformers' greedy search on one padded batch, cut behind EOS; <pad> is not for saying."""
-    model = translator("de-en").model
+    model = wide_translator("de-en").model
     pad, eos = model.config.pad_token_id, model.config.eos_token_id
     longest = max(map(len, sources))
     ids = torch.tensor([[*s, *[pad] * (longest - len(s))] for s in sources])

@@ -52,9 +52,9 @@ def test_halves_of_annotators_that_agree_and_that_do_not():
 @pytest.mark.parametrize(
     ("candidates", "message"),
     [
-        ("ref_id\tsys_id\tcandidate\thuman_score\n1\t2\ta\t3\n", "wanted ParaBank's judgments in .* without 'gm'"),
-        (HEAD + "1\t2\ta\tmuch\t2\n", "wanted ParaBank's judgments in .*much"),
-        (HEAD + "1\t2\ta\n", "wanted ParaBank's judgments in "),
+        ("ref_id\tsys_id\tcandidate\thuman_score\n1\t2\ta\t3\n", "wanted the columns ref_id, .*, got .* without gm"),
+        (HEAD + "1\t2\ta\tmuch\t2\n", "wanted judgments as numbers, got .*much"),
+        (HEAD + "1\t2\ta\t5\t2\n1\t2\ta\n", "wanted judgments as numbers, got "),
     ],
 )
 def test_a_bad_file_is_one_line(tmp_path, candidates, message):
@@ -66,7 +66,7 @@ def test_a_bad_file_is_one_line(tmp_path, candidates, message):
 def test_a_missing_file_is_named(tmp_path):
     write(tmp_path, HEAD)
     (tmp_path / "ref.tsv.gz").unlink()
-    with pytest.raises(FileNotFoundError, match=r"got no ref\.tsv\.gz: check the folder"):
+    with pytest.raises(ValueError, match=r"got .* without ref\.tsv\.gz: check the folder"):
         read_judged(tmp_path)
 
 

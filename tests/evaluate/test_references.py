@@ -55,6 +55,15 @@ def test_a_wrong_line_is_named(tmp_path, name, line):
         texts(tmp_path / name)
 
 
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "a.jsonl"])
+def test_a_line_that_is_not_utf8_is_named(tmp_path, name):
+    good = b"We go.\tWe leave.\n" if "tsv" in name else b'{"reference": "We go.", "paraphrase": "We leave."}\n'
+    content = good + b"\n" + good.replace(b"leave", b"le\xe9ve")
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    with pytest.raises(ValueError, match=rf"{name}, line 3: wanted UTF-8, got .*le\ufffdve.*: convert"):
+        texts(tmp_path / name)
+
+
 def test_what_is_no_parabank_is_refused(tmp_path, demo_run, empty_run):
     with pytest.raises(FileNotFoundError, match="nowhere, which does not exist: check the path"):
         read_references(tmp_path / "nowhere")

@@ -49,7 +49,9 @@ def test_scores_that_some_paraphrases_lack_are_left_out():
 
 
 def test_no_line_of_the_papers_is_without_ours():
-    ours = cells(full())
+    rows = [*ROWS, row("They go.", ["Go.", "Gone.", "They went.", "Going.", "They left."])]
+    ours = cells(evaluate(rows, idf=Idf(8, {"home": 2}), parses=parse(texts_of(rows), by_hand, "by hand")))
+    ours["Paraphrases"] |= cells(full())["Paraphrases"]  # with the score that only ROWS have
     for title, lines in paper_cells().items():
         missing = set(lines) - set(ours[title])
         assert not {name for name in missing if "words" not in name and name != "average"}, title
@@ -74,12 +76,29 @@ def test_markdown_puts_parabanks_side_by_side():
     printed = markdown({"a": [full()], "b": [other]})
     lines = lines_of(printed)
     assert lines["tree edit distance, rank 1"] == ["1.00", "-", "7.16"]
-    assert lines["(1-BLEU) x 100, rank 5"][1:] == ["100.00", "81.55"]
+    assert lines["(1-BLEU) x 100, rank 2"][1:] == ["-", "76.98"]
     assert lines["references, 5 words"] == ["2", "1", "-"]
     assert lines["paraphrase score, mean"] == ["0.60", "-", "0.84"]
     widths = {line.count(" | ") for line in printed.splitlines() if line.startswith("|")}
     assert widths == {3}
     assert printed.count("- `IoU|unit:word") == 1 and "±" not in printed
+
+
+def test_ranks_that_no_reference_has_are_no_lines():
+    """They would all be the best paraphrase again; nor is a difference of nothing printed as -0.00."""
+    rows = [
+        row("We will go home now, he said.", ["We will go home now, he said."]),
+        row("She sees it.", ["It is seen."]),
+    ]
+    figures = evaluate(rows)
+    assert [line["rank"] for line in figures["ranks"]["by_rank"]] == [1] and not figures["ranks"]["between_ranks"]
+    printed = markdown({"one each": [figures]})
+    assert "rank 1 |" in printed and "rank 2" not in printed and "## Between ranks" not in printed
+    three = evaluate([*rows, row("I go.", ["I went.", "I leave.", "I left."])])["ranks"]
+    assert [line["rank"] for line in three["by_rank"]] == [1, 2, 3]
+    assert [line["ranks"] for line in three["between_ranks"]] == [[1, 3]]
+    copies = evaluate([row("We will go home now, he said.", ["We will go home now, he said!"])] * 3)
+    assert copies["ranks"]["by_rank"][0]["one_minus_bleu"] >= 0 and "-0.00" not in markdown({"copies": [copies]})
 
 
 def test_runs_give_mean_and_standard_deviation():

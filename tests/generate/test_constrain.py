@@ -6,10 +6,13 @@ import random
 import pytest
 
 from tests.tiny import pairs, translator
+from toolkit.bitext.idf import Idf
+from toolkit.bitext.words import tokens
 from toolkit.decode.beam import Hypothesis
 from toolkit.decode.lexical import ConstraintSet
 from toolkit.decode.words import runs
 from toolkit.generate.constrain import Named, _candidates, batches, constrain_rows
+from toolkit.generate.recipes import RECIPES, constraint_sets
 from toolkit.rows import Candidate, Row
 
 FREE = ConstraintSet()
@@ -210,3 +213,29 @@ def test_no_rows():
 )
 def test_batches(order, searches, beam, batch_rows, wanted):
     assert list(batches(order, searches, beam, batch_rows)) == wanted
+
+
+def cut(text: str, count: int) -> list[str]:
+    """The first `count` tokens of a text, the marks before its first word with them."""
+    said = tokens(text)
+    marks = next((n for n, token in enumerate(said) if any(map(str.isalnum, token))), len(said))
+    return [token.lower() for token in said[: marks + count]]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_positional_system_keeps_no_beginning_of_its_reference(count):
+    """What the model says freely is the reference, so that every ban is of what the model would say."""
+    free = [Row(f"demo-{n}", "demo", de, "de", en, "en", "train") for n, (de, en) in enumerate(pairs(48))]
+    said = [(row, row.candidates[0].text) for row in constrained(free, lambda row: [(None, FREE)])]
+    own = [Row(row.id, "demo", row.source, "de", text, "en", "train") for row, text in said]
+
+    def banned(row: Row) -> list[Named]:
+        return [("x", one) for one in constraint_sets(RECIPES[31 + count], row.reference, row.id, 0, Idf(0, {}))]
+
+    found = constrained([row for row in own if banned(row)], banned)
+    assert len(found) > 10
+    assert any(not row.reference[0].isalnum() for row in found), "one begins with a mark"
+    for row in found:
+        assert row.candidates
+        ended = [candidate.text for candidate in row.candidates if candidate.reason != "unfinished"]
+        assert cut(row.reference, count) not in [cut(text, count) for text in ended]

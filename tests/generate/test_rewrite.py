@@ -1,5 +1,6 @@
 """Rewriting with a monolingual model: any seq2seq checkpoint with its own tokenizer."""
 
+import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
@@ -93,3 +94,25 @@ def test_a_marian_model_rewrites_too():
 def test_as_many_sets_as_texts():
     with pytest.raises(ValueError, match="wanted a constraint set for each of 4 texts, got 1"):
         rewrite(TEXTS, translator("de-en"), [ConstraintSet()])
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("Yes.", "wanted a list of texts, got a str: put one text in a list"),
+        (b"Yes.", "wanted a list of texts, got a bytes"),
+        (None, "wanted a list of texts, got a NoneType"),
+        (["Yes.", "No.", "", None], "wanted text at index 3, got None"),
+        (["Yes.", 5], "wanted text at index 1, got int"),
+    ],
+)
+def test_what_is_no_list_of_texts_is_one_line(texts, message):
+    for take in (lambda: rewrite(texts, translator("de-en")), lambda: translator("de-en").source.encode(texts)):
+        with pytest.raises(ValueError, match=message):
+            take()
+
+
+def test_any_collection_of_texts_will_do():
+    wanted = [[c.text for c in one] for one in rewrite(TEXTS[:2], translator("de-en"), beam=2)]
+    for texts in (tuple(TEXTS[:2]), np.array(TEXTS[:2])):
+        assert [[c.text for c in one] for one in rewrite(texts, translator("de-en"), beam=2)] == wanted

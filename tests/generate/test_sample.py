@@ -1,5 +1,7 @@
 """Candidates of rows: words that are forbidden, chance by row, and odd texts."""
 
+from typing import ClassVar
+
 import pytest
 
 from tests.tiny import pairs, translator
@@ -90,19 +92,92 @@ def test_negative_words_are_lower_case_and_alphabetical():
 def test_a_part_of_a_word_with_an_unknown_letter_is_no_word():
     target = translator("de-en").target
     assert target.encode(["ñ"])[0][-2] == target.unk
-    assert negative_words("a peñon", target) == [("a", target.encode(["a"])[0][:-1])]
+    assert negative_words("a peñon", target) == [("a", [target.encode(["a"])[0][:-1]])]
+    assert negative_words("ñon ñ we", target) == [("we", [target.encode(["we"])[0][:-1]])]
 
 
 def test_a_word_of_several_pieces_is_one_phrase_without_its_punctuation():
     target = translator("de-en").target
     found = dict(negative_words("we were overwhelmed, we said.", target))
     assert list(found) == ["we", "were", "overwhelmed", "said"]
-    assert len(found["overwhelmed"]) > 1
-    for word, ids in found.items():
-        assert target.processor.decode_pieces([target.names[i] for i in ids]) == word
+    assert len(found["overwhelmed"][0]) > 1
+    for word, spans in found.items():
+        assert [text_of(span) for span in spans] == [word]
     viterbi = target.encode(["we were overwhelmed, we said."])[0]
-    span = found["overwhelmed"]
+    span = found["overwhelmed"][0]
     assert any(viterbi[i : i + len(span)] == span for i in range(len(viterbi)))
+
+
+def text_of(span: list[int]) -> str:
+    target = translator("de-en").target
+    return target.processor.decode_pieces([target.names[i] for i in span])
+
+
+@pytest.mark.parametrize("marks", ['"{}"', "({})", "'{}'", "- {} -", "go:{}", "{}'", '("{}!")', "...{}", "go!{}"])
+def test_a_word_between_marks_may_be_forbidden(marks):
+    target = translator("de-en").target
+    for word in ("saw", "we", "overwhelmed"):
+        reference = f"You said {marks.format(word)} to me."
+        found = dict(negative_words(reference, target))
+        assert word in found, "wherever it stands"
+        (span,) = found[word]
+        assert text_of(span).lstrip("\"'(-:!. ") == word
+        ids = target.encode([reference])[0]
+        assert any(ids[i : i + len(span)] == span for i in range(len(ids)))
+
+
+def test_a_word_behind_a_mark_is_forbidden_there_and_not_inside_others():
+    target = translator("de-en").target
+    (span,) = dict(negative_words('A dog ("in")', target))["in"]
+    assert text_of(span).startswith('"'), "the mark is of the phrase"
+    whole = target.encode(["Within us."])[0]
+    assert not any(whole[i : i + len(span)] == span for i in range(len(whole)))
+
+
+def test_every_segmentation_of_a_repeated_word_is_forbidden_with_it():
+    target = translator("de-en").target
+    found = negative_words('we saw "we" ("saw") \'saw saw', target)
+    assert [word for word, _ in found] == ["we", "saw"], "each word once"
+    spans = dict(found)
+    assert len(spans["we"]) == 2 and len(spans["saw"]) == 3, "and equal segmentations once"
+    assert spans["saw"][0] == target.encode(["saw"])[0][:-1]
+    assert len({tuple(span) for span in spans["saw"]}) == 3
+
+
+def test_all_segmentations_of_a_chosen_word_go_to_the_decoder_and_its_name_once_to_the_record(monkeypatch):
+    given: list[list[list[int]]] = []
+
+    def spy(engine, sources, phrases, *rest):
+        given.extend(phrases)
+        return sample(engine, sources, phrases, *rest)
+
+    monkeypatch.setattr("toolkit.generate.sample.sample", spy)
+    (row,) = sampled([Row("demo-1", "demo", "Ja.", "de", 'we "we" (we)', "en", "train")], rate=1.0)
+    assert all(len(phrases) == 3 for phrases in given) and len(given) == SETS * SAMPLES
+    assert {tuple(origin.negative) for c in row.candidates for origin in c.origins} == {("we",)}
+
+
+def test_the_specials_of_a_tokenizer_are_no_words():
+    class Framed:
+        """A tokenizer that begins with <s>, its first word without a space, and spells a letter in bytes."""
+
+        names: ClassVar = {
+            0: "</s>",
+            1: "<unk>",
+            2: "<s>",
+            3: "we",
+            4: "▁se",
+            5: "<0xC3>",
+            6: "<0xB1>",
+            7: "or",
+            8: "▁go",
+        }
+        unk = 1
+
+        def encode(self, texts):
+            return [[2, 3, 4, 5, 6, 7, 8, 0]]
+
+    assert negative_words("we señor go", Framed()) == [("we", [[3]]), ("go", [[8]])]
 
 
 @pytest.mark.parametrize("reference", ["", "   ", "NATO!", "... 12 ?", "😀", "Ünë Ärger"])
@@ -110,7 +185,7 @@ def test_references_without_words_forbid_nothing(reference):
     assert negative_words(reference, translator("de-en").target) == []
 
 
-WORDS = [(word, [n]) for n, word in enumerate("abcdefghij")]
+WORDS = [(word, [[n]]) for n, word in enumerate("abcdefghij")]
 
 
 def test_choose_words_depends_on_seed_and_row_only():

@@ -18,8 +18,8 @@ def read(path):
         return counted, connection.execute(query).fetchall()
 
 
-def sentence(words: int) -> str:
-    return " ".join("word" for _ in range(words)) + " ."
+def sentence(tokens: int) -> str:
+    return " ".join("word" for _ in range(tokens - 1)) + "."
 
 
 CASES = [
@@ -38,7 +38,7 @@ COUNTED = {"pairs": 9, "kept": 3, "refused": {"empty": 1, "score": 3, "too_long"
 
 
 def test_thresholds_in_a_table(tmp_path):
-    """A score of 0.35 and a side of 30 words stay; a full stop is no word."""
+    """A score of 0.35 and a side of 30 tokens stay; a full stop is a token of the limit and no word of the lexicon."""
     lines = ["\t".join([one, other] + ([] if score is None else [str(score)])) for one, other, score in CASES]
     (tmp_path / "p.tsv").write_text("\n\n".join(lines) + "\n")
     assert read(tmp_path / "p.tsv") == (COUNTED, KEPT)

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests import families
 from tests.tiny import pairs, translator
 from toolkit.decode.engine import Engine
 from toolkit.decode.sampling import sample
@@ -49,3 +50,18 @@ def test_without_the_hardware_it_is_one_error(monkeypatch):
 @needs_int8
 def test_a_starter_loads_in_8_bits():
     assert load_translator("starter/de-en", "int8").signature.endswith("|int8")
+
+
+@needs_int8
+@pytest.mark.parametrize("name", families.NAMES)
+def test_a_family_has_8_bits_or_says_in_one_line_that_it_has_not(name):
+    if name in ("t5", "mt5"):
+        with pytest.raises(
+            ValueError, match=f"wanted a model of one of marian, .* for int8, got .*which is {name}; use"
+        ):
+            load_translator(str(families.checkpoint(name)), "int8", "cpu", "en", "de")
+        return
+    found = load_translator(str(families.checkpoint(name)), "int8", "cpu", "en", "de")
+    sources = found.source.encode(["Yes.", "No."])
+    drawn = sample(Engine(found.model), sources, [[]] * 6, list(range(6)), 5, 8)
+    assert all(one.logprob < 0 for one in drawn)

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
 from tests.tiny import folder, translator
 from toolkit.models.starter import resolve, starter
@@ -54,6 +54,19 @@ def test_a_model_without_an_encoder(tmp_path):
     GPT2LMHeadModel(GPT2Config(vocab_size=50, n_embd=16, n_layer=1, n_head=2)).save_pretrained(tmp_path)
     with pytest.raises(ValueError, match=r"wanted a translator, got .*it is a gpt2 model, which has no encoder"):
         load_translator(str(tmp_path))
+
+
+def test_an_encoder_is_no_translator(tmp_path):
+    BertModel(BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)).save_pretrained(
+        tmp_path
+    )
+    for name, why in (
+        ("starter/encoder", "config.json"),
+        (str(tmp_path), "it is a bert model, which has no encoder and"),
+    ):
+        with pytest.raises(ValueError, match=f"wanted a translator, got .*{why}") as error:
+            load_translator(name)
+        assert "\n" not in str(error.value) and len(str(error.value)) < 500
 
 
 @pytest.mark.parametrize("missing", ["source.spm", "vocab.json", "model.safetensors", "config.json"])

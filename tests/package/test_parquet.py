@@ -145,10 +145,10 @@ def test_no_paraphrase_for_scores_that_are_no_numbers(tmp_path):
 @pytest.mark.parametrize(
     "content, wanted",
     [
-        ("", "wanted JSON in .*inputs.json, got a damaged file"),
-        ('{"shards": 3, "ro', "wanted JSON in .*inputs.json, got a damaged file"),
-        ("\udcff", "wanted JSON in .*inputs.json, got a damaged file"),
-        ("[3]", "wanted a JSON object in .*inputs.json, got list"),
+        ("", "wanted a record in JSON, got .*inputs.json, which is damaged"),
+        ('{"shards": 3, "ro', "wanted a record in JSON, got .*inputs.json, which is damaged"),
+        ("\udcff", "wanted a record in JSON, got .*inputs.json, which is damaged"),
+        ("[3]", "wanted a record in JSON, got .*inputs.json, which holds no"),
         ('{"shards": "3", "rows": 5, "refused": {}}', "wanted shards, rows and refused in .*inputs.json"),
         ('{"shards": 3, "rows": 5, "refused": 4}', "wanted shards, rows and refused in .*inputs.json"),
         ("{}", "wanted shards, rows and refused in .*inputs.json"),
@@ -158,9 +158,7 @@ def test_a_damaged_record_of_inputs_is_one_line(demo_run, content, wanted):
     (demo_run / "inputs.json").write_bytes(content.encode(errors="surrogateescape"))
     with pytest.raises(ValueError, match=wanted) as caught:
         finished_shards(demo_run)
-    assert "\n" not in str(caught.value) and str(caught.value).endswith(
-        "delete that file and run the same command again; finished shards stay"
-    )
+    assert "\n" not in str(caught.value) and str(caught.value).endswith("delete its folder")
 
 
 def test_max_rows_per_file_must_be_positive(demo_run, tmp_path):

@@ -3,7 +3,10 @@
 import pytest
 import torch
 
+from tests import families
 from tests.tiny import pairs, translator
+from toolkit.decode.engine import Engine
+from toolkit.decode.expanded import engine_of
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.score.dual import batches, dual_rows, log_likelihood
 from toolkit.select.filter import refuse_dual
@@ -23,7 +26,7 @@ def test_log_likelihood_is_the_models_own(batch_tokens):
     texts = [*pairs(8), ("Ja.", "Yes, of course."), ("Ja.", ""), ("", "Yes."), ("Nein!", "No.")]
     backward = translator("en-de")
     inputs, outputs = backward.source.encode([e for _, e in texts]), backward.target.encode([d for d, _ in texts])
-    found = log_likelihood(backward, inputs, outputs, batch_tokens)
+    found = log_likelihood(Engine(backward.model), inputs, outputs, batch_tokens)
     expected = [alone(source, output) for source, output in zip(inputs, outputs, strict=True)]
     assert found == pytest.approx(expected, abs=1e-3)
     assert len({round(score, 2) for score in found}) == len(texts)
@@ -31,7 +34,7 @@ def test_log_likelihood_is_the_models_own(batch_tokens):
 
 
 def test_nothing_to_score():
-    assert log_likelihood(translator("en-de"), [], [], 100) == []
+    assert log_likelihood(Engine(translator("en-de").model), [], [], 100) == []
 
 
 def test_batches_hold_their_budget_and_one_output_length():
@@ -59,6 +62,38 @@ def test_rows_get_backward_scores_of_the_candidates_that_are_in():
         expected = alone(backward.source.encode([candidate.text])[0], source)
         assert candidate.scores.backward_logprob == pytest.approx(expected, abs=1e-3)
     assert first.candidates[1].scores == Scores()
+
+
+@pytest.mark.filterwarnings("ignore:.*decode without shared encoder states")
+@pytest.mark.parametrize("batch_tokens", [1, 300])
+@pytest.mark.parametrize("name", families.NAMES)
+def test_a_backward_translator_of_any_family(name, batch_tokens):
+    rows = [Row(f"a-{n}", "a", de, "de", en, "en", "train") for n, (de, en) in enumerate(pairs(4))]
+    for row in rows:
+        row.candidates = [Candidate(row.reference, "sample"), Candidate("Yes, of course.", "sample")]
+    backward = families.translator(name, "en", "de")
+    for row in dual_rows(rows, backward, batch_tokens):
+        ids = backward.target.encode([row.source])[0]
+        for candidate in row.candidates:
+            given = engine_of(backward.model).given
+            source = torch.tensor(backward.source.encode([candidate.text]))
+            with torch.no_grad():
+                told = torch.tensor([[*given, *ids[:-1]]])
+                logits = backward.model(input_ids=source, decoder_input_ids=told).logits[0, len(given) - 1 :].double()
+            expected = logits.log_softmax(-1).gather(1, torch.tensor(ids)[:, None]).sum().item()
+            assert candidate.scores.backward_logprob == pytest.approx(expected, abs=1e-3)
+            assert candidate.scores.backward_tokens == len(ids)
+            assert ids[-1] == backward.target.eos and not set(given) & set(ids[:-1])
+
+
+@pytest.mark.filterwarnings("ignore:.*decode without shared encoder states")
+def test_a_family_has_the_positions_that_it_has():
+    long = " ".join(["ja"] * 150)
+    for name, reason in (("m2m100", "too_long"), ("t5", None), ("mt5", None)):
+        row = Row("a-1", "a", "Ja.", "de", "Yes.", "en", "train", candidates=[Candidate(long, "sample")])
+        assert [r.candidates[0].reason for r in dual_rows([row], families.translator(name, "en", "de"), 500)] == [
+            reason
+        ]
 
 
 def test_dual_is_forward_plus_backward_per_token():
@@ -98,6 +133,12 @@ def test_refused_exactly_above_the_limit(forward, backward, reason):
         candidates=[Candidate("z", "sample", scores=Scores(*forward, *backward))],
     )
     assert [r.candidates[0].reason for r in refuse_dual([row], 3.5)] == [reason]
+
+
+def test_a_score_that_is_no_number_is_refused():
+    candidate = Candidate("z", "sample", scores=Scores(-1.0, 1, float("nan"), 1))
+    row = Row("a-1", "a", "x", "de", "y", "en", "train", candidates=[candidate])
+    assert [c.reason for c in next(iter(refuse_dual([row], 3.5))).candidates] == ["dual"]
 
 
 def test_a_refused_candidate_keeps_its_first_reason():

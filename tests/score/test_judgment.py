@@ -254,7 +254,7 @@ def test_another_target_wants_a_file_of_its_own(capsys):
         main(["--judgments", "nowhere", "--target", "fluency"])
     assert "wanted target of similarity, grammaticality, got 'fluency'" in capsys.readouterr().err
     assert main(["--judgments", "nowhere"]) == 1
-    assert "train_judgment.py: wanted ref.tsv.gz and candidates.tsv.gz in nowhere" in capsys.readouterr().err
+    assert "train_judgment.py: wanted the authors' judgments, got nowhere without ref.tsv.gz" in capsys.readouterr().err
     assert SHIPPED.read_bytes() == shipped
 
 

@@ -232,7 +232,7 @@ def test_damaged_records_are_one_line(tmp_path, name):
     folder = chosen_folder(run, settings)
     ((run if name == "settings.json" else folder) / name).write_text('{"by": ')
     (folder / "rows-00000.parquet").unlink()
-    with pytest.raises(ValueError, match=rf"^wanted JSON in .*{name}, got a damaged file .*: delete that file and run"):
+    with pytest.raises(ValueError, match=rf"^wanted a record in JSON, got .*{name}, which is damaged .*: delete"):
         fates(run, settings)
 
 

@@ -100,13 +100,13 @@ class CleanSettings:
         check_script: Refuse a side with less than half of its letters in its language's script.
     """
 
-    normalize_punctuation: bool = True
-    latin: bool = False
+    normalize_punctuation: bool = True  # ParaBank 2, section 3.1
+    latin: bool = False  # ours: the paper has it for English and Czech; many scripts have no 8-bit alphabet
     min_chars: int = 1
     max_chars: int = 1000  # ours: beyond it a "sentence" is a paragraph that the models truncate
     max_words: int = 200  # ours: the same
     max_length_ratio: float = 3.0  # ours: misaligned beyond doubt; real translations stay below 2
-    deduplicate: bool = True
+    deduplicate: bool = True  # ParaBank 2, section 3.1
     drop_same_text: bool = True
     check_script: bool = True
 

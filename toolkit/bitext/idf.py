@@ -98,6 +98,14 @@ def read_idf(path: Path) -> Idf:
         ) from None
 
 
+def is_idf(path: Path) -> bool:
+    """Whether a file begins as a table that `write_idf` wrote."""
+    try:
+        return next(_lines(path), "").startswith(f"{HEADER}\t")
+    except (ValueError, OSError, EOFError, zlib.error):
+        return False
+
+
 def parse_idf(lines: Iterable[str]) -> Idf:
     """The table that lines of text say.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +88,19 @@ def marian_tokenizer(source: Path, target: Path, folder: Path) -> MarianTokenize
     return tokenizer
 
 
+def check_texts(texts: Collection[str]) -> None:
+    """See that texts are a list of strings, or another collection of them.
+
+    Raises:
+        ValueError: A string instead of a list, or something else than a string in it.
+    """
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Collection):
+        raise ValueError(f"wanted a list of texts, got a {type(texts).__name__}: put one text in a list")
+    for i, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"wanted text at index {i}, got {'None' if text is None else type(text).__name__}")
+
+
 class Pieces:
     """One side of a translator's subwords: text to ids and back, at SentencePiece's own speed.
 
@@ -114,7 +127,11 @@ class Pieces:
         Args:
             texts: Sentences.
             alpha: Smoothing of the segmentation lattice (Kudo 2018): 0 is uniform, large is Viterbi; None is Viterbi.
+
+        Raises:
+            ValueError: No list of texts.
         """
+        check_texts(texts)
         if alpha is None:
             encoded = self.processor.encode(list(texts))
         else:
@@ -160,23 +177,43 @@ def pieces_of(tokenizer: MarianTokenizer) -> tuple[Pieces, Pieces]:
 
 
 class HubPieces(Pieces):
-    """The subwords of any tokenizer of `transformers`, with the same methods as a Marian translator's.
+    """One side of the subwords of any tokenizer of `transformers`, with the same methods as a Marian translator's.
 
     Args:
-        tokenizer: Its EOS must end what it encodes.
+        tokenizer: Of the checkpoint.
+        prefix: Ids that begin what it encodes.
+        suffix: Ids that end it; EOS is among them.
+        task: Text that is put before every text, as T5's checkpoints want it: "translate English to German: ".
+        size: Words of the model, which may have more than its tokenizer; the tokenizer's own number unless told.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase):
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        prefix: Sequence[int],
+        suffix: Sequence[int],
+        task: str = "",
+        size: int | None = None,
+    ):
         self.tokenizer, self.vocabulary = tokenizer, tokenizer.get_vocab()
+        self.prefix, self.suffix, self.task = list(prefix), list(suffix), task
         self.eos, self.unk = tokenizer.eos_token_id, tokenizer.unk_token_id
-        self.special = set(tokenizer.all_special_ids)
         self.names = {i: piece.replace("Ġ", SPACE) for piece, i in self.vocabulary.items()}
+        known = max(self.names) + 1
+        self.size = known if size is None else max(size, known)
+        # M2M100's language codes are in no vocabulary and no list of special tokens
+        self.special = {*tokenizer.all_special_ids, *getattr(tokenizer, "lang_code_to_id", {}).values()}
 
     def encode(self, texts: Sequence[str], alpha: float | None = None) -> list[list[int]]:
-        """Ids of each text with the tokenizer's own specials; `alpha` is not for it."""
+        """Ids of each text between the prefix and the suffix; `alpha` is not for it."""
         if alpha is not None:
             raise ValueError("wanted alpha None, got a number: only SentencePiece models sample segmentations")
-        return self.tokenizer(list(texts))["input_ids"] if texts else []
+        check_texts(texts)
+        if not texts:
+            return []
+        # not verbose: transformers warns of a text that is too long for the model, which its callers refuse
+        tokenized = self.tokenizer([self.task + text for text in texts], add_special_tokens=False, verbose=False)
+        return [[*self.prefix, *ids, *self.suffix] for ids in tokenized["input_ids"]]
 
     def split(self, text: str) -> list[str]:
         """The pieces of a text as strings; a word's first begins with "▁"."""
@@ -184,7 +221,7 @@ class HubPieces(Pieces):
 
     def surfaces(self) -> list[str]:
         """What each id adds to a text; nothing for specials."""
-        return [self._surface(i) for i in range(max(self.names) + 1)]
+        return [self._surface(i) for i in range(self.size)]
 
     def _surface(self, i: int) -> str:
         if i in self.special or i not in self.names:
@@ -201,5 +238,35 @@ class HubPieces(Pieces):
 
     def decode(self, sequences: Iterable[Sequence[int]]) -> list[str]:
         """The text of each sequence of ids, specials left out."""
-        specials = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
-        return [str(self.tokenizer.decode(list(ids), **specials)).strip() for ids in sequences]
+        said = [[i for i in ids if i not in self.special and i in self.names] for ids in sequences]
+        return [str(self.tokenizer.decode(ids, clean_up_tokenization_spaces=False)).strip() for ids in said]
+
+
+def hub_pieces(
+    tokenizer: PreTrainedTokenizerBase, forced_first: int | None = None, task: str = "", size: int | None = None
+) -> tuple[HubPieces, HubPieces]:
+    """The source side and the target side of a tokenizer of `transformers`, set to its languages if it has any.
+
+    Args:
+        tokenizer: Of the checkpoint.
+        forced_first: The token that a decoder is given before it says anything; the target side is without it.
+        task: Text before every source.
+        size: Words of the model.
+    """
+    prefix, suffix = _around(tokenizer)
+    before, _ = _around(tokenizer, target=True)
+    own = before[1:] if before[:1] == [forced_first] else before
+    return HubPieces(tokenizer, prefix, suffix, task, size), HubPieces(
+        tokenizer, own, [tokenizer.eos_token_id], "", size
+    )
+
+
+def _around(tokenizer: PreTrainedTokenizerBase, target: bool = False) -> tuple[list[int], list[int]]:
+    """The ids that a tokenizer puts before and behind a text."""
+    text = "a"
+    body = tokenizer(text, add_special_tokens=False)["input_ids"]
+    whole = (tokenizer(text_target=text) if target else tokenizer(text))["input_ids"]
+    at = next((i for i in range(len(whole)) if body and whole[i : i + len(body)] == body), None)
+    if at is None:
+        raise ValueError(f"wanted a tokenizer that puts its specials around a text, got {whole} of {body} for {text!r}")
+    return whole[:at], whole[at + len(body) :]

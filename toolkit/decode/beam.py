@@ -33,7 +33,8 @@ class Hypothesis:
     Attributes:
         ids: Its tokens, EOS included if it ended.
         logprob: log p(tokens | source), nats, the sum over `ids`.
-        score: `logprob` over the number of tokens to the power of the length penalty: what hypotheses are sorted by.
+        score: `logprob` over the number of tokens to the power of the length penalty: what hypotheses are sorted by. A
+            forced first token, which is not in `ids`, is one of the tokens here, as in `transformers`.
         ended: Whether it said EOS before the limit of tokens.
     """
 
@@ -150,10 +151,10 @@ def beam_search(
     alive = torch.ones(len(limits), dtype=torch.bool, device=engine.device)
     last = torch.full((len(limits) * beam,), engine.start_id, device=engine.device)
     for step in range(max(limits)):
-        tokens, scores = _candidates(engine, engine.step(state, last), beams, beam, step)
+        tokens, scores = _candidates(engine, engine.step(state, last), beams, beam)
         parents, tokens, scores = _choose(engine, beams, tokens, scores, beam, step, length_penalty, alive, finished)
         _place(engine, state, beams, parents, tokens, scores, step)
-        _stop(beams, finished, enough, alive, step, length_penalty)
+        _stop(engine, beams, finished, enough, alive, step, length_penalty)
         left = int(alive.sum())
         if not left:
             break
@@ -197,7 +198,7 @@ def _required(lexical: Lexical | None, searches: int) -> list[bool]:
     return [False] * searches if lexical is None else lexical.tokens.bool().tolist()
 
 
-def _candidates(engine: Engine, hidden: Tensor, beams: Beams, beam: int, step: int) -> tuple[Tensor, Tensor]:
+def _candidates(engine: Engine, hidden: Tensor, beams: Beams, beam: int) -> tuple[Tensor, Tensor]:
     """The best tokens of each row, then the tokens that its required phrases go on with.
 
     Returns:
@@ -213,9 +214,6 @@ def _candidates(engine: Engine, hidden: Tensor, beams: Beams, beam: int, step: i
     tokens, scores = [], []
     for part, logits in engine.logits(hidden):
         logprobs = torch.log_softmax(logits.float(), -1)
-        if step == 0 and engine.forced_first is not None:
-            logprobs = torch.full_like(logprobs, NEVER)
-            logprobs[:, engine.forced_first] = 0.0
         logprobs[:, engine.pad] = NEVER
         if lexical is not None and close is not None and complete is not None and pieces is not None:
             shut = torch.nonzero(close[part]).flatten()
@@ -276,7 +274,7 @@ def _choose(
     eos, furthest = (tokens == engine.eos) & possible, bank == bank.masked_fill(~possible, -1).amax(-1, keepdim=True)
     cut = possible & furthest & (beams.limit == step + 1)[:, None]
     ending = (eos | cut) & (_rank(bank, possible, most) < beam) & alive[:, None]
-    _put_away(beams, parents, tokens, scores, ending, step, length_penalty, engine.eos, finished)
+    _put_away(engine, beams, parents, tokens, scores, ending, step, length_penalty, finished)
     running = possible & ~eos
     if most == 1:
         chosen = running & (running.cumsum(-1) <= beam)
@@ -331,6 +329,7 @@ def _rank(bank: Tensor, counted: Tensor, banks: int) -> Tensor:
 
 
 def _put_away(
+    engine: Engine,
     beams: Beams,
     parents: Tensor,
     tokens: Tensor,
@@ -338,7 +337,6 @@ def _put_away(
     ending: Tensor,
     step: int,
     length_penalty: float,
-    eos: int,
     finished: list[Finished],
 ) -> None:
     """Add the hypotheses that end with this step to the finished ones."""
@@ -348,8 +346,8 @@ def _put_away(
         beams.number[searches].tolist(), said, tokens[searches, at].tolist(), scores[searches, at].tolist(), strict=True
     )
     for number, before, token, logprob in found:
-        score = logprob / (step + 1) ** length_penalty
-        finished[number].add(Hypothesis([*before, token], logprob, score, token == eos))
+        score = logprob / (step + len(engine.given)) ** length_penalty
+        finished[number].add(Hypothesis([*before, token], logprob, score, token == engine.eos))
 
 
 def _place(
@@ -377,11 +375,17 @@ def _place(
 
 
 def _stop(
-    beams: Beams, finished: list[Finished], enough: list[int], alive: Tensor, step: int, length_penalty: float
+    engine: Engine,
+    beams: Beams,
+    finished: list[Finished],
+    enough: list[int],
+    alive: Tensor,
+    step: int,
+    length_penalty: float,
 ) -> None:
     """Mark the searches that are done: at their limit, out of hypotheses, or not to be improved on any more."""
     bounds = [finished[number].bound(enough[number]) for number in beams.number.tolist()]
-    best = beams.score.amax(-1) / (step + 1) ** length_penalty
+    best = beams.score.amax(-1) / (step + len(engine.given)) ** length_penalty
     alive &= (best > torch.tensor(bounds, device=alive.device).double()) & (beams.limit > step + 1)
 
 

@@ -43,6 +43,12 @@ class State:
 class Engine:
     """A seq2seq model, ready to decode.
 
+    Attributes:
+        given: The tokens that every row begins with: the start token and, where the model has one, the forced first.
+            They are no part of what a row says, of its length, or of its log-probability.
+        start_id: The last of them, the token that the first `step` is given.
+        limit: Positions of the model.
+
     Args:
         model: A Marian, BART, mBART, M2M100/NLLB or Pegasus model in eval mode; its own weights and dtype are used.
 
@@ -66,8 +72,11 @@ class Engine:
     def _read_tokens(self) -> None:
         generation = self.model.generation_config
         self.eos, self.pad = _first(generation.eos_token_id), self.config.pad_token_id
-        self.start_id = self.config.decoder_start_token_id
-        self.forced_first = generation.forced_bos_token_id  # the language, in mBART and NLLB
+        begin, forced = generation.decoder_start_token_id, generation.forced_bos_token_id
+        begin = self.config.decoder_start_token_id if begin is None else begin
+        # A forced first token, the language in mBART-50, M2M100 and NLLB, is given like the start token, not chosen.
+        self.given = [begin] if forced is None else [begin, forced]
+        self.start_id = self.given[-1]
 
     @torch.inference_mode()
     def encode(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
@@ -83,7 +92,7 @@ class Engine:
         ids, real = self._padded(sources)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-        first = torch.full((len(ids), 1), self.start_id, device=self.device)
+        first = torch.full((len(ids), 1), self.given[0], device=self.device)
         # One step of the model's own decoder fills the cross-attention cache, whatever its projections are called.
         self.decoder(
             input_ids=first,
@@ -112,7 +121,7 @@ class Engine:
         return torch.arange(sources, device=self.device).repeat_interleave(torch.tensor(each).to(self.device)), each
 
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> State:
-        """Some rows of every sentence, before their first token.
+        """Some rows of every sentence, before the first token that they choose.
 
         Args:
             sources: Ids of each sentence, EOS included.
@@ -122,14 +131,22 @@ class Engine:
         keys, values, mask = self.encode(sources)
         sentence, each = self._sentences(len(sources), rows_each)
         place, width = (None, each[0]) if len(set(each)) == 1 else places(sentence, len(sources))
-        return State(new_cache(keys, values, steps), Rows(keys, mask, place, width), sentence)
+        cache = new_cache(keys, values, steps + len(self.given) - 1)
+        state = State(cache, Rows(keys, mask, place, width), sentence)
+        self._begin(state)
+        return state
+
+    def _begin(self, state: State) -> None:
+        """Advance every row by all given tokens but the last."""
+        for token in self.given[:-1]:
+            self.step(state, torch.full_like(state.sentence, token))
 
     def step(self, state: State, ids: Tensor) -> Tensor:
         """Advance every row by one token.
 
         Args:
             state: Rows in flight; its caches grow by one step.
-            ids: (rows,) the tokens said last; the start token before the first step.
+            ids: (rows,) the tokens said last; `start_id` before the first step.
 
         Returns:
             (rows, width) hidden states, for `logits`.
@@ -153,6 +170,35 @@ class Engine:
             part = slice(begin, begin + size)
             logits = self.head(hidden[part])
             yield part, logits if self.bias is None else logits + self.bias
+
+    @torch.inference_mode()
+    def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
+        """Log-probabilities of given outputs, token by token: what rows would gain that say them.
+
+        Args:
+            sources: Ids of each sentence, EOS included.
+            outputs: For each sentence what is said of it, EOS included, all of one length; without given tokens.
+
+        Returns:
+            (sentences, tokens) in nats.
+        """
+        (ids, real), chosen = self._padded(sources), torch.tensor(outputs, device=self.device)
+        hidden = self.decoder(
+            input_ids=self._told(chosen),
+            encoder_hidden_states=self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state,
+            encoder_attention_mask=real.long(),
+            use_cache=False,
+        ).last_hidden_state[:, len(self.given) - 1 :]
+        found = [
+            torch.log_softmax(logits.float(), -1).gather(1, chosen.flatten()[part, None])
+            for part, logits in self.logits(hidden.flatten(0, 1))
+        ]
+        return torch.cat(found).view_as(chosen)
+
+    def _told(self, outputs: Tensor) -> Tensor:
+        """(sentences, tokens) outputs as the decoder reads them: the given tokens first, the last one left out."""
+        given = torch.tensor(self.given, device=self.device).expand(len(outputs), -1)
+        return torch.cat([given, outputs[:, :-1]], 1)
 
     def copy(self, state: State, source: Tensor, target: Tensor) -> None:
         """Let the rows `target` go on from what the rows `source` of the same sentences have said.

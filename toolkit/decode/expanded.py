@@ -20,6 +20,7 @@ from toolkit.decode.attention import Rows
 from toolkit.decode.engine import FAMILIES, Engine, State, moves
 
 UNBOUNDED = 1 << 20  # ours: steps of a model that has no positions to run out of
+LOGITS = 1 << 26  # ours: numbers of the logits that are held at a time when outputs are scored; 256 MB in float32
 
 
 @dataclass
@@ -52,7 +53,7 @@ class ExpandedEngine(Engine):
             )
         warnings.warn(
             f"{model.config.model_type} models decode without shared encoder states: slower, with the same result",
-            stacklevel=3,
+            stacklevel=2,  # one place, engine_of, and so one warning
         )
         self.model, self.config, self.device, self.bias = model, model.config, model.device, None
         self._read_tokens()
@@ -65,7 +66,9 @@ class ExpandedEngine(Engine):
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state
         sentence, _ = self._sentences(len(sources), rows_each)
         cache, unused = EncoderDecoderCache(DynamicCache(), DynamicCache()), Rows([], None, None, 0)
-        return ExpandedState(cache, unused, sentence, 0, encoded[sentence], real[sentence].long())
+        state = ExpandedState(cache, unused, sentence, 0, encoded[sentence], real[sentence].long())
+        self._begin(state)
+        return state
 
     def step(self, state: State, ids: Tensor) -> Tensor:
         """Advance every row by one token; (rows, vocabulary) logits, which `logits` cuts."""
@@ -82,6 +85,20 @@ class ExpandedEngine(Engine):
     def logits(self, hidden: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """All rows at a time."""
         yield slice(0, len(hidden)), hidden
+
+    @torch.inference_mode()
+    def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
+        """See `Engine.likelihoods`; the model's own forward pass, a few sentences at a time."""
+        at_a_time = max(1, LOGITS // (self.config.vocab_size * max(map(len, outputs))))
+        found = []
+        for begin in range(0, len(sources), at_a_time):
+            ids, real = self._padded(sources[begin : begin + at_a_time])
+            chosen = torch.tensor(outputs[begin : begin + at_a_time], device=self.device)
+            logits = self.model(
+                input_ids=ids, attention_mask=real.long(), decoder_input_ids=self._told(chosen), use_cache=False
+            ).logits[:, len(self.given) - 1 :]
+            found.append(torch.log_softmax(logits.float(), -1).gather(2, chosen[..., None])[..., 0])
+        return torch.cat(found)
 
     def copy(self, state: State, source: Tensor, target: Tensor) -> None:
         """See `Engine.copy`; rows of one sentence have the same cross-attention."""

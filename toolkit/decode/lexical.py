@@ -86,7 +86,7 @@ class Phrases:
 
     Attributes:
         forms: (2, searches, phrases, window) hashes, right-aligned, NOTHING where any word may stand; the two differ in
-            the first word at most. A search with fewer phrases has some without a last word, which never match.
+            one word at most. A search with fewer phrases has some without a last word, which never match.
     """
 
     forms: Tensor

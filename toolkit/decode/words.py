@@ -82,11 +82,17 @@ def phrase_forms(phrase: str) -> tuple[list[str], list[str]]:
 
 
 def anchored_forms(phrase: str) -> tuple[list[str], list[str]]:
-    """The words of a phrase with the first letter in lower case, and in upper case."""
+    """The words of a phrase with the first letter in lower case, and in upper case; marks may stand before it.
+
+    >>> anchored_forms('"For me')
+    (['"', 'for', 'me'], ['"', 'For', 'me'])
+    """
     words = list(runs(phrase))
-    if not words:
-        return [], []
-    return [words[0][0].lower() + words[0][1:], *words[1:]], [_capital(words[0]), *words[1:]]
+    at = next((n for n, word in enumerate(words) if in_word(word[0])), None)
+    if at is None:
+        return words, words
+    before, first, after = words[:at], words[at], words[at + 1 :]
+    return [*before, first[0].lower() + first[1:], *after], [*before, _capital(first), *after]
 
 
 def _capital(word: str) -> str:

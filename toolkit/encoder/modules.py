@@ -1,7 +1,6 @@
 """The encoders of ParaNMT-50M as one sentence-transformers module: WORD, TRIGRAM, LSTM, BLSTM, and their combinations.
 
-`SentenceTransformer.save` writes and `SentenceTransformer(folder, trust_remote_code=True)` reads it: since version 6
-sentence-transformers asks for that word wherever a module is not its own, and a table of trigrams it has not.
+`SentenceTransformer.save` writes it and, once `toolkit.encoder` is imported, `SentenceTransformer(folder)` reads it.
 """
 
 from __future__ import annotations
@@ -76,7 +75,16 @@ class ParaphrasticEncoder(InputModule):
         Returns:
             `word_ids` (words,) and `word_offsets` (texts + 1,), and the same of trigrams, as far as a part needs them;
             and one of the ids again as `input_ids`, by which the library's trainer knows a column.
+
+        Raises:
+            ValueError: One is no text.
         """
+        for item in inputs:
+            if not isinstance(item, str):
+                raise ValueError(
+                    f"wanted a text or a list of texts, got {repr(item)[:40]} ({type(item).__name__}) among them: "
+                    "leave it out, or give its text"
+                )
         texts = [prompt + text for text in inputs] if prompt else inputs
         features = {name: torch.from_numpy(ids) for name, ids in self.ids_of(tokenize(texts)).items()}
         return features | {"input_ids": next(iter(features.values()))}

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolkit.bitext.read import decode, lines
+from toolkit.bitext.words import token_count
 from toolkit.encoder.modules import ParaphrasticEncoder
 from toolkit.encoder.tokens import tokenize
 from toolkit.encoder.vocabulary import batches
@@ -74,6 +75,11 @@ def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPai
     for source in sources:
         if source.endswith(FILES):
             yield from read_file(source)
+        elif Path(source).is_file():
+            raise ValueError(
+                f"wanted a parabank or a file of pairs that ends in {', '.join(FILES)}, got {source}: rename it if it "
+                "is one"
+            )
         else:
             for batch in load_parabank(source, split=split).select_columns(COLUMNS).iter(10_000):
                 yield from (TextPair(one, one, other) for one, other in zip(*map(batch.get, COLUMNS), strict=True))
@@ -83,8 +89,10 @@ def read_file(path: str) -> Iterator[TextPair]:
     """The pairs of a file.
 
     Raises:
-        ValueError: A line that is not UTF-8, or has fewer than two columns or more than three.
+        ValueError: There is no such file, or no line in it; a line is not UTF-8, or has fewer than two columns or more
+            than three.
     """
+    number = 0
     if not Path(path).is_file():
         raise ValueError(f"wanted a file of pairs, got {path}, which is none")
     for number, raw in enumerate(lines(path), 1):
@@ -94,6 +102,8 @@ def read_file(path: str) -> Iterator[TextPair]:
             got = fault or f"{len(fields)} columns"
             raise ValueError(f"wanted sentence TAB paraphrase [TAB reference], got {got} in line {number} of {path}")
         yield TextPair(fields[2] if len(fields) == 3 else fields[0], fields[0], fields[1])
+    if not number:
+        raise ValueError(f"wanted a file of pairs, got {path}, which is empty")
 
 
 def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
@@ -101,7 +111,7 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
 
     Args:
         pairs: As they were read.
-        max_tokens: A pair is left out when one of its sentences has more words (ParaNMT-50M, section 5.4: 30).
+        max_tokens: A pair is left out when one of its sentences has more tokens (`toolkit.bitext.words.tokens`).
 
     Raises:
         ValueError: No pair is left.
@@ -118,7 +128,7 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
         found.append((first, second, references.setdefault(pair.reference, len(references))))
     numbers = np.array(found, np.int64).reshape(-1, 3)
     known = list(texts)
-    lengths = words_of(known)
+    lengths = np.array([token_count(text) for text in known], np.int64)
     long, empty = ((test[numbers[:, 0]] | test[numbers[:, 1]]) for test in (lengths > max_tokens, lengths == 0))
     refused |= {f"over {max_tokens} tokens": int(long.sum()), "empty": int(empty.sum())}
     numbers = numbers[~long & ~empty]
@@ -128,12 +138,6 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
     said, places = np.unique(numbers[:, :2], return_inverse=True)  # texts of refused pairs count for no vocabulary
     one, other = places.reshape(-1, 2).T.copy()
     return Pairs([known[n] for n in said.tolist()], one, other, numbers[:, 2].copy(), +refused)
-
-
-def words_of(texts: Sequence[str]) -> np.ndarray:
-    """How many words each text has, (texts,)."""
-    counts = [np.diff(tokenize(batch).offsets) for batch in batches(texts)]
-    return np.concatenate([np.zeros(0, np.int64), *counts])
 
 
 def prepare_texts(texts: Sequence[str], encoder: ParaphrasticEncoder) -> dict[str, Ragged]:

@@ -11,8 +11,11 @@ from safetensors.torch import load_file, save_file
 from torch.nn import Module
 
 import cards
+import toolkit
 from toolkit.encoder.modules import WEIGHTS, ParaphrasticEncoder
-from toolkit.evaluate.embeddings import as_json, evaluate_encoder, markdown
+from toolkit.evaluate.embeddings import as_json, check_tasks, evaluate_encoder, markdown
+from toolkit.models.package import MEASURED, TRAINING, made_beside, read_training
+from toolkit.outputs import check_output_folder
 from toolkit.score.semantic import load_encoder
 from toolkit.shards import write_whole
 
@@ -33,7 +36,7 @@ SHOWN = (  # the settings that say how a model was trained, for its card
     "negatives_dtype",
     "seed",
 )
-HERE = ("pairs", "output_dir", "word_vectors")  # paths of the machine that trained it
+HERE = ("pairs", "output_dir", "word_vectors", "processes")  # of the machine that trained it
 
 
 def package_encoder(
@@ -55,41 +58,54 @@ def package_encoder(
 
     Raises:
         ValueError: `model` is no encoder of `toolkit.encoder.training`, or the evaluation sets cannot be used.
+        OSError: The folder cannot be written, or holds files that the toolkit did not make.
     """
-    folder, record = Path(output_dir), Path(model, "training.json")
-    if not record.is_file():
-        raise ValueError(f"wanted a folder that scripts/train_encoder.py made, got {model} without {record.name}")
-    training = json.loads(record.read_text())
+    folder = Path(output_dir)
+    check_output_folder(folder, MEASURED, [model, data])
+    wanted = check_tasks(tasks)
+    if not Path(data).is_dir():
+        raise FileNotFoundError(f"wanted a folder of evaluation sets, got {data}, which is none: check the path")
+    training = read_training(model, "train_encoder.py")
     for name in HERE:
         training["settings"].pop(name, None)
-    load_encoder(model).save(str(folder))
-    weights = {name: weight.half() for name, weight in load_file(folder / WEIGHTS).items()}
-    save_file(weights, folder / WEIGHTS)
-    saved = load_encoder(str(folder))
-    found = evaluate_encoder(saved, Path(data), tasks)
-    measured: dict[str, Any] = {
-        "language": lang,
-        "license": license_name,
-        "text": text,
-        "parameters": sum(weight.numel() for weight in weights.values()),
-        "evaluation": as_json({folder.name: found})[folder.name],
-    }
-    write_whole(folder / "training.json", json.dumps(training, indent=1) + "\n")
-    write_whole(folder / "measured.json", json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
-    measured["megabytes"] = round(sum(f.stat().st_size for f in folder.iterdir()) / 1e6, 1)
-    data_ = ModelCardData(
-        language=lang,
-        license=license_name,
+    encoder = load_encoder(model)
+    if not isinstance(encoder[0], ParaphrasticEncoder):
+        raise ValueError(f"wanted a folder that scripts/train_encoder.py made, got {model} with another encoder")
+    with made_beside(folder) as work:
+        encoder.save(str(work))
+        weights = {name: weight.half() for name, weight in load_file(work / WEIGHTS).items()}
+        save_file(weights, work / WEIGHTS)
+        saved = load_encoder(str(work))
+        found = evaluate_encoder(saved, Path(data), wanted)
+        measured: dict[str, Any] = {
+            "toolkit": toolkit.__version__,
+            "language": lang,
+            "license": license_name,
+            "text": text,
+            "parameters": sum(weight.numel() for weight in weights.values()),
+            "evaluation": as_json({folder.name: found})[folder.name],
+        }
+        write_whole(work / TRAINING, json.dumps(training, indent=1) + "\n")
+        write_whole(work / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+        measured["megabytes"] = round(sum(f.stat().st_size for f in work.iterdir()) / 1e6, 1)
+        tables = markdown({folder.name: found}, wanted).replace("\n## ", "\n### ").replace("## ", "### ", 1)
+        write_whole(work / "README.md", encoder_card(saved[0], folder.name, measured, training, tables))
+    return measured
+
+
+def encoder_card(encoder: Module, name: str, measured: dict[str, Any], training: dict[str, Any], tables: str) -> str:
+    """The card of an encoder that was measured."""
+    data = ModelCardData(
+        language=measured["language"],
+        license=measured["license"],
         library_name="sentence-transformers",
         pipeline_tag="sentence-similarity",
         tags=["sentence-transformers", "paraphrase", "parabank-toolkit"],
     )
     refused = ", ".join(f"{count:,} {reason}" for reason, count in training["refused"].items())
-    content = card_content(saved[0], folder.name) | measured | {"training": training}
+    content = card_content(encoder, name) | measured | {"training": training, "tables": tables}
     content["refused"] = f"Left out were {refused}" if refused else "None was left out"
-    content["tables"] = markdown({folder.name: found}, tasks).replace("\n## ", "\n### ").replace("## ", "### ", 1)
-    write_whole(folder / "README.md", str(ModelCard.from_template(data_, template_path=str(TEMPLATE), **content)))
-    return measured
+    return str(ModelCard.from_template(data, template_path=str(TEMPLATE), **content))
 
 
 def card_content(encoder: Module, name: str) -> dict[str, Any]:

@@ -46,9 +46,9 @@ def read_word_vectors(path: Path, dimensions: int) -> dict[str, np.ndarray]:
             vector = np.array(fields[-dimensions:], np.float32)
         except ValueError:
             vector = np.zeros(0, np.float32)
-        if len(vector) != dimensions or len(fields) != dimensions + 1:
+        if len(vector) != dimensions or len(fields) != dimensions + 1 or not np.isfinite(vector).all():
             raise ValueError(
-                f"wanted a word and {dimensions} numbers, got {len(fields)} fields in line {number} of {path}: "
+                f"wanted a word and {dimensions} finite numbers, got {len(fields)} fields in line {number} of {path}: "
                 "give --dimensions of the file"
             )
         if word and writable(word) and not any(letter.isspace() for letter in word):

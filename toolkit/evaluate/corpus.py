@@ -211,7 +211,7 @@ class Comparison:
         lengths = ratio(self.words, self.reference_words)
         bleu = BLEU.compute_bleu(self.correct, self.total, sys_len=1, ref_len=1)  # equal lengths: no brevity penalty
         return {
-            "one_minus_bleu": 100.0 - bleu.score,
+            "one_minus_bleu": max(0.0, 100.0 - bleu.score),  # a BLEU of equal texts is 100 and some rounding
             "intersection_over_union": self.shared / self.pairs,
             "length_ratio": lengths,
             **({"tree_edit_distance": self.edits / self.tree_pairs} if self.tree_pairs else {}),

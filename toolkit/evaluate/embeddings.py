@@ -163,9 +163,7 @@ def evaluate_encoder(
     Raises:
         ValueError: There is no such task, no task has its files, or a file is bad.
     """
-    wanted = list(dict.fromkeys(tasks))
-    if unknown := [task for task in wanted if task not in TASKS]:
-        raise ValueError(f"wanted tasks of {', '.join(TASKS)}, got {', '.join(unknown)}: name others")
+    wanted = check_tasks(tasks)
     missing: list[str] = []
     figures: Figures = {}
     if "sts" in wanted:
@@ -177,6 +175,18 @@ def evaluate_encoder(
     if not figures:
         raise ValueError(f"wanted the files of at least one task in {data}, got none ({missing[0]}): see --help")
     return figures, missing
+
+
+def check_tasks(tasks: Iterable[str]) -> list[str]:
+    """The tasks, each once.
+
+    Raises:
+        ValueError: There is no such task.
+    """
+    wanted = list(dict.fromkeys(tasks))
+    if unknown := [task for task in wanted if task not in TASKS]:
+        raise ValueError(f"wanted tasks of {', '.join(TASKS)}, got {', '.join(unknown)}: name others")
+    return wanted
 
 
 def there(name: str, data: Path, paths: Iterable[Path], missing: list[str]) -> bool:
@@ -320,6 +330,15 @@ def markdown(encoders: Mapping[str, tuple[Figures, list[str]]], tasks: Collectio
     if missing:
         parts.append("\n".join(["Without their files:", "", *(f"- {line}" for line in missing)]))
     return "\n\n".join([*parts, "\n".join(f"- `{signature}`" for signature in signatures)])
+
+
+def is_markdown(path: Path) -> bool:
+    """Whether a file holds tables that `markdown` made: it begins with a heading and ends with a signature."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+    return text.startswith("## ") and text.endswith(f"{VERSION}`\n")
 
 
 def table(shown: Table, encoders: Mapping[str, Figures]) -> str:

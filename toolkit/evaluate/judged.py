@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import random
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,8 @@ from scipy.stats import spearmanr
 
 GRAMMATICAL = 2  # the file's own words: 0 nonsensical, 1 meaningful but ungrammatical, 2 meaningful and grammatical
 NAMES = {"0": "copies of the reference", "35": "ParaNMT"}  # what the file numbers; all else is a system of ParaBank
-FILES = ("ref.tsv.gz", "candidates.tsv.gz")
+REFERENCES, CANDIDATES = "ref.tsv.gz", "candidates.tsv.gz"
+COLUMNS = {REFERENCES: ("ref_id", "ref_sent"), CANDIDATES: ("ref_id", "sys_id", "candidate", "human_score", "gm")}
 
 # ParaBank, table 5, Czech-English: per cent of texts that all annotators found grammatical and meaningful
 PAPER_GRAMMATICAL = {
@@ -74,25 +76,35 @@ def read_judged(folder: Path) -> tuple[dict[str, str], list[JudgedText]]:
             quotes, inner quotes doubled.
 
     Raises:
-        FileNotFoundError: One is missing.
-        ValueError: One has no such column, or a number is none.
+        ValueError: One is missing or damaged, has no such column, or a judgment is no number.
     """
-    missing = [name for name in FILES if not (folder / name).is_file()]
-    if missing:
-        raise FileNotFoundError(f"wanted {' and '.join(FILES)} in {folder}, got no {missing[0]}: check the folder")
+    references = {r["ref_id"]: r["ref_sent"].strip() for r in records(folder / REFERENCES)}
+    found = records(folder / CANDIDATES)
     try:
-        references = {r["ref_id"]: r["ref_sent"].strip() for r in records(folder / FILES[0])}
-        return references, list(judged_texts(records(folder / FILES[1])))
-    except (KeyError, ValueError, TypeError) as error:
+        return references, list(judged_texts(found))
+    except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"wanted ParaBank's judgments in {folder}, got a file without {error}: fetch it again"
+            f"wanted judgments as numbers, got {folder / CANDIDATES} with another ({error}): fetch it again"
         ) from error
 
 
 def records(path: Path) -> list[dict[str, str]]:
-    """The records of a gzipped TSV file with a header."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines, delimiter="\t"))
+    """The records of a gzipped TSV file with a header.
+
+    Raises:
+        ValueError: There is no such file, it is damaged, or lacks a column.
+    """
+    if not path.is_file():
+        raise ValueError(f"wanted the authors' judgments, got {path.parent} without {path.name}: check the folder")
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
+            found = list(csv.DictReader(lines, delimiter="\t"))
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"wanted a gzipped table in UTF-8, got {path} ({error}): fetch it again") from None
+    missing = [name for name in COLUMNS[path.name] if not found or not isinstance(found[0].get(name), str)]
+    if missing:
+        raise ValueError(f"wanted the columns {', '.join(COLUMNS[path.name])}, got {path} without {', '.join(missing)}")
+    return found
 
 
 def judged_texts(found: Iterable[dict[str, str]]) -> Iterable[JudgedText]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import heapq
 import json
@@ -11,6 +10,7 @@ from dataclasses import fields
 from itertools import chain, groupby, islice
 from pathlib import Path
 
+from toolkit.bitext import read
 from toolkit.package.load import load_parabank
 from toolkit.package.parquet import finished_shards
 from toolkit.package.version import is_parabank
@@ -139,15 +139,17 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a text file with their numbers from 1, empty ones left out."""
-    with (
-        gzip.open(path, "rt", encoding="utf-8", errors="replace")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8", errors="replace") as file
-    ):
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                yield number, line.rstrip("\r\n")
+    """The lines of a text file with their numbers from 1, empty ones left out.
+
+    Raises:
+        ValueError: A line is not UTF-8; the file's compression is damaged.
+    """
+    for number, raw in enumerate(read.lines(str(path)), 1):
+        line, fault = read.decode(raw)
+        if fault:
+            raise ValueError(f"{path}, line {number}: wanted UTF-8, got {line[:60]!r}: convert the file")
+        if line.strip():
+            yield number, line
 
 
 def grouped(found: Iterable[tuple[str, list[str]]]) -> Iterator[Row]:

@@ -91,14 +91,15 @@ def evaluate(
         parses: Trees of `texts_of(rows)`; None leaves tree edit distance and parse entropy out.
 
     Returns:
-        `ranks` (`toolkit.evaluate.corpus.rank_table`), `by_length` (`toolkit.evaluate.lengths`), `references` and
-        `paraphrases` (`toolkit.evaluate.profile`), the latter with the mean of `Scores.semantic` if all have it, and
-        `signatures`.
+        `ranks` (`toolkit.evaluate.corpus.rank_table`, of the ranks that some reference has), `by_length`
+        (`toolkit.evaluate.lengths`), `references` and `paraphrases` (`toolkit.evaluate.profile`), the latter with the
+        mean of `Scores.semantic` if all have it, and `signatures`.
 
     Raises:
         ValueError: No row has a paraphrase; a text was not parsed.
     """
-    ranks, chosen = corpus.rank_table(rows, pieces, parses), [c for row in rows for c in row.paraphrases]
+    chosen = [c for row in rows for c in row.paraphrases]
+    ranks = held(corpus.rank_table(rows, pieces, parses), max((len(row.paraphrases) for row in rows), default=0))
     semantic = [c.scores.semantic for c in chosen if c.scores.semantic is not None]
     lengths, kept = by_length(rows), [row.reference for row in rows if row.paraphrases]
     scores = mean_and_sd("semantic", semantic if len(semantic) == len(chosen) else [])
@@ -116,6 +117,18 @@ def evaluate(
             *([SEMANTIC_SIGNATURE] if scores else []),
         ],
     }
+
+
+def held(table: dict, paraphrases: int) -> dict:
+    """A table of `rank_table` without the ranks that no reference has, all of which are filled with a better one.
+
+    Args:
+        table: What `rank_table` gave.
+        paraphrases: The most that a reference has.
+    """
+    by_rank = [line for line in table["by_rank"] if line["rank"] <= paraphrases]
+    between = [line for line in table["between_ranks"] if max(line["ranks"]) <= paraphrases]
+    return table | {"by_rank": by_rank, "between_ranks": between}
 
 
 def cells(figures: dict) -> Cells:
@@ -178,6 +191,7 @@ def markdown(parabanks: Mapping[str, Sequence[dict]]) -> str:
     parts = [
         table(title, {name: [run[title] for run in runs] for name, runs in columns.items()}, paper[title])
         for title in paper
+        if any(run[title] for runs in columns.values() for run in runs)
     ]
     parts.append("The papers measured other texts, and trees of Stanford's parsers; the lines name the same measures.")
     if any(len(runs) > 1 for runs in columns.values()):

@@ -62,7 +62,10 @@ def read_simlex(path: Path) -> list[WordPair]:
         raise ValueError(f"wanted SimLex-999.txt, got {path}, which is no file: fetch it from fh295.github.io/simlex")
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         records = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return [read_pair(record, number, path) for number, record in enumerate(records, 2)]
+        pairs = [read_pair(record, number, path) for number, record in enumerate(records, 2)]
+    if not pairs:
+        raise ValueError(f"wanted SimLex-999.txt, got {path}, which has no word pair: fetch the file again")
+    return pairs
 
 
 def read_pair(record: dict[str, str | None], number: int, path: Path) -> WordPair:

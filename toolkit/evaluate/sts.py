@@ -186,8 +186,21 @@ def scored(text: str, lowest: float, path: Path, number: int) -> float:
 
 
 def read_sentences(path: Path) -> set[str]:
-    """The sentences of a file, one a line, as `leave_out` compares them: lower-cased, without punctuation."""
-    return {bare(decode(raw)[0]) for raw in lines(str(path))} - {""}
+    """The sentences of a file, one a line, as `leave_out` compares them: lower-cased, without punctuation.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: It is not UTF-8, or has no sentence.
+    """
+    found = set()
+    for number, raw in enumerate(lines(str(path)), 1):
+        text, fault = decode(raw)
+        if fault:
+            raise ValueError(f"wanted sentences in UTF-8, got other bytes in line {number} of {path}: convert the file")
+        found.add(bare(text))
+    if not found - {""}:
+        raise ValueError(f"wanted a sentence a line, got none in {path}: give another file")
+    return found - {""}
 
 
 def leave_out(pairs: Pairs, sentences: Collection[str]) -> Pairs:

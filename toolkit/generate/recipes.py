@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from toolkit.bitext.idf import Idf
+from toolkit.bitext.words import token_spans, tokens
 from toolkit.decode.lexical import ConstraintSet
-from toolkit.decode.words import phrase_forms
 from toolkit.generate.lexicon import Tagger, inflections, is_plain, part_of_speech, verb_forms
 from toolkit.generate.ppdb import RELATIONS, Ppdb
 from toolkit.parallel import row_seed
@@ -22,9 +22,11 @@ MIN_IDF, MAX_IDF = 7.0, 17.0  # ParaBank, section 3.2, "IDF Criteria"
 PREPOSITIONS = frozenset(  # ParaBank, section 3.2, "Prepositions": in the pool however frequent
     ("about", "as", "at", "by", "for", "from", "in", "into", "of", "on", "onto", "over", "to", "with")
 )
-CLITIC = r"['’](?:s|ll|re|ve|d|m)\b"
-TOKEN = re.compile(rf"{CLITIC}|[^\W_]+(?:(?!{CLITIC})['’][^\W_]+)*|\S")  # "dog", "'s", "didn't", ","
-WORD = re.compile(r"[^\W_]+")
+TAKES_NOT = re.compile(  # words that "n't" is cut from, at the end of a phrase
+    r"\b(?:ai|are|ca|could|dare|did|do|does|had|has|have|is|may|might|must|need|ought|sha|should|was|were|wo|would)$",
+    re.IGNORECASE,
+)
+CUT_SHORT = frozenset(("ai", "ca", "sha", "wo"))  # those of them that are no words without it
 
 Kind = Literal["idf_high", "idf_low", "random", "none", "verb_form", "positional", "ppdb"]
 Sign = Literal["⊖", "⊕", "⊕⊖", ""]
@@ -141,8 +143,8 @@ def constraint_sets(
     if recipe.kind == "none":
         return [ConstraintSet()]
     if recipe.kind == "positional":
-        beginnings = first_words(reference, len(recipe.ranks))
-        return [ConstraintSet(not_first=beginnings)] if beginnings else []
+        phrase = beginning(reference, len(recipe.ranks))
+        return [ConstraintSet(not_first=banned(phrase))] if phrase else []
     pool, chance = token_pool(reference, idf), random.Random(row_seed(seed, row_id, f"recipe-{recipe.name}"))
     if recipe.kind == "ppdb":
         return paraphrase_pairs(recipe, pool, _part_of_each(reference, tag), ppdb, chance)
@@ -153,16 +155,7 @@ def constraint_sets(
         part_of = _part_of_each(reference, tag)
         return [ConstraintSet(positive=tuple(_form(word, part_of[word], chance) for word in chosen))]
     variants = [form for word in chosen for form in (word, *(inflections(word) if recipe.variants else []))]
-    return [ConstraintSet(negative=tuple(dict.fromkeys(variants)))]
-
-
-def tokens(reference: str) -> list[str]:
-    """The words and marks of a sentence; a clitic is apart, other words with an apostrophe are whole.
-
-    >>> tokens("The dog's owner didn't say.")
-    ['The', 'dog', "'s", 'owner', "didn't", 'say', '.']
-    """
-    return TOKEN.findall(reference)
+    return [ConstraintSet(negative=tuple(dict.fromkeys(form for word in variants for form in banned(word))))]
 
 
 def token_pool(reference: str, idf: Idf) -> list[str]:
@@ -171,7 +164,7 @@ def token_pool(reference: str, idf: Idf) -> list[str]:
     Lower-case alphabetical words that the table has, of at least `MIN_IDF`, prepositions excepted, and at most
     `MAX_IDF`.
     """
-    rarity = {word: idf.idf(word) for word in tokens(reference) if is_plain(word)}
+    rarity = {word: idf.idf(word) for word in tokens(reference) if is_plain(word) and word not in CUT_SHORT}
     known = {word: bits for word, bits in rarity.items() if bits is not None and bits <= MAX_IDF}
     pool = [word for word, bits in known.items() if bits >= MIN_IDF or word in PREPOSITIONS]
     return sorted(pool, key=lambda word: -known[word])
@@ -192,29 +185,39 @@ def choose(recipe: Recipe, pool: Sequence[str], idf: Idf, chance: random.Random)
     return [order[rank - 1] for rank in recipe.ranks]
 
 
-def first_words(reference: str, count: int) -> tuple[str, ...]:
-    """The beginning of a reference up to its first words: an anchored phrase `<BOS> w1 [w2 [w3]]`.
+def beginning(reference: str, count: int) -> str | None:
+    """The first tokens of a reference as it has them: an anchored phrase `<BOS> t1 [t2 [t3]]`.
 
-    Words are runs of letters and digits, so that "didn't" is two of them, as it is to spaCy; marks between them stay,
-    or the phrase would not be the reference's beginning. Marks before the first are left out, and such a reference has
-    the phrase with them too. Another reading of the paper's "the first one, two, or three tokens" is a ban for each
-    position.
+    Marks before the first word stand in the phrase and do not count; later ones do. The paper does not say so; the
+    outputs that its authors released with their judgments do: under 32 a text may begin with the reference's opening
+    quotation mark, but not with that and the reference's first word.
 
-    >>> first_words("How often?", 2), first_words("Well, I know.", 2), first_words("'Go!' he said.", 1)
-    (('How often',), ('Well, I',), ('Go', "'Go"))
+    >>> beginning("How often?", 2), beginning("No, they do.", 2), beginning("Didn't you?", 1), beginning("'Go!'", 1)
+    ('How often', 'No,', 'Did', "'Go")
 
     Args:
         reference: The human sentence.
-        count: Of words.
+        count: Of tokens (`toolkit.bitext.words.tokens`).
 
     Returns:
-        The phrase, with the marks before it as well if there are any; nothing if the reference has fewer words.
+        The phrase; None if the reference has fewer tokens.
+
+    Source: ParaBank (Hu et al. 2019a), section 3.2, "Positional Constraints".
     """
-    spans = [match.span() for match in WORD.finditer(reference)]
-    if len(spans) < count:
-        return ()
-    begin, end = spans[0][0], spans[count - 1][1]
-    return tuple(dict.fromkeys((reference[begin:end], reference[:end].strip())))
+    spans = token_spans(reference)
+    first = next((n for n, (begin, end) in enumerate(spans) if any(map(str.isalnum, reference[begin:end]))), len(spans))
+    return reference[: spans[first + count - 1][1]].strip() if first + count <= len(spans) else None
+
+
+def banned(phrase: str) -> tuple[str, ...]:
+    """A phrase that must not be said, and what else has its tokens: "didn't" is "did" and "n't".
+
+    A decoder's word is a run of letters, so that a ban of "did" alone would let "didn't" pass.
+
+    >>> banned("often"), banned("Why did")
+    (('often',), ('Why did', "Why didn't", 'Why didn’t'))
+    """
+    return (phrase, f"{phrase}n't", f"{phrase}n’t") if TAKES_NOT.search(phrase) else (phrase,)
 
 
 def paraphrase_pairs(
@@ -231,7 +234,7 @@ def paraphrase_pairs(
     check_ppdb([recipe.number], ppdb is not None and ppdb.typed, ppdb is not None and not ppdb.typed)
     assert ppdb is not None
     found = [(word, ppdb.lookup(word, relation, part_of[word])) for word in pool]
-    return [ConstraintSet((chance.choice(words),), (word,)) for word, words in found if words]
+    return [ConstraintSet((chance.choice(words),), banned(word)) for word, words in found if words]
 
 
 def check_ppdb(systems: Sequence[int], typed: bool, untyped: bool) -> None:
@@ -256,15 +259,6 @@ def check_ppdb(systems: Sequence[int], typed: bool, untyped: bool) -> None:
                 f"wanted {PPDB_RELATIONS[number]} pairs for system {number}, got pairs without relation: give "
                 "--ppdb FILE (the PPDB 2.0 lexical XL pack) or leave systems 36-37 out"
             )
-
-
-def banned_forms(negative: Sequence[str]) -> list[str]:
-    """Negative words as they are recorded: each also with a capital.
-
-    >>> banned_forms(["for", "to"])
-    ['for', 'For', 'to', 'To']
-    """
-    return [" ".join(form) for word in negative for form in phrase_forms(word)]
 
 
 def parse_systems(text: str) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
+from toolkit.bitext.subwords import check_texts
 from toolkit.decode.lexical import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
 from toolkit.models.translator import Translator
@@ -37,10 +38,11 @@ def rewrite(
         which constraints it does not meet.
 
     Raises:
-        ValueError: There are not as many constraint sets as texts.
+        ValueError: There are not as many constraint sets as texts, or the texts are no list of strings.
 
     Source: ParaBank (Hu et al. 2019a), section 6.
     """
+    check_texts(texts)
     if constraints is not None and len(constraints) != len(texts):
         raise ValueError(f"wanted a constraint set for each of {len(texts)} texts, got {len(constraints)}")
     sets = constraints or [ConstraintSet()] * len(texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from toolkit.bitext.subwords import SPACE, Pieces
@@ -13,6 +14,14 @@ from toolkit.models.translator import Translator
 from toolkit.parallel import row_seed
 from toolkit.progress import at_hand
 from toolkit.rows import Origin, Row
+
+# A word of a text with what stands between letters in it: "house-boat" and "didn't" are no words of letters only.
+COMPOUND = re.compile(r"\w+(?:['’-]\w+)*")
+BYTE = re.compile(r"<0x[0-9A-F]{2}>")
+SPECIAL = re.compile(r"<[^<>]+>")
+NO_LETTER, NO_TEXT = "_", "\n"  # stand for an unknown letter, and for a special token
+
+NegativeWord = tuple[str, list[list[int]]]  # a word, and each of the segmentations that are forbidden with it
 
 
 def sample_rows(
@@ -64,7 +73,8 @@ def sample_rows(
                 )
                 for row, _ in batch
             ]
-            phrases = [[ids for _, ids in chosen] for sets in words for chosen in sets for _ in range(samples_per_set)]
+            banned = [[ids for _, spans in chosen for ids in spans] for sets in words for chosen in sets]
+            phrases = [spans for spans in banned for _ in range(samples_per_set)]
             seeds = [row_seed(seed, row.id, f"sample-{n}") for row, _ in batch for n in range(each)]
             limits = [longest(len(ids)) for _, ids in batch]
             drawn = sample(engine, [ids for _, ids in batch], phrases, seeds, top_k, limits, min_p)
@@ -77,33 +87,45 @@ def sample_rows(
     yield from shard
 
 
-def negative_words(reference: str, pieces: Pieces) -> list[tuple[str, list[int]]]:
-    """The words of a reference that may be forbidden, each with the ids of its Viterbi segmentation.
+def negative_words(reference: str, pieces: Pieces) -> list[NegativeWord]:
+    """The words of a reference that may be forbidden, each with the ids of all its places in the Viterbi segmentation.
 
     Only lower-case alphabetical words are taken, as in ParaBank (Hu et al. 2019a, section 3): a forbidden name or
-    number cannot be paraphrased. This is ours for ParaBank 2, whose section 2.1 says "tokens".
+    number cannot be paraphrased. This is ours for ParaBank 2, whose section 2.1 says "tokens". A word without a space
+    before it ('"maybe"') is forbidden after the mark that it stands behind: its pieces alone may be parts of others.
 
     Args:
         reference: The human sentence.
         pieces: The forward translator's target side.
+
+    Returns:
+        Each word once, in order, with its distinct segmentations.
     """
     ids = pieces.encode([reference])[0][:-1]
-    words: list[tuple[str, list[int]]] = []
-    for i in ids:
-        piece = pieces.names[i]
-        if piece.startswith(SPACE) or not words:
-            words.append((piece.removeprefix(SPACE), [i]))
-        elif piece.isalpha() or piece in ("'", "-") or i == pieces.unk:
-            words[-1] = (words[-1][0] + piece, [*words[-1][1], i])
-        else:
-            words.append((piece, [i]))
-    found = {word: span for word, span in words if word.isalpha() and word.islower()}
+    shown = [_shown(i, pieces) for i in ids]
+    text, piece_of = "".join(shown), [n for n, piece in enumerate(shown) for _ in piece]
+    found: dict[str, list[list[int]]] = {}
+    for match in COMPOUND.finditer(text):
+        word, before = match.group(), match.start() - 1
+        if word.isalpha() and word.islower():
+            begin = match.start() if before < 0 or text[before] == NO_TEXT else before
+            span = ids[piece_of[begin] : piece_of[match.end() - 1] + 1]
+            if span not in found.setdefault(word, []):
+                found[word].append(span)
     return list(found.items())
 
 
+def _shown(i: int, pieces: Pieces) -> str:
+    """What a piece says, at least one character."""
+    name = pieces.names[i]
+    if i == pieces.unk or BYTE.fullmatch(name):
+        return NO_LETTER
+    return NO_TEXT if SPECIAL.fullmatch(name) else name.replace(SPACE, " ")
+
+
 def choose_words(
-    words: Sequence[tuple[str, list[int]]], sets: int, rate: float, seed: int, row_id: str
-) -> list[list[tuple[str, list[int]]]]:
+    words: Sequence[NegativeWord], sets: int, rate: float, seed: int, row_id: str
+) -> list[list[NegativeWord]]:
     """Random subsets of a row's words, each word in each with probability `rate` (the paper names no size: ours)."""
     chance = random.Random(row_seed(seed, row_id, "constraints"))
     return [[word for word in words if chance.random() < rate] for _ in range(sets)]

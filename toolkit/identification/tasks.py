@@ -45,14 +45,21 @@ def read_task(path: str | Path, columns: Sequence[str] = NAMED, scored: bool = F
 
     Raises:
         FileNotFoundError: There is no such file.
-        ValueError: It has no such column, another label, a line that is too short, or no line at all.
+        ValueError: It is not UTF-8, has no such column, another label, a line that is too short, or no line at all.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"wanted a file of labelled pairs, got {path}: check the path")
     if len(columns) != len(NAMED):
         raise ValueError(f"wanted the columns of two sentences and a label, got {', '.join(columns)}: name three")
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
-        pairs = list(labelled(split_lines(file, Path(path)), columns, path, scored))
+        try:
+            pairs = list(labelled(split_lines(file, Path(path)), columns, path, scored))
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"wanted labelled pairs in UTF-8, got {path}, which is not ({error}): convert it"
+            ) from None
+        except csv.Error as error:
+            raise ValueError(f"wanted a CSV file, got {path}, which is damaged ({error}): write it again") from None
     if not pairs:
         raise ValueError(f"wanted labelled pairs, got none in {path}: give another file")
     return pairs

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from toolkit.bitext.read import decode, lines, text_suffix
+from toolkit.bitext.words import PARANMT_TOKENS
 from toolkit.package.parquet import finished_shards
 from toolkit.package.statistics import WORD
 from toolkit.package.version import is_parabank
 
 MIN_SCORE = 0.35  # ParaNMT-50M, A.1: pairs "with a paraphrase score less than 0.35" are removed
-MAX_TOKENS = 30  # ParaNMT-50M, A.1: and those "where either sentence is longer than 30 tokens"
 BATCH_PAIRS = 50_000  # ours: lines of a text file in memory at a time
 FORMS = "a packaged parabank, a run's folder of shards, or a .parquet or .tsv file of references and paraphrases"
 TABLE = pa.schema([("one", pa.string()), ("other", pa.string()), ("score", pa.float64())])
@@ -35,8 +35,8 @@ PAIRS_SQL = "SELECT sentence1 AS one, sentence2 AS other, {score} AS score FROM 
 def tokens_of(pairs: str) -> str:
     """The query that turns texts into sets of tokens, or names what keeps a pair out.
 
-    A token is a lower-cased word, as a card counts them, also where `MAX_TOKENS` counts; punctuation is none. That is
-    ours.
+    What is counted with is a lower-cased word, as a card counts them; punctuation is none. That is ours. The length of
+    a sentence is of all its tokens (`toolkit.bitext.words.tokens`).
 
     Args:
         pairs: A query of `one`, `other` and `score`.
@@ -50,7 +50,7 @@ def tokens_of(pairs: str) -> str:
         CASE WHEN reason IS NULL THEN list_distinct(other_tokens) END AS other
     FROM (
         SELECT *, CASE WHEN score < {MIN_SCORE} THEN 'score'
-            WHEN greatest(len(one_tokens), len(other_tokens)) > {MAX_TOKENS} THEN 'too_long'
+            WHEN greatest(token_count(one), token_count(other)) > {PARANMT_TOKENS} THEN 'too_long'
             WHEN least(len(one_tokens), len(other_tokens)) = 0 THEN 'empty' END AS reason
         FROM (
             SELECT *, regexp_extract_all(lower(coalesce(one, '')), '{word}') AS one_tokens,
@@ -112,7 +112,7 @@ def counts(connection: duckdb.DuckDBPyConnection, parabank: Path) -> dict:
     refused = {reason: number for reason, (number, _) in sorted(found.items())}
     if not kept:
         raise ValueError(
-            f"wanted pairs with a score of at least {MIN_SCORE} and 1 to {MAX_TOKENS} words a side, got none in "
+            f"wanted pairs with a score of at least {MIN_SCORE} and 1 to {PARANMT_TOKENS} tokens a side, got none in "
             f"{parabank} (refused: {refused or 'none, it is empty'}): give another parabank"
         )
     return {"pairs": kept + sum(refused.values()), "kept": kept, "refused": refused, "unscored": unscored}
@@ -156,9 +156,21 @@ def read_table(path: Path) -> Iterator[pa.Table]:
     Raises:
         ValueError: A line is wrong, with its number.
     """
-    numbered = ((n, decode(raw)[0]) for n, raw in enumerate(lines(str(path)), 1) if raw.strip())
+    numbered = ((n, text_of(raw, n, path)) for n, raw in enumerate(lines(str(path)), 1) if raw.strip())
     while batch := [read_line(line, n, path) for n, line in islice(numbered, BATCH_PAIRS)]:
         yield pa.table(list(map(list, zip(*batch, strict=True))), schema=TABLE)
+
+
+def text_of(raw: bytes, number: int, path: Path) -> str:
+    """A line as text.
+
+    Raises:
+        ValueError: It is not UTF-8.
+    """
+    line, fault = decode(raw)
+    if fault:
+        raise ValueError(f"{path}, line {number}: wanted UTF-8, got other bytes: convert the file")
+    return line
 
 
 def read_line(line: str, number: int, path: Path) -> tuple[str, str, float | None]:

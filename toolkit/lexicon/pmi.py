@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from toolkit.lexicon.counts import count_joint, frequent_words, number_words
 from toolkit.lexicon.pairs import one_line, read_pairs
@@ -110,6 +112,14 @@ def extract_lexicon(
         return Lexicon(counts, write_lexicon(connection, output), found)
 
 
+def is_lexicon(path: Path) -> bool:
+    """Whether a file is a lexicon that `extract_lexicon` wrote."""
+    try:
+        return set(pq.read_schema(path).names) == set(COLUMNS)
+    except (pa.ArrowException, OSError):
+        return False
+
+
 def associate(connection: duckdb.DuckDBPyConnection, words: int, min_count: int) -> None:
     """Fill `associations`: the PMIs of pairs of words, each pair once (`toolkit.lexicon.counts.count_joint`)."""
     count_joint(connection, words, min_count)
@@ -134,6 +144,7 @@ def wanted_entries(connection: duckdb.DuckDBPyConnection, asked: list[tuple[str,
 
 def write_lexicon(connection: duckdb.DuckDBPyConnection, output: Path) -> int:
     """Write `associations` to a Parquet file, under a temporary name until it is whole; the number of its rows."""
+    output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     name = str(temporary).replace("'", "''")
     query = f"COPY ({LEXICON_SQL} ORDER BY word, {RANKING}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)"

@@ -1,22 +1,28 @@
-"""Checkpoints of trainings and models: which one to go on from, and how one fails to load or to be written."""
+"""Checkpoints of trainings and models: which to go on from, which bytes one is, how one fails to load or be written."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import pickle
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from huggingface_hub import hf_hub_download
 from safetensors import SafetensorError
+
+from toolkit.models.starter import SAVED, resolve
 
 if TYPE_CHECKING:
     import torch
 
 # what loading a folder or a Hub id raises that is no checkpoint, or none of the wanted kind
 NOT_A_CHECKPOINT = (OSError, TypeError, KeyError, ValueError, RuntimeError, ImportError, SafetensorError)
+# what a checkpoint's model and tokenizer are read from; not a trainer's optimizer.pt, not a card
+READ = (".safetensors", ".bin", ".json", ".spm", ".model", ".txt", ".tiktoken")
 # what loading a file of torch raises that is damaged or none
 DAMAGED = (OSError, EOFError, KeyError, ValueError, RuntimeError, pickle.UnpicklingError, zipfile.BadZipFile)
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -78,3 +84,41 @@ def writing(path: Path) -> Iterator[None]:
             f"wanted to write {path}, got a full disk ({said(error)}): make room; what was finished before is "
             "kept, and the same command goes on from it"
         ) from error
+
+
+def fingerprint(name: str) -> str:
+    """What a model's bytes are known by: the same as long as no file that it is read from has changed.
+
+    Args:
+        name: A local path, "starter/de-en", or a Hub id.
+
+    Returns:
+        "sha256:..." over the names and bytes of a folder's files, or "commit:..." of a Hub id's snapshot.
+
+    Raises:
+        ValueError: There is no such folder or starter, and no Hub id of this name in the cache or in reach.
+    """
+    folder = Path(resolve(name))
+    if not name or not folder.is_dir():
+        return f"commit:{_commit(name)}"
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in READ and path.is_file()):
+        inside = path.relative_to(folder)
+        if not any(part.startswith((".", "checkpoint-")) for part in inside.parts):
+            with path.open("rb") as file:
+                digest.update(f"{inside.as_posix()} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _commit(name: str) -> str:
+    """The commit that a Hub id stands for now: from the Hub, or without a network from the cache."""
+    errors = []
+    for file in SAVED:
+        try:
+            return Path(hf_hub_download(name, file)).parent.name
+        except NOT_A_CHECKPOINT as error:
+            errors.append(error)
+    raise ValueError(
+        f"wanted a model, got {name!r}, which is neither a starter/NAME, a folder, nor a Hub id that can be reached "
+        f"({said(errors[0])})"
+    ) from errors[0]

@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from toolkit.models.precision import WITHOUT_INT8, capped_to
+
 ZERO = 128  # activations are unsigned: torch's kernel for signed ones is a slow reference
 
 
@@ -48,8 +50,9 @@ class Int8Linear(nn.Module):
 
 
 def has_int8() -> bool:
-    """Whether this processor multiplies 8-bit numbers in hardware (AVX512-VNNI)."""
-    return torch.backends.cpu.get_cpu_capability() == "AVX512" and bool(torch.cpu._is_vnni_supported())
+    """Whether this processor multiplies 8-bit numbers in hardware (AVX512-VNNI); without, the sums are wrong."""
+    has = torch.backends.cpu.get_cpu_capability() == "AVX512" and torch.cpu._is_vnni_supported()
+    return bool(has) and not capped_to(WITHOUT_INT8)
 
 
 def quantize_decoder(model: PreTrainedModel) -> None:

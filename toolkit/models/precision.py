@@ -1,10 +1,43 @@
-"""What this processor can do in reduced precision."""
+"""What this machine can compute on, and in reduced precision."""
+
+import os
+from collections.abc import Container
 
 import torch
+
+# oneDNN's names of instruction sets: without 8-bit products (there they overflow 16 bits), and without bfloat16
+WITHOUT_INT8 = ("SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE")
+WITHOUT_BFLOAT16 = (*WITHOUT_INT8, "AVX512_CORE_VNNI")
+
+
+def capped_to(names: Container[str]) -> bool:
+    """Whether the environment caps oneDNN, which computes the products, to one of these instruction sets.
+
+    torch does not know: it says what the processor has.
+    """
+    cap = os.environ.get("ONEDNN_MAX_CPU_ISA") or os.environ.get("DNNL_MAX_CPU_ISA") or "ALL"
+    return cap.upper() in names
 
 
 def has_bfloat16() -> bool:
     """Whether bfloat16 matrix products run in hardware here: AVX512-BF16 or AMX on x86, or a GPU that has them."""
     if torch.cuda.is_available():
         return torch.cuda.is_bf16_supported(including_emulation=False)
-    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    has = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return bool(has) and not capped_to(WITHOUT_BFLOAT16)
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that torch does not know, or that this machine has not.
+
+    Args:
+        name: As torch names it: "cpu", "cuda", "cuda:1".
+
+    Raises:
+        ValueError: It is no such name, or nothing can be computed there.
+    """
+    try:
+        torch.zeros(1, device=name).item()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).split("\n")[0]
+        raise ValueError(f"wanted a device of this machine, got {name!r} ({reason[:120]}): give cpu or cuda") from None

@@ -13,13 +13,18 @@ from huggingface_hub import ModelCard, ModelCardData
 from transformers import MarianMTModel, MarianTokenizer
 
 import cards
-from toolkit.bitext.clean import CleanSettings, clean
-from toolkit.bitext.read import read_bitext
+import toolkit
+from toolkit.bitext.clean import CleanSettings, clean, none_usable
+from toolkit.bitext.read import Pair, read_bitext
 from toolkit.evaluate.translation import bleu
+from toolkit.models.package import MEASURED, TRAINING, made_beside, read_training
 from toolkit.models.starter import WORDS
 from toolkit.models.translator import load_translator
+from toolkit.outputs import check_output_folder
+from toolkit.shards import write_whole
 
 TEMPLATE = Path(cards.__file__).parent / "translator.md"
+HERE = ("bitext", "validation", "output_dir", "processes")  # of the machine that trained it
 
 
 def package_translator(
@@ -50,41 +55,66 @@ def package_translator(
         What `measured.json` says.
 
     Raises:
-        ValueError: `model` is no translator, or the bitext cannot be used.
+        ValueError: `model` is no translator of `toolkit.models.training`, or the bitext cannot be used.
+        OSError: The folder cannot be written, or holds files that the toolkit did not make.
     """
-    folder = Path(output_dir)
+    folder, known = Path(output_dir), Path(model, WORDS)
+    check_output_folder(folder, MEASURED, [model, *bitext])
+    pairs = held_out(bitext, source_column, reference_column, source_lang, lang)
+    training = read_training(model, "train_translator.py")
+    for name in HERE:
+        training["settings"].pop(name, None)
+    if not known.is_file():
+        raise ValueError(f"wanted a folder that scripts/train_translator.py made, got {model} without {WORDS}")
+    load_translator(model, "float32")
+    with made_beside(folder) as work:
+        MarianMTModel.from_pretrained(model, dtype=torch.float16).save_pretrained(work)
+        MarianTokenizer.from_pretrained(model).save_pretrained(work)
+        shutil.copyfile(known, work / WORDS)
+        write_whole(work / TRAINING, json.dumps(training, indent=1) + "\n")
+        saved = load_translator(str(work), "float32")
+        score, signature = bleu(saved, [p.source for p in pairs], [p.reference for p in pairs])
+        measured = {
+            "toolkit": toolkit.__version__,
+            "source_lang": source_lang,
+            "lang": lang,
+            "bleu": round(score, 2),
+            "signature": signature,
+            "pairs": len(pairs),
+            "license": license_name,
+            "text": text,
+            "parameters": sum(p.numel() for p in saved.model.parameters() if p.requires_grad),
+            "megabytes": round(sum(f.stat().st_size for f in work.iterdir()) / 1e6, 1),
+        }
+        write_whole(work / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+        write_whole(work / "README.md", translator_card(measured, training))
+    return measured
+
+
+def held_out(
+    bitext: list[str], source_column: str | None, reference_column: str | None, source_lang: str, lang: str
+) -> list[Pair]:
+    """The pairs that BLEU is measured on.
+
+    Raises:
+        ValueError: The bitext cannot be read, or has no usable pair.
+    """
     refused: Counter[str] = Counter()
     keep_all = CleanSettings(deduplicate=False, drop_same_text=False, check_script=False)
     pairs = list(clean(read_bitext(bitext, source_column, reference_column), keep_all, source_lang, lang, refused))
-    MarianMTModel.from_pretrained(model, dtype=torch.float16).save_pretrained(folder)
-    MarianTokenizer.from_pretrained(model).save_pretrained(folder)
-    shutil.copyfile(Path(model, WORDS), folder / WORDS)
-    training = json.loads(Path(model, "training.json").read_text())
-    for here in ("bitext", "validation", "output_dir"):  # paths of the machine that trained it
-        training["settings"].pop(here, None)
-    (folder / "training.json").write_text(json.dumps(training, indent=1) + "\n")
-    saved = load_translator(str(folder), "float32")
-    score, signature = bleu(saved, [p.source for p in pairs], [p.reference for p in pairs])
-    measured = {
-        "source_lang": source_lang,
-        "lang": lang,
-        "bleu": round(score, 2),
-        "signature": signature,
-        "pairs": len(pairs),
-        "license": license_name,
-        "text": text,
-        "parameters": sum(p.numel() for p in saved.model.parameters() if p.requires_grad),
-        "megabytes": round(sum(f.stat().st_size for f in folder.iterdir()) / 1e6, 1),
-    }
-    (folder / "measured.json").write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+    if not pairs:
+        raise ValueError(none_usable(bitext, refused))
+    return pairs
+
+
+def translator_card(measured: dict[str, Any], training: dict[str, Any]) -> str:
+    """The card of a translator that was measured."""
     data = ModelCardData(
-        language=[source_lang, lang],
-        license=license_name,
+        language=[measured["source_lang"], measured["lang"]],
+        license=measured["license"],
         pipeline_tag="translation",
         library_name="transformers",
         tags=["marian"],
     )
     content: dict[str, Any] = {**measured, "training": training}
-    card = ModelCard.from_template(data, template_path=str(TEMPLATE), **content)
-    (folder / "README.md").write_text(str(card))
-    return measured
+    return str(ModelCard.from_template(data, template_path=str(TEMPLATE), **content))

@@ -7,16 +7,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer, MarianTokenizer, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    MarianTokenizer,
+    MBartTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 from transformers.utils import logging
 
-from toolkit.bitext.subwords import HubPieces, Pieces, pieces_of
+from toolkit.bitext.subwords import Pieces, hub_pieces, pieces_of
+from toolkit.decode.engine import FAMILIES
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, said
 from toolkit.models.int8 import quantize_decoder
+from toolkit.models.languages import check_stated, language_codes, own_code, task_prefix
 from toolkit.models.precision import has_bfloat16
+from toolkit.models.settings import DTYPES
 from toolkit.models.starter import resolve, shown_name
-
-DTYPES = ("auto", "bfloat16", "float32", "int8")
+from toolkit.models.weights import check_whole, quiet
 
 
 @dataclass(frozen=True)
@@ -38,41 +48,113 @@ class Translator:
     signature: str
 
 
-def load_translator(name: str, dtype: str = "auto", device: torch.device | str = "cpu") -> Translator:
+def load_translator(
+    name: str,
+    dtype: str = "auto",
+    device: torch.device | str = "cpu",
+    source_lang: str | None = None,
+    lang: str | None = None,
+) -> Translator:
     """Load a translator, or any other seq2seq model: one that rewrites its own language reads and writes the same side.
+
+    A model of many languages (mBART, M2M100, NLLB) reads the token of `source_lang` with every text, and begins what it
+    writes with the token of `lang`, whatever its generation_config.json says. That token is given, not chosen: it is no
+    part of an output's tokens, nor of its log-probability.
 
     Args:
         name: A Hub id ("Helsinki-NLP/opus-mt-de-en"), a local path or "starter/de-en".
         dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it), or "int8" for a decoder that is to
             be sampled from on a CPU (`int8.py`).
         device: Where it computes.
+        source_lang: Language that it is to read (ISO 639-1); a model that states another is refused.
+        lang: Language that it is to write.
 
     Raises:
-        ValueError: The name is none of these, the model is not seq2seq, or the dtype is another.
+        ValueError: The name is none of these, the model is not seq2seq, a tensor of it is missing or not finite, its
+            languages are others, it needs languages and got none, or the dtype is another or not for this model.
     """
     if dtype not in DTYPES:
         raise ValueError(f"wanted dtype {', '.join(DTYPES)}, got {dtype!r}")
     wide = dtype == "float32" or (dtype != "bfloat16" and not has_bfloat16())
     number = torch.float32 if wide else torch.bfloat16
+    model, tokenizer = _loaded(name, number)
+    check_stated(name, _stated(name, tokenizer), (source_lang, lang))
+    model.eval().to(device)
+    size = sum(p.numel() for p in model.parameters()) / 1e6
+    if isinstance(tokenizer, MarianTokenizer):
+        source, target = pieces_of(tokenizer)
+    else:
+        _set_languages(model, tokenizer, source_lang, lang, name)
+        task = task_prefix(model.config, source_lang, lang, name)
+        source, target = hub_pieces(
+            tokenizer, model.generation_config.forced_bos_token_id, task, model.config.vocab_size
+        )
+    if dtype == "int8":
+        _check_int8(model, name)
+        quantize_decoder(model)
+    kind = dtype if dtype == "int8" else str(number).removeprefix("torch.")
+    return Translator(name, model, source, target, f"{shown_name(name)}|{size:.1f}M|{kind}")
+
+
+def _check_int8(model: PreTrainedModel, name: str) -> None:
+    """See that the model calls its layers and does not look into them, as T5's decoder does."""
+    if model.config.model_type not in FAMILIES:
+        raise ValueError(
+            f"wanted a model of one of {', '.join(FAMILIES)} for int8, got {name!r}, which is "
+            f"{model.config.model_type}; use dtype auto"
+        )
+
+
+def _loaded(name: str, number: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The model and its tokenizer, whole."""
     path = resolve(name)
     logging.disable_progress_bar()
     try:
-        config = AutoConfig.from_pretrained(path)
-        if not config.is_encoder_decoder:
-            raise TypeError(f"it is a {config.model_type} model, which has no encoder and decoder")
-        model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=number).eval().to(device)
-        tokenizer = (MarianTokenizer if config.model_type == "marian" else AutoTokenizer).from_pretrained(path)
+        with quiet():
+            config = AutoConfig.from_pretrained(path)
+            if not config.is_encoder_decoder:
+                raise TypeError(f"it is a {config.model_type} model, which has no encoder and decoder")
+            model, loading = AutoModelForSeq2SeqLM.from_pretrained(
+                path, dtype=number, output_loading_info=True, ignore_mismatched_sizes=True
+            )
+            tokenizer = (MarianTokenizer if config.model_type == "marian" else AutoTokenizer).from_pretrained(path)
     except NOT_A_CHECKPOINT as error:
         raise ValueError(
             f"wanted a translator, got {name!r}, which is neither a starter/NAME, a folder with a whole model, nor a "
             f"Hub id that can be reached ({said(error)})"
         ) from error
-    source, target = pieces_of(tokenizer) if isinstance(tokenizer, MarianTokenizer) else (HubPieces(tokenizer),) * 2
-    size = sum(p.numel() for p in model.parameters()) / 1e6
-    if dtype == "int8":
-        quantize_decoder(model)
-    kind = dtype if dtype == "int8" else str(number).removeprefix("torch.")
-    return Translator(name, model, source, target, f"{shown_name(name)}|{size:.1f}M|{kind}")
+    check_whole(model, loading, name)
+    return model, tokenizer
+
+
+def _stated(name: str, tokenizer: PreTrainedTokenizerBase) -> tuple[str | None, str | None]:
+    """The languages that a translator says it reads and writes: in measured.json, or in a Marian tokenizer's file."""
+    known = described(name)
+    if known["source_lang"] or known["lang"]:
+        return known["source_lang"], known["lang"]
+    if not isinstance(tokenizer, MarianTokenizer):
+        return None, None
+    several = bool(tokenizer.supported_language_codes)  # a token of the source says which it writes
+    return tokenizer.source_lang, None if several else tokenizer.target_lang
+
+
+def _set_languages(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, source_lang: str | None, lang: str | None, name: str
+) -> None:
+    """Let a model of many languages read one and write one: its tokenizer's codes, its decoder's first tokens."""
+    codes = language_codes(tokenizer)
+    if not codes:
+        return
+    if source_lang is None or lang is None:
+        raise ValueError(
+            f"wanted source_lang and lang for {name!r}, which has {len(codes)} languages, got {source_lang} and {lang}"
+        )
+    tokenizer.src_lang, tokenizer.tgt_lang = (own_code(one, codes, name) for one in (source_lang, lang))
+    first = codes[tokenizer.tgt_lang]
+    if isinstance(tokenizer, MBartTokenizer):  # its decoder starts with the language; those of the others with </s>
+        model.generation_config.decoder_start_token_id, model.generation_config.forced_bos_token_id = first, None
+    else:
+        model.generation_config.forced_bos_token_id = first
 
 
 def described(name: str) -> dict:

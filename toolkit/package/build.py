@@ -13,10 +13,10 @@ from toolkit.outputs import MANIFEST, check_output_folder
 from toolkit.package.card import render_card, template
 from toolkit.package.checksums import write_checksums
 from toolkit.package.equal import find_equal_pairs
-from toolkit.package.parquet import finished_shards, read_inputs, read_record, write_parquet
+from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.statistics import measure
 from toolkit.package.version import check_version, toolkit_version
-from toolkit.shards import write_whole
+from toolkit.shards import read_record, write_whole
 
 STATISTICS = "statistics.json"
 ROLES = ("role", "name", "bleu", "signature", "license")
@@ -65,7 +65,6 @@ def package_parabank(
     output_dir = output_dir.resolve()
     check_models(models)
     finished, settings = finished_shards(shards), read_record(shards / "settings.json")
-    read_inputs(shards)
     work = sibling(output_dir, "packaging")
     remove_leftovers(output_dir, "packaging")
     try:

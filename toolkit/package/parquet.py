@@ -6,7 +6,6 @@ appears under its final name only when all files of its split are whole.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from functools import reduce
@@ -19,13 +18,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from toolkit.rows import Candidate, Row, Scores, schema
-from toolkit.shards import output_of
+from toolkit.shards import input_shards, output_of
 
 CONFIGS = ("pairs", "references")
 DATA = "data"  # the folder of all Parquet files in a data set's
 SPLITS = ("train", "validation", "test")
-INPUTS = "inputs.json"  # a run's folder has it once all input shards are there
-DAMAGED = "delete that file and run the same command again; finished shards stay"
 BATCH_ROWS = 1000  # ours: rows with all their candidates in memory at a time
 MEASURED = [field.name for field in schema(Scores) if pa.types.is_floating(field.type)]
 # Columns of a shard, as Parquet names them, that say what became of candidates
@@ -106,39 +103,6 @@ def references_table(rows: pa.Table) -> pa.Table:
 TABLES = {"pairs": (pairs_schema, pairs_table), "references": (references_schema, references_table)}
 
 
-def read_inputs(folder: Path) -> dict:
-    """What a run's `inputs.json` says: `shards` and `rows`, how many there are, and `refused`, lines by reason.
-
-    Raises:
-        ValueError: It is damaged.
-    """
-    found = read_record(folder / INPUTS)
-    refused = found.get("refused")
-    numbers = [found.get("shards"), found.get("rows"), *(refused.values() if isinstance(refused, dict) else [None])]
-    if not all(isinstance(number, int) for number in numbers):
-        raise ValueError(
-            f"wanted shards, rows and refused in {folder / INPUTS}, got {json.dumps(found)[:80]}: {DAMAGED}"
-        )
-    return found
-
-
-def read_record(path: Path) -> dict:
-    """A run's record, one JSON object.
-
-    Raises:
-        ValueError: It is damaged, or not there.
-    """
-    if not path.is_file():
-        raise ValueError(f"wanted JSON in {path}, got no file: run the same command again; finished shards stay")
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"wanted JSON in {path}, got a damaged file ({error}): {DAMAGED}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"wanted a JSON object in {path}, got {type(found).__name__}: {DAMAGED}")
-    return found
-
-
 def finished_shards(folder: Path) -> list[Path]:
     """The output shards of a finished run, in order.
 
@@ -146,10 +110,7 @@ def finished_shards(folder: Path) -> list[Path]:
         FileNotFoundError: The folder is not a run's.
         ValueError: Shards are still missing, or `inputs.json` is damaged.
     """
-    done = folder / INPUTS
-    if not done.is_file():
-        raise FileNotFoundError(f"wanted a run's folder with {INPUTS}, got {folder}: build the shards first")
-    shards = [output_of(folder / f"input-{i:05d}.parquet") for i in range(read_inputs(folder)["shards"])]
+    shards = [output_of(path) for path in input_shards(folder)]
     missing = [shard.name for shard in shards if not shard.is_file()]
     if missing:
         raise ValueError(

@@ -16,9 +16,11 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 
+from toolkit.bitext.words import token_count
 from toolkit.evaluate.corpus import Pieces, rank_table
-from toolkit.package.parquet import SPLITS, read_inputs
+from toolkit.package.parquet import MEASURED, SPLITS
 from toolkit.rows import Candidate, Row
+from toolkit.shards import read_inputs
 
 MEMORY_LIMIT = "2GB"  # ours: a tenth of what one machine has; DuckDB goes to disk beyond it
 BINS = 12  # ours: the last bin is open
@@ -106,7 +108,7 @@ FROM read_parquet($files) WHERE md5_number_lower(id) % $total < $wanted
 
 @contextmanager
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB in memory that spills to a temporary folder and fetches nothing."""
+    """A DuckDB in memory that spills to a temporary folder and fetches nothing; `token_count` is a function of it."""
     with tempfile.TemporaryDirectory() as spill:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": MEMORY_LIMIT,
@@ -114,6 +116,7 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
             "autoinstall_known_extensions": False,
         }
         with duckdb.connect(config=settings) as connection:
+            connection.create_function("token_count", token_count, ["VARCHAR"], "BIGINT")
             yield connection
 
 
@@ -132,11 +135,12 @@ def measure(
         A dictionary that JSON can hold; the templates in `cards/` show what their builder measures.
 
     Raises:
-        ValueError: The shards hold another number of rows than `inputs.json` says.
+        ValueError: The shards hold another number of rows than `inputs.json` says; no pair has scores that are numbers.
     """
     pairs, references = ([str(path) for paths in files[config].values() for path in paths] for config in files)
     inputs = read_inputs(shards[0].parent)
     with database() as connection:
+        check_numbers(connection, pairs)
         parameters = {"shards": [str(shard) for shard in shards]}
         connection.execute(REFERENCES_SQL, parameters)
         connection.execute(CANDIDATES_SQL, parameters | {"pairs": pairs})
@@ -169,6 +173,22 @@ def measure(
             "negative_constraints": came_back(connection),
             "diversity": rank_table(sample(connection, references, total["kept"]), pieces),
         }
+
+
+def check_numbers(connection: duckdb.DuckDBPyConnection, files: list[str]) -> None:
+    """Refuse pairs that all have a score that is NaN: a model's weights are damaged.
+
+    Raises:
+        ValueError: They do.
+    """
+    damaged = " OR ".join(f"coalesce(isnan({name}), false)" for name in MEASURED)
+    query = f"SELECT count(*), count(*) FILTER (WHERE {damaged}) FROM read_parquet($files)"
+    ((pairs, not_numbers),) = connection.execute(query, {"files": files}).fetchall()
+    if pairs == not_numbers:
+        raise ValueError(
+            f"wanted scores that are numbers, got NaN in all {pairs:,} pairs: a model's weights are damaged; take "
+            "another"
+        )
 
 
 def by_split(

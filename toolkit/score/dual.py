@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 
-import torch
-from torch import Tensor
-
-from toolkit.decode.engine import SLICE
+from toolkit.decode.engine import Engine
+from toolkit.decode.expanded import engine_of
 from toolkit.models.translator import Translator
 from toolkit.rows import Row
 
@@ -25,31 +23,30 @@ def dual_rows(rows: Iterable[Row], backward: Translator, batch_tokens: int) -> I
 
     Source: ParaBank 2 (Hu et al. 2019b), section 2.2.
     """
-    shard = list(rows)
+    shard, engine = list(rows), engine_of(backward.model)
     sources = backward.target.encode([row.source or "" for row in shard])
     waiting = [(i, c) for i, row in enumerate(shard) for c in row.candidates if c.reason is None]
     inputs = backward.source.encode([c.text for _, c in waiting])
-    limit = backward.model.config.max_position_embeddings
-    fits = [len(ids) <= limit and len(sources[i]) <= limit for ids, (i, _) in zip(inputs, waiting, strict=True)]
+    room = engine.limit - len(engine.given) + 1
+    fits = [len(ids) <= engine.limit and len(sources[i]) <= room for ids, (i, _) in zip(inputs, waiting, strict=True)]
     for fit, (_, candidate) in zip(fits, waiting, strict=True):
         candidate.reason = None if fit else "too_long"
     waiting, inputs = list(compress(waiting, fits)), list(compress(inputs, fits))
-    scores = log_likelihood(backward, inputs, [sources[i] for i, _ in waiting], batch_tokens)
+    scores = log_likelihood(engine, inputs, [sources[i] for i, _ in waiting], batch_tokens)
     for (i, candidate), score in zip(waiting, scores, strict=True):
         candidate.scores.backward_logprob, candidate.scores.backward_tokens = score, len(sources[i])
     yield from shard
 
 
-@torch.inference_mode()
 def log_likelihood(
-    translator: Translator, inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], batch_tokens: int
+    engine: Engine, inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], batch_tokens: int
 ) -> list[float]:
     """Score log p(output | input), the sum over the output's tokens in nats, for each pair.
 
     Args:
-        translator: Scores its own target side.
+        engine: Of the model that scores.
         inputs: Ids with EOS, no more than the model has positions.
-        outputs: Likewise.
+        outputs: Likewise, without the tokens that the engine is `given`: those are not chosen and weigh nothing.
         batch_tokens: Greatest size of a batch: pairs times the longer side's tokens.
 
     Returns:
@@ -58,8 +55,8 @@ def log_likelihood(
     order = sorted(range(len(inputs)), key=lambda i: (len(outputs[i]), len(inputs[i]), i))
     found = [0.0] * len(inputs)
     for batch in batches(order, inputs, outputs, batch_tokens):
-        scores = score_batch(translator, [inputs[i] for i in batch], [outputs[i] for i in batch])
-        for i, score in zip(batch, scores.tolist(), strict=True):
+        scores = engine.likelihoods([inputs[i] for i in batch], [outputs[i] for i in batch])
+        for i, score in zip(batch, scores.double().sum(1).tolist(), strict=True):
             found[i] = score
     return found
 
@@ -78,24 +75,3 @@ def batches(
         batch.append(i)
     if batch:
         yield batch
-
-
-def score_batch(translator: Translator, inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
-    """(pairs,) log-likelihoods of outputs of equal length."""
-    model = translator.model
-    pad, start, device = model.config.pad_token_id, model.config.decoder_start_token_id, model.device
-    longest = max(map(len, inputs))
-    ids = torch.tensor([[*row, *[pad] * (longest - len(row))] for row in inputs], device=device)
-    real = torch.arange(longest, device=device) < torch.tensor([[len(row)] for row in inputs], device=device)
-    labels = torch.tensor(outputs, device=device)
-    said = torch.cat([labels.new_full((len(labels), 1), start), labels[:, :-1]], 1)
-    hidden = model.model(
-        input_ids=ids, attention_mask=real.long(), decoder_input_ids=said, use_cache=False
-    ).last_hidden_state.flatten(0, 1)
-    head, size = model.get_output_embeddings(), SLICE.get(device.type, 8192)
-    bias = model.final_logits_bias
-    scores = [
-        torch.log_softmax((head(part) + bias).float(), -1).gather(1, chosen[:, None])[:, 0]
-        for part, chosen in zip(hidden.split(size), labels.flatten().split(size), strict=True)
-    ]
-    return torch.cat(scores).view(labels.shape).double().sum(1)

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, said
 from toolkit.models.starter import resolve, shown_name
 from toolkit.rows import Row
 
 if TYPE_CHECKING:
+    import torch
     from sentence_transformers import SentenceTransformer
 
 DECIMALS = 6  # ours: float32 vectors say no more, and the last bits differ from batch to batch

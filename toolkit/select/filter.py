@@ -26,7 +26,7 @@ def refuse_unknown_words(rows: Iterable[Row], known: Set[str]) -> Iterator[Row]:
 
 
 def refuse_dual(rows: Iterable[Row], max_dual_nll: float) -> Iterator[Row]:
-    """Refuse candidates whose negative dual score is above a limit: reason "dual".
+    """Refuse candidates whose negative dual score is above a limit, or is NaN: reason "dual".
 
     Args:
         rows: Rows whose candidates have forward and backward log-likelihoods.
@@ -37,7 +37,7 @@ def refuse_dual(rows: Iterable[Row], max_dual_nll: float) -> Iterator[Row]:
     for row in rows:
         for candidate in row.candidates:
             dual = candidate.scores.dual
-            if candidate.reason is None and dual is not None and -dual > max_dual_nll:
+            if candidate.reason is None and dual is not None and not -dual <= max_dual_nll:
                 candidate.reason = "dual"
         yield row
 

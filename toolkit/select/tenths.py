@@ -16,10 +16,10 @@ from pathlib import Path
 
 import duckdb
 
-from toolkit.package.parquet import read_record
+from toolkit.bitext.words import PARANMT_TOKENS
 from toolkit.package.statistics import database
 from toolkit.rows import Row
-from toolkit.shards import read_shard, write_shard, write_whole
+from toolkit.shards import read_record, read_shard, remove_unfinished, write_shard, write_whole
 
 TENTHS = 10  # ParaNMT-50M, section 5.4
 CUT = "cut.json"
@@ -33,15 +33,14 @@ MEASURES = {  # ParaNMT-50M, section 5.4: the three filters; more is better in e
 # the sample: two halves of one hash, so that a tenth that begins among equal scores is sampled evenly, too.
 PAIRS_SQL = """
 SELECT id, number, {measure} AS score, md5_number_lower(chance) AS place, md5_number_upper(chance) AS lot,
-    greatest(len(list_filter(string_split(reference, ' '), lambda w: w <> '')),
-        len(list_filter(string_split(c.text, ' '), lambda w: w <> ''))) AS words
+    greatest(token_count(reference), token_count(c.text)) AS tokens
 FROM (SELECT id, reference, c, number, concat_ws(chr(31), $seed, id, number) AS chance FROM (
     SELECT id, reference, unnest(candidates) AS c, generate_subscripts(candidates, 1) - 1 AS number
     FROM read_parquet($shards)) WHERE c.rank IS NOT NULL)
 """
 TENTHS_SQL = f"""
 CREATE TEMP TABLE pairs AS
-SELECT score, place, lot, words,
+SELECT score, place, lot, tokens,
     (row_number() OVER (ORDER BY score, place) - 1) * {TENTHS} // count(*) OVER () + 1 AS tenth
 FROM ({PAIRS_SQL})
 """
@@ -49,7 +48,7 @@ BEGINS_SQL = """
 SELECT first.score, first.place, tenth
 FROM (SELECT tenth, min({'score': score, 'place': place}) AS first FROM pairs GROUP BY tenth) ORDER BY tenth
 """
-LOTS_SQL = "SELECT lot FROM pairs WHERE list_contains($tenths, tenth) AND words <= $max_tokens"
+LOTS_SQL = "SELECT lot FROM pairs WHERE list_contains($tenths, tenth) AND tokens <= $max_tokens"
 
 
 @dataclass(frozen=True)
@@ -61,14 +60,14 @@ class TenthsSettings:
             data that the paper released, and tenths, sample and max_tokens must not be given.
         tenths: Tenths of all pairs by that score to choose from, with commas; 1 has the lowest scores, 10 the highest.
         sample: The most pairs that are chosen, drawn at random.
-        max_tokens: Pairs with more words, between spaces, on either side are not chosen.
+        max_tokens: Pairs with more tokens (`toolkit.bitext.words.tokens`) on either side are not chosen.
         seed: Of the draw, and of the order of equal scores.
     """
 
     by: str | None = None
     tenths: str = "9,10"  # section 5.4: "the top two scoring folds"
     sample: int = 5_000_000  # section 5.4
-    max_tokens: int = 30  # section 5.4
+    max_tokens: int = PARANMT_TOKENS  # section 5.4
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -170,15 +169,15 @@ def refusal(pair: tuple[float, int, int, int], settings: TenthsSettings, cut: Cu
     """Why a pair is not chosen: "tenth", "too_long" or "not_sampled"; None if it is.
 
     Args:
-        pair: Its score, place, lot and words.
+        pair: Its score, place, lot and tokens.
         settings: With `by`.
         cut: Of the corpus.
     """
-    score, place, lot, words = pair
+    score, place, lot, tokens = pair
     tenth = cut.begins[bisect(cut.begins, (score, place, TENTHS)) - 1][2]
     if tenth not in numbers(settings.tenths):
         return "tenth"
-    if words > settings.max_tokens:
+    if tokens > settings.max_tokens:
         return "too_long"
     return "not_sampled" if cut.last_lot is not None and lot > cut.last_lot else None
 
@@ -207,8 +206,7 @@ def write_cut(shards: list[Path], settings: TenthsSettings, folder: Path) -> Non
         ValueError: As `find_cut`.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for leftover in folder.glob(".*.tmp"):
-        leftover.unlink()
+    remove_unfinished(folder)
     run = shards[0].parent
     record = read_record(run / "settings.json") | asdict(settings)
     write_whole(folder / "settings.json", json.dumps(record, indent=1))

@@ -1,0 +1,167 @@
+"""ISO 639-1 against the codes of checkpoints, and translators that state other languages than the flags."""
+
+import json
+import shutil
+
+import pytest
+from transformers import T5Config
+from transformers.models.m2m_100 import tokenization_m2m_100
+from transformers.models.mbart50 import tokenization_mbart50
+from transformers.models.nllb import tokenization_nllb
+
+from tests import families
+from tests.tiny import folder
+from toolkit.bitext.clean import SCRIPTS
+from toolkit.models.languages import ISO_639_3, check_stated, own_code, task_prefix
+from toolkit.models.translator import load_translator
+
+NLLB = dict.fromkeys(tokenization_nllb.FAIRSEQ_LANGUAGE_CODES, 0)
+MBART50 = dict.fromkeys(tokenization_mbart50.FAIRSEQ_LANGUAGE_CODES, 0)
+M2M100 = dict.fromkeys(tokenization_m2m_100.FAIRSEQ_LANGUAGE_CODES["m2m100"], 0)
+
+
+@pytest.mark.parametrize(
+    ("codes", "lang", "wanted"),
+    [
+        (MBART50, "de", "de_DE"),
+        (MBART50, "en", "en_XX"),
+        (MBART50, "zh", "zh_CN"),
+        (M2M100, "de", "de"),
+        (M2M100, "zh", "zh"),
+        (NLLB, "de", "deu_Latn"),
+        (NLLB, "zh", "zho_Hans"),
+        (NLLB, "zho_Hant", "zho_Hant"),
+        (NLLB, "fa", "pes_Arab"),
+        (NLLB, "et", "est_Latn"),
+        (NLLB, "sq", "als_Latn"),
+    ],
+)
+def test_a_checkpoints_own_code(codes, lang, wanted):
+    assert own_code(lang, codes, "some/model") == wanted
+
+
+def test_every_language_of_the_table_is_one_of_nllb():
+    assert {code.split("_")[0] for code in NLLB} >= set(ISO_639_3.values())
+    assert set(SCRIPTS) - set(ISO_639_3) == set(), "the languages that cleaning knows"
+
+
+def test_an_unknown_language_is_one_line_with_those_that_are_known():
+    with pytest.raises(
+        ValueError, match=r"wanted a language that 'some/model' knows, got 'xx'; it knows af_ZA, .*_"
+    ) as e:
+        own_code("xx", MBART50, "some/model")
+    assert "\n" not in str(e.value) and all(code in str(e.value) for code in MBART50)
+
+
+@pytest.mark.parametrize("name", families.MANY_LANGUAGES)
+@pytest.mark.parametrize(("source_lang", "lang"), [("xx", "de"), ("de", "xx")])
+def test_a_checkpoint_that_does_not_know_a_language(name, source_lang, lang):
+    with pytest.raises(ValueError, match=r"wanted a language that .* knows, got 'xx'; it knows .*de") as error:
+        load_translator(str(families.checkpoint(name)), "float32", "cpu", source_lang, lang)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", families.MANY_LANGUAGES)
+def test_a_checkpoint_of_many_languages_is_told_two(name):
+    with pytest.raises(
+        ValueError, match=r"wanted source_lang and lang for .*, which has \d+ languages, got None and de"
+    ):
+        load_translator(str(families.checkpoint(name)), "float32", lang="de")
+
+
+@pytest.mark.parametrize(
+    ("stated", "wanted", "message"),
+    [
+        (("en", "de"), ("de", "en"), "wanted a translator from de to en, got 'x', .*reads en and writes de.*other dir"),
+        (("fr", "en"), ("de", "en"), "wanted a translator from de to en, got 'x', .*reads fr and writes en.*another"),
+        (("de", "fr"), ("de", "en"), "reads de and writes fr: give another translator"),
+        (("de", None), ("fr", "en"), "reads de"),
+        (("no", "en"), ("sv", "en"), "reads no"),
+        (("de", "en"), ("en", "en"), "wanted a translator from en to en"),
+    ],
+)
+def test_other_languages_than_stated(stated, wanted, message):
+    with pytest.raises(ValueError, match=message) as error:
+        check_stated("x", stated, wanted)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("stated", "wanted"),
+    [
+        (("de", "en"), ("de", "en")),
+        ((None, None), ("de", "en")),
+        (("de", "en"), (None, None)),
+        (("de", "en"), ("de", None)),
+        (("ROMANCE", "en"), ("fr", "en")),
+        (("mul", "en"), ("fr", "en")),
+        (("en", "cat+oci+spa"), ("en", "ca")),
+        (("no", "en"), ("nb", "en")),
+        (("sh", "en"), ("hr", "en")),
+        (("iw", "en"), ("he", "en")),
+    ],
+)
+def test_languages_that_may_be_those_stated(stated, wanted):
+    check_stated("x", stated, wanted)
+
+
+def test_a_starter_is_held_against_the_languages():
+    with pytest.raises(ValueError, match="wanted a translator from de to en, got 'starter/en-de', which reads en and"):
+        load_translator("starter/en-de", "float32", source_lang="de", lang="en")
+    load_translator("starter/en-de", "float32", source_lang="en", lang="de")
+
+
+@pytest.mark.parametrize(
+    ("stated", "wanted", "refused"),
+    [
+        ({"source_lang": "fi", "target_lang": "en"}, ("fi", "en"), False),
+        ({"source_lang": "fi", "target_lang": "en"}, ("de", "en"), True),
+        ({"source_lang": "fi", "target_lang": "en"}, ("en", "fi"), True),
+        ({"source_lang": "en", "target_lang": "ROMANCE"}, ("en", "fr"), False),
+    ],
+)
+def test_a_marian_tokenizers_languages(tmp_path, stated, wanted, refused):
+    shutil.copytree(folder() / "de-en", tmp_path / "model")
+    file = tmp_path / "model" / "tokenizer_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | stated))
+    if refused:
+        with pytest.raises(ValueError, match=f"wanted a translator from {wanted[0]} to {wanted[1]}.*reads fi"):
+            load_translator(str(tmp_path / "model"), "float32", "cpu", *wanted)
+    else:
+        load_translator(str(tmp_path / "model"), "float32", "cpu", *wanted)
+
+
+def test_a_marian_model_of_several_targets_is_not_held_to_one(tmp_path):
+    shutil.copytree(folder() / "de-en", tmp_path / "model")
+    for name, change in (("tokenizer_config.json", {"source_lang": "en", "target_lang": "sv"}), ("vocab.json", None)):
+        file = tmp_path / "model" / name
+        known = json.loads(file.read_text())
+        file.write_text(json.dumps(known | (change or {">>dan<<": len(known)})))
+    load_translator(str(tmp_path / "model"), "float32", "cpu", "en", "da")
+    with pytest.raises(ValueError, match=r"got .*, which reads en: give"):
+        load_translator(str(tmp_path / "model"), "float32", "cpu", "fr", "da")
+
+
+TASKS = {
+    "summarization": {"prefix": "summarize: "},
+    "translation_en_to_de": {"max_length": 300, "prefix": "translate English to German: "},
+}
+
+
+def test_a_t5_prefix_stands_before_every_source(tmp_path):
+    shutil.copytree(families.checkpoint("t5"), tmp_path / "model")
+    file = tmp_path / "model" / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"task_specific_params": TASKS}))
+    found = load_translator(str(tmp_path / "model"), "float32", "cpu", "en", "de")
+    plain = families.translator("t5", "en", "de")
+    assert found.source.encode(["Yes."]) == plain.source.encode(["translate English to German: Yes."])
+    assert found.target.encode(["Ja."]) == plain.target.encode(["Ja."])
+    with pytest.warns(UserWarning, match="names no prefix for de to en, only translation_en_to_de; it reads texts as"):
+        other = load_translator(str(tmp_path / "model"), "float32", "cpu", "de", "en")
+    assert other.source.encode(["Ja."]) == plain.source.encode(["Ja."])
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_warning_where_no_prefix_is_named():
+    assert task_prefix(T5Config(), "de", "en", "x") == ""
+    assert task_prefix(T5Config(task_specific_params=TASKS), "en", "en", "x") == "", "a rewriter"

@@ -1,0 +1,48 @@
+"""A processor that could, and an environment that does not let it."""
+
+import pytest
+import torch
+
+from toolkit.models.int8 import has_int8
+from toolkit.models.precision import has_bfloat16
+
+
+@pytest.fixture(autouse=True)
+def able(monkeypatch):
+    """A processor with all that is asked for, and no GPU."""
+    for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported", "_is_vnni_supported"):
+        monkeypatch.setattr(torch.cpu, name, lambda: True)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for name in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize("name", ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"])
+@pytest.mark.parametrize(
+    ("cap", "int8", "bfloat16"),
+    [
+        ("AVX2", False, False),
+        ("AVX512_CORE", False, False),
+        ("avx512_core", False, False),
+        ("AVX512_CORE_VNNI", True, False),
+        ("AVX512_CORE_BF16", True, True),
+        ("ALL", True, True),
+        ("", True, True),
+    ],
+)
+def test_a_capped_instruction_set_is_not_used(monkeypatch, name, cap, int8, bfloat16):
+    assert (has_int8(), has_bfloat16()) == (True, True)
+    monkeypatch.setenv(name, cap)
+    assert (has_int8(), has_bfloat16()) == (int8, bfloat16)
+
+
+def test_a_processor_without_vnni_has_no_8_bit_products(monkeypatch):
+    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: False)
+    assert not has_int8() and has_bfloat16()
+
+
+def test_a_processor_without_bfloat16(monkeypatch):
+    for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
+        monkeypatch.setattr(torch.cpu, name, lambda: False)
+    assert has_int8() and not has_bfloat16()

@@ -1,0 +1,88 @@
+"""Whole checkpoints of every family load; a tensor that is missing, of another shape or not finite is one line."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tests import families
+from toolkit.models.translator import load_translator
+from toolkit.models.weights import finite
+
+
+def changed(tmp_path: Path, name: str, change) -> str:
+    """A copy of a family's checkpoint whose tensors `change` has gone over."""
+    made = tmp_path / name
+    shutil.copytree(families.checkpoint(name), made)
+    tensors = load_file(made / "model.safetensors")
+    change(tensors)
+    save_file({key: value.contiguous() for key, value in tensors.items()}, made / "model.safetensors", {"format": "pt"})
+    return str(made)
+
+
+def load(path: str):
+    return load_translator(path, "float32", "cpu", "en", "de")
+
+
+def half(tensors: dict[str, torch.Tensor]) -> None:
+    tensors.update({key: value.half() for key, value in tensors.items()})
+
+
+@pytest.mark.parametrize("name", families.NAMES)
+def test_a_whole_checkpoint_of_any_family_loads_in_silence(tmp_path, name, capfd):
+    path = changed(tmp_path, name, half)
+    capfd.readouterr()
+    found, wanted = load(path).model.state_dict(), families.translator(name, "en", "de").model.state_dict()
+    assert found.keys() == wanted.keys()
+    for key, tensor in found.items():
+        torch.testing.assert_close(tensor, wanted[key], atol=1e-2, rtol=1e-2)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("name", families.NAMES)
+def test_a_missing_tensor_is_named(tmp_path, name, capfd):
+    gone = {}
+
+    def drop(tensors):
+        key = sorted(key for key in tensors if key.endswith("weight") and "shared" not in key and "decoder" in key)[-1]
+        gone[key] = tensors.pop(key)
+
+    path = changed(tmp_path, name, drop)
+    capfd.readouterr()
+    with pytest.raises(ValueError, match=r"wanted all tensors of a .* model, got .* without") as error:
+        load(path)
+    assert next(iter(gone)) in str(error.value) and "\n" not in str(error.value)
+    assert capfd.readouterr() == ("", ""), "no report of transformers' beside it"
+
+
+@pytest.mark.parametrize("name", ["marian", "bart", "t5"])
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_tensor_that_is_not_finite_is_named(tmp_path, name, number):
+    key = "decoder.block.1.layer.2.DenseReluDense.wo.weight" if name == "t5" else "model.decoder.layers.1.fc2.weight"
+
+    def spoil(tensors):
+        tensors[key][1, 2] = number
+
+    with pytest.raises(
+        ValueError, match=re.escape(f"wanted finite weights, got NaN or infinity in {key} of ")
+    ) as error:
+        load(changed(tmp_path, name, spoil))
+    assert "\n" not in str(error.value)
+
+
+def test_a_tensor_of_another_shape_is_named(tmp_path):
+    def cut(tensors):
+        tensors["model.decoder.layers.1.fc2.weight"] = tensors["model.decoder.layers.1.fc2.weight"][:, :5]
+
+    with pytest.raises(ValueError, match=r"wanted model.decoder.layers.1.fc2.weight of shape \(16, 32\), .*\(16, 5\)"):
+        load(changed(tmp_path, "bart", cut))
+
+
+def test_finite():
+    assert finite(torch.tensor([1.0, -3e38])) and finite(torch.ones(2, 2, dtype=torch.bfloat16))
+    for bad in (float("nan"), float("inf"), float("-inf")):
+        for dtype in (torch.float32, torch.bfloat16, torch.float16):
+            assert not finite(torch.tensor([[1.0, bad], [0.0, 2.0]], dtype=dtype))

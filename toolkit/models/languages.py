@@ -1,0 +1,110 @@
+"""Languages of translators: ISO 639-1 codes against those of a checkpoint's tokenizer, and against what it states.
+
+What it does not do: Marian models of several target languages (">>fra<<" before a source) get no such token.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+from transformers import PreTrainedConfig, PreTrainedTokenizerBase
+
+# NLLB has ISO 639-3 codes with a script, "deu_Latn"; of a macrolanguage, the code of what most of it is written in.
+ISO_639_3: dict[str, str] = dict(
+    re.findall(
+        r"(\w+):(\w+)",
+        """
+        af:afr ak:aka am:amh ar:arb as:asm ay:ayr az:azj ba:bak be:bel bg:bul bm:bam bn:ben bo:bod bs:bos ca:cat
+        cs:ces cy:cym da:dan de:deu dz:dzo ee:ewe el:ell en:eng eo:epo es:spa et:est eu:eus fa:pes ff:fuv fi:fin
+        fj:fij fo:fao fr:fra ga:gle gd:gla gl:glg gn:grn gu:guj ha:hau he:heb hi:hin hr:hrv ht:hat hu:hun hy:hye
+        id:ind ig:ibo is:isl it:ita ja:jpn jv:jav ka:kat kg:kon ki:kik kk:kaz km:khm kn:kan ko:kor kr:knc ks:kas
+        ku:kmr ky:kir lb:ltz lg:lug li:lim ln:lin lo:lao lt:lit lv:lvs mg:plt mi:mri mk:mkd ml:mal mn:khk mr:mar
+        ms:zsm mt:mlt my:mya nb:nob ne:npi nl:nld nn:nno no:nob ny:nya oc:oci om:gaz or:ory pa:pan pl:pol ps:pbt
+        pt:por qu:quy rn:run ro:ron ru:rus rw:kin sa:san sc:srd sd:snd sg:sag si:sin sk:slk sl:slv sm:smo sn:sna
+        so:som sq:als sr:srp ss:ssw st:sot su:sun sv:swe sw:swh ta:tam te:tel tg:tgk th:tha ti:tir tk:tuk tl:tgl
+        tn:tsn tr:tur ts:tso tt:tat tw:twi ug:uig uk:ukr ur:urd uz:uzn vi:vie wo:wol xh:xho yi:ydd yo:yor zh:zho
+        zu:zul
+        """,
+    )
+)
+ALSO = {"sh": ("hr", "bs", "sr"), "no": ("nb", "nn"), "iw": ("he",), "in": ("id",), "ji": ("yi",)}  # wider, or older
+NLLB_CODE = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")
+
+
+def language_codes(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
+    """The languages of a tokenizer, as it calls them, and the ids of their tokens; none where it has one language."""
+    codes = getattr(tokenizer, "lang_code_to_id", None)  # mBART, mBART-50, M2M100
+    if codes:
+        return dict(codes)
+    vocabulary = tokenizer.get_vocab()
+    return {name: vocabulary[name] for name in tokenizer.all_special_tokens if NLLB_CODE.fullmatch(name)}
+
+
+def own_code(lang: str, codes: dict[str, int], name: str) -> str:
+    """What a checkpoint calls a language: "de_DE" in mBART, "de" in M2M100, "deu_Latn" in NLLB.
+
+    Of several scripts it is the first by name, which for Chinese are simplified characters (zho_Hans).
+
+    Args:
+        lang: An ISO 639-1 code, or the checkpoint's own.
+        codes: `language_codes`.
+        name: Of the checkpoint, for the error.
+
+    Raises:
+        ValueError: The checkpoint does not know the language.
+    """
+    wanted = (lang, ISO_639_3.get(lang, lang))
+    found = sorted(code for code in codes if code == lang or code.strip("_").split("_")[0] in wanted)
+    if not found:
+        raise ValueError(f"wanted a language that {name!r} knows, got {lang!r}; it knows {', '.join(sorted(codes))}")
+    return lang if lang in found else found[0]
+
+
+def check_stated(name: str, stated: tuple[str | None, str | None], wanted: tuple[str | None, str | None]) -> None:
+    """Hold the languages that a translator states against those that it is to read and to write.
+
+    Only codes of two letters are held: Marian models also state groups ("ROMANCE", "mul").
+
+    Args:
+        name: Of the translator.
+        stated: What it reads and what it writes; None where it says nothing.
+        wanted: Likewise; None where anything is right.
+
+    Raises:
+        ValueError: They differ.
+    """
+    if all(map(_may_be, stated, wanted)):
+        return
+    remedy = "the other direction" if all(map(_may_be, stated[::-1], wanted)) else "another translator"
+    does = " and ".join(f"{verb} {one}" for verb, one in zip(("reads", "writes"), stated, strict=True) if one)
+    raise ValueError(f"wanted a translator from {wanted[0]} to {wanted[1]}, got {name!r}, which {does}: give {remedy}")
+
+
+def _may_be(stated: str | None, wanted: str | None) -> bool:
+    if stated is None or wanted is None or not re.fullmatch("[a-z]{2}", stated):
+        return True
+    return stated == wanted or wanted in ALSO.get(stated, ()) or stated in ALSO.get(wanted, ())
+
+
+def task_prefix(config: PreTrainedConfig, source_lang: str | None, lang: str | None, name: str) -> str:
+    """The text that a T5 checkpoint wants before what it translates: "translate English to German: ".
+
+    It is what the checkpoint's configuration gives for the two languages. Where that names other languages only, the
+    texts are read as they are, and one warning says so: the checkpoint may have been trained on since.
+
+    Args:
+        config: Of the checkpoint.
+        source_lang: Language that it reads.
+        lang: Language that it writes.
+        name: Of the checkpoint, for the warning.
+    """
+    tasks = getattr(config, "task_specific_params", None) or {}
+    prefixes = {task: one["prefix"] for task, one in tasks.items() if "prefix" in one and "_to_" in task}
+    if prefixes and source_lang != lang and f"translation_{source_lang}_to_{lang}" not in prefixes:
+        others = ", ".join(prefixes)
+        warnings.warn(
+            f"{name} names no prefix for {source_lang} to {lang}, only {others}; it reads texts as they are",
+            stacklevel=3,
+        )
+    return prefixes.get(f"translation_{source_lang}_to_{lang}", "")
