@@ -28,6 +28,12 @@ def years(found: dict) -> str:
     return number(fmean(found["pearson"][year]["mean"] for year in YEARS))
 
 
+def averages(models: list[dict]) -> str:
+    """The mean over models of Pearson's r on STS Benchmark dev, with its spread over seeds."""
+    seeds = zip(*(found["pearson"][DEV]["values"] for found in models), strict=True)
+    return with_spread([fmean(values) for values in seeds], 1)
+
+
 def source_corpora() -> str:
     """Table 4: as many pairs of each corpus."""
     found = result("paranmt_tables")["results"]["sources"]
@@ -53,10 +59,12 @@ def filters() -> str:
     fifths = list(next(iter(found["parts"].values())))
     head = ["tenths, lowest first", *(fifth.replace(",", " and ") for fifth in fifths), "the paper's best"]
     lines = [
-        [name, *(number(found["model_average"][key][fifth]) for fifth in fifths), number(found["paper"][key])]
+        [name, *(averages(list(found["parts"][key][f].values())) for f in fifths), number(found["paper"][key])]
         for key, name in NAMES.items()
     ]
-    return table(head, lines, f"As many pairs of all tenths: {number(found['model_average_all'])}.")
+    every = list(found["all"].values())
+    before = averages([model["untrained"] for model in every])
+    return table(head, lines, f"As many pairs of all tenths: {averages(every)}; random weights: {before}.")
 
 
 MADE = (source_corpora, filters)
