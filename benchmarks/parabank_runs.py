@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import csv
 import gzip
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +22,7 @@ from builders.paranmt import ParaNMT
 from toolkit.bitext.idf import read_idf
 from toolkit.bitext.words import read_words
 from toolkit.evaluate import corpus, systems
+from toolkit.evaluate.judged import read_judged
 from toolkit.evaluate.systems import Texts
 from toolkit.generate.recipes import parse_systems
 from toolkit.generate.translate import translate_rows
@@ -38,7 +38,6 @@ SETTINGS: dict[str, tuple[bool, ParaBank2]] = {
 }
 SHARD = 100  # rows that are sampled at a time
 EXACT = (5, 10, 20, 40)  # ParaBank, section 5.3: 100 references of each number of tokens
-AUTHORS = {"35": "ParaNMT"}  # what the judgments' file calls it; its other numbers are ParaBank's systems
 
 Run = dict[str, Texts]  # what each system says, by its name
 
@@ -105,15 +104,10 @@ def run_of(best: list[Row], constrained: list[Row], sampled: list[Row], numbers:
 
 def authors_run(folder: Path) -> tuple[list[Row], Run]:
     """ParaBank's evaluation set as rows, and what its systems and ParaNMT said, as the authors released it."""
-    records = {}
-    for name in ("ref", "candidates"):
-        with gzip.open(folder / f"{name}.tsv.gz", "rt", encoding="utf-8", newline="") as file:
-            records[name] = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    rows = [Row(r["ref_id"], "czeng", None, "cs", r["ref_sent"], "en", "test") for r in records["ref"]]
+    references, texts = read_judged(folder)
+    rows = [Row(id, "czeng", None, "cs", reference, "en", "test") for id, reference in references.items()]
     run: Run = {name: {} for name in systems.PAPER_JUDGED}
-    for record in records["candidates"]:
-        for number in record["sys_id"].split():
-            name = AUTHORS.get(number, f"ParaBank {number}")
-            if name in run:
-                run[name][record["ref_id"]] = record["candidate"]
+    for judged in texts:
+        for name in judged.systems & run.keys():
+            run[name][judged.id] = judged.text
     return rows, run

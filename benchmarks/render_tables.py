@@ -18,16 +18,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import figures_encoders
+import figures_judged
 import figures_parabanks
+import figures_paranmt
 import figures_speed
 from figures import ROOT
 
 DOCUMENTS = ("README.md", "PAPERS.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md")
 MARKER = r"<!-- (?:table|figure): [a-z]"
 PLACE = re.compile(rf"<!-- (table|figure): ([a-z]\w*) -->(?:(?!{MARKER}).)*?<!-- end -->", re.DOTALL)
-MADE: dict[str, Callable[[], str]] = {
-    one.__name__: one for module in (figures_encoders, figures_parabanks, figures_speed) for one in module.MADE
-}
+MODULES = (figures_encoders, figures_judged, figures_parabanks, figures_paranmt, figures_speed)
+MADE: dict[str, Callable[[], str]] = {one.__name__: one for module in MODULES for one in module.MADE}
 
 
 def rendered(text: str, where: str) -> str:

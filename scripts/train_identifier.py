@@ -1,14 +1,17 @@
-r"""Train a classifier of sentence pairs on paraphrase identification, and then on a labelled task.
+r"""Train a classifier of sentence pairs on paraphrase identification, and then on a labelled or scored task.
 
     python scripts/train_identifier.py --base_model google-bert/bert-base-uncased \
         --parabank build/parabank2 --encoder build/word/model --epochs 1 --output_dir build/pbert
     python scripts/train_identifier.py --base_model build/pbert/model --output_dir build/pbert-mrpc \
         --task msr-para-train.tsv --columns "#1 String" "#2 String" Quality --test msr-para-val.tsv
+    python scripts/train_identifier.py --base_model build/pbert/model --output_dir build/pbert-stsb \
+        --task sts-train.csv --columns 5 6 4 --scored --test sts-dev.csv
 
 The first makes ParaBank 2's pBERT (section 3.8): it learns each sentence with a paraphrase and with its nearest
-neighbour that is none. The second starts from it, with an output layer drawn anew. `--processes N` starts N processes
-on this machine, one for each GPU. Run the same command again after an interruption: it goes on from the last
-checkpoint. --test prints accuracy and F1 of the finished classifier.
+neighbour that is none. The second starts from it, with an output layer drawn anew, and so does the third, whose labels
+are scores from 0 to 5. `--processes N` starts N processes on this machine, one for each GPU. Run the same command again
+after an interruption: it goes on from the last checkpoint. --test prints accuracy and F1 of the finished classifier, or
+of scores Pearson's and Spearman's correlation.
 """
 
 from __future__ import annotations
@@ -30,15 +33,16 @@ def main(arguments: list[str]) -> int:
 
 def work(settings: IdentifierSettings) -> None:
     """Train, and print what the finished classifier does on labelled files."""
-    from toolkit.identification.tasks import SIGNATURE
+    from toolkit.identification.tasks import SCORES_SIGNATURE, SIGNATURE
     from toolkit.identification.training import measure, train
     from toolkit.parallel import processes
 
     model = train(settings)
     if processes().is_main_process:
         print(f"{model}: start a task from it, or load it with sentence_transformers.CrossEncoder")
-        for path, found in measure(model, settings.test, settings.columns).items():
-            print(f"{path}: {found}  {SIGNATURE}")
+        signature = SCORES_SIGNATURE if settings.scored else SIGNATURE
+        for path, found in measure(model, settings.test, settings.columns, settings.scored).items():
+            print(f"{path}: {found}  {signature}")
 
 
 if __name__ == "__main__":

@@ -7,11 +7,15 @@ from toolkit.evaluate.systems import (
     PAPER_BETWEEN,
     PAPER_BY_LENGTH,
     PAPER_JUDGED,
+    PAPER_ORACLES_AGAINST,
+    PAPER_ORACLES_BETWEEN,
+    PAPER_ORACLES_JUDGED,
     PAPER_ORDERS,
     by_length,
     common,
     compare,
     only,
+    oracle_texts,
     orders,
     rank_texts,
     system_texts,
@@ -57,6 +61,27 @@ def test_ranks_are_systems_and_the_last_fills_up():
     assert ranks == [{"a": "first"}] + [{"a": "second"}] * 4
 
 
+def test_oracles_are_of_each_reference():
+    ranks = [{"a": "a1", "b": "b1"}, {"a": "a2", "b": "b2"}, {"a": "a3", "b": "b3"}]
+    scores = {("a", "a1"): 10, ("a", "a2"): 30, ("a", "a3"): 20, ("b", "b1"): 5, ("b", "b2"): 4, ("b", "b3"): 6}
+    found = oracle_texts(ranks, scores)
+    assert found == {"max": {"a": "a2", "b": "b3"}, "median": {"a": "a3", "b": "b1"}, "min": {"a": "a1", "b": "b2"}}
+
+
+def test_a_text_that_fills_ranks_counts_for_each():
+    ranks = [{"a": "best"}, {"a": "worst"}, {"a": "worst"}, {"a": "worst"}, {"a": "worst"}]
+    found = oracle_texts(ranks, {("a", "best"): 90, ("a", "worst"): 20})
+    assert [texts["a"] for texts in found.values()] == ["best", "worst", "worst"]
+
+
+def test_oracles_of_equal_and_of_missing_scores():
+    ranks = [{"a": "1", "b": "x"}, {"a": "2", "b": "y"}, {"a": "3"}, {"a": "4"}, {"c": "none"}]
+    scores = {("a", "1"): 50, ("a", "2"): 50, ("a", "3"): float("nan"), ("b", "x"): 1, ("b", "y"): 2}
+    found = oracle_texts(ranks, scores)  # "4" has no score, "3" has nan, and c has nothing
+    assert found == {"max": {"a": "1", "b": "y"}, "median": {"a": "2", "b": "x"}, "min": {"a": "2", "b": "x"}}
+    assert oracle_texts([], {}) == {"max": {}, "median": {}, "min": {}}
+
+
 def test_common_rows_of_systems():
     systems = [{"a": "1", "b": "2", "c": "3"}, {"c": "4", "b": "5"}]
     assert common(systems) == {"b", "c"}
@@ -97,6 +122,8 @@ def test_the_papers_averages_and_names():
     assert {name for pair in PAPER_BETWEEN for name in pair} <= PAPER_AGAINST.keys()
     assert PAPER_AGAINST["ParaBank 2, rank 5"] == (81.55, 32.50, 7.80, 1.09)
     assert PAPER_BETWEEN["ParaBank 2, rank 3", "ParaBank 2, rank 5"] == (71.05, 45.00, 6.40)
+    assert PAPER_ORACLES_AGAINST.keys() == PAPER_ORACLES_JUDGED.keys()
+    assert {name for pair in PAPER_ORACLES_BETWEEN for name in pair} <= PAPER_ORACLES_AGAINST.keys()
 
 
 def lines(figures: dict) -> dict[str, dict[str, float]]:

@@ -1,10 +1,20 @@
 """Reading labelled pairs, and figures against counts by hand."""
 
+import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
 from toolkit.identification.pairs import LabelledPair
-from toolkit.identification.tasks import MRPC, NUMBERED, SIGNATURE, figures, read_task
+from toolkit.identification.tasks import (
+    MRPC,
+    NUMBERED,
+    SCORES_SIGNATURE,
+    SIGNATURE,
+    STS_BENCHMARK,
+    figures,
+    read_task,
+    score_figures,
+)
 
 
 def file(tmp_path, content, name="task.tsv"):
@@ -33,6 +43,34 @@ def test_without_a_header(tmp_path):
 def test_csv_has_quotes(tmp_path):
     path = file(tmp_path, 'label,sentence1,sentence2\n1,"Yes, I do.","I ""do""."\n', "task.csv")
     assert read_task(path) == [LabelledPair("Yes, I do.", 'I "do".', 1)]
+
+
+def test_sts_benchmark_is_a_tsv_file_called_csv(tmp_path):
+    lines = 'ours\tset\t2012\t0007\t3.250\tHe said "no, thanks.\tHe refused, politely.\nours\tset\t2012\t8\t0\tA\tB\n'
+    assert read_task(file(tmp_path, lines, "sts.csv"), STS_BENCHMARK, scored=True) == [
+        LabelledPair('He said "no, thanks.', "He refused, politely.", 3.25),
+        LabelledPair("A", "B", 0.0),
+    ]
+
+
+@pytest.mark.parametrize("score", ["", "5.1", "-0.1", "nan", "good"])
+def test_no_score_is_refused(tmp_path, score):
+    path = file(tmp_path, f"a\tb\t3\nc\td\t{score}\n")
+    with pytest.raises(ValueError, match=r"wanted two sentences and a score from 0 to 5, got \['c', 'd', .* in line 2"):
+        read_task(path, NUMBERED, scored=True)
+
+
+def test_a_score_is_no_label(tmp_path):
+    with pytest.raises(ValueError, match=r"a label 0 or 1, got \['a', 'b', '3'\] in line 1"):
+        read_task(file(tmp_path, "a\tb\t3\n"), NUMBERED)
+
+
+def test_score_figures_against_ranks_by_hand():
+    scores, predicted = [1.0, 2.0, 3.0, 4.0], [0.2, 0.1, 0.4, 2.0]  # ranks 2 1 3 4: 1 - 6 * 2 / (4 * 15)
+    found = score_figures(scores, predicted)
+    assert found["spearman"] == 80 and found["pairs"] == 4
+    assert found["pearson"] == round(100 * float(np.corrcoef(scores, predicted)[0, 1]), 3)
+    assert "Spearman" in SCORES_SIGNATURE
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -17,7 +18,7 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from tests.conftest import demo_rows
 from tests.tiny import ENVIRONMENT
-from toolkit.identification.tasks import figures, predict, read_task
+from toolkit.identification.tasks import figures, predict, predict_scores, read_task, score_figures
 from toolkit.identification.training import IdentifierSettings, measure, train
 
 torch.set_num_threads(1)
@@ -111,6 +112,28 @@ def test_a_parabank_then_a_task(settings, task, tmp_path):
     assert measure(tmp_path / "two" / "model", [str(task)], follows.columns) == {str(task): expected}
 
 
+def test_a_scored_task_from_a_classifier(settings, tmp_path):
+    labelled = train(settings)  # two outputs; the scored task has one
+    path = tmp_path / "sts-train.csv"
+    lines = ["dog\thound\t4.8\n", "rain\tswim\t0.4\n", "It rains .\train\t3.5\n", "We go home\tswim\t1.0\n"]
+    path.write_text("".join(lines) * 4)
+    follows = replace(
+        settings, base_model=str(labelled), parabank=None, task=str(path), columns=["0", "1", "2"], scored=True,
+        output_dir=str(tmp_path / "scored"), learning_rate=1e-9, batch_size=4,
+    )  # fmt: skip
+    model = train(follows)
+    record = json.loads((model / "training.json").read_text())
+    assert record["mean_score"] == pytest.approx(2.425) and "positive" not in record
+    found, pairs = CrossEncoder(str(model), device="cpu"), read_task(path, follows.columns, scored=True)
+    assert found.num_labels == 1
+    scores, predicted = [pair.label for pair in pairs], predict_scores(found, pairs)
+    error = float(np.mean((np.array(scores) - predicted) ** 2))  # of points, not of what a sigmoid makes of them
+    assert record["loss"] == pytest.approx(error, abs=0.3) and error > 5
+    assert measure(model, [str(path)], follows.columns, scored=True) == {str(path): score_figures(scores, predicted)}
+    again = replace(settings, base_model=str(model), output_dir=str(tmp_path / "labels again"))
+    assert CrossEncoder(str(train(again)), device="cpu").num_labels == 2
+
+
 def test_a_finished_run_stays_and_other_settings_are_refused(settings):
     weights = train(settings) / "model.safetensors"
     first = weights.stat().st_mtime_ns
@@ -140,6 +163,11 @@ def test_one_thing_to_learn_from(given):
 def test_a_parabank_wants_an_encoder():
     with pytest.raises(ValueError, match="wanted --encoder with --parabank, got none"):
         IdentifierSettings(base_model="a", output_dir="b", parabank="c")
+
+
+def test_a_parabank_has_no_scores():
+    with pytest.raises(ValueError, match="wanted --task with --scored, got --parabank"):
+        IdentifierSettings(base_model="a", output_dir="b", parabank="c", encoder="d", scored=True)
 
 
 @pytest.mark.slow
@@ -174,3 +202,14 @@ def test_the_command(start, task, tmp_path, capsys):
     assert script.main([*flags, "--columns", "one", "two", "three", "--output_dir", str(tmp_path / "bad")]) == 1
     said = capsys.readouterr().err.strip().splitlines()[-1]
     assert said.startswith("train_identifier.py: wanted columns one, two, three, got sentence1, sentence2, label in")
+
+
+def test_the_command_of_a_scored_task(start, tmp_path, capsys):
+    spec = importlib.util.spec_from_file_location("train_identifier", SCRIPT)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    path = tmp_path / "sts-dev.csv"
+    path.write_text("o\ts\t1\t1\t4.5\tdog\thound\no\ts\t1\t2\t0.5\train\tswim\n" * 3)
+    flags = ["--base_model", start, "--output_dir", str(tmp_path / "run"), "--epochs", "1", "--columns", "5", "6", "4"]
+    assert script.main([*flags, "--task", str(path), "--scored", "--test", str(path)]) == 0
+    assert "'spearman': " in (printed := capsys.readouterr().out) and "Pearson, Spearman|x100" in printed

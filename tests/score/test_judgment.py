@@ -204,26 +204,29 @@ def test_within_references_ranks_only_inside_each():
     assert within_references(np.repeat([0.0, 5.0, 10.0], 5) - np.tile(np.arange(5.0), 3) / 10, j) == pytest.approx(-1)
 
 
-def write_judgments(folder, records: list[tuple[str, str, str, str]]) -> None:
+def write_judgments(folder, records: list[tuple[str, str, str, str, str]]) -> None:
     with gzip.open(folder / "ref.tsv.gz", "wt") as file:
         file.write("ref_id\tref_sent\n1\tHe said no.\n2\tWe go now.\n")
     with gzip.open(folder / "candidates.tsv.gz", "wt") as file:
-        file.write("ref_id\tsys_id\tcandidate\thuman_score\n")
+        file.write("ref_id\tsys_id\tcandidate\thuman_score\tgm\n")
         file.writelines("\t".join(record) + "\n" for record in records)
 
 
 def test_judgments_are_averaged_and_copies_left_out(tmp_path):
     write_judgments(tmp_path, [
-        ("1", "3 4", "He refused.", "40"), ("1", "3 4", "He refused.", "70"), ("1", "5", "He refused.", ""),
-        ("1", "0", "He said no.", "100"), ("2", "7", "We go now.", "100"), ("2", "7", "🙂", "5"),
-        ("2", "9", "Now we go.", "80"),
+        ("1", "3 4", "He refused.", "40", "2"), ("1", "3 4", "He refused.", "70", "1"),
+        ("1", "5", "He refused.", "", "0"), ("1", "0", "He said no.", "100", "2"), ("2", "7", "We go now.", "100", "2"),
+        ("2", "7", "🙂", "5", "0"), ("2", "9", "Now we go.", "80", "2"), ("2", "8", "Nobody scores.", "", "1"),
     ])  # fmt: skip
     found = read_judgments(tmp_path)
     assert found.candidates == ["He refused.", "Now we go."]
     assert found.references == ["He said no.", "We go now."]
     assert found.scores.tolist() == [55, 80]
     assert found.groups.tolist() == [1, 2]
-    assert found.systems == [{"3", "4"}, {"9"}]
+    assert found.systems == [{"ParaBank 3", "ParaBank 4", "ParaBank 5"}, {"ParaBank 9"}]
+    grammaticality = read_judgments(tmp_path, "grammaticality")
+    assert grammaticality.candidates == ["He refused.", "Now we go.", "Nobody scores."]
+    assert grammaticality.scores.tolist() == [50, 100, 50]  # in points, 100 where nobody flagged it
 
 
 def test_the_cosine_alone_is_measured_on_the_last_fifth():
@@ -238,10 +241,23 @@ def test_the_cosine_alone_is_measured_on_the_last_fifth():
 
 
 def test_no_judged_pair_is_an_error(tmp_path, capsys):
-    write_judgments(tmp_path, [("1", "0", "He said no.", "100")])
+    write_judgments(tmp_path, [("1", "0", "He said no.", "100", "2")])
     assert main(["--judgments", str(tmp_path), "--output", str(tmp_path / "out.json")]) == 1
     assert "train_judgment.py: wanted judged pairs in" in capsys.readouterr().err
     assert not (tmp_path / "out.json").exists()
+
+
+def test_another_target_wants_a_file_of_its_own(capsys):
+    shipped = SHIPPED.read_bytes()
+    with pytest.raises(SystemExit):
+        main(["--judgments", "nowhere", "--target", "grammaticality"])
+    assert "wanted --output with --target grammaticality, got none" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--judgments", "nowhere", "--target", "fluency"])
+    assert "wanted target of similarity, grammaticality, got 'fluency'" in capsys.readouterr().err
+    assert main(["--judgments", "nowhere"]) == 1
+    assert "train_judgment.py: wanted the authors' judgments, got nowhere without ref.tsv.gz" in capsys.readouterr().err
+    assert SHIPPED.read_bytes() == shipped
 
 
 def test_the_last_fifth_is_of_whole_references():

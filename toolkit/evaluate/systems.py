@@ -5,6 +5,7 @@ A system is a ParaBank system, the translator's best, or a rank of ParaBank 2; i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -12,6 +13,8 @@ from toolkit.evaluate import corpus, lengths, trees
 from toolkit.rows import Candidate, Row
 
 Texts = dict[str, str]  # the id of a row -> what a system says for its reference
+
+ORACLES = ("max", "median", "min")  # ParaBank 2, section 3.4
 
 SAID = (None, "copy")  # the reasons of texts that are a system's: a copy of the reference is its text, too
 
@@ -32,6 +35,18 @@ PAPER_BETWEEN = {
         (f"ParaBank 2, rank {a}", f"ParaBank 2, rank {b}"): (*figures, trees.PAPER_BETWEEN_RANKS[a, b][0])
         for (a, b), figures in corpus.PAPER_BETWEEN_RANKS.items()
     },
+}
+# ParaBank 2, tables 1 and 2: the same of the oracle systems; and, of table 1, "Semantics" and "Grammar" by people
+PAPER_ORACLES_AGAINST = {
+    "ParaBank 2, max": (76.71, 37.15, 7.38, 1.05),
+    "ParaBank 2, median": (78.34, 35.34, 7.52, 1.06),
+    "ParaBank 2, min": (79.29, 33.13, 7.65, 1.05),
+}
+PAPER_ORACLES_BETWEEN = {("ParaBank 2, max", "ParaBank 2, min"): (66.03, 49.10, 5.84)}
+PAPER_ORACLES_JUDGED = {
+    "ParaBank 2, max": (91.2, 93.1),
+    "ParaBank 2, median": (84.1, 88.2),
+    "ParaBank 2, min": (72.5, 81.5),
 }
 # ParaBank, table 4, top, Czech-English, "Avg.": human judgments of semantic similarity, 0 to 100
 PAPER_JUDGED = {
@@ -84,6 +99,36 @@ def rank_texts(rows: Iterable[Row]) -> list[Texts]:
     """
     found = {row.id: corpus.filled(row) for row in rows if row.paraphrases}
     return [{id: texts[rank] for id, texts in found.items()} for rank in range(corpus.RANKS)]
+
+
+def oracle_texts(systems: Sequence[Texts], scores: Mapping[tuple[str, str], float]) -> dict[str, Texts]:
+    """Of what several systems say for each reference, the text that is judged best, in the middle, and worst.
+
+    >>> ranks = [{"a": "Go!"}, {"a": "Leave!"}, {"a": "Swim!"}]
+    >>> oracle_texts(ranks, {("a", "Go!"): 80, ("a", "Leave!"): 95, ("a", "Swim!"): 10})
+    {'max': {'a': 'Leave!'}, 'median': {'a': 'Go!'}, 'min': {'a': 'Swim!'}}
+
+    Args:
+        systems: By row id; ParaBank 2's ranks (`rank_texts`), where a text that fills a rank counts once more.
+        scores: Of a row id and a text: what people gave it, or a prediction; a text without one, or with nan, is
+            passed over.
+
+    Returns:
+        By name in `ORACLES`; without the rows none of whose texts has a score. Among equal scores the earlier system is
+        the better one, and of an even number of texts the worse of the two in the middle is the median; both are ours.
+
+    Source: ParaBank 2 (Hu et al. 2019b), section 3.4: "the paraphrase with the maximum, minimum, and median human
+    semantic similarity judgment under each reference".
+    """
+    found: dict[str, Texts] = {name: {} for name in ORACLES}
+    for id in dict.fromkeys(id for texts in systems for id in texts):
+        said = [texts[id] for texts in systems if id in texts]
+        known = [text for text in said if not math.isnan(scores.get((id, text), math.nan))]
+        if known:
+            ordered = sorted(known, key=lambda text: -scores[id, text])
+            for name, text in zip(ORACLES, (ordered[0], ordered[len(ordered) // 2], ordered[-1]), strict=True):
+                found[name][id] = text
+    return found
 
 
 def common(systems: Iterable[Texts]) -> set[str]:

@@ -1,7 +1,7 @@
 """A classifier of sentence pairs on any checkpoint, with an output layer drawn anew, and its training.
 
-The model is a `CrossEncoder` with two outputs and cross-entropy, so that the trainer and its checkpoints are the
-library's.
+The model is a `CrossEncoder` with two outputs and cross-entropy, or for scores with one and the squared error, so that
+the trainer and its checkpoints are the library's.
 
 Source: ParaBank 2 (Hu et al. 2019b), section 3.8; Devlin et al. (2018), sections 4.1 and A.3.
 """
@@ -16,7 +16,7 @@ import torch
 from datasets import Dataset
 from sentence_transformers import CrossEncoder
 from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
-from sentence_transformers.cross_encoder.losses import CrossEntropyLoss
+from sentence_transformers.cross_encoder.losses import CrossEntropyLoss, MSELoss
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, set_seed
 from transformers.utils import logging
 
@@ -26,6 +26,7 @@ from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, said
 from toolkit.models.precision import has_bfloat16
 
 LABELS = 2
+SCORE = 1  # outputs for a scored task: GLUE's STS-B is a regression (ParaBank 2, table 4)
 HEAD_WIDTH = 64  # Devlin et al. (2018), section 3: 768 / 12
 WARMUP, WEIGHT_DECAY = 0.1, 0.01  # Devlin et al. (2018), section A.2 and the released fine-tuning
 KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
@@ -63,7 +64,7 @@ def write_fresh(base_model: str, folder: str | Path, layers: int, width: int, se
     return Path(folder)
 
 
-def new_identifier(base_model: str, max_length: int, seed: int) -> CrossEncoder:
+def new_identifier(base_model: str, max_length: int, seed: int, outputs: int = LABELS) -> CrossEncoder:
     """A classifier of two labels on a checkpoint; whatever lies above the checkpoint's base model is drawn anew.
 
     Args:
@@ -71,6 +72,7 @@ def new_identifier(base_model: str, max_length: int, seed: int) -> CrossEncoder:
             sentence encoder, an earlier classifier.
         max_length: The most tokens it reads of a pair.
         seed: Of the output layer.
+        outputs: `LABELS`, or `SCORE` for a scored task; the checkpoint may have had another number.
 
     Raises:
         ValueError: The base model is no such checkpoint.
@@ -82,7 +84,10 @@ def new_identifier(base_model: str, max_length: int, seed: int) -> CrossEncoder:
     getLogger("sentence_transformers").setLevel(ERROR)  # that a sentence encoder becomes a classifier, likewise
     set_seed(seed)
     try:
-        identifier = CrossEncoder(base_model, num_labels=LABELS, max_length=max_length, device=device_name())
+        identifier = CrossEncoder(
+            base_model, num_labels=outputs, max_length=max_length, device=device_name(),
+            model_kwargs={"ignore_mismatched_sizes": True},  # of the output layer, which is drawn anew
+        )  # fmt: skip
         model = identifier.model
         if model is None:
             raise TypeError("it holds no model of transformers")
@@ -114,7 +119,7 @@ def fit(identifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | P
         settings: How it learns.
 
     Returns:
-        The mean loss of the steps that this call did, in nats per pair.
+        The mean loss of the steps that this call did, in nats per pair; of scores, the mean squared error.
 
     Raises:
         ValueError: There are no pairs, or too few for a step of all processes.
@@ -138,7 +143,8 @@ def fit(identifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | P
     )
     check_enough(len(pairs), settings.batch_size, arguments.world_size)
     table = Dataset.from_list([pair._asdict() for pair in pairs])
-    trainer = CrossEncoderTrainer(identifier, arguments, table, loss=CrossEntropyLoss(identifier))
+    loss = CrossEntropyLoss(identifier) if identifier.num_labels == LABELS else MSELoss(identifier)
+    trainer = CrossEncoderTrainer(identifier, arguments, table, loss=loss)
     return float(trainer.train(resume_from_checkpoint=last_checkpoint(Path(folder))).training_loss)
 
 

@@ -26,11 +26,11 @@ PROBES = 16  # ours: of the cells above; tests/identification/test_neighbours.py
 
 
 class LabelledPair(NamedTuple):
-    """Two sentences and whether they are paraphrases: 1 or 0."""
+    """Two sentences and whether they are paraphrases: 1 or 0; of a scored task, how alike they are."""
 
     sentence1: str
     sentence2: str
-    label: int
+    label: float
 
 
 @dataclass(frozen=True)

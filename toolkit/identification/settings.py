@@ -53,6 +53,7 @@ class IdentifierSettings(FitSettings):
         max_cosine: With a parabank: nearer sentences count as paraphrases and are passed over.
         task: Or learn the labelled pairs of this TSV or CSV file.
         columns: Of the task's two sentences and its label: names, or numbers from 0 if it has no header.
+        scored: The task's label is a score from 0 to 5 (STS-B), learnt by one output with the squared error.
         test: Labelled files with the same columns to measure the finished classifier on.
         processes: Processes to start on this machine, which share the work.
     """
@@ -65,6 +66,7 @@ class IdentifierSettings(FitSettings):
     max_cosine: float = 1.0
     task: str | None = None
     columns: list[str] = field(default_factory=lambda: list(NAMED))
+    scored: bool = False
     test: list[str] = field(default_factory=list)
     processes: int = 1
 
@@ -79,6 +81,8 @@ class IdentifierSettings(FitSettings):
             raise ValueError("wanted either --parabank or --task, got both or neither: give one to learn from")
         if self.parabank is not None and self.encoder is None:
             raise ValueError("wanted --encoder with --parabank, got none: name the encoder that finds near sentences")
+        if self.scored and self.task is None:
+            raise ValueError("wanted --task with --scored, got --parabank: a parabank's pairs have labels")
         if self.pairs is not None and self.pairs < 2:
             raise ValueError(f"wanted pairs of at least 2, half of them paraphrases, got {self.pairs}")
         check_between(self, -1, 1, "max_cosine")

@@ -1,18 +1,25 @@
-"""Labelled pairs of sentences in a file, and how well a classifier tells which are paraphrases.
+"""Labelled or scored pairs of sentences in a file, and how well a classifier tells them.
 
-MRPC is a TSV file with a header; LCQMC and AFQMC have none, so their columns are numbers; PAWS-X has the default names.
+MRPC is a TSV file with a header; LCQMC, AFQMC and STS-B have none, so their columns are numbers; PAWS-X has the default
+names.
 """
 
 from __future__ import annotations
 
 import csv
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import scipy
 import sklearn
+import torch
 from sklearn.metrics import accuracy_score, f1_score
 
+from toolkit.evaluate.sts import HIGHEST, agreement
 from toolkit.identification.pairs import LabelledPair
 from toolkit.identification.settings import NAMED
 
@@ -21,16 +28,20 @@ if TYPE_CHECKING:
 
 MRPC = ["#1 String", "#2 String", "Quality"]
 NUMBERED = ["0", "1", "2"]  # LCQMC, AFQMC: no header
+STS_BENCHMARK = ["5", "6", "4"]  # GLUE's STS-B as its authors released it: no header
 SIGNATURE = f"accuracy, F1|positive:1|decision:argmax|sklearn:{sklearn.__version__}|v:1.0.0"
+SCORES_SIGNATURE = f"Pearson, Spearman|x100|scipy:{scipy.__version__}|v:1.0.0"
 
 
-def read_task(path: str | Path, columns: Sequence[str] = NAMED) -> list[LabelledPair]:
+def read_task(path: str | Path, columns: Sequence[str] = NAMED, scored: bool = False) -> list[LabelledPair]:
     """The labelled pairs of a file.
 
     Args:
-        path: A TSV file, in which quotes mean nothing, or with the suffix .csv a CSV file; UTF-8.
+        path: A TSV file, in which quotes mean nothing; or, with the suffix .csv and no tab in the first line, a CSV
+            file; UTF-8.
         columns: Of the two sentences and of the label, which is 0 or 1: their names in the first line, or numbers from
             0 if there is no such line.
+        scored: The label is a score from 0 to 5 instead (STS-B).
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -42,7 +53,7 @@ def read_task(path: str | Path, columns: Sequence[str] = NAMED) -> list[Labelled
         raise ValueError(f"wanted the columns of two sentences and a label, got {', '.join(columns)}: name three")
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         try:
-            pairs = list(labelled(csv_lines(file, Path(path)), columns, path))
+            pairs = list(labelled(split_lines(file, Path(path)), columns, path, scored))
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"wanted labelled pairs in UTF-8, got {path}, which is not ({error}): convert it"
@@ -54,14 +65,18 @@ def read_task(path: str | Path, columns: Sequence[str] = NAMED) -> list[Labelled
     return pairs
 
 
-def csv_lines(file: Iterator[str], path: Path) -> Iterator[list[str]]:
-    """The fields of each line."""
-    if path.suffix == ".csv":
-        return iter(csv.reader(file))
-    return (line.rstrip("\r\n").split("\t") for line in file)
+def split_lines(file: Iterator[str], path: Path) -> Iterator[list[str]]:
+    """The fields of each line; STS-B calls its TSV files .csv."""
+    first = next(file, "")
+    every = itertools.chain([first] if first else [], file)
+    if path.suffix == ".csv" and "\t" not in first:
+        return iter(csv.reader(every))
+    return (line.rstrip("\r\n").split("\t") for line in every)
 
 
-def labelled(lines: Iterator[list[str]], columns: Sequence[str], path: str | Path) -> Iterator[LabelledPair]:
+def labelled(
+    lines: Iterator[list[str]], columns: Sequence[str], path: str | Path, scored: bool
+) -> Iterator[LabelledPair]:
     """A pair of each line.
 
     Raises:
@@ -73,10 +88,27 @@ def labelled(lines: Iterator[list[str]], columns: Sequence[str], path: str | Pat
     if missing:
         raise ValueError(f"wanted columns {', '.join(columns)}, got {', '.join(header) or 'none'} in {path}: name them")
     places = [header.index(column) for column in columns]
+    wanted = f"score from 0 to {HIGHEST:g}" if scored else "label 0 or 1"
     for number, line in enumerate(lines, 1 if numbered else 2):
-        if len(line) <= max(places) or line[places[2]] not in ("0", "1"):
-            raise ValueError(f"wanted two sentences and a label 0 or 1, got {line!r:.100} in line {number} of {path}")
-        yield LabelledPair(line[places[0]], line[places[1]], int(line[places[2]]))
+        label = None if len(line) <= max(places) else label_of(line[places[2]], scored)
+        if label is None:
+            raise ValueError(f"wanted two sentences and a {wanted}, got {line!r:.100} in line {number} of {path}")
+        yield LabelledPair(line[places[0]], line[places[1]], label)
+
+
+def label_of(text: str, scored: bool) -> float | None:
+    """A label, 0 or 1, or a score from 0 to 5; None if the text is none.
+
+    >>> label_of("1", False), label_of("3.25", True), label_of("6", True), label_of("3.25", False)
+    (1, 3.25, None, None)
+    """
+    if not scored:
+        return int(text) if text in ("0", "1") else None
+    try:
+        score = float(text)
+    except ValueError:
+        score = math.nan
+    return score if 0 <= score <= HIGHEST else None
 
 
 def predict(identifier: CrossEncoder, pairs: Sequence[LabelledPair], batch_size: int = 64) -> list[int]:
@@ -91,7 +123,32 @@ def predict(identifier: CrossEncoder, pairs: Sequence[LabelledPair], batch_size:
     return identifier.predict(texts, batch_size=batch_size, show_progress_bar=False).argmax(1).tolist()
 
 
-def figures(labels: Sequence[int], predicted: Sequence[int]) -> dict[str, float]:
+def predict_scores(identifier: CrossEncoder, pairs: Sequence[LabelledPair], batch_size: int = 64) -> list[float]:
+    """The score that a cross-encoder with one output gives each pair, about 0 to 5."""
+    texts = [(pair.sentence1, pair.sentence2) for pair in pairs]
+    found = identifier.predict(texts, batch_size=batch_size, show_progress_bar=False, activation_fn=torch.nn.Identity())
+    return found.tolist()
+
+
+def score_figures(scores: Sequence[float], predicted: Sequence[float]) -> dict[str, float]:
+    """How well predicted scores agree with people's.
+
+    >>> score_figures([1.0, 3.0, 5.0], [0.1, 0.2, 0.6])
+    {'pearson': 94.491, 'spearman': 100.0, 'pairs': 3}
+
+    Returns:
+        `pearson` and `spearman`, correlations x 100, and the number of `pairs`.
+
+    Raises:
+        ValueError: The scores are all equal.
+
+    Source: ParaBank 2 (Hu et al. 2019b), table 4: "Spearman correlations are reported for STS-B".
+    """
+    pearson, spearman = agreement(np.array(predicted), np.array(scores), "the task")
+    return {"pearson": round(pearson, 3), "spearman": round(spearman, 3), "pairs": len(scores)}
+
+
+def figures(labels: Sequence[float], predicted: Sequence[float]) -> dict[str, float]:
     """How many labels are right, and F1 of label 1.
 
     >>> figures([1, 1, 1, 0], [1, 1, 0, 1])

@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sentence_transformers import CrossEncoder
 
-from toolkit.identification.classifier import device_name, fit, new_identifier
+from toolkit.identification.classifier import LABELS, SCORE, device_name, fit, new_identifier
 from toolkit.identification.pairs import LabelledPair, identification_pairs
 from toolkit.identification.settings import IdentifierSettings
-from toolkit.identification.tasks import figures, predict, read_task
+from toolkit.identification.tasks import figures, predict, predict_scores, read_task, score_figures
 from toolkit.models.checkpoint import said, writing
 from toolkit.package.load import load_parabank
 from toolkit.parallel import processes, row_seed
@@ -49,23 +49,30 @@ def train(settings: IdentifierSettings) -> Path:
     named = (settings.base_model, settings.parabank, settings.encoder, settings.task)
     check_folder(folder, settings, [*named, *settings.test], FREE, state)
     for path in settings.test:
-        read_task(path, settings.columns)
+        read_task(path, settings.columns, settings.scored)
     if (model / RECORD).exists():
         return model
     find = pair_finder(settings)
-    identifier = new_identifier(settings.base_model, settings.max_length, output_layer_seed(settings))
+    outputs = SCORE if settings.scored else LABELS
+    identifier = new_identifier(settings.base_model, settings.max_length, output_layer_seed(settings), outputs)
     with in_folder(folder, settings, FREE, state), writing(folder):
         with state.main_process_first():
             pairs = find()
         loss = fit(identifier, pairs, folder, settings)
         if state.is_main_process:
             identifier.save_pretrained(str(model), create_model_card=False)
-            learnt = {"pairs": len(pairs), "positive": sum(pair.label for pair in pairs), "loss": round(loss, 4)}
+            learnt = {"pairs": len(pairs), **labels_of(pairs, settings.scored), "loss": round(loss, 4)}
             write_whole(model / RECORD, json.dumps({"settings": published(settings), **learnt}, indent=1))
             for checkpoint in folder.glob("checkpoint-*"):
                 shutil.rmtree(checkpoint)
         state.wait_for_everyone()
     return model
+
+
+def labels_of(pairs: Sequence[LabelledPair], scored: bool) -> dict[str, float]:
+    """What the record says of the labels: how many are 1, or the mean score."""
+    total = sum(pair.label for pair in pairs)
+    return {"mean_score": round(total / len(pairs), 4)} if scored else {"positive": total}
 
 
 def pair_finder(settings: IdentifierSettings) -> Callable[[], list[LabelledPair]]:
@@ -78,7 +85,7 @@ def pair_finder(settings: IdentifierSettings) -> Callable[[], list[LabelledPair]
         FileNotFoundError: There is no such task or parabank.
     """
     if settings.task is not None:
-        task = read_task(settings.task, settings.columns)
+        task = read_task(settings.task, settings.columns, settings.scored)
         return lambda: task
     assert settings.parabank is not None and settings.encoder is not None
     path = Path(settings.output_dir) / "pairs.parquet"
@@ -131,14 +138,22 @@ def published(settings: IdentifierSettings) -> dict:
     return shown
 
 
-def measure(model: Path, paths: Sequence[str], columns: Sequence[str]) -> dict[str, dict[str, float]]:
-    """By file, the figures (`toolkit.identification.tasks.figures`) of a classifier that `train` has saved.
+def measure(model: Path, paths: Sequence[str], columns: Sequence[str], scored: bool = False) -> dict[str, dict]:
+    """By file, the figures of a classifier that `train` has saved.
 
     Args:
         model: Its folder.
         paths: Files of labelled pairs.
         columns: Of their two sentences and the label.
+        scored: The label is a score.
+
+    Returns:
+        What `toolkit.identification.tasks.figures` returns, or `score_figures` of scores.
     """
-    tasks = {path: read_task(path, columns) for path in paths}
+    tasks = {path: read_task(path, columns, scored) for path in paths}
     identifier = CrossEncoder(str(model), device=device_name())
-    return {path: figures([p.label for p in task], predict(identifier, task)) for path, task in tasks.items()}
+    if scored:
+        return {
+            p: score_figures([x.label for x in task], predict_scores(identifier, task)) for p, task in tasks.items()
+        }
+    return {p: figures([x.label for x in task], predict(identifier, task)) for p, task in tasks.items()}
