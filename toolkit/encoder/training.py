@@ -222,7 +222,7 @@ def fit(
         saved = read_state(checkpoint, state.device)
         if saved.get("content") != content:
             raise ValueError(
-                f"wanted the pairs that {checkpoint} was trained on, got others: give those again, or another --output_dir"
+                f"wanted the pairs that {checkpoint} was trained on, got others: give those, or another --output_dir"
             )
         done, seconds, log = saved["done"], saved["seconds"], saved["log"]
         fitting.restore(saved)
