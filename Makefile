@@ -30,8 +30,10 @@ $(VENV)/.bench: $(VENV)/.test
 demo: $(VENV)/.run  ## build a small ParaBank 2 from the bitext in the package, load it back, show it
 	@$(BIN)/python scripts/run_demo.py
 
-test: $(VENV)/.test  ## run all tests
-	@HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
+# One thread in each worker: two for small products on busy cores wait for each other. A worker takes about 1 GB.
+test: $(VENV)/.test  ## run all tests; some of them: make test ARGS='-m "not slow" tests/decode'
+	@HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE \
+		$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile $(ARGS)
 
 check: $(VENV)/.test  ## lint and types
 	@$(BIN)/ruff check .

@@ -7,6 +7,7 @@ section 5.1; the 37 systems of its table 3 are `toolkit.generate.recipes`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from toolkit.generate.ppdb import Ppdb, read_ppdb, read_untyped_pairs
 from toolkit.models.starter import idf_file, words_file
 from toolkit.parallel import processes
 from toolkit.rows import Row
-from toolkit.run import MAX_BEAM, RunSettings, check_run, contents_of, make_shards, started
+from toolkit.run import MAX_BEAM, RunSettings, bitext_rows, check_run, contents_of, make_shards, started
 from toolkit.settings import check_at_most
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ def build(run: ParaBankRun) -> dict:
     """
     import torch
 
+    from toolkit.generate.recipes import check_pools, parse_systems
     from toolkit.models.checkpoint import fingerprint
     from toolkit.models.translator import described, load_translator
     from toolkit.package.build import check_package, package_parabank
@@ -189,6 +191,8 @@ def build(run: ParaBankRun) -> dict:
         check_run(run, "parabank", contents)
     torch.set_num_threads(run.threads)
     lexicon = read_lexicon(run)
+    if state.is_main_process:
+        check_pools((row.reference for row in bitext_rows(run, Counter())), parse_systems(run.systems), lexicon.idf)
     forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
     with started(run, "parabank", state, contents) as inputs:
         make_shards(inputs, lambda rows: parabank(rows, forward, lexicon, run), state)

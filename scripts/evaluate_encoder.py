@@ -36,7 +36,9 @@ PROGRAM = "evaluate_encoder.py"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, measure, print, and say in one line what went wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--encoders", metavar="NAME", nargs="+", required=True, help="starter, folder or Hub id")
     parser.add_argument("--data", type=Path, required=True, help="folder of the official files, see above")
     parser.add_argument("--tasks", nargs="+", help="of sts, benchmark, sick, chinese and transfer (default: all)")

@@ -15,20 +15,26 @@ import json
 import sys
 from pathlib import Path
 
+import toolkit
 from toolkit.bitext.idf import read_idf
+from toolkit.command import run_command
 from toolkit.evaluate.parsers import FORMS, one_line, open_parser, parse
 from toolkit.evaluate.references import samples
 from toolkit.evaluate.report import evaluate, markdown, read_pieces, texts_of
 from toolkit.models.starter import idf_file
+from toolkit.outputs import check_output_file, is_ours
 from toolkit.rows import Row
 from toolkit.shards import write_whole
 
+PROGRAM = "evaluate_parabank.py"
 SAMPLE = 10_000  # ours: two samples take 6 s without a parser, and their 1-BLEU differs by some tenths
 
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, measure, print, and say in one line what went wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("parabanks", metavar="PARABANK", nargs="+", help="folder or file; runs joined by a comma")
     parser.add_argument("--idf", help="table of scripts/count_idf.py, or starter/NAME, for the mean IDF")
     parser.add_argument("--pieces", type=Path, help="SentencePiece model, for intersection/union over pieces")
@@ -38,15 +44,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", type=Path, help="file for all figures")
     parser.add_argument("--write_texts", type=Path, help="write the texts to parse here, one a line, and stop")
     given = parser.parse_args(arguments)
-    try:
-        return measure(given)
-    except (ValueError, OSError) as error:
-        print(f"evaluate_parabank.py: {error}", file=sys.stderr)
-        return 1
+    return run_command(PROGRAM, lambda: measure(given))
 
 
-def measure(given: argparse.Namespace) -> int:
+def measure(given: argparse.Namespace) -> None:
     """Read, parse, measure and print what the command line names."""
+    inputs = [*given.parabanks, *([given.idf] if given.idf else []), *([given.pieces] if given.pieces else [])]
+    for output, made in ((given.json, is_ours), (given.write_texts, None)):
+        if output:
+            check_output_file(output, inputs, made)
     parse_with = open_parser(given.parser) if given.parser else None
     idf = read_idf(idf_file(given.idf)) if given.idf else None
     pieces = read_pieces(given.pieces) if given.pieces else None
@@ -54,15 +60,15 @@ def measure(given: argparse.Namespace) -> int:
     texts = dict.fromkeys(text for runs in rows.values() for run in runs for text in texts_of(run))
     if given.write_texts:
         write_whole(given.write_texts, "".join(f"{one_line(text)}\n" for text in texts))
-        return 0
+        return
     parses = parse(texts, *parse_with) if parse_with else None
     figures = {name: [evaluate(run, pieces, idf, parses) for run in runs] for name, runs in rows.items()}
     print(markdown(figures))
     if parses is None:
         print("\nTree edit distance and parse entropy are left out: give a --parser")
     if given.json:
-        write_whole(given.json, json.dumps(figures, indent=1) + "\n")
-    return 0
+        record = {"toolkit": toolkit.__version__, "parabanks": figures}
+        write_whole(given.json, json.dumps(record, indent=1) + "\n")
 
 
 def read_runs(name: str, sample: int, seed: int) -> list[list[Row]]:

@@ -4,7 +4,9 @@ import atexit
 import json
 import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 CACHE = tempfile.mkdtemp(prefix="parabank-tests-")
@@ -82,6 +84,14 @@ def write_run(folder: Path, rows: list[Row], shard_rows: int = 2) -> Path:
     }
     (folder / "settings.json").write_text(json.dumps(settings))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """A test that computes with more threads leaves one to the next: on busy cores they would wait for each other."""
+    yield
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
 
 @pytest.fixture

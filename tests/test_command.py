@@ -75,6 +75,7 @@ def program(tmp_path: Path) -> list[str]:
     return [sys.executable, str(tmp_path / "program.py")]
 
 
+@pytest.mark.slow
 def test_several_processes_share_the_work_and_an_error_is_one_line(program):
     done = subprocess.run([*program, "work"], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
     assert (done.returncode, sorted(done.stdout.splitlines()), done.stderr) == (0, ["0 of 2", "1 of 2"], "")
@@ -84,6 +85,7 @@ def test_several_processes_share_the_work_and_an_error_is_one_line(program):
     assert own == ["program.py: wanted this, got that"]
 
 
+@pytest.mark.slow
 def test_interrupted_processes_say_one_line_and_end(program):
     running = subprocess.Popen(
         [*program, "wait"], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -58,9 +58,10 @@ def test_encoders_side_by_side(script, data, encoders, tmp_path, capsys):
     assert line(printed, "ParaNMT, table 9: WORD, 300")[0] == "79.2"
     assert "- STS Benchmark test: wanted sts/benchmark/sts-test.csv" in printed and "## STS 2016" not in printed
     assert tables.read_text() == printed
-    found = json.loads(figures.read_text())
+    found = json.loads(figures.read_text())["encoders"]
     assert list(found) == ["good", "bad"] and str(tmp_path) not in figures.read_text()
     assert found["good"]["figures"]["STS Benchmark dev"]["value"] == pytest.approx(good, abs=1e-3)
+    assert script.main([*given, "--json", str(figures), "--markdown", str(tables)]) == 0  # its own files are replaced
 
 
 def test_sentences_are_left_out_and_counted(script, data, encoders, tmp_path, capsys):
@@ -84,7 +85,7 @@ def test_folders_of_one_name_stay_apart(script, data, encoders, tmp_path, capsys
     [
         ({"--encoders": "nowhere"}, "wanted a sentence encoder, got 'nowhere'"),
         ({"--encoders": "starter/nothing"}, "wanted a starter model"),
-        ({"--data": "nowhere"}, "wanted the files of at least one task in nowhere"),
+        ({"--data": "nowhere"}, "wanted a folder of evaluation sets, got nowhere"),
         ({"--without": "nowhere"}, "wanted an existing file, got nowhere"),
     ],
 )

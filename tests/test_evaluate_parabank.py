@@ -37,7 +37,7 @@ def test_a_package_and_its_run_have_equal_columns(script, demo_parabank, demo_ru
     package, run, _ = line(printed, "(1-BLEU) x 100, rank 1")
     assert package == run
     assert "Tree edit distance and parse entropy are left out: give a --parser" in printed
-    figures = json.loads((tmp_path / "figures.json").read_text())
+    figures = json.loads((tmp_path / "figures.json").read_text())["parabanks"]
     assert list(figures) == [str(demo_parabank), str(demo_run)]
     assert figures[str(demo_run)][0]["references"]["sentences"] == 4
 
@@ -51,7 +51,9 @@ def test_samples_and_runs_are_printed_with_their_spread(script, table, tmp_path,
     assert script.main([str(table), "--sample", "7", "--seed", "4", "--json", str(figures)]) == 0
     printed = capsys.readouterr().out
     assert line(printed, "references")[0] == "7" and "±: the sample's standard deviation" in printed
-    first, second = [run["ranks"]["by_rank"][0]["length_ratio"] for run in json.loads(figures.read_text())[str(table)]]
+    first, second = [
+        run["ranks"]["by_rank"][0]["length_ratio"] for run in json.loads(figures.read_text())["parabanks"][str(table)]
+    ]
     assert first != second
     middle, spread = map(float, line(printed, "length ratio, rank 1")[0].split(" ± "))
     assert middle == pytest.approx((first + second) / 2, abs=0.006)

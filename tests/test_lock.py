@@ -39,6 +39,7 @@ def hold(folder: Path, *launcher: str) -> subprocess.Popen:
     return running
 
 
+@pytest.mark.slow
 def test_the_second_says_who_holds_it_and_a_kill_frees_it(tmp_path):
     folder = tmp_path / "run"
     other = hold(folder)
@@ -56,6 +57,7 @@ def test_the_second_says_who_holds_it_and_a_kill_frees_it(tmp_path):
         pass
 
 
+@pytest.mark.slow
 def test_workers_that_outlive_their_killed_launcher_keep_it(tmp_path):
     folder = tmp_path / "run"
     launcher = hold(folder, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")

@@ -107,13 +107,14 @@ def test_one_process_makes_seven_shards_and_a_data_set(made):
     assert sum(len(row.paraphrases) for row in rows) > 40, "nothing would be compared"
 
 
-@pytest.mark.parametrize("count", [2, 3])
-def test_several_processes_make_the_same_bytes(count, made, tmp_path):
-    done = launch(ranks(count), tmp_path / "bank")
+@pytest.mark.slow
+def test_three_processes_make_the_same_bytes(made, tmp_path):  # two of them: below
+    done = launch(ranks(3), tmp_path / "bank")
     assert done.returncode == 0, done.stderr
     assert_same(tmp_path / "bank", made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [ALONE, ranks(2)], ids=["the process", "one rank of two"])
 def test_killed_and_started_again_it_makes_the_same_bytes(program, made, tmp_path):
     output = tmp_path / "bank"
@@ -131,6 +132,7 @@ def test_killed_and_started_again_it_makes_the_same_bytes(program, made, tmp_pat
     assert all((output.with_name("bank.shards") / n).stat().st_mtime_ns == t for n, t in kept.items()), "done is done"
 
 
+@pytest.mark.slow
 def test_a_rank_that_believes_it_is_alone_stops(tmp_path):
     start = {**ENVIRONMENT, "WORLD_SIZE": "2"}
     start.pop("ACCELERATE_USE_CPU", None)
@@ -272,8 +274,8 @@ def test_a_full_disk_leaves_no_half_shard(main, capsys, monkeypatch, made, tmp_p
     monkeypatch.setattr(os, "replace", lambda a, b: full_disk() if "rows-00002" in str(b) else rename(a, b))
     assert main(flags(output)) == 1
     error = last_line(capsys)
-    assert "input-00002.parquet" in error
-    assert "No space left" in error
+    assert "No space left on device" in error
+    assert "rows-00002.parquet, which was not written; every file that was finished is kept" in error
     assert names(output, "rows-*") == ["rows-00000.parquet", "rows-00001.parquet"]
     assert names(output, ".*.tmp") == []
     monkeypatch.undo()
@@ -308,10 +310,9 @@ def test_a_bitext_without_usable_pairs(main, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"forward": "nonsense"}, "wanted a translator, got 'nonsense'"),
+        ({"forward": "nonsense"}, "wanted a model, got 'nonsense'"),
         ({"backward": "starter/xx-yy"}, "wanted a starter model of"),
         ({"bitext": "lost.tsv"}, "lost.tsv"),
-        ({"dtype": "int3"}, "wanted dtype"),
         ({"version": "one"}, "version"),
     ],
 )
@@ -348,7 +349,7 @@ def test_a_folder_that_is_no_parabank_is_not_replaced(main, capsys, tmp_path):
     (tmp_path / "bank").mkdir()
     (tmp_path / "bank" / "thesis.txt").write_text("mine")
     assert main(flags(tmp_path / "bank", limit=3)) == 1
-    assert "choose another output_dir" in last_line(capsys)
+    assert "which holds files but no parabank.json of this toolkit" in last_line(capsys)
     assert [p.name for p in (tmp_path / "bank").iterdir()] == ["thesis.txt"]
 
 
@@ -363,4 +364,5 @@ def test_without_a_builder_the_usage_is_shown(main, capsys, arguments):
     assert main(arguments) == (0 if "--help" in arguments else 2)
     shown = capsys.readouterr()
     assert "accelerate launch" in shown.out
-    assert "parabank2" in shown.err
+    assert "python scripts/build_parabank.py parabank2 --help" in shown.out
+    assert ("wanted one of parabank2, parabank, paranmt" in shown.err) is ("--help" not in arguments)

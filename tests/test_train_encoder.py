@@ -1,11 +1,14 @@
 """The command in processes of its own: killed and started again, and errors of one line."""
 
+import contextlib
 import importlib.util
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +18,8 @@ from safetensors.torch import load_file
 
 from tests.encoder.test_training import synonyms
 from tests.tiny import ENVIRONMENT, ROOT
+from toolkit.lock import check_free
+from toolkit.outputs import LOCK
 
 SCRIPT = ROOT / "scripts" / "train_encoder.py"
 # Kills the process that is about to give its third checkpoint its name, as `kill -9` would: two mega-batches are lost.
@@ -63,6 +68,7 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "model.safetensors")
 
 
+@pytest.mark.slow
 def test_killed_and_started_again_it_ends_with_the_same_bits(script, tmp_path, capsys):
     start = tmp_path / "start"
     start.mkdir()
@@ -85,7 +91,8 @@ def test_killed_and_started_again_it_ends_with_the_same_bits(script, tmp_path, c
     assert (folder / "checkpoint.pt").exists()
 
     assert script.main(flags(tmp_path, "killed", save_every=5)) == 0
-    assert capsys.readouterr().out == f"{folder}: load it with SentenceTransformer(..., trust_remote_code=True)\n"
+    loaded = f"import toolkit.encoder, then load it with SentenceTransformer({str(folder)!r})"
+    assert capsys.readouterr().out == f"{folder}: {loaded}\n"
     assert script.main(flags(tmp_path, "whole")) == 0
     found, wanted = weights(folder), weights(tmp_path / "whole")
     assert found.keys() == wanted.keys() and len(wanted) == 3 + 4  # tables, and the LSTM's
@@ -97,6 +104,72 @@ def test_killed_and_started_again_it_ends_with_the_same_bits(script, tmp_path, c
     assert not torch.equal(weights(tmp_path / "other")["tables.word"], wanted["tables.word"]), "nothing was compared"
 
 
+def wait_for(found, process: subprocess.Popen, seconds: float = 120) -> None:
+    """Wait until something is there while a process lives."""
+    until = time.monotonic() + seconds
+    while not found():
+        assert process.poll() is None and time.monotonic() < until, "it never came"
+        time.sleep(0.1)
+
+
+def holders(folder: Path) -> list[int]:
+    lock = folder / LOCK
+    return [json.loads(line)["pid"] for line in lock.read_text().splitlines()] if lock.exists() else []
+
+
+def test_two_launches_on_one_folder(script, tmp_path, capsys):
+    """The launcher is killed, its two workers live on: another launch is told which they are, and does no work."""
+    long = flags(tmp_path, "made", epochs=100_000, save_every=1)
+    first = subprocess.Popen([sys.executable, str(SCRIPT), *long, "--processes", "2"], env=ENVIRONMENT, cwd=tmp_path)
+    folder = tmp_path / "made"
+    wait_for(lambda: len(holders(folder)) == 2 and (folder / "checkpoint.pt").exists(), first)
+    workers = holders(folder)
+    first.kill()
+    first.wait()
+    try:
+        assert script.main(long) == 1
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and f"wanted {folder} for this command alone, got it held by process" in said
+        assert any(f"process {pid} on " in said for pid in workers)
+    finally:
+        for pid in workers:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + 30
+    while any(Path("/proc", str(pid)).exists() for pid in workers) and time.monotonic() < until:
+        time.sleep(0.1)
+    check_free(folder)  # the lock has died with them
+
+
+def test_several_processes_say_it_once_and_an_interruption_is_one_line(tmp_path):
+    command = [sys.executable, str(SCRIPT), *flags(tmp_path, "two", epochs=1), "--processes", "2"]
+    done = subprocess.run(command, env=ENVIRONMENT, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("import toolkit.encoder") == done.stdout.count("\n") == 1
+    command = [sys.executable, str(SCRIPT), *flags(tmp_path, "long", epochs=100_000, save_every=1)]
+    stopped = subprocess.Popen(command, env=ENVIRONMENT, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    wait_for((tmp_path / "long" / "checkpoint.pt").exists, stopped)
+    stopped.send_signal(signal.SIGINT)
+    said = stopped.communicate(timeout=60)[1].splitlines()[-1]
+    assert stopped.returncode == 128 + signal.SIGINT
+    assert said == "train_encoder.py: interrupted; what is finished is kept, the same command goes on from there"
+
+
+def test_a_full_disk_is_named_and_the_last_checkpoint_kept(script, tmp_path, capsys):
+    """A limit on the size of files stands for the disk: the checkpoint has more than the records."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, limits[1]))
+        assert script.main(flags(tmp_path, "full", save_every=1)) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(f"train_encoder.py: wanted to write {tmp_path}/full/checkpoint.pt, got a full disk (")
+    assert said.endswith("make room; what was finished before is kept, and the same command goes on from it")
+    assert sorted(path.name for path in (tmp_path / "full").iterdir()) == [LOCK, "settings.json"]
+    assert script.main(flags(tmp_path, "full", save_every=1)) == 0
+
+
 def test_errors_are_one_line(script, tmp_path, capsys):
     bad = tmp_path / "bad.tsv"
     bad.write_text("one\tone\n")
@@ -105,7 +178,7 @@ def test_errors_are_one_line(script, tmp_path, capsys):
         ({"pairs": bad}, "wanted pairs of different texts of 1 to 30 tokens, got none (1 equal)"),
         (
             {"word_vectors": bad},
-            f"wanted a word and 5 numbers, got 1 fields in line 1 of {bad}: give --dimensions of the file",
+            f"wanted a word and 5 finite numbers, got 1 fields in line 1 of {bad}: give --dimensions of the file",
         ),
     ):
         assert script.main(flags(tmp_path, f"made-{len(message)}", **changed)) == 1

@@ -57,9 +57,10 @@ def check_output_folder(folder: Path, record: str, inputs: Iterable[str | Path] 
     if os.path.lexists(folder) and not folder.is_dir():
         raise NotADirectoryError(f"wanted a folder to write to, got the file {folder}: choose another name")
     if folder.is_dir() and any(path.name != LOCK for path in folder.iterdir()) and not is_ours(folder / record):
+        found = f"a {record} that is damaged or not" if os.path.lexists(folder / record) else f"files but no {record}"
         raise FileExistsError(
-            f"wanted a new folder, or one that this toolkit made, got {folder}, which holds files but no {record} of "
-            "this toolkit: choose another folder, or move it away"
+            f"wanted a new folder, or one that this toolkit made, got {folder}, which holds {found} of this toolkit: "
+            "choose another folder, or move it away"
         )
     check_writable(folder / record)
 

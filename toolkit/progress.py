@@ -58,8 +58,12 @@ def advance(rows: float) -> None:
 
 
 @contextlib.contextmanager
-def at_hand(rows: Sequence[Row]) -> Iterator[None]:
+def at_hand(rows: Sequence[Row], counted: float | None = None) -> Iterator[None]:
     """Name these rows in any error inside, and tell the bar afterwards that the stage is done with them.
+
+    Args:
+        rows: Those of a batch, a row perhaps several times.
+        counted: How many rows the batch is worth, where it holds parts of rows.
 
     Raises:
         RuntimeError: What went wrong inside, with the ids of the rows.
@@ -67,6 +71,7 @@ def at_hand(rows: Sequence[Row]) -> Iterator[None]:
     try:
         yield
     except (ValueError, RuntimeError, MemoryError) as error:
-        ids = ", ".join(row.id for row in rows[:NAMED]) + (" ..." if len(rows) > NAMED else "")
-        raise RuntimeError(f"row {ids}: {error}") from error
-    advance(len(rows))
+        ids = list(dict.fromkeys(row.id for row in rows))
+        named = ", ".join(ids[:NAMED]) + (" ..." if len(ids) > NAMED else "")
+        raise RuntimeError(f"row {named}: {error}") from error
+    advance(len(rows) if counted is None else counted)

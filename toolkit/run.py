@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import glob
 import itertools
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,8 +25,9 @@ from toolkit.outputs import check_output_folder
 from toolkit.parallel import mine
 from toolkit.progress import rows_bar
 from toolkit.rows import Row
-from toolkit.settings import check_among, check_at_least_one, check_record, compare_record
+from toolkit.settings import check_among, check_at_least_one, check_machine, check_record, compare_record
 from toolkit.shards import (
+    INPUTS,
     content_of,
     count_rows,
     input_shards,
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 DTYPES = ("auto", "bfloat16", "float32", "int8")
 MAX_BEAM = 1000  # ours: the hypotheses of one search are decoded in one batch
-MAX_THREADS = max(2, os.cpu_count() or 1)
 SETTINGS = "settings.json"  # of a run's folder: what the run was begun with
 
 
@@ -101,14 +100,13 @@ class RunSettings(CleanSettings):
             ValueError: One is out of its range.
         """
         super().__post_init__()
-        check_at_least_one(self, "shard_rows", "processes", "threads")
+        check_at_least_one(self, "shard_rows")
+        check_machine(self)
         check_among(self, "dtype", DTYPES)
         check_code(self.source_lang, "--source_lang")
         check_code(self.lang, "--lang")
         if self.limit is not None and self.limit < 1:
             raise ValueError(f"wanted limit of at least 1, got {self.limit}")
-        if self.threads > MAX_THREADS:
-            raise ValueError(f"wanted threads of at most {MAX_THREADS}, the cores of this machine, got {self.threads}")
         if not 0 <= self.validation_share + self.test_share < 1 or min(self.validation_share, self.test_share) < 0:
             raise ValueError(
                 f"wanted validation_share + test_share in [0, 1), got {self.validation_share} + {self.test_share}"
@@ -140,7 +138,20 @@ def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) 
     check_output_folder(settings.shards_dir, SETTINGS, settings.bitext)
     check_free(settings.shards_dir)
     compare_record(settings.shards_dir / SETTINGS, record_of(settings, builder, contents), FREE)
-    read_bitext(settings.bitext, settings.source_column, settings.reference_column, settings.data_split)
+    if not (settings.shards_dir / INPUTS).exists():
+        check_bitext(settings)
+
+
+def check_bitext(settings: RunSettings) -> None:
+    """Refuse a bitext that cannot be read, is in another language than said, or has no usable pair.
+
+    Raises:
+        OSError: It is not there.
+        ValueError: It cannot be used; the message counts what was refused.
+    """
+    refused: Counter[str] = Counter()
+    if next(bitext_rows(settings, refused), None) is None:
+        raise ValueError(none_usable(settings.bitext, refused))
 
 
 def contents_of(files: Mapping[str, Iterable[str | Path]]) -> dict[str, str]:
@@ -192,12 +203,10 @@ def started(
 
 def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> None:
     """What `started` does on the main process, and one line on what became of the bitext's lines."""
-    folder = settings.shards_dir
+    folder, refused = settings.shards_dir, Counter[str]()
     remove_unfinished(folder)
     check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE)
-    refused: Counter[str] = Counter()
-    if not write_inputs(folder, bitext_rows(settings, refused), settings.shard_rows, refused):
-        raise ValueError(none_usable(settings.bitext, refused))
+    write_inputs(folder, bitext_rows(settings, refused), settings.shard_rows, refused)
     counts = read_inputs(folder)
     lines = counts["rows"] + sum(counts["refused"].values())
     told = f"{' '.join(settings.bitext)}: {lines:,} lines read, {counts['rows']:,} kept"

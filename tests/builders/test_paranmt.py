@@ -14,7 +14,8 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from builders.paranmt import ParaNMT, ParaNMTRun, build, paranmt
-from tests.tiny import DEMO, ROOT, folder, pairs, translator
+from tests.tiny import DEMO, ROOT, folder, pairs, wide_translator
+from toolkit.outputs import LOCK
 from toolkit.rows import Row
 from toolkit.score.semantic import load_encoder
 from toolkit.score.trigram import trigram_overlap
@@ -51,7 +52,8 @@ def settings(encoder_path):
 
 
 def contents(*folders):
-    return {p.relative_to(f): p.read_bytes() for f in folders for p in f.rglob("*") if p.is_file()}
+    files = ((f, p) for f in folders for p in f.rglob("*") if p.is_file() and p.name != LOCK)
+    return {p.relative_to(f): p.read_bytes() for f, p in files}
 
 
 def pairs_of(output):
@@ -121,7 +123,8 @@ def test_another_part_is_chosen_without_another_translation(made, settings, tmp_
     assert refused["tenth"] + refused["not_sampled"] + 3 == len(measured)
     card = (output / "README.md").read_text()
     assert (
-        "| chosen by | translation_score, tenths 10,9 (10 is the highest), at most 200 words, at most 3 pairs |" in card
+        "| chosen by | translation_score, tenths 10,9 (10 is the highest), at most 200 tokens, at most 3 pairs |"
+        in card
     )
     assert "| `sample` | 3 |" in card and f"| tenth | {refused['tenth']} |" in card
 
@@ -151,7 +154,10 @@ def test_shards_and_batches_change_no_text(settings):
         rows = [Row(f"d-{n}", "d", s, "de", r, "en", "train") for n, (s, r) in enumerate(pairs(12))]
         cuts = [rows[part] for part in parts]
         return [
-            c.text for cut in cuts for row in paranmt(cut, translator("de-en"), encoder, knobs) for c in row.candidates
+            c.text
+            for cut in cuts
+            for row in paranmt(cut, wide_translator("de-en"), encoder, knobs)
+            for c in row.candidates
         ]
 
     assert texts(300, slice(None)) == texts(3, slice(0, 5), slice(5, None))
@@ -182,5 +188,5 @@ def test_the_command_line_knows_it(settings, tmp_path, capsys):
     ours = [flag.replace("=True", "").replace("=False", "") for flag in flags if not flag.endswith("=False")]
     assert script.main(["paranmt", "--bitext", str(DEMO), *ours]) == 0
     assert "pairs of" in capsys.readouterr().out
-    assert script.main(["paranmt", "--bitext", str(DEMO), *ours, "--paraphrase_model", "nobody/nothing"]) == 1
+    assert script.main(["paranmt", "--bitext", str(DEMO), *ours, "--paraphrase_model", "starter/encoder"]) == 1
     assert "paraphrase_model was" in capsys.readouterr().err

@@ -147,6 +147,14 @@ def test_a_prompt_stands_before_every_text():
     assert {name: ids.tolist() for name, ids in told.items()} == {name: ids.tolist() for name, ids in whole.items()}
 
 
+@pytest.mark.parametrize("inputs", [None, 3, ["dog", None], ["dog", 2.5], [["dog", "cat"]], [b"dog"], {"dog": "cat"}])
+def test_what_is_no_text_is_one_error(inputs):
+    model = sentence_transformer(encoder(("word",), SAID))
+    with pytest.raises(ValueError, match=r"^wanted a text or a list of texts, got .* among them: leave it out"):
+        model.encode(inputs)
+    assert model.encode([]).shape[0] == 0 and model.encode("dog").shape == (4,)
+
+
 def test_the_fast_gradient_is_torchs():
     chance = np.random.default_rng(0)
     rows, lengths = chance.integers(0, 7, 40), [9, 0, 1, 20, 0, 10]
@@ -216,6 +224,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.slow
 def test_a_fresh_process_loads_what_was_saved_and_says_the_same(tmp_path):
     wanted = {}
     for n, name in enumerate(ROWS):

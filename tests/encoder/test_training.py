@@ -288,6 +288,19 @@ def test_no_trigram_is_frequent_enough(base):
     assert np.abs(model.encode("dog")).max() > 0
 
 
+def test_a_training_does_not_go_on_with_other_pairs(base, tmp_path, monkeypatch):
+    """The file of pairs has changed since the checkpoint: one word of one text, as many texts as before."""
+    settings = replace(base, save_every=1)
+    monkeypatch.setattr(Fitting, "finish", lambda self: None)
+    encoder, pairs = begin(settings)
+    fit(encoder, pairs, settings, processes(), tmp_path / "checkpoint.pt")
+    again = fit(*begin(settings), settings, processes(), tmp_path / "checkpoint.pt")
+    assert again["pairs"] == len(pairs)
+    changed = replace(pairs, texts=[text.replace("rare7", "rare8") for text in pairs.texts])
+    with pytest.raises(ValueError, match=r"^wanted the pairs that .*checkpoint.pt was trained on, got others: give"):
+        fit(encoder, changed, settings, processes(), tmp_path / "checkpoint.pt")
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -338,6 +351,7 @@ def after(settings: dict) -> dict:
     return {"losses": losses, **fitting.checkpoint()}
 
 
+@pytest.mark.slow
 def test_two_processes_are_one_but_for_rounding(base, tmp_path):
     # 47 pairs: 5 x 9 and 2, and of the ranking 47 = 2 x 23 + 1: a process without a share
     margin = replace(base, parts=["word", "trigram"], batch=3, mega_batch=3, output_dir=str(tmp_path / "two"))

@@ -191,6 +191,7 @@ def test_a_killed_training_ends_where_the_whole_one_does(base, tmp_path):
     assert steps == 6 and differ(whole, run()) < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["margin", "cached-ranking"])
 def test_two_processes_end_where_one_does(base, tmp_path, loss):
     one, two = (replace(base, loss=loss, epochs=1, output_dir=str(tmp_path / name)) for name in ("one", "two"))

@@ -53,7 +53,7 @@ def test_words_that_no_text_has_are_left_out(tmp_path):
 )
 def test_a_bad_line_is_an_error_of_one_line(content, got, tmp_path):
     path = written(tmp_path, content)
-    wanted = f"wanted a word and 2 numbers, got {got} of {path}: give --dimensions of the file"
+    wanted = f"wanted a word and 2 finite numbers, got {got} of {path}: give --dimensions of the file"
     with pytest.raises(ValueError, match=f"^{re.escape(wanted)}$"):
         read_word_vectors(path, 2)
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tests.tiny import pairs, translator
+from tests.tiny import pairs, translator, wide_translator
 from toolkit.bitext.idf import Idf
 from toolkit.bitext.words import tokens
 from toolkit.decode.beam import Hypothesis
@@ -45,7 +45,7 @@ def sets_of(row: Row) -> list[Named]:
 
 
 def constrained(given: list[Row], sets=sets_of, batch_rows: int = 60, n_best: int = 1, **more: set[str]) -> list[Row]:
-    return list(constrain_rows(given, translator("de-en"), sets, BEAM, batch_rows, n_best=n_best, **more))
+    return list(constrain_rows(given, wide_translator("de-en"), sets, BEAM, batch_rows, n_best=n_best, **more))
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from toolkit.generate.recipes import (
     RECIPES,
     banned,
     beginning,
+    check_pools,
     constraint_sets,
     parse_systems,
     token_pool,
@@ -129,6 +130,29 @@ def test_too_small_a_pool_gives_no_set_and_nothing_less(count):
     needs |= {n + 7: needs[n] for n in range(1, 8)} | {22: 1, 23: 2, 24: 3, 25: 1, 26: 2, 27: 3}
     needs |= {28: 0, 29: 1, 30: 2, 31: 3}
     assert given == [n for n in sorted(needs) if needs[n] <= count]
+
+
+@pytest.mark.parametrize(
+    ("systems", "references", "got"),
+    [
+        ((17,), ["We go.", "They do."], "3 or more words .* got no word that passes these limits in 2 references"),
+        ((17, 21), ["owl nest", "owl"], "3 or more words .* got at most 2 in 2 references"),
+        ((1, 17), ["We go."], "1 or more words .* got no word that passes these limits in 1 references"),
+        ((35,), ["We go."], "1 or more words"),
+        (tuple(range(1, 35)), ["We go."], "1 or more words .* or take systems 28 and 32-34 only$"),
+    ],
+)
+def test_a_run_without_words_to_choose_from_is_one_error(systems, references, got):
+    with pytest.raises(ValueError, match=rf"^wanted references with {got}"):
+        check_pools(references, systems, table({"owl": 9.0, "nest": 9.0, "go": 6.0, "they": 18.0}))
+
+
+def test_one_reference_with_enough_words_will_do():
+    given = iter(["We go.", "owl", "nest owl", "never read"])
+    check_pools(given, (2, 17, 28), table({"owl": 9.0, "nest": 9.0}))
+    assert list(given) == ["never read"]
+    check_pools(["We go."], (28, 32, 33, 34), table({}))
+    check_pools([], (17,), table({}))
 
 
 def test_a_repeated_word_is_one_word():

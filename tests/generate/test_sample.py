@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 
-from tests.tiny import pairs, translator
+from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode.sampling import Sample, sample
 from toolkit.generate.sample import choose_words, negative_words, sample_rows
 from toolkit.rows import Row
@@ -17,7 +17,7 @@ def rows(count: int = 6) -> list[Row]:
 
 
 def sampled(given: list[Row], seed: int = 0, batch_rows: int = 48, rate: float = 0.5) -> list[Row]:
-    return list(sample_rows(given, translator("de-en"), SETS, SAMPLES, 10, rate, batch_rows, seed))
+    return list(sample_rows(given, wide_translator("de-en"), SETS, SAMPLES, 10, rate, batch_rows, seed))
 
 
 def texts(row: Row) -> dict[str, int]:

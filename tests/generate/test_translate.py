@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tiny import pairs, translator
+from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode.beam import beam_search
 from toolkit.decode.engine import Engine
 from toolkit.generate.merge import longest
@@ -17,7 +17,7 @@ def rows(count: int = 8) -> list[Row]:
 
 
 def translated(given: list[Row], n_best: int = 1, batch_rows: int = 20) -> list[Row]:
-    return list(translate_rows(given, translator("de-en"), BEAM, batch_rows, n_best))
+    return list(translate_rows(given, wide_translator("de-en"), BEAM, batch_rows, n_best))
 
 
 def test_rows_keep_their_order_and_have_one_translation():
@@ -34,7 +34,7 @@ def test_rows_keep_their_order_and_have_one_translation():
 
 @pytest.mark.parametrize("n_best", [1, 3, BEAM])
 def test_candidates_are_the_hypotheses_of_a_search_of_each_row_best_first(n_best):
-    model, source, target = translator("de-en").model, translator("de-en").source, translator("de-en").target
+    model, source, target = wide_translator("de-en").model, translator("de-en").source, translator("de-en").target
     for row in translated(rows(), n_best):
         ids = source.encode([row.source])[0]
         (found,) = beam_search(Engine(model), [ids], BEAM, longest(len(ids)), n_best)

@@ -170,6 +170,7 @@ def test_a_parabank_has_no_scores():
         IdentifierSettings(base_model="a", output_dir="b", parabank="c", encoder="d", scored=True)
 
 
+@pytest.mark.slow
 def test_two_processes(start, task, tmp_path):
     flags = ["--base_model", start, "--task", str(task), "--output_dir", str(tmp_path / "run"), "--epochs", "1"]
     launched = [

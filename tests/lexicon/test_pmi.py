@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import candidate, row, write_run
 from toolkit.lexicon import counts
-from toolkit.lexicon.pmi import COLUMNS, Entry, extract_lexicon, paraphrases_of
+from toolkit.lexicon.pmi import COLUMNS, Entry, extract_lexicon, is_lexicon, paraphrases_of
 from toolkit.package.build import package_parabank
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "extract_lexicon.py"
@@ -191,10 +191,18 @@ def test_leaves_an_older_lexicon_alone_where_it_fails(tmp_path):
     assert (tmp_path / "out.parquet").read_bytes() == b"older"
 
 
-def test_refuses_a_place_that_is_not_there(tmp_path):
+def test_makes_the_folder_and_refuses_a_file_in_its_place(tmp_path):
     pairs = write_tsv(tmp_path / "p.tsv", [("a", "b")])
-    with pytest.raises(OSError, match=r"^wanted to write .*gone/out.parquet, got .*: choose another --output$"):
-        extract_lexicon(pairs, tmp_path / "gone" / "out.parquet")
+    extract_lexicon(pairs, tmp_path / "new" / "out.parquet")
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["out.parquet"]
+    with pytest.raises(OSError, match=r"^wanted to write .*p.tsv/out.parquet, got .*: choose another --output$"):
+        extract_lexicon(pairs, pairs / "out.parquet")
+
+
+def test_a_lexicon_is_known_and_replaced(tmp_path):
+    pairs = write_tsv(tmp_path / "p.tsv", [("a", "b")])
+    extract_lexicon(pairs, tmp_path / "out.parquet")
+    assert is_lexicon(tmp_path / "out.parquet") and not is_lexicon(pairs) and not is_lexicon(tmp_path / "none")
 
 
 @pytest.mark.parametrize("content", [None, b"nothing"])

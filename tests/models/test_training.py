@@ -99,10 +99,11 @@ def test_average_weights(tmp_path):
     assert found["w"].dtype == torch.float32
 
 
-def driver(folder: Path, **changed: object) -> subprocess.CompletedProcess:
-    """`train` with a preset of the test's own in a process of its own; `kill_at` kills it behind that checkpoint."""
-    kill_at = changed.pop("kill_at", None)
-    settings = {
+TINY = (200, True, 32, 1, 1, 2, 64)
+
+
+def asked(folder: Path, **changed: object) -> dict[str, object]:
+    return {
         "bitext": [str(DEMO)],
         "output_dir": str(folder / "run"),
         "source_lang": "de",
@@ -119,12 +120,16 @@ def driver(folder: Path, **changed: object) -> subprocess.CompletedProcess:
         "alpha": None,
         **changed,
     }
+
+
+def driver(folder: Path, kill_at: int | None = None) -> subprocess.CompletedProcess:
+    """`train` with a preset of the test's own in a process of its own; `kill_at` kills it behind that checkpoint."""
     program = f"""
 import os, signal, sys
 import torch
 from toolkit.models import training
 torch.set_num_threads(1)
-training.SIZES["tiny"] = training.Size(200, True, 32, 1, 1, 2, 64)
+training.SIZES["tiny"] = training.Size{TINY}
 checkpoint = training.checkpoint
 def kill(settings, accelerator, step):
     checkpoint(settings, accelerator, step)
@@ -132,7 +137,7 @@ def kill(settings, accelerator, step):
         os.kill(os.getpid(), signal.SIGKILL)
 training.checkpoint = kill
 try:
-    training.train(training.TrainingSettings(**{settings!r}))
+    training.train(training.TrainingSettings(**{asked(folder)!r}))
 except ValueError as error:
     sys.exit(str(error))
 """
@@ -146,9 +151,10 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = driver(folder, kill_at=10)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert [p.name for p in (folder / "run").glob("checkpoint-*")] == ["checkpoint-00000010"]
-    refused = driver(folder, learning_rate=2e-2)
-    assert refused.returncode == 1
-    assert "learning_rate was 0.01, now 0.02" in refused.stderr.strip().splitlines()[-1]
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(ValueError, match=r"learning_rate was 0.01, now 0.02"):
+        patch.setenv("ACCELERATE_USE_CPU", "true")
+        patch.setitem(SIZES, "tiny", Size(*TINY))
+        train(TrainingSettings(**asked(folder, learning_rate=2e-2)))
     done = driver(folder)
     assert done.returncode == 0, done.stderr
     return folder / "run"
@@ -166,6 +172,7 @@ def record(run: Path) -> dict:
     return json.loads((run / "model" / "training.json").read_text())
 
 
+@pytest.mark.slow
 def test_it_learns(whole):
     found = record(whole)
     nats = [entry["held_out_nats_per_token"] for entry in found["log"]]
@@ -176,6 +183,7 @@ def test_it_learns(whole):
     assert sorted(p.name for p in whole.glob("checkpoint-*")) == ["checkpoint-00000020", "checkpoint-00000030"]
 
 
+@pytest.mark.slow
 def test_killed_it_resumes_and_ends_where_it_would_have(killed, whole):
     found, wanted = record(killed), record(whole)
     assert [entry["step"] for entry in found["log"]] == [10, 20, 30], "the log goes on"
@@ -185,6 +193,7 @@ def test_killed_it_resumes_and_ends_where_it_would_have(killed, whole):
         assert one["loss"] == pytest.approx(other["loss"], abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_result_is_a_translator(whole):
     model = MarianMTModel.from_pretrained(whole / "model")
     assert model.config.d_model == 32
@@ -198,6 +207,23 @@ def test_a_bitext_without_usable_pairs_is_one_error(tmp_path, monkeypatch):
     (tmp_path / "bad.tsv").write_text("same\tsame\n")
     with pytest.raises(ValueError, match="usable pair"):
         train(replace(SETTINGS, bitext=[str(tmp_path / "bad.tsv")], output_dir=str(tmp_path / "run")))
+
+
+def test_processes_that_do_not_see_each_other_stop(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(RuntimeError, match=r"^wanted 2 processes"):
+        train(replace(SETTINGS, output_dir=str(tmp_path / "new")))
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_a_failed_preparation_began_binds_nobody(tmp_path, monkeypatch):
+    def no_room(*given, **named):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("toolkit.models.training.train_pieces", no_room)
+    for size in ("starter", "parabank2-scoring"):  # another size is no other training, while none has begun
+        with pytest.raises(OSError, match=r"^wanted to write .*out, got a full disk .*: make room; what was finished"):
+            train(replace(SETTINGS, size=size, output_dir=str(tmp_path / "out")))
 
 
 def test_an_unknown_size_is_one_error(tmp_path):

@@ -58,6 +58,18 @@ def test_a_missing_tensor_is_named(tmp_path, name, capfd):
     assert capfd.readouterr() == ("", ""), "no report of transformers' beside it"
 
 
+def test_a_table_of_sines_is_computed_and_a_learnt_one_is_missing(tmp_path):
+    def drop(tensors):
+        del tensors["model.encoder.embed_positions.weight"], tensors["model.decoder.embed_positions.weight"]
+
+    found, whole = load(changed(tmp_path, "pegasus", drop)), families.translator("pegasus", "en", "de")
+    for side in ("encoder", "decoder"):
+        key = f"model.{side}.embed_positions.weight"
+        assert torch.equal(found.model.state_dict()[key], whole.model.state_dict()[key])
+    with pytest.raises(ValueError, match=r"without model.decoder.embed_positions.weight and 1 more"):
+        load(changed(tmp_path, "bart", drop))
+
+
 @pytest.mark.parametrize("name", ["marian", "bart", "t5"])
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 def test_a_tensor_that_is_not_finite_is_named(tmp_path, name, number):

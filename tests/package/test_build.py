@@ -49,7 +49,7 @@ def test_something_else_is_not_replaced(demo_run, demo_models, tmp_path):
     (tmp_path / "mine/thesis.tex").write_text("dear")
     (tmp_path / "file").write_text("dear")
     for name in ("mine", "file", "demo.shards"):
-        with pytest.raises(FileExistsError, match=f"got .*{name} without parabank.json: choose another"):
+        with pytest.raises(OSError, match=f"^wanted a .*folder.*, got .*{name}.*: choose another"):
             package_parabank(demo_run, tmp_path / name, "demo", "1.0.0", "mit", demo_models)
     assert (tmp_path / "mine/thesis.tex").read_text() == "dear"
 
@@ -101,6 +101,7 @@ def packaging(run, target, models):
     return process
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_do_not_share_a_folder(demo_run, demo_models, tmp_path):
     package_parabank(demo_run, tmp_path / "alone", "demo", "1.0.0", "mit", demo_models)
     with packaging(demo_run, tmp_path / "demo", demo_models) as one:
@@ -113,6 +114,7 @@ def test_two_processes_at_once_do_not_share_a_folder(demo_run, demo_models, tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "demo", "demo.shards"]
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_left_is_removed(demo_run, demo_models, tmp_path):
     with packaging(demo_run, tmp_path / "demo", demo_models) as process:
         process.kill()

@@ -87,6 +87,7 @@ def rebuilt(run, models, reference, text):
     package_parabank(run, run.parent / "demo", "demo", "1.2.0", "cc-by-2.0", models)
 
 
+@pytest.mark.slow
 def test_load_dataset_gives_the_rows_of_a_rebuilt_parabank(demo_run, demo_parabank, demo_models):
     """Also of the same number of rows and bytes, in this process and in fresh ones."""
     for reference, text in (("We go at once.", "Now we go."), ("We go at dawn.", "Now we ran.")):

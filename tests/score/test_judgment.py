@@ -22,7 +22,7 @@ from scripts.train_judgment import (
 from toolkit.models.starter import starter
 from toolkit.rows import Candidate, Row
 from toolkit.score import judgment
-from toolkit.score.judgment import MAX_TOKENS, SHIPPED, Regression, judgment_rows, predict, read_regression
+from toolkit.score.judgment import MAX_WORDS_AND_MARKS, SHIPPED, Regression, judgment_rows, predict, read_regression
 from toolkit.score.judgment_features import SIGNS, STARTER, features, read, tokens_of
 
 REFERENCE = "He did not buy the two old houses in Berlin."
@@ -59,13 +59,15 @@ def test_a_copy_has_100_by_rule_and_only_a_copy():
     assert predict([REFERENCE], [CLOSE])[0] < 100
 
 
-@pytest.mark.parametrize("text", ["", "   ", "?!", "🙂", "word " * (MAX_TOKENS + 1), "," * MAX_TOKENS + "word"])
+@pytest.mark.parametrize(
+    "text", ["", "   ", "?!", "🙂", "word " * (MAX_WORDS_AND_MARKS + 1), "," * MAX_WORDS_AND_MARKS + "word"]
+)
 def test_what_is_not_scored(text):
     assert all(math.isnan(score) for score in predict([REFERENCE, text, text], [text, REFERENCE, text]))
 
 
 def test_the_longest_that_is_scored():
-    words = " ".join(f"w{i}" for i in range(MAX_TOKENS))
+    words = " ".join(f"w{i}" for i in range(MAX_WORDS_AND_MARKS))
     assert 50 < predict([words], [words.replace("w0", "v0")])[0] < 100
     assert predict([words], [words]) == [100.0]
     assert math.isnan(predict([words + " x"], [words])[0])

@@ -31,7 +31,7 @@ class Hypothesis:
     """One translation that a search found.
 
     Attributes:
-        ids: Its tokens, EOS included if it ended.
+        ids: Its tokens, EOS included if it ended, without those that the engine is given.
         logprob: log p(tokens | source), nats, the sum over `ids`.
         score: `logprob` over the number of tokens to the power of the length penalty: what hypotheses are sorted by. A
             forced first token, which is not in `ids`, is one of the tokens here, as in `transformers`.

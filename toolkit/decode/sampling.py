@@ -28,7 +28,7 @@ class Sample:
     """One finished translation.
 
     Attributes:
-        ids: Its tokens, EOS included if it ended.
+        ids: Its tokens, EOS included if it ended, without those that the engine is given.
         logprob: log p(tokens | source), nats, the sum over `ids`.
         ended: Whether it said EOS before the limit of tokens.
     """

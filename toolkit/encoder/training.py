@@ -7,6 +7,7 @@ on the number of processes but for the last bits of a sum.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable
@@ -210,28 +211,42 @@ def fit(
 
     Returns:
         A record: settings, pairs, seconds, pairs per second, and the mean loss of every epoch.
+
+    Raises:
+        ValueError: The checkpoint is damaged, or of other pairs.
+        OSError: A checkpoint cannot be written.
     """
     fitting = Fitting(encoder, pairs, settings, state)
-    done, seconds, log = 0, 0.0, [0.0] * settings.epochs
+    done, seconds, log, content = 0, 0.0, [0.0] * settings.epochs, content_of(pairs)
     if checkpoint and checkpoint.is_file():
         saved = read_state(checkpoint, state.device)
+        if saved.get("content") != content:
+            raise ValueError(
+                f"wanted the pairs that {checkpoint} was trained on, got others: give those, or another --output_dir"
+            )
         done, seconds, log = saved["done"], saved["seconds"], saved["log"]
         fitting.restore(saved)
     size = settings.batch * settings.mega_batch
     per_epoch = -(-len(pairs) // size)
-    bar = tqdm(total=settings.epochs * per_epoch, initial=done, unit="mega-batch", disable=not state.is_main_process)
-    while done < settings.epochs * per_epoch:
-        began = time.perf_counter()
-        epoch, place = divmod(done, per_epoch)
-        order = np.random.default_rng([settings.seed, epoch]).permutation(len(pairs))
-        log[epoch] += mega_batch(fitting, order[place * size : (place + 1) * size], done) / len(pairs)
-        done += 1
-        seconds += time.perf_counter() - began
-        bar.set_postfix_str(f"loss {log[epoch] * len(pairs) / min((place + 1) * size, len(pairs)):.4f}", refresh=False)
-        bar.update()
-        if checkpoint and done % settings.save_every == 0 and state.is_main_process:
-            save_checkpoint(checkpoint, fitting.checkpoint() | {"done": done, "seconds": seconds, "log": log})
-    bar.close()
+    with tqdm(
+        total=settings.epochs * per_epoch, initial=done, unit="mega-batch", disable=not state.is_main_process
+    ) as bar:
+        while done < settings.epochs * per_epoch:
+            began = time.perf_counter()
+            epoch, place = divmod(done, per_epoch)
+            order = np.random.default_rng([settings.seed, epoch]).permutation(len(pairs))
+            log[epoch] += mega_batch(fitting, order[place * size : (place + 1) * size], done) / len(pairs)
+            done += 1
+            seconds += time.perf_counter() - began
+            bar.set_postfix_str(
+                f"loss {log[epoch] * len(pairs) / min((place + 1) * size, len(pairs)):.4f}", refresh=False
+            )
+            bar.update()
+            if checkpoint and done % settings.save_every == 0 and state.is_main_process:
+                save_checkpoint(
+                    checkpoint,
+                    fitting.checkpoint() | {"done": done, "seconds": seconds, "log": log, "content": content},
+                )
     fitting.finish()
     return {
         "settings": asdict(settings),
@@ -245,6 +260,16 @@ def fit(
         "pairs_per_second": round(settings.epochs * len(pairs) / seconds, 1) if seconds else None,
         "loss": [round(loss, 5) for loss in log],
     }
+
+
+def content_of(pairs: Pairs) -> str:
+    """A hash of the pairs and their texts, so that a training does not go on with others."""
+    digest = hashlib.sha256()
+    for numbers in (pairs.one, pairs.other, pairs.reference):
+        digest.update(numbers.tobytes())
+    for text in pairs.texts:
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()
 
 
 def mega_batch(fitting: Fitting, chosen: np.ndarray, number: int) -> float:

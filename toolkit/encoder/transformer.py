@@ -34,6 +34,7 @@ from sentence_transformers.sentence_transformer.modules import Transformer
 from sentence_transformers.util import all_gather, all_gather_with_grad
 from torch import Tensor, nn
 from transformers import set_seed
+from transformers.utils import logging
 
 from toolkit.encoder.loss import SCALE, margin_loss
 from toolkit.encoder.negatives import nearest
@@ -106,6 +107,7 @@ def load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
     Raises:
         ValueError: It is no transformer.
     """
+    logging.disable_progress_bar()
     set_seed(seed)
     try:
         encoder = SentenceTransformer(name, device="cuda" if torch.cuda.is_available() else "cpu")

@@ -173,7 +173,8 @@ def evaluate_encoder(
     if "transfer" in wanted:
         figures |= transfer_figures(encoder, data, missing)
     if not figures:
-        raise ValueError(f"wanted the files of at least one task in {data}, got none ({missing[0]}): see --help")
+        first = missing[0].partition(",")[0]
+        raise ValueError(f"wanted the files of at least one task in {data}, got none ({first} and so on): see --help")
     return figures, missing
 
 

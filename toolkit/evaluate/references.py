@@ -11,7 +11,6 @@ from itertools import chain, groupby, islice
 from pathlib import Path
 
 from toolkit.bitext import read
-from toolkit.package.load import load_parabank
 from toolkit.package.parquet import finished_shards
 from toolkit.package.version import is_parabank
 from toolkit.rows import Candidate, Row, Scores
@@ -90,6 +89,8 @@ def read_references(path: Path) -> Iterator[Row]:
 def read_folder(folder: Path) -> Iterator[Row]:
     """The rows of a packaged parabank or of a finished run."""
     if is_parabank(folder):
+        from toolkit.package.load import load_parabank  # brings datasets, which only a packaged parabank needs
+
         splits = load_parabank(folder, "references", streaming=True)
         return map(row_of, chain.from_iterable(splits.values()))
     if not (folder / "inputs.json").is_file():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -259,6 +259,31 @@ def check_ppdb(systems: Sequence[int], typed: bool, untyped: bool) -> None:
                 f"wanted {PPDB_RELATIONS[number]} pairs for system {number}, got pairs without relation: give "
                 "--ppdb FILE (the PPDB 2.0 lexical XL pack) or leave systems 36-37 out"
             )
+
+
+def check_pools(references: Iterable[str], systems: Sequence[int], idf: Idf) -> None:
+    """Refuse a run in which no reference has the words that its systems choose from.
+
+    Args:
+        references: All of the run; read until one has enough words. None at all are not refused here.
+        systems: Numbers of table 3.
+        idf: The run's table.
+
+    Raises:
+        ValueError: No pool is large enough for any of the systems that choose from it.
+    """
+    choosing = [RECIPES[number] for number in systems if RECIPES[number].kind not in ("none", "positional")]
+    needed, seen, largest = min((max(recipe.ranks, default=1) for recipe in choosing), default=0), 0, 0
+    for reference in references:
+        seen, largest = seen + 1, max(largest, len(token_pool(reference, idf)))
+        if largest >= needed:
+            return
+    if seen:
+        raise ValueError(
+            f"wanted references with {needed} or more words of an IDF from {MIN_IDF} to {MAX_IDF} bits, got "
+            f"{f'at most {largest}' if largest else 'no word that passes these limits'} in {seen:,} references: give "
+            "--idf a table of text in their language (scripts/count_idf.py), or take systems 28 and 32-34 only"
+        )
 
 
 def parse_systems(text: str) -> tuple[int, ...]:

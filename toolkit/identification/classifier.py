@@ -9,6 +9,7 @@ Source: ParaBank 2 (Hu et al. 2019b), section 3.8; Devlin et al. (2018), section
 from __future__ import annotations
 
 from collections.abc import Sequence
+from logging import ERROR, getLogger
 from pathlib import Path
 
 import torch
@@ -80,6 +81,7 @@ def new_identifier(base_model: str, max_length: int, seed: int, outputs: int = L
     """
     logging.disable_progress_bar()
     logging.set_verbosity_error()  # it reports the missing output layer, which is as it should be
+    getLogger("sentence_transformers").setLevel(ERROR)  # that a sentence encoder becomes a classifier, likewise
     set_seed(seed)
     try:
         identifier = CrossEncoder(

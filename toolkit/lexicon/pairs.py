@@ -156,21 +156,9 @@ def read_table(path: Path) -> Iterator[pa.Table]:
     Raises:
         ValueError: A line is wrong, with its number.
     """
-    numbered = ((n, text_of(raw, n, path)) for n, raw in enumerate(lines(str(path)), 1) if raw.strip())
+    numbered = ((n, decode(raw)[0]) for n, raw in enumerate(lines(str(path)), 1) if raw.strip())
     while batch := [read_line(line, n, path) for n, line in islice(numbered, BATCH_PAIRS)]:
         yield pa.table(list(map(list, zip(*batch, strict=True))), schema=TABLE)
-
-
-def text_of(raw: bytes, number: int, path: Path) -> str:
-    """A line as text.
-
-    Raises:
-        ValueError: It is not UTF-8.
-    """
-    line, fault = decode(raw)
-    if fault:
-        raise ValueError(f"{path}, line {number}: wanted UTF-8, got other bytes: convert the file")
-    return line
 
 
 def read_line(line: str, number: int, path: Path) -> tuple[str, str, float | None]:

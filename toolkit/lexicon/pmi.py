@@ -5,6 +5,7 @@ Source: ParaNMT-50M (Wieting & Gimpel 2018), appendix A.1, tables 12 and 13.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -144,18 +145,19 @@ def wanted_entries(connection: duckdb.DuckDBPyConnection, asked: list[tuple[str,
 
 def write_lexicon(connection: duckdb.DuckDBPyConnection, output: Path) -> int:
     """Write `associations` to a Parquet file, under a temporary name until it is whole; the number of its rows."""
-    output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     name = str(temporary).replace("'", "''")
     query = f"COPY ({LEXICON_SQL} ORDER BY word, {RANKING}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)"
     try:
+        output.parent.mkdir(parents=True, exist_ok=True)
         entries = connection.execute(query).fetchall()[0][0]
         os.replace(temporary, output)
-    except duckdb.IOException as error:
+        return entries
+    except (duckdb.IOException, OSError) as error:
         raise OSError(f"wanted to write {output}, got {one_line(error)}: choose another --output") from None
     finally:
-        temporary.unlink(missing_ok=True)
-    return entries
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def paraphrases_of(lexicon: Path, word: str, most: int) -> list[Entry]:

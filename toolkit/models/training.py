@@ -301,43 +301,44 @@ def run(
     folder = Path(settings.output_dir)
     table, held_out = open_pairs(folder / "train.arrow"), open_pairs(folder / "validation.arrow")
     recent, since = torch.zeros(2, device=accelerator.device), progress.seconds  # since the last record: loss, tokens
-    bar = tqdm(total=settings.max_steps, initial=progress.step, unit="step", disable=not accelerator.is_main_process)
-    while progress.step < settings.max_steps:
-        together: list[tuple[Tensor, Tensor]] = []  # a batch for each process; what is left of an epoch is dropped
-        for i, batch in enumerate(batches(table, source, target, settings, progress.epoch)):
-            if i >= progress.batch:
-                together.append(batch)
-            if len(together) < accelerator.num_processes:
-                continue
-            began = time.perf_counter()
-            recent += one_step(
-                settings, accelerator, loss_of, steppers, progress.step, together[accelerator.process_index]
-            )
-            together, progress.batch = [], i + 1
-            progress.step += 1
-            progress.seconds += time.perf_counter() - began
-            bar.update()
-            if progress.step % 10 == 0:
-                loss, tokens = recent.tolist()
-                rate = tokens * accelerator.num_processes / (progress.seconds - since)
-                bar.set_postfix_str(f"loss {loss / tokens:.3f}, {rate:,.0f} tokens/s", refresh=False)
-            if progress.step % settings.save_every == 0 or progress.step == settings.max_steps:
-                progress.tokens += int(accelerator.reduce(recent.clone())[1])
-                record = measure(settings, accelerator, loss_of, held_out, source, target, progress, recent)
-                progress.log.append(record)
-                bar.write(json.dumps(record))
-                recent, since = torch.zeros_like(recent), progress.seconds
-                checkpoint(settings, accelerator, progress.step)
-            if progress.step == settings.max_steps:
-                break
-        else:
-            if not progress.batch:
-                raise ValueError(
-                    f"wanted pairs of at most {settings.max_tokens} pieces a side for {accelerator.num_processes} "
-                    "processes, got too few for one step; raise --max_tokens or give more text"
+    with tqdm(
+        total=settings.max_steps, initial=progress.step, unit="step", disable=not accelerator.is_main_process
+    ) as bar:
+        while progress.step < settings.max_steps:
+            together: list[tuple[Tensor, Tensor]] = []  # a batch for each process; what is left of an epoch is dropped
+            for i, batch in enumerate(batches(table, source, target, settings, progress.epoch)):
+                if i >= progress.batch:
+                    together.append(batch)
+                if len(together) < accelerator.num_processes:
+                    continue
+                began = time.perf_counter()
+                recent += one_step(
+                    settings, accelerator, loss_of, steppers, progress.step, together[accelerator.process_index]
                 )
-            progress.epoch, progress.batch = progress.epoch + 1, 0
-    bar.close()
+                together, progress.batch = [], i + 1
+                progress.step += 1
+                progress.seconds += time.perf_counter() - began
+                bar.update()
+                if progress.step % 10 == 0:
+                    loss, tokens = recent.tolist()
+                    rate = tokens * accelerator.num_processes / (progress.seconds - since)
+                    bar.set_postfix_str(f"loss {loss / tokens:.3f}, {rate:,.0f} tokens/s", refresh=False)
+                if progress.step % settings.save_every == 0 or progress.step == settings.max_steps:
+                    progress.tokens += int(accelerator.reduce(recent.clone())[1])
+                    record = measure(settings, accelerator, loss_of, held_out, source, target, progress, recent)
+                    progress.log.append(record)
+                    bar.write(json.dumps(record))
+                    recent, since = torch.zeros_like(recent), progress.seconds
+                    checkpoint(settings, accelerator, progress.step)
+                if progress.step == settings.max_steps:
+                    break
+            else:
+                if not progress.batch:
+                    raise ValueError(
+                        f"wanted pairs of at most {settings.max_tokens} pieces a side for {accelerator.num_processes} "
+                        "processes, got too few for one step; raise --max_tokens or give more text"
+                    )
+                progress.epoch, progress.batch = progress.epoch + 1, 0
 
 
 def one_step(

@@ -11,9 +11,10 @@ from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict,
 from datasets.exceptions import DatasetGenerationError, DatasetNotFoundError
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
+from toolkit.outputs import MANIFEST
 from toolkit.package.checksums import CHECKSUMS
 from toolkit.package.parquet import CONFIGS, DATA, SPLITS
-from toolkit.package.version import MANIFEST, is_parabank
+from toolkit.package.version import is_parabank
 
 AGAIN = "fetch the data set again, or package it again"
 UNREACHABLE = (DatasetNotFoundError, OfflineModeIsEnabled, HfHubHTTPError, HFValidationError, OSError)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import re
 from pathlib import Path
 
-MANIFEST = "parabank.json"
+from toolkit.outputs import MANIFEST, is_ours
+
 FIRST_VERSION = "1.0.0"
 VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", re.ASCII)
 
@@ -40,7 +40,4 @@ def is_parabank(folder: Path) -> bool:
     >>> is_parabank(Path("/"))
     False
     """
-    try:
-        return "toolkit" in json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError):
-        return False
+    return is_ours(folder / MANIFEST)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import compress
 
 from toolkit.decode.engine import Engine
 from toolkit.decode.expanded import engine_of
 from toolkit.models.translator import Translator
+from toolkit.progress import at_hand
 from toolkit.rows import Row
 
 
@@ -32,14 +34,24 @@ def dual_rows(rows: Iterable[Row], backward: Translator, batch_tokens: int) -> I
     for fit, (_, candidate) in zip(fits, waiting, strict=True):
         candidate.reason = None if fit else "too_long"
     waiting, inputs = list(compress(waiting, fits)), list(compress(inputs, fits))
-    scores = log_likelihood(engine, inputs, [sources[i] for i, _ in waiting], batch_tokens)
-    for (i, candidate), score in zip(waiting, scores, strict=True):
-        candidate.scores.backward_logprob, candidate.scores.backward_tokens = score, len(sources[i])
+    outputs, owners = [sources[i] for i, _ in waiting], [shard[i] for i, _ in waiting]
+    share = len(shard) / max(1, len(waiting))  # of a row, for each of its candidates
+
+    def working(batch: Sequence[int]) -> AbstractContextManager[None]:
+        return at_hand([owners[i] for i in batch], len(batch) * share)
+
+    scores = log_likelihood(engine, inputs, outputs, batch_tokens, working)
+    for output, (_, candidate), score in zip(outputs, waiting, scores, strict=True):
+        candidate.scores.backward_logprob, candidate.scores.backward_tokens = score, len(output)
     yield from shard
 
 
 def log_likelihood(
-    engine: Engine, inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], batch_tokens: int
+    engine: Engine,
+    inputs: Sequence[Sequence[int]],
+    outputs: Sequence[Sequence[int]],
+    batch_tokens: int,
+    working: Callable[[Sequence[int]], AbstractContextManager[object]] = nullcontext,
 ) -> list[float]:
     """Score log p(output | input), the sum over the output's tokens in nats, for each pair.
 
@@ -48,6 +60,7 @@ def log_likelihood(
         inputs: Ids with EOS, no more than the model has positions.
         outputs: Likewise, without the tokens that the engine is `given`: those are not chosen and weigh nothing.
         batch_tokens: Greatest size of a batch: pairs times the longer side's tokens.
+        working: Given the numbers of a batch's pairs, what is around the work on it.
 
     Returns:
         A number <= 0 for each pair, in order.
@@ -55,9 +68,10 @@ def log_likelihood(
     order = sorted(range(len(inputs)), key=lambda i: (len(outputs[i]), len(inputs[i]), i))
     found = [0.0] * len(inputs)
     for batch in batches(order, inputs, outputs, batch_tokens):
-        scores = engine.likelihoods([inputs[i] for i in batch], [outputs[i] for i in batch])
-        for i, score in zip(batch, scores.double().sum(1).tolist(), strict=True):
-            found[i] = score
+        with working(batch):
+            scores = engine.likelihoods([inputs[i] for i in batch], [outputs[i] for i in batch])
+            for i, score in zip(batch, scores.double().sum(1).tolist(), strict=True):
+                found[i] = score
     return found
 
 

@@ -23,7 +23,9 @@ from toolkit.rows import Row
 from toolkit.score.judgment_features import SIGNS, features, read
 
 SHIPPED = Path(__file__).with_name("judgment.json")
-MAX_TOKENS = 100  # ParaBank, section 5.1, there in BPE tokens of the reference; ours: words and marks, of either side
+# ParaBank, section 5.1, leaves out references of over 100 "tokens post-BPE". Ours: words and marks of either side,
+# because pieces are of one translator's vocabulary, and a prediction should not depend on who translated.
+MAX_WORDS_AND_MARKS = 100
 COPY = 100.0  # ParaBank, section 5.3: a copy of the reference is expected to receive a perfect score
 CHUNK = 1000  # ours: rows that are scored at a time
 
@@ -63,9 +65,9 @@ def read_regression(path: Path = SHIPPED) -> Regression:
 
 
 def scorable(text: str) -> bool:
-    """Whether a text has a word, and no more than `MAX_TOKENS` words and marks."""
+    """Whether a text has a word, and no more than `MAX_WORDS_AND_MARKS`."""
     sentence = read(text)
-    return bool(sentence.words) and len(sentence.tokens) <= MAX_TOKENS
+    return bool(sentence.words) and len(sentence.tokens) <= MAX_WORDS_AND_MARKS
 
 
 def predict(references: Sequence[str], candidates: Sequence[str]) -> list[float]:
@@ -82,7 +84,7 @@ def predict(references: Sequence[str], candidates: Sequence[str]) -> list[float]
 
     Returns:
         For each pair a number in [0, 100], whatever else is scored with it. A copy of the reference has 100 by rule.
-        nan where a side has no word or more than `MAX_TOKENS` words and marks.
+        nan where a side has no word or more than `MAX_WORDS_AND_MARKS`.
 
     Raises:
         ValueError: There are not as many references as candidates.

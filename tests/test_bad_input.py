@@ -1,0 +1,403 @@
+"""Bad input to every command: one line says what is wrong, and nothing is written or changed.
+
+A row of `TABLE` is a script, its arguments, a part of the line that it should print, and its exit status: 2 where the
+command line itself is wrong, else 1. The arguments are read in the folder that `world` makes.
+"""
+
+import gzip
+import hashlib
+import importlib
+import json
+import os
+import shlex
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from tests import tiny
+from tests.conftest import demo_rows, write_run
+from toolkit.encoder.modules import sentence_transformer
+from toolkit.encoder.training import new_encoder
+from toolkit.encoder_settings import EncoderTraining
+from toolkit.outputs import LOCK
+from toolkit.settings import check_record
+from toolkit.training import SETTINGS
+
+PAIRS = [("the dog sleeps", "the hound rests"), ("rain fell", "it was raining"), ("we go home", "home we go")] * 2
+ENCODER = EncoderTraining(pairs=["pairs.tsv"], output_dir="begun", dimensions=3, min_count=1, threads=1)
+SIMLEX = "word1\tword2\tPOS\tSimLex999\nold\tnew\tA\t1.58\ndog\thound\tN\t9.1\n"
+STS_LINE = "g\tf\ty\t1\t{}\tthe dog sleeps\tthe hound rests\n"
+
+TRAIN = "--pairs {} --output_dir new --dimensions 3 --min_count 1 --threads 1"
+FIT = "--pairs pairs.tsv --output_dir new --base_model {}"
+TRANSLATE = "--bitext {} --source_lang de --lang en --output_dir new"
+TASK = "--base_model words --task task.tsv --output_dir new"
+PACKAGE = "--lang en --license cc0-1.0 --text x"
+PACKAGED = f"--bitext bitext.tsv --source_lang de {PACKAGE}"
+REWRITE = "--model translator --input texts.txt --output new.tsv"
+
+BUILD = "--source_lang de --lang en --output_dir new --threads 1 --dtype float32"
+BANK2 = f"parabank2 --bitext bitext.tsv --forward translator --backward back {BUILD}"
+BANK = f"parabank --bitext bitext.tsv --forward translator --idf idf.tsv --systems 28 {BUILD}"
+NMT = f"paranmt --bitext bitext.tsv --forward translator --paraphrase_model words {BUILD}"
+
+TABLE = [
+    # an output that is somebody else's, an input, or no place to write to
+    ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --output_dir theirs", "got theirs, which holds files but no", 1),
+    ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --output_dir notes.txt", "wanted a folder", 1),
+    ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --output_dir notes.txt/new", "got the file", 1),
+    ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --output_dir .", "apart from the input pairs.tsv", 1),
+    ("train_encoder.py", f"{TRAIN.format('run')} --output_dir run", "apart from the input run", 1),
+    ("train_transformer_encoder.py", f"{FIT.format('words')} --output_dir theirs", "which holds files but no", 1),
+    ("train_transformer_encoder.py", f"{FIT.format('words')} --output_dir words", "apart from the input words", 1),
+    ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --output_dir theirs", "which holds files but no", 1),
+    ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --output_dir notes.txt", "wanted a folder", 1),
+    ("train_identifier.py", f"{TASK} --output_dir theirs", "got theirs, which holds files but no settings.json", 1),
+    ("train_identifier.py", f"{TASK} --output_dir words", "wanted an output folder apart from the input words", 1),
+    ("package_encoder.py", f"--model encoder --data data {PACKAGE} --output_dir theirs", "but no measured.json", 1),
+    ("package_encoder.py", f"--model encoder --data data {PACKAGE} --output_dir encoder", "apart from the input", 1),
+    ("package_encoder.py", f"--model encoder --data data {PACKAGE} --output_dir data", "apart from the input data", 1),
+    ("package_translator.py", f"--model translator {PACKAGED} --output_dir theirs", "but no measured.json", 1),
+    ("package_translator.py", f"--model translator {PACKAGED} --output_dir translator", "apart from the input", 1),
+    ("package_translator.py", f"--model translator {PACKAGED} --output_dir notes.txt", "got the file notes.txt", 1),
+    ("count_idf.py", "--bitext bitext.tsv --output bitext.tsv", "wanted an output that is no input, got bitext.tsv", 1),
+    ("count_idf.py", "--bitext bitext.tsv --output ./theirs/../bitext.tsv", "wanted an output that is no input", 1),
+    ("count_idf.py", "--bitext bitext.tsv --output notes.txt", "got notes.txt, which is there and not known", 1),
+    ("count_idf.py", "--bitext bitext.tsv --output theirs", "wanted a file to write, got the folder theirs", 1),
+    ("count_idf.py", "--bitext bitext.tsv --output notes.txt/idf.tsv", "got the file", 1),
+    ("rewrite_text.py", f"{REWRITE} --output texts.txt", "wanted an output that is no input, got texts.txt", 1),
+    ("rewrite_text.py", f"{REWRITE} --output notes.txt", "got notes.txt, which is there and not known", 1),
+    ("rewrite_text.py", f"{REWRITE} --output theirs", "wanted a file to write, got the folder theirs", 1),
+    ("rewrite_text.py", f"{REWRITE} --idf idf.tsv --output idf.tsv", "wanted an output that is no input", 1),
+    ("extract_lexicon.py", "--parabank pairs.tsv --output pairs.tsv", "wanted an output that is no input", 1),
+    ("extract_lexicon.py", "--parabank pairs.tsv --output notes.txt", "got notes.txt, which is there", 1),
+    ("extract_lexicon.py", "--parabank pairs.tsv --output new.parquet --json notes.txt", "got notes.txt, which is", 1),
+    ("extract_lexicon.py", "--parabank pairs.tsv --output simlex.txt --simlex simlex.txt", "that is no input", 1),
+    ("evaluate_encoder.py", "--encoders words --data data --json notes.txt", "got notes.txt, which is there", 1),
+    ("evaluate_encoder.py", "--encoders words --data data --markdown notes.txt", "got notes.txt, which is there", 1),
+    ("evaluate_encoder.py", "--encoders words --data data --markdown theirs", "got the folder theirs", 1),
+    ("evaluate_encoder.py", "--encoders words --data data --json n --markdown n", "wanted two files to write", 1),
+    ("evaluate_encoder.py", "--encoders words --data data --without texts.txt --json texts.txt", "is no input", 1),
+    ("train_judgment.py", "--judgments data --output notes.txt", "got notes.txt, which is there and not known", 1),
+    ("train_judgment.py", "--judgments data --output theirs", "wanted a file to write, got the folder theirs", 1),
+    # a folder that holds another training, or a damaged one
+    ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --output_dir begun --seed 5", "seed was 0, now 5", 1),
+    ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --output_dir begun", "checkpoint.pt, which is damaged", 1),
+    (
+        "train_encoder.py",
+        f"{TRAIN.format('pairs.tsv')} --output_dir broken",
+        "a settings.json that is damaged or not of",
+        1,
+    ),
+    # text to learn from
+    ("train_encoder.py", TRAIN.format("lost.tsv"), "wanted a file of pairs, got lost.tsv, which is none", 1),
+    ("train_encoder.py", TRAIN.format("empty.tsv"), "wanted a file of pairs, got empty.tsv, which is empty", 1),
+    ("train_encoder.py", TRAIN.format("latin1.tsv"), "got invalid_utf8 in line 2 of latin1.tsv", 1),
+    ("train_encoder.py", TRAIN.format("column.tsv"), "got 1 columns in line 1 of column.tsv", 1),
+    ("train_encoder.py", TRAIN.format("equal.tsv"), "wanted pairs of different texts", 1),
+    ("train_encoder.py", TRAIN.format("long.tsv"), "got none (2 over 30 tokens)", 1),
+    ("train_encoder.py", TRAIN.format("cut.tsv.gz"), "wanted a whole file, got cut.tsv.gz, broken after line", 1),
+    ("train_encoder.py", TRAIN.format("false.tsv.gz"), "wanted a whole file, got false.tsv.gz", 1),
+    ("train_encoder.py", TRAIN.format("notes.txt"), "that ends in .tsv, .tsv.gz, .tsv.zst, got notes.txt", 1),
+    ("train_encoder.py", TRAIN.format("run"), "these are a run's shards, package them", 1),
+    ("train_encoder.py", TRAIN.format("theirs"), "wanted a parabank, got the folder", 1),
+    ("train_encoder.py", TRAIN.format("lost"), "wanted a parabank, got 'lost': no folder", 1),
+    ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --word_vectors lost.txt", "got lost.txt, which is none", 1),
+    ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --word_vectors empty.tsv", "got none in empty.tsv", 1),
+    (
+        "train_encoder.py",
+        f"{TRAIN.format('pairs.tsv')} --word_vectors vectors.txt --dimensions 4",
+        "a word and 4",
+        1,
+    ),
+    ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --word_vectors nan.txt", "3 finite numbers, got 4 fields in", 1),
+    ("train_transformer_encoder.py", FIT.format("lost") + " --batch 2", "wanted a transformer to begin with", 1),
+    ("train_transformer_encoder.py", FIT.format("words") + " --batch 2", "wanted a transformer to begin with", 1),
+    ("train_transformer_encoder.py", FIT.format("words"), "wanted at least 512 pairs, got 6", 1),
+    ("train_transformer_encoder.py", f"{FIT.format('words')} --pairs empty.tsv", "got empty.tsv, which is empty", 1),
+    ("train_translator.py", TRANSLATE.format("lost.tsv"), "wanted an existing file, got lost.tsv", 1),
+    ("train_translator.py", TRANSLATE.format("empty.tsv"), "got empty.tsv, which is empty", 1),
+    ("train_translator.py", TRANSLATE.format("column.tsv"), "wanted at least one usable pair in column.tsv", 1),
+    ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --validation empty.tsv", "empty.tsv, which is empty", 1),
+    ("train_translator.py", TRANSLATE.format("bitext.tsv a.txt b.txt"), "wanted a list of one or two files", 1),
+    (
+        "train_translator.py",
+        f"{TRANSLATE.format('bitext.tsv')} --source_column de",
+        "the number of a TSV column",
+        1,
+    ),
+    ("train_identifier.py", f"{TASK} --task lost.tsv", "wanted a file of labelled pairs, got lost.tsv", 1),
+    ("train_identifier.py", f"{TASK} --task empty.tsv", "got none in empty.tsv", 1),
+    ("train_identifier.py", f"{TASK} --task latin1.tsv", "got latin1.tsv", 1),
+    ("train_identifier.py", f"{TASK} --task task.tsv --columns a b c", "wanted columns a, b, c, got sentence1", 1),
+    ("train_identifier.py", f"{TASK} --task task.tsv --columns 0 1 2", "a label 0 or 1", 1),
+    ("train_identifier.py", f"{TASK} --test lost.tsv", "wanted a file of labelled pairs, got lost.tsv", 1),
+    ("train_identifier.py", f"{TASK} --test pairs.tsv", "wanted columns sentence1, sentence2, label", 1),
+    ("train_identifier.py", f"{TASK} --base_model lost", "wanted a checkpoint that can have an output layer", 1),
+    ("train_identifier.py", "--base_model words --parabank lost --encoder words --output_dir new", "got 'lost'", 1),
+    ("train_identifier.py", "--base_model words --parabank run --encoder words --output_dir new", "a run's shards", 1),
+    # models, sets and files to measure on
+    ("package_encoder.py", f"--model lost --data data {PACKAGE} --output_dir new", "that scripts/train_encoder.py", 1),
+    ("package_encoder.py", f"--model words --data data {PACKAGE} --output_dir new", "without training.json", 1),
+    ("package_encoder.py", f"--model damaged --data data {PACKAGE} --output_dir new", "which is damaged", 1),
+    ("package_encoder.py", f"--model encoder --data lost {PACKAGE} --output_dir new", "got lost, which is none", 1),
+    ("package_encoder.py", f"--model encoder --data theirs {PACKAGE} --output_dir new", "wanted the files of at", 1),
+    (
+        "package_encoder.py",
+        f"--model encoder --data data {PACKAGE} --output_dir new --tasks sts x",
+        "wanted tasks of",
+        1,
+    ),
+    ("package_encoder.py", f"--model encoder --data bad {PACKAGE} --output_dir new", "wanted a score from 0 to 5", 1),
+    ("package_translator.py", f"--model lost {PACKAGED} --output_dir new", "that scripts/train_translator.py made", 1),
+    ("package_translator.py", f"--model words {PACKAGED} --output_dir new", "without training.json", 1),
+    ("package_translator.py", f"--model encoder {PACKAGED} --output_dir new", "wanted a translator, got 'encoder'", 1),
+    ("package_translator.py", f"--model translator {PACKAGED} --output_dir new --bitext lost.tsv", "got lost.tsv", 1),
+    ("package_translator.py", f"--model translator {PACKAGED} --output_dir new --bitext column.tsv", "usable pair", 1),
+    ("evaluate_encoder.py", "--encoders lost --data data", "wanted a sentence encoder, got 'lost'", 1),
+    ("evaluate_encoder.py", "--encoders words lost --data data", "wanted a sentence encoder, got 'lost'", 1),
+    ("evaluate_encoder.py", "--encoders translator --data data", "wanted a sentence encoder, got 'translator'", 1),
+    ("evaluate_encoder.py", "--encoders starter/none --data data", "wanted a starter model of", 1),
+    ("evaluate_encoder.py", "--encoders words --data lost", "wanted a folder of evaluation sets, got lost", 1),
+    ("evaluate_encoder.py", "--encoders words --data theirs", "wanted the files of at least one task in theirs", 1),
+    ("evaluate_encoder.py", "--encoders words --data bad --tasks benchmark", "wanted a score from 0 to 5, got '9'", 1),
+    ("evaluate_encoder.py", "--encoders words --data data --tasks sts x", "wanted tasks of sts, benchmark", 1),
+    ("evaluate_encoder.py", "--encoders words --data data --device tpu9", "wanted a device of this machine", 1),
+    ("evaluate_encoder.py", "--encoders words --data data --device cuda:99", "wanted a device of this machine", 1),
+    (
+        "evaluate_encoder.py",
+        "--encoders words --data data --without lost.txt",
+        "existing file, got lost.txt",
+        1,
+    ),
+    ("evaluate_encoder.py", "--encoders words --data data --without latin1.tsv", "in line 2 of latin1.tsv", 1),
+    ("evaluate_encoder.py", "--encoders words --data data --without empty.tsv", "got none in empty.tsv", 1),
+    ("extract_lexicon.py", "--parabank lost --output new.parquet", "got lost, which does not exist", 1),
+    ("extract_lexicon.py", "--parabank theirs --output new.parquet", "got theirs: check the path", 1),
+    ("extract_lexicon.py", "--parabank empty.tsv --output new.parquet", "none, it is empty", 1),
+    ("extract_lexicon.py", "--parabank column.tsv --output new.parquet", "column.tsv, line 1: wanted reference TAB", 1),
+    ("extract_lexicon.py", "--parabank long.tsv --output new.parquet", "got none in long.tsv", 1),
+    (
+        "extract_lexicon.py",
+        "--parabank pairs.tsv --output n.parquet --simlex lost.txt",
+        "wanted SimLex-999.txt",
+        1,
+    ),
+    ("extract_lexicon.py", "--parabank pairs.tsv --output n.parquet --simlex pairs.tsv", "got none in line 2 of", 1),
+    ("extract_lexicon.py", "--parabank pairs.tsv --output n.parquet --simlex empty.tsv", "has no word pair", 1),
+    ("count_idf.py", "--bitext lost.tsv --output new.tsv", "wanted an existing file, got lost.tsv", 1),
+    ("count_idf.py", "--bitext empty.tsv --output new.tsv", "got empty.tsv, which is empty", 1),
+    ("count_idf.py", "--bitext column.tsv --output new.tsv", "wanted usable lines, got none in column.tsv", 1),
+    ("count_idf.py", "--bitext cut.tsv.gz --output new.tsv", "wanted a whole file, got cut.tsv.gz", 1),
+    ("count_idf.py", "--bitext bitext.tsv --output new.tsv --reference_column en", "the number of a TSV column", 1),
+    ("rewrite_text.py", f"{REWRITE} --input lost.txt", "existing file, got lost.txt", 1),
+    ("rewrite_text.py", f"{REWRITE} --input empty.tsv", "wanted a text a line, got none in empty.tsv", 1),
+    ("rewrite_text.py", f"{REWRITE} --input latin1.tsv", "in line 2 of latin1.tsv: convert the file", 1),
+    ("rewrite_text.py", f"{REWRITE} --systems 99", "wanted systems 1 to 37", 1),
+    ("rewrite_text.py", f"{REWRITE} --systems 1", "wanted --idf FILE for systems 1, got none", 1),
+    ("rewrite_text.py", f"{REWRITE} --systems 35", "wanted systems without PPDB, got 35", 1),
+    ("rewrite_text.py", f"{REWRITE} --systems 1 --idf notes.txt", "wanted an IDF table", 1),
+    ("rewrite_text.py", f"{REWRITE} --model lost", "wanted a translator, got 'lost'", 1),
+    ("rewrite_text.py", f"{REWRITE} --model words", "wanted a translator, got 'words'", 1),
+    ("train_judgment.py", "--judgments lost --output new.json", "got lost without ref.tsv.gz", 1),
+    ("train_judgment.py", "--judgments judged --output new.json", "got judged/ref.tsv.gz without ref_id", 1),
+    # settings
+    ("train_encoder.py", TRAIN.format("pairs.tsv") + " --seed -1", "wanted seed from 0 to 4294967295, got -1", 2),
+    ("train_encoder.py", TRAIN.format("pairs.tsv") + " --threads 100000", "wanted threads from 1 to 1024", 2),
+    ("train_encoder.py", TRAIN.format("pairs.tsv") + " --processes 0", "wanted processes from 1 to 1024, got 0", 2),
+    ("train_encoder.py", TRAIN.format("pairs.tsv") + " --margin nan", "wanted margin in [0, 2], got nan", 2),
+    ("train_encoder.py", TRAIN.format("pairs.tsv") + " --learning_rate inf", "wanted learning_rate above 0", 2),
+    ("train_encoder.py", TRAIN.format("pairs.tsv") + " --negatives_dtype int8", "wanted negatives_dtype of auto", 2),
+    ("train_encoder.py", "--pairs pairs.tsv", "wanted --output_dir; give it as a flag", 2),
+    ("train_transformer_encoder.py", FIT.format("words") + " --dtype int8", "wanted dtype of auto, float32", 2),
+    ("train_transformer_encoder.py", FIT.format("words") + " --seed -1", "wanted seed from 0 to", 2),
+    ("train_transformer_encoder.py", FIT.format("words") + " --batch 1", "wanted a batch of at least 2 pairs", 2),
+    ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --size huge", "wanted size of parabank2-generation", 2),
+    ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --optimizer sgd", "wanted optimizer of muon, adamw", 2),
+    ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --max_steps 0", "wanted max_steps of at least 1", 2),
+    ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --learning_rate -1", "wanted learning_rate above 0", 2),
+    ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --label_smoothing 1", "wanted label_smoothing and", 2),
+    ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --dropout nan", "wanted label_smoothing and dropout", 2),
+    ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --alpha -1", "wanted alpha of at least 0, got -1.0", 2),
+    ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --max_tokens 600", "wanted max_tokens up to 256", 2),
+    ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --average 0", "wanted average of at least 1, got 0", 2),
+    ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --seed -3", "wanted seed from 0 to 4294967295", 2),
+    ("train_identifier.py", "--base_model words --output_dir new", "wanted either --parabank or --task", 2),
+    ("train_identifier.py", f"{TASK} --epochs nan", "wanted epochs above 0, got nan", 2),
+    ("train_identifier.py", f"{TASK} --columns a b", "wanted the columns of two sentences and a label, got a, b", 2),
+    ("train_identifier.py", f"{TASK} --max_cosine 2", "wanted max_cosine in [-1, 1], got 2.0", 2),
+    ("rewrite_text.py", f"{REWRITE} --beam 0", "wanted beam of at least 1, got 0", 2),
+    ("rewrite_text.py", f"{REWRITE} --beam 1000000", "wanted beam of at most 100,000", 2),
+    ("rewrite_text.py", f"{REWRITE} --dtype float16", "wanted dtype of auto, bfloat16, float32, int8", 2),
+    (
+        "extract_lexicon.py",
+        "--parabank pairs.tsv --output new.parquet --min_count 0",
+        "min_count of at least",
+        2,
+    ),
+    ("count_idf.py", "--bitext bitext.tsv", "wanted --output; give it as a flag", 2),
+    ("evaluate_encoder.py", "--encoders words", "the following arguments are required: --data", 2),
+    ("package_encoder.py", "--model encoder", "wanted --data, --lang, --license, --text, --output_dir", 2),
+    ("package_translator.py", "--model translator --mode x", "unrecognized arguments: --mode x", 2),
+    # building: outputs
+    ("build_parabank.py", f"{BANK2} --output_dir theirs", "got theirs, which holds files but no parabank.json", 1),
+    ("build_parabank.py", f"{BANK2} --output_dir notes.txt", "wanted a folder to write to, got the file notes.txt", 1),
+    ("build_parabank.py", f"{BANK2} --output_dir notes.txt/new", "got the file", 1),
+    ("build_parabank.py", f"{BANK2} --version one", "wanted a version MAJOR.MINOR.PATCH, got 'one'", 1),
+    ("build_parabank.py", f"{BANK2} --output_dir run --output_dir other", "other.shards, which holds files but no", 1),
+    ("run_demo.py", "--output_dir theirs", "got theirs, which holds files but no parabank.json", 1),
+    ("run_demo.py", "--output_dir other", "other.shards, which holds files but no settings.json", 1),
+    ("run_demo.py", "--output_dir notes.txt/new", "got the file", 1),
+    # building: the bitext
+    ("build_parabank.py", f"{BANK2} --bitext lost.tsv", "wanted an existing file, got lost.tsv", 1),
+    ("build_parabank.py", f"{BANK2} --bitext empty.tsv", "got empty.tsv, which is empty", 1),
+    ("build_parabank.py", f"{BANK2} --bitext cut.tsv.gz", "wanted a whole file, got cut.tsv.gz", 1),
+    ("build_parabank.py", f"{BANK2} --bitext column.tsv", "got none of 2 lines: 2 columns (too few columns", 1),
+    ("build_parabank.py", f"{BANK2} --bitext a.txt b.txt c.txt", "wanted a list of one or two files", 1),
+    ("build_parabank.py", f"{BANK2} --source_column de", "the number of a TSV column, from 0, got 'de'", 1),
+    ("build_parabank.py", f"{BANK2} --source_column -1", "the number of a TSV column, from 0, got '-1'", 1),
+    ("build_parabank.py", f"{BANK2} --source_column 1 --reference_column 0", "the columns are swapped", 1),
+    ("build_parabank.py", f"{BANK2} --lang fr", "wanted the reference side in fr, got en in most of 30 lines", 1),
+    ("build_parabank.py", f"{BANK2} --lang English", "wanted --lang as a code of ISO 639-1", 2),
+    ("build_parabank.py", f"{BANK2} --source_lang deu", "wanted --source_lang as a code of ISO 639-1", 2),
+    # building: models and tables
+    ("build_parabank.py", f"{BANK2} --forward lost", "wanted a model, got 'lost'", 1),
+    ("build_parabank.py", f"{BANK2} --forward words", "got 'words'", 1),
+    ("build_parabank.py", f"{BANK2} --backward nan", "nan", 1),
+    ("build_parabank.py", f"{BANK2} --backward missing", "missing", 1),
+    ("build_parabank.py", f"{BANK2} --forward starter/en-de", "which reads en and writes de", 1),
+    ("build_parabank.py", f"{BANK2} --backward starter/xx", "wanted a starter model of de-en, en-de", 1),
+    ("build_parabank.py", f"{BANK2} --known_words lost.txt", "one known word a line, got lost.txt, which is none", 1),
+    ("build_parabank.py", f"{BANK2} --known_words empty.tsv", "got empty.tsv, which is empty", 1),
+    ("build_parabank.py", f"{BANK} --idf lost.tsv", "wanted an IDF table, got lost.tsv, which is no file", 1),
+    ("build_parabank.py", f"{BANK} --idf notes.txt", "wanted an IDF table", 1),
+    ("build_parabank.py", f"{BANK} --systems 17", "IDF", 1),
+    ("build_parabank.py", f"{BANK} --systems 35 --ppdb notes.txt", "notes.txt", 1),
+    ("build_parabank.py", f"{NMT} --paraphrase_model lost", "got 'lost'", 1),
+    # building: settings
+    ("build_parabank.py", f"{BANK2} --dtype int3", "wanted dtype of auto, bfloat16, float32, int8, got 'int3'", 2),
+    ("build_parabank.py", f"{BANK2} --threads 100000", "wanted threads from 1 to", 2),
+    ("build_parabank.py", f"{BANK2} --processes 100000", "wanted processes from 1 to", 2),
+    ("build_parabank.py", f"{BANK2} --samples_per_set 1000000000000", "wanted constraint_sets x samples_per_set of", 2),
+    ("build_parabank.py", f"{BANK2} --constraint_sets 1000000000000", "wanted constraint_sets x samples_per_set of", 2),
+    ("build_parabank.py", f"{BANK2} --samples_per_set 1e12", "invalid int value: '1e12'", 2),
+    ("build_parabank.py", f"{BANK2} --constraint_rate nan", "wanted constraint_rate in [0, 1]", 2),
+    ("build_parabank.py", f"{BANK} --beam 100000", "wanted beam of at most", 2),
+    ("build_parabank.py", f"{BANK} --systems 38", "wanted systems 1 to 37", 2),
+    ("build_parabank.py", f"{BANK} --systems 35", "wanted PPDB for system 35, got none", 2),
+    ("build_parabank.py", f"{NMT} --beam 100000", "wanted beam of at most", 2),
+    ("build_parabank.py", f"{NMT} --tenths 8", "--by", 2),
+    ("build_parabank.py", f"{NMT} --by paraphrase_score --tenths 11", "11", 2),
+    ("build_parabank.py", "parabank2 --bitext bitext.tsv", "wanted --source_lang, --lang", 2),
+    ("build_parabank.py", "paranoia", "wanted one of parabank2, parabank, paranmt, got paranoia", 2),
+    ("build_parabank.py", f"{BANK2} --config notes.txt", "wanted a mapping of settings", 2),
+    ("build_parabank.py", f"{BANK2} --config lost.yaml", "lost.yaml", 2),
+    # measuring parabanks
+    ("evaluate_parabank.py", "lost", "lost", 1),
+    ("evaluate_parabank.py", "theirs", "theirs", 1),
+    ("evaluate_parabank.py", "latin1.tsv", "latin1.tsv", 1),
+    ("evaluate_parabank.py", "empty.tsv", "empty.tsv", 1),
+    ("evaluate_parabank.py", "run --idf notes.txt", "wanted an IDF table", 1),
+    ("evaluate_parabank.py", "run --json notes.txt", "got notes.txt, which is there", 1),
+    ("evaluate_parabank.py", "run --write_texts notes.txt", "got notes.txt, which is there", 1),
+    ("evaluate_parabank.py", "run --parser nonsense", "nonsense", 1),
+]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of good and bad things."""
+    folder = tmp_path_factory.mktemp("world")
+    write_texts(folder)
+    write_models(folder)
+    for name, score in (("data", 3), ("bad", 9)):
+        (folder / name / "sts" / "benchmark").mkdir(parents=True)
+        (folder / name / "sts" / "benchmark" / "sts-dev.csv").write_text(STS_LINE.format(score) + STS_LINE.format(1))
+    write_run(folder / "run", demo_rows())
+    (folder / "judged").mkdir()
+    (folder / "judged" / "ref.tsv.gz").write_bytes(gzip.compress(b"id\tsentence\n1\tWe go.\n"))
+    (folder / "other.shards").mkdir()
+    (folder / "other.shards" / "notes.txt").write_text("Somebody's own.\n")
+    (folder / "theirs").mkdir()
+    (folder / "theirs" / "README.md").write_text("Somebody's own.\n")
+    return folder
+
+
+def write_texts(folder: Path) -> None:
+    good = "".join(f"{one}\t{other}\n" for one, other in PAIRS)
+    labelled = "".join(f"{one}\t{other}\t{n % 2}\n" for n, (one, other) in enumerate(PAIRS))
+    long = " ".join(f"word{n}" for n in range(40))
+    texts = {
+        "pairs.tsv": good,
+        "bitext.tsv": "".join(f"{source}\t{reference}\n" for source, reference in tiny.pairs(30)),
+        "task.tsv": f"sentence1\tsentence2\tlabel\n{labelled}",
+        "texts.txt": "We go home.\nThe dog sleeps.\n",
+        "notes.txt": "Somebody's own notes.\n",
+        "empty.tsv": "",
+        "column.tsv": "one column\nof text\n",
+        "equal.tsv": "the same\tthe same\n",
+        "long.tsv": f"{long}\tshort\nbrief\t{long}\n",
+        "vectors.txt": "the 0.1 0.2 0.3\ndog 0.4 0.5 0.6\n",
+        "nan.txt": "the 0.1 nan 0.3\n",
+        "idf.tsv": "# sentences\t4\nthe\t2\n",
+        "simlex.txt": SIMLEX,
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "latin1.tsv").write_bytes(b"sentence1\tsentence2\tlabel\ncaf\xe9\tcoffee\t1\n")
+    (folder / "cut.tsv.gz").write_bytes(gzip.compress(os.urandom(3000).hex().encode())[:2000])
+    (folder / "false.tsv.gz").write_bytes(good.encode())
+
+
+def write_models(folder: Path) -> None:
+    tiny.word_encoder({"[UNK]": [0.0, 0.0], "dog": [1.0, 0.0], "hound": [1.0, 1.0]}).save(str(folder / "words"))
+    shutil.copytree(tiny.folder() / "de-en", folder / "translator")
+    (folder / "translator" / "words.txt").write_text("dog\n")
+    for name in ("back", "nan", "missing"):
+        shutil.copytree(tiny.folder() / "en-de", folder / name)
+    weights = load_file(folder / "back" / "model.safetensors")
+    last = sorted(name for name in weights if "layers" in name)[-1]
+    save_file(weights | {last: weights[last] * float("nan")}, folder / "nan" / "model.safetensors")
+    save_file({n: w for n, w in weights.items() if n != last}, folder / "missing" / "model.safetensors")
+    encoder = sentence_transformer(new_encoder(ENCODER, [text for pair in PAIRS for text in pair]))
+    encoder.save(str(folder / "encoder"))
+    shutil.copytree(folder / "encoder", folder / "damaged")
+    record = {"settings": asdict(ENCODER), "refused": {}, "loss": [], "rows": {}}
+    for name in ("encoder", "translator"):
+        (folder / name / "training.json").write_text(json.dumps(record))
+    (folder / "damaged" / "training.json").write_text('{"settings": ')
+    check_record(folder / "begun" / SETTINGS, asdict(ENCODER), set())
+    (folder / "begun" / "checkpoint.pt").write_bytes(b"PK\x03\x04 cut short")
+    (folder / "broken").mkdir()
+    (folder / "broken" / SETTINGS).write_text('{"toolkit": ')
+
+
+def state_of(folder: Path) -> dict[str, str]:
+    """Every file and folder, and what is in it; a lock is no content."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        for path in folder.rglob("*")
+        if path.name != LOCK
+    }
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments", "wanted", "status"), TABLE, ids=[f"{n}-{row[0]}-{row[2]}" for n, row in enumerate(TABLE)]
+)
+def test_bad_input_is_one_line_and_changes_nothing(script, arguments, wanted, status, world, capsys, monkeypatch):
+    monkeypatch.chdir(world)
+    main = importlib.import_module(f"scripts.{script.removesuffix('.py')}").main
+    before = state_of(world)
+    capsys.readouterr()
+    try:
+        found = main(shlex.split(arguments))
+    except SystemExit as exit_:
+        found = exit_.code
+    *usage, line = capsys.readouterr().err.splitlines()
+    assert found == status
+    assert line.startswith(script) and wanted in line, line
+    assert not usage or (status == 2 and usage[0].startswith("usage: ") and all(u[0] == " " for u in usage[1:]))
+    assert state_of(world) == before

@@ -1,0 +1,37 @@
+"""`--help` answers at once: it shows every setting, and imports none of the libraries that take seconds."""
+
+import json
+import subprocess
+import sys
+
+from tests.tiny import ENVIRONMENT, ROOT
+
+SLOW = ("torch", "transformers", "sentence_transformers", "datasets", "accelerate")
+BUILDERS = ("parabank2", "parabank", "paranmt")
+COMMANDS = [[path.name] for path in sorted((ROOT / "scripts").glob("*.py"))]
+COMMANDS += [["build_parabank.py", name] for name in BUILDERS]
+# Runs the commands one after the other in one process, and prints what each brought along and said.
+PROGRAM = """
+import contextlib, importlib, io, json, sys
+found = {}
+for script, *arguments in json.loads(sys.argv[1]):
+    main, said = importlib.import_module("scripts." + script.removesuffix(".py")).main, io.StringIO()
+    with contextlib.redirect_stdout(said):
+        try:
+            status = main([*arguments, "--help"])
+        except SystemExit as exit_:
+            status = exit_.code
+    slow = [name for name in json.loads(sys.argv[2]) if name in sys.modules]
+    found[" ".join([script, *arguments])] = [status, slow, said.getvalue()]
+print(json.dumps(found))
+"""
+
+
+def test_help_imports_nothing_slow():
+    command = [sys.executable, "-c", PROGRAM, json.dumps(COMMANDS), json.dumps(SLOW)]
+    done = subprocess.run(command, env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert len(found) == len(COMMANDS) > 13
+    assert {name: (status, slow) for name, (status, slow, _) in found.items() if status or slow} == {}
+    assert all("--" in said for _, _, said in found.values())
