@@ -61,7 +61,6 @@ PRINTED = [
     ("dimensions", ENCODER.dimensions, 300, PARANMT, "5.6, table 8"),
     ("the same of a module", Architecture().dimensions, 300, PARANMT, "5.6, table 8"),
     ("paraphrase score of a lexicon's pair", pairs.MIN_SCORE, 0.35, PARANMT, "A.1"),
-    ("tokens of a lexicon's pair", pairs.MAX_TOKENS, 30, PARANMT, "A.1"),
     ("times that words meet", pmi.MIN_COUNT, 10, PARANMT, "A.1: at least 10 times"),
     ("similarity of unseen words", simlex.UNSEEN, 0, PARANMT, "A.1"),
     ("IDF", (MIN_IDF, MAX_IDF), (7.0, 17.0), PARABANK, "3.2, IDF Criteria"),
