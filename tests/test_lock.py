@@ -45,7 +45,7 @@ def test_the_second_says_who_holds_it_and_a_kill_frees_it(tmp_path):
     other = hold(folder)
     for _ in range(2):
         with pytest.raises(
-            RuntimeError, match=f"got it held by process {other.pid} on .*holder.py.*wait for it, or end it"
+            RuntimeError, match=rf"got it held by process {other.pid} on .* \({tmp_path.parent}.*wait for it, or end it"
         ):
             check_free(folder)
     with pytest.raises(RuntimeError, match=str(other.pid)), held(folder, PartialState(cpu=True)):
