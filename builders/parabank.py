@@ -7,6 +7,7 @@ section 5.1; the 37 systems of its table 3 are `toolkit.generate.recipes`.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -181,6 +182,7 @@ def build(run: ParaBankRun) -> dict:
 
     from toolkit.generate.recipes import check_pools, parse_systems
     from toolkit.models.checkpoint import fingerprint
+    from toolkit.models.int8 import advice
     from toolkit.models.translator import described, load_translator
     from toolkit.package.build import check_package, package_parabank
 
@@ -194,6 +196,8 @@ def build(run: ParaBankRun) -> dict:
     if state.is_main_process:
         check_pools((row.reference for row in bitext_rows(run, Counter())), parse_systems(run.systems), lexicon.idf)
     forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
+    if state.is_main_process and (told := advice(run.dtype, state.device)):
+        print(told, file=sys.stderr)
     with started(run, "parabank", state, contents) as inputs:
         make_shards(inputs, lambda rows: parabank(rows, forward, lexicon, run), state)
         state.wait_for_everyone()

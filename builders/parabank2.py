@@ -6,6 +6,7 @@ Clustering", CoNLL. `parabank2` below is its section 2, top to bottom; the defau
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,6 +153,7 @@ def build(run: ParaBank2Run) -> dict:
     import torch
 
     from toolkit.models.checkpoint import fingerprint
+    from toolkit.models.int8 import advice
     from toolkit.models.translator import described, load_translator
     from toolkit.package.build import check_package, package_parabank
 
@@ -164,6 +166,8 @@ def build(run: ParaBank2Run) -> dict:
     torch.set_num_threads(run.threads)
     known = read_words(words_file(run.known_words)) if run.known_words else frozenset()
     forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
+    if state.is_main_process and (told := advice(run.dtype, state.device)):
+        print(told, file=sys.stderr)
     scoring = "auto" if run.dtype == "int8" else run.dtype
     backward = load_translator(run.backward, scoring, state.device, run.lang, run.source_lang)
     with started(run, "parabank2", state, contents) as inputs:

@@ -7,6 +7,7 @@ anything, is `toolkit.select.tenths`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -110,6 +111,7 @@ def build(run: ParaNMTRun) -> dict:
     import torch
 
     from toolkit.models.checkpoint import fingerprint
+    from toolkit.models.int8 import advice
     from toolkit.models.translator import described, load_translator
     from toolkit.package.build import check_package, package_parabank
     from toolkit.score.semantic import load_encoder, semantic_signature
@@ -123,6 +125,8 @@ def build(run: ParaNMTRun) -> dict:
         check_run(whole, "paranmt", contents)
     torch.set_num_threads(run.threads)
     forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
+    if state.is_main_process and (told := advice(run.dtype, state.device)):
+        print(told, file=sys.stderr)
     encoder = load_encoder(run.paraphrase_model, state.device)
     with started(whole, "paranmt", state, contents) as inputs:
         make_shards(inputs, lambda rows: paranmt(rows, forward, encoder, run), state)

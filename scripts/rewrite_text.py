@@ -16,9 +16,8 @@ from pathlib import Path
 
 from toolkit.bitext.read import decode, lines
 from toolkit.command import run_command
-from toolkit.models.settings import DTYPES
 from toolkit.outputs import check_output_file
-from toolkit.settings import check_among, check_at_least_one, check_at_most, parse_settings
+from toolkit.settings import DTYPES, check_among, check_at_least_one, check_at_most, parse_settings
 from toolkit.shards import write_whole
 
 PROGRAM = "rewrite_text.py"

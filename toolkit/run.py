@@ -25,7 +25,7 @@ from toolkit.outputs import check_output_folder
 from toolkit.parallel import mine
 from toolkit.progress import rows_bar
 from toolkit.rows import Row
-from toolkit.settings import check_among, check_at_least_one, check_machine, check_record, compare_record
+from toolkit.settings import DTYPES, check_among, check_at_least_one, check_machine, check_record, compare_record
 from toolkit.shards import (
     INPUTS,
     content_of,
@@ -42,7 +42,6 @@ from toolkit.shards import (
 if TYPE_CHECKING:
     from accelerate import PartialState
 
-DTYPES = ("auto", "bfloat16", "float32", "int8")
 MAX_BEAM = 1000  # ours: the hypotheses of one search are decoded in one batch
 SETTINGS = "settings.json"  # of a run's folder: what the run was begun with
 
@@ -68,8 +67,8 @@ class RunSettings(CleanSettings):
         processes: Processes on this machine that share the work; a launcher (`accelerate launch`) starts its own.
         threads: Threads of one process on a CPU, no more than there are cores; a setting of the run, because it can
             change the last bits of a number.
-        dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it), or "int8": the sampling decoder in 8
-            bits, half again as fast on a CPU with VNNI; the scoring model stays in "auto".
+        dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it, else float32), or "int8": the decoder
+            that samples in 8 bits, on a CPU with AVX-512 VNNI; the scoring model stays in "auto".
         version: Version of the data set that is packaged, MAJOR.MINOR.PATCH.
         license: Licence of the bitext, for the card.
     """

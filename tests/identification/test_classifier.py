@@ -164,5 +164,5 @@ def test_too_few_for_all_processes():
 
 @pytest.mark.parametrize("name", ["epochs", "batch_size", "learning_rate", "max_length", "save_steps"])
 def test_settings_above_0(name):
-    with pytest.raises(ValueError, match=rf"wanted {name} (above 0|of at least 1), got 0"):
+    with pytest.raises(ValueError, match=rf"^wanted {name} (above 0|of at least 1), got 0$"):
         FitSettings(**{name: 0})

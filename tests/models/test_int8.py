@@ -11,7 +11,7 @@ from tests.tiny import pairs, translator
 from toolkit.decode.engine import Engine
 from toolkit.decode.sampling import sample
 from toolkit.models import int8
-from toolkit.models.int8 import Int8Linear, has_int8, quantize_decoder
+from toolkit.models.int8 import Int8Linear, advice, has_int8, quantize_decoder
 from toolkit.models.translator import load_translator
 
 needs_int8 = pytest.mark.skipif(not has_int8(), reason="this processor has no 8-bit products")
@@ -65,3 +65,23 @@ def test_a_family_has_8_bits_or_says_in_one_line_that_it_has_not(name):
     sources = found.source.encode(["Yes.", "No."])
     drawn = sample(Engine(found.model), sources, [[]] * 6, list(range(6)), 5, 8)
     assert all(one.logprob < 0 for one in drawn)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bfloat16", "int8", "said"),
+    [
+        ("auto", True, True, None),
+        ("auto", False, True, "--dtype int8 is faster here"),
+        ("auto", False, False, None),
+        ("int8", False, True, None),
+        ("float32", False, True, None),
+        ("bfloat16", False, True, "--dtype auto is faster here"),
+        ("bfloat16", True, True, None),
+    ],
+)
+def test_a_faster_dtype_is_told(dtype, bfloat16, int8, said, monkeypatch):
+    monkeypatch.setattr("toolkit.models.int8.has_bfloat16", lambda: bfloat16)
+    monkeypatch.setattr("toolkit.models.int8.has_int8", lambda: int8)
+    told = advice(dtype, torch.device("cpu"))
+    assert (said is None and told is None) or said in told
+    assert advice(dtype, torch.device("meta")) is None

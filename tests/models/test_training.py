@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 import torch
+from accelerate.state import AcceleratorState
 from safetensors.torch import save_file
 from transformers import MarianMTModel
 
@@ -221,6 +222,7 @@ def test_what_a_failed_preparation_began_binds_nobody(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("toolkit.models.training.train_pieces", no_room)
+    AcceleratorState._reset_state()  # another test of this process may have begun in another precision
     for size in ("starter", "parabank2-scoring"):  # another size is no other training, while none has begun
         with pytest.raises(OSError, match=r"^wanted to write .*out, got a full disk .*: make room; what was finished"):
             train(replace(SETTINGS, size=size, output_dir=str(tmp_path / "out")))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from toolkit.models.precision import WITHOUT_INT8, capped_to
+from toolkit.models.precision import WITHOUT_INT8, capped_to, has_bfloat16
 
 ZERO = 128  # activations are unsigned: torch's kernel for signed ones is a slow reference
 
@@ -53,6 +53,22 @@ def has_int8() -> bool:
     """Whether this processor multiplies 8-bit numbers in hardware (AVX512-VNNI); without, the sums are wrong."""
     has = torch.backends.cpu.get_cpu_capability() == "AVX512" and torch.cpu._is_vnni_supported()
     return bool(has) and not capped_to(WITHOUT_INT8)
+
+
+def advice(dtype: str, device: torch.device) -> str | None:
+    """What a user should know who decodes on this processor, in one line; None where the dtype is the right one.
+
+    Args:
+        dtype: As given to `load_translator`.
+        device: Where the model computes.
+    """
+    if device.type != "cpu" or has_bfloat16():
+        return None
+    if dtype == "auto" and has_int8():
+        return "this processor has no bfloat16, so the translator decodes in float32; --dtype int8 is faster here"
+    if dtype == "bfloat16":
+        return "this processor has no bfloat16 and only imitates it; --dtype auto is faster here"
+    return None
 
 
 def quantize_decoder(model: PreTrainedModel) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 
 OPTIMIZERS = ("muon", "adamw")
-DTYPES = ("auto", "bfloat16", "float32", "int8")  # of a translator that is loaded
 MOST_STEPS = 10**9  # ours: years
 
 

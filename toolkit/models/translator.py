@@ -24,9 +24,9 @@ from toolkit.models.checkpoint import NOT_A_CHECKPOINT, said
 from toolkit.models.int8 import quantize_decoder
 from toolkit.models.languages import check_stated, language_codes, own_code, task_prefix
 from toolkit.models.precision import has_bfloat16
-from toolkit.models.settings import DTYPES
 from toolkit.models.starter import resolve, shown_name
 from toolkit.models.weights import check_whole, quiet
+from toolkit.settings import DTYPES
 
 
 @dataclass(frozen=True)
