@@ -69,7 +69,7 @@ PRINTED = [
     ("systems", list(RECIPES), list(range(1, 38)), PARABANK, "3.2, table 3"),
     ("systems in bold", EVALUATED, (17, 21, 28, 31, 34), PARABANK, "table 3"),
     ("systems of Czech", parse_systems(ParaBank().systems), tuple(range(1, 35)), PARABANK, "5.3: 34, without PPDB"),
-    ("tokens of a scored reference", judgment.MAX_TOKENS, 100, PARABANK, "5.1, there post-BPE"),
+    ("words and marks of a scored reference", judgment.MAX_WORDS_AND_MARKS, 100, PARABANK, "5.1, there post-BPE"),
     ("score of a copy", judgment.COPY, 100, PARABANK, "5.3: a perfect score"),
     ("lengths", list(lengths.LENGTHS), [5, 10, 20, 40], PARABANK, "5.3"),
     ("deduplication", CleanSettings().deduplicate, True, PARABANK2, '3.1: "after deduplication"'),
