@@ -11,6 +11,7 @@ import os
 import platform
 import resource
 import sys
+import time
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing.connection import Connection
@@ -29,25 +30,31 @@ PACKAGES = (
 )
 FLAGS = {"bf16": ("avx512_bf16", "amx_bf16"), "amx": ("amx_tile",), "vnni": ("avx512_vnni", "avx_vnni")}
 MEGABYTE = 2**20
-LOAD_BEFORE = round(os.getloadavg()[0], 2)  # of the last minute, when the benchmark began
-BUSY = 0.5  # ours: a load above it is somebody else's work
+BUSY = 0.5  # ours: a load above it, for each core, is somebody else's work
+PATIENCE = 180  # ours: seconds in which the load of an earlier benchmark wears off
 
 
 def refuse_busy(told: bool) -> None:
     """Stop a benchmark before it begins where the machine is busy with other work: its figures would mean nothing.
 
+    The load of the last minute is looked at, and waited for as it wears off; the report has it in any case.
+
     Args:
-        told: Whether the user said --busy; the load stands in the report in any case.
+        told: Whether the user said --busy.
 
     Raises:
-        SystemExit: The machine is busy and nobody said --busy.
+        SystemExit: The machine stays busy and nobody said --busy.
     """
-    if LOAD_BEFORE > BUSY and not told:
+    limit, began = BUSY * (os.cpu_count() or 1), time.monotonic()
+    while not told and os.getloadavg()[0] > limit and time.monotonic() - began < PATIENCE:
+        time.sleep(5)
+    LOAD_BEFORE.append(load := round(os.getloadavg()[0], 2))
+    if load > limit and not told:
         program = Path(sys.argv[0]).name
-        sys.exit(
-            f"{program}: wanted an idle machine, got a load of {LOAD_BEFORE} over the last minute: end the other work "
-            "and wait a minute, or say --busy"
-        )
+        sys.exit(f"{program}: wanted an idle machine, got a load of {load}: end the other work, or say --busy")
+
+
+LOAD_BEFORE: list[float] = []  # over the last minute, when the benchmark began
 
 
 def machine() -> dict:
@@ -60,7 +67,7 @@ def machine() -> dict:
         "cores": os.cpu_count(),
         "memory_gb": round(memory / 2**30, 1),
         **{name: any(flag in flags for flag in wanted) for name, wanted in FLAGS.items()},
-        "load_average_before": LOAD_BEFORE,
+        "load_average_before": LOAD_BEFORE[0] if LOAD_BEFORE else None,
         "system": f"{platform.system()} {platform.machine()}",
     }
 
