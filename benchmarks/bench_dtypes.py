@@ -36,7 +36,7 @@ BITEXT = "bitext/tatoeba/deu-eng.validation.tsv.gz"
 def speed(cap: str, dtype: str, data: Path, threads: int) -> float:
     """Finished tokens a second of a decoder in a process whose instruction set is capped."""
     constants = f"SENTENCES, SAMPLES, TOP_K = {bench_load.SENTENCES}, {bench_load.SAMPLES}, {bench_load.TOP_K}\n"
-    command = [sys.executable, "-c", constants + bench_load.CHILD, dtype, "passive", str(data / BITEXT), str(threads)]
+    command = [sys.executable, "-c", constants + bench_load.CHILD, dtype, "toolkit", str(data / BITEXT), str(threads)]
     done = subprocess.run(command, env=os.environ | CAPS[cap], capture_output=True, text=True, check=True)
     return float(done.stdout)
 

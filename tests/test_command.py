@@ -98,13 +98,17 @@ def test_interrupted_processes_say_one_line_and_end(program):
     assert said.strip() == "program.py: interrupted; what is finished is kept, the same command goes on from there"
 
 
-@pytest.mark.parametrize("own", [None, "ACTIVE"])
-def test_threads_sleep_while_they_wait_unless_the_user_says_otherwise(own):
-    environment = {name: value for name, value in ENVIRONMENT.items() if name != "OMP_WAIT_POLICY"}
-    code = "import sys, toolkit, os; print(os.environ['OMP_WAIT_POLICY'], 'torch' in sys.modules)"
+@pytest.mark.parametrize(("own", "policy"), [(None, "PASSIVE 1000"), ("ACTIVE", "ACTIVE None")])
+def test_threads_sleep_soon_while_they_wait_unless_the_user_says_otherwise(own, policy):
+    variables = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+    environment = {name: value for name, value in ENVIRONMENT.items() if name not in variables}
+    code = (
+        "import sys, toolkit, os\n"
+        "print(os.environ['OMP_WAIT_POLICY'], os.environ.get('GOMP_SPINCOUNT'), 'torch' in sys.modules)"
+    )
     environment |= {"OMP_WAIT_POLICY": own} if own else {}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == f"{own or 'PASSIVE'} False\n"
+    assert done.stdout == f"{policy} False\n"
 
 
 def test_a_launcher_that_is_there_is_used(monkeypatch, capsys):

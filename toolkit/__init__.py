@@ -6,10 +6,13 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-# OpenMP reads this when torch is loaded, so it stands where every module of the toolkit passes first. Threads that wait
-# for one another sleep instead of spinning: on a machine with other work, spinning threads hold the cores that the
-# threads they wait for need. `benchmarks/bench_load.py` measures both, on an idle machine and on a busy one.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# OpenMP reads these when torch is loaded, so they stand where every module of the toolkit passes first. Threads that wait
+# for one another spin for some microseconds, which is as long as they wait on an idle machine, and then sleep: on a
+# machine with other work, threads that go on spinning hold the cores that the threads they wait for need.
+# `benchmarks/bench_load.py` measures what it costs and what it gains.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # libgomp's own where there are more threads than cores
 
 if TYPE_CHECKING:
     from toolkit.models.starter import starter as starter
