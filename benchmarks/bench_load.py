@@ -9,8 +9,8 @@ process of its own, with the policy in force before torch is loaded. `product` i
 second; the decoders are 150 samples of each sentence with the German-English starter, finished tokens a second.
 
 Ratios: `idle_cost_...` is default over toolkit on the idle machine (above 1: the toolkit's is slower there);
-`busy_gain_...` toolkit over default beside the others; `busy_share_...` the toolkit's idle rate over its rate beside the
-others, over the share of the cores that is left to it (1 is fair, below 1.3 is aimed at).
+`busy_gain_...` toolkit over default beside the others; `busy_share_...` the toolkit's idle rate over its rate beside
+the others, over the share of the cores that is left to it (1 is fair, below 1.3 is aimed at).
 """
 
 from __future__ import annotations

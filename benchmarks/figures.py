@@ -48,9 +48,9 @@ def machine(record: dict) -> str:
     m = record["machine"]
     can = " and ".join(name for name, key in (("bfloat16", "bf16"), ("VNNI", "vnni"), ("AMX", "amx")) if m[key])
     able = can or "neither bfloat16 nor VNNI"
-    return (
-        f"{m['cpu']} ({m['cpu_family_model']}), {m['cores']} cores, {able}, load {m['load_average']} before it began."
-    )
+    before = m.get("load_average_before")
+    load = f"load {m['load_average']} at its end" if before is None else f"load {before} before it began"
+    return f"{m['cpu']} ({m['cpu_family_model']}), {m['cores']} cores, {able}, {load}."
 
 
 def ranges(values: Iterable[float], places: int = 0) -> str:

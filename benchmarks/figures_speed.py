@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import mean, median
+
 from figures import machine, number, result, table
 
 ENGINES = {
@@ -130,6 +132,40 @@ def adam() -> str:
     return ", ".join(f"{name} {number(ratios[key], 2)}" for key, name in names.items())
 
 
+def dtypes() -> str:
+    """Speed of each dtype by instruction set, and the quality of each."""
+    record = result("dtypes")
+    found, quality = record["results"]["tokens_per_second"], record["results"]["quality"]
+    caps = {"native": "this processor", "vnni": "without bfloat16", "avx2": "AVX2 alone"}
+    lines = []
+    for dtype, one in quality.items():
+        rates = [number(median(found[cap][dtype]), 0) if dtype in found[cap] else "-" for cap in caps]
+        means = [number(mean(one[name]), places) for name, places in (("kept", 1), ("cosine_1", 3), ("cosine_5", 3))]
+        lines.append([DTYPES[dtype], *rates, number(one["bleu"]), f"{means[0]} %", f"{means[1]} / {means[2]}"])
+    speed = [f"tokens a second, {name}" for name in caps.values()]
+    return table(["", *speed, "BLEU", "kept", "cosine, rank 1 / 5"], lines, machine(record))
+
+
+def waiting() -> str:
+    """What the toolkit's wait policy costs on an idle machine and gains on a busy one."""
+    record = result("load")
+    found, ratios = record["results"], record["ratios"]
+    names = {
+        "product": "products of matrices, steps",
+        "float32": "decoder fp32, tokens",
+        "int8": "decoder int8, tokens",
+    }
+    lines = []
+    for kind in (kind for kind in names if kind in found["idle"]):
+        rates = [
+            " / ".join(number(median(found[when][kind][policy]), 0) for policy in ("default", "toolkit"))
+            for when in ("idle", "busy")
+        ]
+        lines.append([names[kind], *rates, number(ratios[f"busy_share_{kind}"], 2)])
+    head = ["a second, OpenMP's default / ours", "idle machine", f"beside {found['others']} busy processes"]
+    return table([*head, "over the fair share"], lines, machine(record))
+
+
 def pipeline() -> str:
     """The stages of ParaBank 2 with the starters."""
     record, stages = result("pipeline"), ("sampling", "dual scoring", "clustering")
@@ -147,4 +183,16 @@ def memory() -> str:
     return table(["peak MB by lines", *(number(int(count), 0) for count in found)], lines)
 
 
-MADE = (decoding, decoding_ratios, beams, beam_ratios, encoder_training, encoding, adam, pipeline, memory)
+MADE = (
+    decoding,
+    decoding_ratios,
+    beams,
+    beam_ratios,
+    encoder_training,
+    encoding,
+    adam,
+    dtypes,
+    waiting,
+    pipeline,
+    memory,
+)

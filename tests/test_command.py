@@ -1,5 +1,6 @@
 """One line for what went wrong, whatever started the command; and threads that sleep while they wait."""
 
+import io
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.tiny import ENVIRONMENT
+from toolkit import SPIN_BUSY, SPIN_IDLE, spin_count
 from toolkit.command import LOST, one_line, run_command
 
 PROGRAM = """
@@ -98,17 +100,27 @@ def test_interrupted_processes_say_one_line_and_end(program):
     assert said.strip() == "program.py: interrupted; what is finished is kept, the same command goes on from there"
 
 
-@pytest.mark.parametrize(("own", "policy"), [(None, "PASSIVE 1000"), ("ACTIVE", "ACTIVE None")])
+@pytest.mark.parametrize(("own", "policy"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
 def test_threads_sleep_soon_while_they_wait_unless_the_user_says_otherwise(own, policy):
-    variables = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
-    environment = {name: value for name, value in ENVIRONMENT.items() if name not in variables}
+    variables = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "LOCAL_WORLD_SIZE")
+    environment = {name: value for name, value in ENVIRONMENT.items() if name not in variables} | own
     code = (
         "import sys, toolkit, os\n"
-        "print(os.environ['OMP_WAIT_POLICY'], os.environ.get('GOMP_SPINCOUNT'), 'torch' in sys.modules)"
+        "print(os.environ['OMP_WAIT_POLICY'], 'GOMP_SPINCOUNT' in os.environ, 'torch' in sys.modules)"
     )
-    environment |= {"OMP_WAIT_POLICY": own} if own else {}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == f"{policy} False\n"
+    assert done.stdout == f"{policy} {not own} False\n"
+
+
+@pytest.mark.parametrize(
+    ("running", "launch", "spins"),
+    [(1, "1", SPIN_IDLE), (3, "1", SPIN_BUSY), (1, "2", SPIN_BUSY), (2, "1", SPIN_BUSY)],
+)
+def test_threads_beside_other_work_spin_less(running, launch, spins, monkeypatch):
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", launch)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr("builtins.open", lambda *_, **__: io.StringIO(f"0.1 0.2 0.3 {running}/150 4711\n"))
+    assert spin_count() == spins
 
 
 def test_a_launcher_that_is_there_is_used(monkeypatch, capsys):

@@ -6,13 +6,28 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-# OpenMP reads these when torch is loaded, so they stand where every module of the toolkit passes first. Threads that wait
-# for one another spin for some microseconds, which is as long as they wait on an idle machine, and then sleep: on a
-# machine with other work, threads that go on spinning hold the cores that the threads they wait for need.
-# `benchmarks/bench_load.py` measures what it costs and what it gains.
+SPIN_IDLE, SPIN_BUSY = 5000, 1000  # ours: turns of a waiting loop, some microseconds; `benchmarks/bench_load.py`
+
+
+def spin_count() -> int:
+    """How long threads that wait for one another spin before they sleep.
+
+    On an idle machine they spin for about as long as they wait. On a machine with other work, also the work of other
+    processes of this launch, threads that spin hold the cores that the threads they wait for need.
+    """
+    try:
+        with open("/proc/loadavg", encoding="ascii") as file:
+            others = int(file.read().split()[3].partition("/")[0]) - 1  # that run at this moment, without this one
+    except (OSError, ValueError, IndexError):
+        others = 0
+    several = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) > 1
+    return SPIN_BUSY if several or 2 * others >= (os.cpu_count() or 1) else SPIN_IDLE
+
+
+# OpenMP reads these when torch is loaded, so they stand where every module of the toolkit passes first.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # libgomp's own where there are more threads than cores
+    os.environ.setdefault("GOMP_SPINCOUNT", str(spin_count()))
 
 if TYPE_CHECKING:
     from toolkit.models.starter import starter as starter
