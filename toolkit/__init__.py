@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 SPIN_IDLE, SPIN_BUSY = 5000, 1000  # ours: turns of a waiting loop, some microseconds; `benchmarks/bench_load.py`
@@ -15,13 +16,19 @@ def spin_count() -> int:
     On an idle machine they spin for about as long as they wait. On a machine with other work, also the work of other
     processes of this launch, threads that spin hold the cores that the threads they wait for need.
     """
-    try:
-        with open("/proc/loadavg", encoding="ascii") as file:
-            others = int(file.read().split()[3].partition("/")[0]) - 1  # that run at this moment, without this one
-    except (OSError, ValueError, IndexError):
-        others = 0
+    others = min(running_others() for _ in range(5))
     several = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) > 1
     return SPIN_BUSY if several or 2 * others >= (os.cpu_count() or 1) else SPIN_IDLE
+
+
+def running_others() -> int:
+    """Threads that run on this machine at this moment beside this one, in two milliseconds; 0 where nobody tells."""
+    time.sleep(0.002)
+    try:
+        with open("/proc/loadavg", encoding="ascii") as file:
+            return int(file.read().split()[3].partition("/")[0]) - 1
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 # OpenMP reads these when torch is loaded, so they stand where every module of the toolkit passes first.
