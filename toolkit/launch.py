@@ -15,6 +15,8 @@ from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalEx
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
+from toolkit import SPIN_BUSY, SPIN_IDLE
+
 
 def launch(processes: int) -> int:
     """Run this command line in several processes, which share its work.
@@ -27,6 +29,8 @@ def launch(processes: int) -> int:
     """
     logging.disable()  # nothing but the launcher's own report is logged in this process
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as torchrun; the --threads of a command are set by the command
+    if os.environ.get("GOMP_SPINCOUNT") == str(SPIN_IDLE):  # the processes are one another's other work
+        os.environ["GOMP_SPINCOUNT"] = str(SPIN_BUSY)
     config = LaunchConfig(
         min_nodes=1,
         max_nodes=1,
