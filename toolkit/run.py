@@ -65,8 +65,7 @@ class RunSettings(CleanSettings):
         check_language: Refuse a bitext of which one side is in another language than said.
         shard_rows: Rows of a shard; what a killed process loses at most.
         processes: Processes on this machine that share the work; a launcher (`accelerate launch`) starts its own.
-        threads: Threads of one process on a CPU, no more than there are cores; a setting of the run, because it can
-            change the last bits of a number.
+        threads: Threads of one process on a CPU; a setting of the run, because it can change the last bits of a number.
         dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it, else float32), or "int8": the decoder
             that samples in 8 bits, on a CPU with AVX-512 VNNI; the scoring model stays in "auto".
         version: Version of the data set that is packaged, MAJOR.MINOR.PATCH.
@@ -149,8 +148,11 @@ def check_bitext(settings: RunSettings) -> None:
         ValueError: It cannot be used; the message counts what was refused.
     """
     refused: Counter[str] = Counter()
-    if next(bitext_rows(settings, refused), None) is None:
+    first = list(itertools.islice(cleaned_pairs(settings, refused), SAMPLE))
+    if not first:
         raise ValueError(none_usable(settings.bitext, refused))
+    if settings.check_language:
+        check_languages(first, settings.source_lang, settings.lang)
 
 
 def contents_of(files: Mapping[str, Iterable[str | Path]]) -> dict[str, str]:
@@ -189,8 +191,7 @@ def started(
         The paths of the input shards.
 
     Raises:
-        ValueError: The folder holds a run with other settings; the message names the keys. Or no pair was usable, or
-            the bitext is in another language.
+        ValueError: The folder holds a run with other settings; the message names the keys.
         RuntimeError: Another launch works on the run.
     """
     with held(settings.shards_dir, state):
@@ -212,23 +213,20 @@ def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) ->
     print(f"{told}, refused: {refusals(counts['refused'])}", file=sys.stderr)
 
 
-def bitext_rows(settings: RunSettings, refused: Counter[str]) -> Iterator[Row]:
-    """The cleaned pairs of the bitext as rows without candidates; refusals are counted by reason.
-
-    Raises:
-        ValueError: The bitext is in another language than said.
-    """
-    origin = settings.origin or Path(settings.bitext[0]).name.split(".")[0]
+def cleaned_pairs(settings: RunSettings, refused: Counter[str]) -> Iterator[Pair]:
+    """The pairs of the bitext that no rule refuses; refusals are counted by reason."""
     pairs: Iterable[Pair] = read_bitext(
         settings.bitext, settings.source_column, settings.reference_column, settings.data_split
     )
     if settings.limit is not None:
         pairs = itertools.islice(pairs, settings.limit)
-    cleaned = clean(pairs, settings, settings.source_lang, settings.lang, refused)
-    first = list(itertools.islice(cleaned, SAMPLE))
-    if settings.check_language:
-        check_languages(first, settings.source_lang, settings.lang)
-    for pair in itertools.chain(first, cleaned):
+    return clean(pairs, settings, settings.source_lang, settings.lang, refused)
+
+
+def bitext_rows(settings: RunSettings, refused: Counter[str]) -> Iterator[Row]:
+    """The cleaned pairs of the bitext as rows without candidates; refusals are counted by reason."""
+    origin = settings.origin or Path(settings.bitext[0]).name.split(".")[0]
+    for pair in cleaned_pairs(settings, refused):
         split = split_of(pair.reference, settings.validation_share, settings.test_share)
         yield Row(
             f"{origin}-{pair.line}", origin, pair.source, settings.source_lang, pair.reference, settings.lang, split
