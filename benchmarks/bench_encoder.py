@@ -95,29 +95,35 @@ def prepare(data: Path, count: int, rows: int, seed: int) -> tuple[Pairs, dict[s
 
 
 def serve(connection: Connection, start: Callable[[Job], Run], job: Job) -> None:
-    """An engine's process: start it, then a round whenever the parent asks for one."""
+    """An engine's process: start it, say so, then a round whenever the parent asks for one."""
     run = start(job)
+    connection.send(None)
     while connection.recv():
         connection.send((run(), report.peak_megabytes()))
 
 
 @contextmanager
 def living(start: Callable[[Job], Run], job: Job) -> Iterator[Callable[[], tuple[float, float]]]:
-    """An engine in a process of its own; what comes back runs a round and returns the rate and the peak memory."""
+    """An engine in a process of its own, started; what comes back runs a round: its rate and the peak memory."""
     context = multiprocessing.get_context("spawn")
     ours, its = context.Pipe()
     process = context.Process(target=serve, args=(its, start, job))
     process.start()
     its.close()
 
-    def run() -> tuple[float, float]:
+    def answer() -> tuple[float, float]:
         try:
-            ours.send(True)
             return ours.recv()
         except (EOFError, OSError):
             raise RuntimeError(f"wanted a rate of {start.__name__}, its process ended; see its error above") from None
 
+    def run() -> tuple[float, float]:
+        with suppress(OSError):
+            ours.send(True)
+        return answer()
+
     try:
+        answer()  # one engine starts at a time: how long threads spin is decided by what else runs then
         yield run
     finally:
         with suppress(OSError):

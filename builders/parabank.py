@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 
 from toolkit.bitext.idf import Idf, read_idf
 from toolkit.bitext.words import read_words
+from toolkit.contents import contents_of
 from toolkit.generate.lexicon import part_of_speech, spacy_tagger
 from toolkit.generate.ppdb import Ppdb, read_ppdb, read_untyped_pairs
 from toolkit.models.starter import idf_file, words_file
 from toolkit.parallel import processes
 from toolkit.rows import Row
-from toolkit.run import MAX_BEAM, RunSettings, bitext_rows, check_run, contents_of, make_shards, started
+from toolkit.run import MAX_BEAM, RunSettings, bitext_rows, check_run, make_shards, started
 from toolkit.settings import check_at_most
 
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.bitext.words import read_words
+from toolkit.contents import contents_of
 from toolkit.models.starter import words_file
 from toolkit.parallel import processes
 from toolkit.rows import Row
-from toolkit.run import RunSettings, check_run, contents_of, make_shards, started
+from toolkit.run import RunSettings, check_run, make_shards, started
 from toolkit.settings import check_at_least_one, check_at_most
 
 if TYPE_CHECKING:

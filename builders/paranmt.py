@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.models.starter import shown_name
+from toolkit.contents import contents_of
 from toolkit.package.parquet import finished_shards
 from toolkit.parallel import mine, processes
 from toolkit.rows import Row
-from toolkit.run import MAX_BEAM, RunSettings, check_run, contents_of, make_shards, started
+from toolkit.run import MAX_BEAM, RunSettings, check_run, make_shards, started
 from toolkit.select.tenths import TenthsSettings, choose_shards, chosen_folder, write_cut
 from toolkit.settings import check_at_least_one, check_at_most
 
@@ -134,12 +134,8 @@ def build(run: ParaNMTRun) -> dict:
         shards = chosen(run, state)
         if not state.is_main_process:
             return {}
-        score = {
-            "role": "paraphrase score",
-            "name": shown_name(run.paraphrase_model),
-            "signature": semantic_signature(encoder, run.paraphrase_model),
-            **dict.fromkeys(("bleu", "license")),
-        }
+        signature = semantic_signature(encoder, run.paraphrase_model)
+        score = {"role": "paraphrase score"} | described(run.paraphrase_model) | {"signature": signature}
         models = [{"role": "forward"} | described(forward.name), score]
         output, pieces = Path(run.output_dir), forward.target.split
         return package_parabank(shards, output, output.name, run.version, run.license, models, "paranmt", pieces=pieces)

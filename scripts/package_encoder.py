@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 
+from toolkit.bitext.languages import check_code
 from toolkit.command import run_command
 from toolkit.settings import parse_settings
 
@@ -38,6 +39,14 @@ class PackageSettings:
     text: str
     output_dir: str
     tasks: list[str] = field(default_factory=lambda: ["sts", "benchmark", "sick"])
+
+    def __post_init__(self) -> None:
+        """Check the language.
+
+        Raises:
+            ValueError: It is no code of ISO 639-1.
+        """
+        check_code(self.lang, "--lang")
 
 
 def main(arguments: list[str]) -> int:

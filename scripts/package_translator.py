@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from toolkit.bitext.languages import check_code
 from toolkit.command import run_command
 from toolkit.settings import parse_settings
 
@@ -30,6 +31,7 @@ class PackageSettings:
         text: Text it was trained on, with the attribution that its licence asks for.
         source_column: Column of the source.
         reference_column: Column of the reference.
+        check_language: Refuse a bitext of which one side is in another language than said.
     """
 
     model: str
@@ -41,6 +43,16 @@ class PackageSettings:
     text: str
     source_column: str | None = None
     reference_column: str | None = None
+    check_language: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the languages.
+
+        Raises:
+            ValueError: One is no code of ISO 639-1.
+        """
+        check_code(self.source_lang, "--source_lang")
+        check_code(self.lang, "--lang")
 
 
 def main(arguments: list[str]) -> int:
@@ -54,7 +66,8 @@ def work(s: PackageSettings) -> None:
     from toolkit.models.publish import package_translator
 
     columns, langs = (s.source_column, s.reference_column), (s.source_lang, s.lang)
-    measured = package_translator(s.model, s.bitext, *columns, *langs, s.output_dir, s.license, s.text)
+    told = s.output_dir, s.license, s.text, s.check_language
+    measured = package_translator(s.model, s.bitext, *columns, *langs, *told)
     print(f"{s.output_dir}: BLEU {measured['bleu']} on {measured['pairs']} pairs ({measured['signature']})")
 
 

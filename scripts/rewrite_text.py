@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from toolkit.bitext.languages import check_code
 from toolkit.bitext.read import decode, lines
 from toolkit.command import run_command
 from toolkit.outputs import check_output_file
@@ -57,12 +58,13 @@ class Rewriting:
         """Check the numbers.
 
         Raises:
-            ValueError: One is out of its range, or the dtype is none.
+            ValueError: One is out of its range, or the dtype or the language is none.
         """
         check_at_least_one(self, "beam", "batch_rows")
         check_at_most("beam", self.beam, MOST_ROWS)
         check_at_most("batch_rows", self.batch_rows, MOST_ROWS)
         check_among(self, "dtype", DTYPES)
+        check_code(self.lang, "--lang")
 
 
 def main(arguments: list[str]) -> int:
@@ -82,7 +84,7 @@ def work(settings: Rewriting) -> None:
 
     from toolkit.bitext.idf import Idf, read_idf
     from toolkit.generate.constrain import constrain_rows
-    from toolkit.generate.recipes import RECIPES, constraint_sets, parse_systems
+    from toolkit.generate.recipes import RECIPES, check_pools, constraint_sets, parse_systems
     from toolkit.models.starter import idf_file
     from toolkit.models.translator import load_translator
     from toolkit.rows import Row
@@ -95,6 +97,7 @@ def work(settings: Rewriting) -> None:
         raise ValueError(f"wanted --idf FILE for systems {settings.systems}, got none; or take 28 and 32-34 only")
     texts = read_texts(Path(settings.input))
     idf = read_idf(idf_file(settings.idf)) if settings.idf else Idf(0, {})
+    check_pools(filter(None, texts), parse_systems(settings.systems), idf)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = load_translator(settings.model, settings.dtype, device, settings.lang, settings.lang)
     rows = [Row(f"text-{n}", "text", None, None, text, settings.lang, "train") for n, text in enumerate(texts) if text]

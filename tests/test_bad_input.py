@@ -19,9 +19,13 @@ from safetensors.torch import load_file, save_file
 
 from tests import tiny
 from tests.conftest import demo_rows, write_run
+from toolkit.contents import contents_of, with_contents
 from toolkit.encoder.modules import sentence_transformer
 from toolkit.encoder.training import new_encoder
-from toolkit.encoder_settings import EncoderTraining
+from toolkit.encoder_settings import EncoderTraining, TransformerTraining
+from toolkit.identification.settings import IdentifierSettings
+from toolkit.models.settings import TrainingSettings
+from toolkit.models.training import PREPARED
 from toolkit.outputs import LOCK
 from toolkit.settings import check_record
 from toolkit.training import SETTINGS
@@ -92,6 +96,11 @@ TABLE = [
         "a settings.json that is damaged or not of",
         1,
     ),
+    # a text or a model that has changed since a training began
+    ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --output_dir grown", "content of pairs was '1 bytes'", 1),
+    ("train_transformer_encoder.py", f"{FIT.format('words')} --output_dir grown-fit", "content of base_model was", 1),
+    ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --output_dir grown-bitext", "content of bitext was", 1),
+    ("train_identifier.py", f"{TASK} --output_dir grown-task", "content of task was '1 bytes'", 1),
     # text to learn from
     ("train_encoder.py", TRAIN.format("lost.tsv"), "wanted a file of pairs, got lost.tsv, which is none", 1),
     ("train_encoder.py", TRAIN.format("empty.tsv"), "wanted a file of pairs, got empty.tsv, which is empty", 1),
@@ -114,7 +123,12 @@ TABLE = [
         1,
     ),
     ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --word_vectors nan.txt", "3 finite numbers, got 4 fields in", 1),
-    ("train_transformer_encoder.py", FIT.format("lost") + " --batch 2", "wanted a transformer to begin with", 1),
+    (
+        "train_transformer_encoder.py",
+        FIT.format("lost") + " --batch 2",
+        "wanted a model, got 'lost', which is",
+        1,
+    ),
     ("train_transformer_encoder.py", FIT.format("words") + " --batch 2", "wanted a transformer to begin with", 1),
     ("train_transformer_encoder.py", FIT.format("words"), "wanted at least 512 pairs, got 6", 1),
     ("train_transformer_encoder.py", f"{FIT.format('words')} --pairs empty.tsv", "got empty.tsv, which is empty", 1),
@@ -129,6 +143,14 @@ TABLE = [
         "the number of a TSV column",
         1,
     ),
+    ("train_translator.py", TRANSLATE.format("swapped.tsv"), "the columns are swapped, or say --no-check_language", 1),
+    (
+        "train_translator.py",
+        TRANSLATE.format("bitext.tsv") + " --lang fr",
+        "wanted the reference side in fr, got en",
+        1,
+    ),
+    ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --validation swapped.tsv", "the columns are swapped", 1),
     ("train_identifier.py", f"{TASK} --task lost.tsv", "wanted a file of labelled pairs, got lost.tsv", 1),
     ("train_identifier.py", f"{TASK} --task empty.tsv", "got none in empty.tsv", 1),
     ("train_identifier.py", f"{TASK} --task latin1.tsv", "got latin1.tsv", 1),
@@ -136,7 +158,8 @@ TABLE = [
     ("train_identifier.py", f"{TASK} --task task.tsv --columns 0 1 2", "a label 0 or 1", 1),
     ("train_identifier.py", f"{TASK} --test lost.tsv", "wanted a file of labelled pairs, got lost.tsv", 1),
     ("train_identifier.py", f"{TASK} --test pairs.tsv", "wanted columns sentence1, sentence2, label", 1),
-    ("train_identifier.py", f"{TASK} --base_model lost", "wanted a checkpoint that can have an output layer", 1),
+    ("train_identifier.py", f"{TASK} --base_model lost", "wanted a model, got 'lost', which is", 1),
+    ("train_identifier.py", f"{TASK} --base_model words", "wanted a checkpoint that can have an output layer", 1),
     ("train_identifier.py", "--base_model words --parabank lost --encoder words --output_dir new", "got 'lost'", 1),
     ("train_identifier.py", "--base_model words --parabank run --encoder words --output_dir new", "a run's shards", 1),
     # models, sets and files to measure on
@@ -157,6 +180,10 @@ TABLE = [
     ("package_translator.py", f"--model encoder {PACKAGED} --output_dir new", "wanted a translator, got 'encoder'", 1),
     ("package_translator.py", f"--model translator {PACKAGED} --output_dir new --bitext lost.tsv", "got lost.tsv", 1),
     ("package_translator.py", f"--model translator {PACKAGED} --output_dir new --bitext column.tsv", "usable pair", 1),
+    ("package_translator.py", f"--model translator {PACKAGED} --output_dir new --bitext swapped.tsv", "are swapped", 1),
+    ("package_translator.py", f"--model translator {PACKAGED} --output_dir new --lang fr", "side in fr, got en", 1),
+    ("package_translator.py", f"--model other-way {PACKAGED} --output_dir new", "which reads en and writes de", 1),
+    ("evaluate_encoder.py", "--encoders nan-words --data data", "got NaN or infinity in 0.embedding.weight", 1),
     ("evaluate_encoder.py", "--encoders lost --data data", "wanted a sentence encoder, got 'lost'", 1),
     ("evaluate_encoder.py", "--encoders words lost --data data", "wanted a sentence encoder, got 'lost'", 1),
     ("evaluate_encoder.py", "--encoders translator --data data", "wanted a sentence encoder, got 'translator'", 1),
@@ -200,6 +227,7 @@ TABLE = [
     ("rewrite_text.py", f"{REWRITE} --systems 1", "wanted --idf FILE for systems 1, got none", 1),
     ("rewrite_text.py", f"{REWRITE} --systems 35", "wanted systems without PPDB, got 35", 1),
     ("rewrite_text.py", f"{REWRITE} --systems 1 --idf notes.txt", "wanted an IDF table", 1),
+    ("rewrite_text.py", f"{REWRITE} --systems 1 --idf idf.tsv", "got no word that passes these limits in 2 ref", 1),
     ("rewrite_text.py", f"{REWRITE} --model lost", "wanted a translator, got 'lost'", 1),
     ("rewrite_text.py", f"{REWRITE} --model words", "wanted a translator, got 'words'", 1),
     ("train_judgment.py", "--judgments lost --output new.json", "got lost without ref.tsv.gz", 1),
@@ -229,6 +257,20 @@ TABLE = [
     ("train_identifier.py", f"{TASK} --epochs nan", "wanted epochs above 0, got nan", 2),
     ("train_identifier.py", f"{TASK} --columns a b", "wanted the columns of two sentences and a label, got a, b", 2),
     ("train_identifier.py", f"{TASK} --max_cosine 2", "wanted max_cosine in [-1, 1], got 2.0", 2),
+    ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --lang English", "wanted --lang as a code of ISO", 2),
+    (
+        "package_encoder.py",
+        f"--model encoder --data data {PACKAGE} --output_dir new --lang eng",
+        "wanted --lang as a",
+        2,
+    ),
+    (
+        "package_translator.py",
+        f"--model translator {PACKAGED} --output_dir new --source_lang ger",
+        "--source_lang as",
+        2,
+    ),
+    ("rewrite_text.py", f"{REWRITE} --lang english", "wanted --lang as a code of ISO 639-1", 2),
     ("rewrite_text.py", f"{REWRITE} --beam 0", "wanted beam of at least 1, got 0", 2),
     ("rewrite_text.py", f"{REWRITE} --beam 1000000", "wanted beam of at most 100,000", 2),
     ("rewrite_text.py", f"{REWRITE} --dtype float16", "wanted dtype of auto, bfloat16, float32, int8", 2),
@@ -333,6 +375,7 @@ def write_texts(folder: Path) -> None:
     texts = {
         "pairs.tsv": good,
         "bitext.tsv": "".join(f"{source}\t{reference}\n" for source, reference in tiny.pairs(30)),
+        "swapped.tsv": "".join(f"{reference}\t{source}\n" for source, reference in tiny.pairs(30)),
         "task.tsv": f"sentence1\tsentence2\tlabel\n{labelled}",
         "texts.txt": "We go home.\nThe dog sleeps.\n",
         "notes.txt": "Somebody's own notes.\n",
@@ -354,6 +397,7 @@ def write_texts(folder: Path) -> None:
 
 def write_models(folder: Path) -> None:
     tiny.word_encoder({"[UNK]": [0.0, 0.0], "dog": [1.0, 0.0], "hound": [1.0, 1.0]}).save(str(folder / "words"))
+    tiny.word_encoder({"[UNK]": [0.0, 0.0], "dog": [1.0, float("nan")]}).save(str(folder / "nan-words"))
     shutil.copytree(tiny.folder() / "de-en", folder / "translator")
     (folder / "translator" / "words.txt").write_text("dog\n")
     for name in ("back", "nan", "missing"):
@@ -369,8 +413,20 @@ def write_models(folder: Path) -> None:
     for name in ("encoder", "translator"):
         (folder / name / "training.json").write_text(json.dumps(record))
     (folder / "damaged" / "training.json").write_text('{"settings": ')
-    check_record(folder / "begun" / SETTINGS, asdict(ENCODER), set())
+    shutil.copytree(folder / "translator", folder / "other-way")
+    (folder / "other-way" / "training.json").write_text(
+        json.dumps({"settings": {"source_lang": "en", "lang": "de"}, "refused": {}, "loss": [], "rows": {}})
+    )
+    contents = contents_of({"pairs": [folder / "pairs.tsv"], "word_vectors": []})
+    check_record(folder / "begun" / SETTINGS, with_contents(asdict(ENCODER), contents), set())
     (folder / "begun" / "checkpoint.pt").write_bytes(b"PK\x03\x04 cut short")
+    fit = TransformerTraining(pairs=["pairs.tsv"], output_dir="grown-fit", base_model="words")
+    translation = TrainingSettings(["bitext.tsv"], "grown-bitext", "de", "en")
+    task = IdentifierSettings(base_model="words", task="task.tsv", output_dir="grown-task")
+    changed = {"grown": (ENCODER, "pairs"), "grown-fit": (fit, "base_model"), "grown-task": (task, "task")}
+    for name, (settings, grown) in (changed | {"grown-bitext": (translation, "bitext")}).items():
+        check_record(folder / name / SETTINGS, with_contents(asdict(settings), {grown: "1 bytes"}), set())
+    (folder / "grown-bitext" / PREPARED).write_text("{}")
     (folder / "broken").mkdir()
     (folder / "broken" / SETTINGS).write_text('{"toolkit": ')
 

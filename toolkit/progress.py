@@ -18,6 +18,19 @@ FORM = "{desc}: {percentage:3.0f}%|{bar}| {n:.0f}/{total:.0f} rows [{elapsed}<{r
 NAMED = 8  # ours: rows that an error names; a batch of samples has no more
 
 
+class RowsFailed(RuntimeError):
+    """Something went wrong with a batch of rows.
+
+    Attributes:
+        ids: The rows of the batch.
+    """
+
+    def __init__(self, ids: Sequence[str], error: Exception) -> None:
+        """Name some of the rows, and say what went wrong."""
+        super().__init__(f"row {', '.join(ids[:NAMED])}{' ...' if len(ids) > NAMED else ''}: {error}")
+        self.ids = tuple(ids)
+
+
 class Progress(tqdm):
     """The bar of a run, in rows; a row counts when all stages that report have had it."""
 
@@ -66,12 +79,10 @@ def at_hand(rows: Sequence[Row], counted: float | None = None) -> Iterator[None]
         counted: How many rows the batch is worth, where it holds parts of rows.
 
     Raises:
-        RuntimeError: What went wrong inside, with the ids of the rows.
+        RowsFailed: What went wrong inside, with the ids of the rows.
     """
     try:
         yield
     except (ValueError, RuntimeError, MemoryError) as error:
-        ids = list(dict.fromkeys(row.id for row in rows))
-        named = ", ".join(ids[:NAMED]) + (" ..." if len(ids) > NAMED else "")
-        raise RuntimeError(f"row {named}: {error}") from error
+        raise RowsFailed(list(dict.fromkeys(row.id for row in rows)), error) from error
     advance(len(rows) if counted is None else counted)

@@ -7,7 +7,6 @@ bytes are the same, because no batch and no chance crosses a shard.
 from __future__ import annotations
 
 import contextlib
-import glob
 import itertools
 import sys
 from collections import Counter
@@ -20,15 +19,15 @@ from toolkit.bitext.clean import CleanSettings, clean, none_usable, refusals
 from toolkit.bitext.languages import SAMPLE, check_code, check_languages
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.bitext.split import split_of
+from toolkit.contents import with_contents
 from toolkit.lock import check_free, held
 from toolkit.outputs import check_output_folder
 from toolkit.parallel import mine
-from toolkit.progress import rows_bar
+from toolkit.progress import RowsFailed, rows_bar
 from toolkit.rows import Row
 from toolkit.settings import DTYPES, check_among, check_at_least_one, check_machine, check_record, compare_record
 from toolkit.shards import (
     INPUTS,
-    content_of,
     count_rows,
     input_shards,
     output_of,
@@ -126,7 +125,7 @@ def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) 
     Args:
         settings: Of the run.
         builder: Its name.
-        contents: What its files and models are by their content, by setting; see `contents_of`.
+        contents: What its files and models are by their content, by setting (`toolkit.contents`).
 
     Raises:
         OSError: The output cannot be written or holds other files; the bitext is not there.
@@ -155,28 +154,9 @@ def check_bitext(settings: RunSettings) -> None:
         check_languages(first, settings.source_lang, settings.lang)
 
 
-def contents_of(files: Mapping[str, Iterable[str | Path]]) -> dict[str, str]:
-    """What a run's files are by their content, so that one that changes is found when the run goes on.
-
-    Args:
-        files: By setting: files, globs and folders; a Hub name has no content here.
-
-    Returns:
-        By setting, the size and the hash of its files; "" without any.
-    """
-    return {name: content_of(found) if (found := files_at(paths)) else "" for name, paths in files.items()}
-
-
-def files_at(paths: Iterable[str | Path]) -> list[Path]:
-    """The files that paths and globs name, those inside of folders too, in a fixed order."""
-    found = [Path(name) for path in map(str, paths) for name in (glob.glob(path) or [path])]
-    inside = [file for path in found for file in (path.rglob("*") if path.is_dir() else [path])]
-    return sorted(file for file in inside if file.is_file())
-
-
 def record_of(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> dict:
     """What is recorded of a run: its settings, and the content of what they name."""
-    return {"builder": builder} | asdict(settings) | {f"content of {name}": text for name, text in contents.items()}
+    return with_contents({"builder": builder} | asdict(settings), contents)
 
 
 @contextlib.contextmanager
@@ -248,7 +228,7 @@ def make_shards(
         How many shards this process made.
 
     Raises:
-        RuntimeError: A shard failed; the message names it and the rows that were at hand.
+        RuntimeError: A shard failed; the message names it and its row.
     """
     own = mine(inputs, state)
     waiting = [path for path in own if not output_of(path).exists()]
@@ -259,8 +239,29 @@ def make_shards(
         for path in waiting:
             try:
                 write_shard(output_of(path), recipe(read_shard(path)))
+            except RowsFailed as error:
+                raise RuntimeError(f"{path.name}: {failing_alone(path, recipe, error)}") from error
             except (ValueError, RuntimeError, MemoryError) as error:
                 raise RuntimeError(f"{path.name}: {error}") from error
             done += count_rows(path)
             bar.update(done - bar.n)  # a row that a stage passed over has not been reported
     return len(waiting)
+
+
+def failing_alone(path: Path, recipe: Callable[[Iterable[Row]], Iterator[Row]], error: RowsFailed) -> RowsFailed:
+    """The error of a batch by the rows of it that fail without the others, if not all or none of them do.
+
+    Args:
+        path: Of the input shard.
+        recipe: What failed.
+        error: How it failed.
+    """
+    ids = []
+    for row in read_shard(path):
+        if row.id in error.ids:
+            try:
+                list(recipe([row]))
+            except (ValueError, RuntimeError, MemoryError):
+                ids.append(row.id)
+    named = ids if 0 < len(ids) < len(error.ids) else error.ids
+    return RowsFailed(named, error.__cause__ if isinstance(error.__cause__, Exception) else error)

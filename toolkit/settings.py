@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import yaml
 
 import toolkit
+from toolkit.contents import CONTENT
 from toolkit.shards import read_record, write_whole
 
 T = TypeVar("T")
@@ -159,7 +160,7 @@ def compare_record(file: Path, wanted: dict, free: Set[str]) -> None:
         return
     found = read_record(file)
     now = recorded(wanted)
-    changed = [key for key in now if key not in free and now[key] != found.get(key)]
+    changed = [key for key in now if key.removeprefix(CONTENT) not in free and now[key] != found.get(key)]
     if changed:
         was = ", ".join(f"{key} was {found.get(key)!r}, now {now[key]!r}" for key in changed)
         raise ValueError(

@@ -7,10 +7,10 @@ whole, so a file that is there is done, whatever happened to the process that wr
 
 from __future__ import annotations
 
-import hashlib
 import json
+import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from toolkit.rows import Row, from_record, schema, to_table
 
 INPUTS = "inputs.json"  # of a run's folder: how many input shards and rows there are, what was refused
+RECUT = "delete this file, and the input shards are cut again; finished shards are kept"
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
@@ -44,8 +45,12 @@ def write_whole(path: Path, content: bytes | str) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def read_record(file: Path) -> dict:
+def read_record(file: Path, remedy: str = "delete its folder") -> dict:
     """A JSON record that the toolkit wrote.
+
+    Args:
+        file: The record.
+        remedy: What to do where it is damaged, for the error.
 
     Raises:
         ValueError: It is damaged.
@@ -53,11 +58,9 @@ def read_record(file: Path) -> dict:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(
-            f"wanted a record in JSON, got {file}, which is damaged ({error}): delete its folder"
-        ) from None
+        raise ValueError(f"wanted a record in JSON, got {file}, which is damaged ({error}): {remedy}") from None
     if not isinstance(found, dict):
-        raise ValueError(f"wanted a record in JSON, got {file}, which holds no settings: delete its folder")
+        raise ValueError(f"wanted a record in JSON, got {file}, which holds no settings: {remedy}")
     return found
 
 
@@ -65,16 +68,6 @@ def remove_unfinished(folder: Path) -> None:
     """Delete the temporary files that killed processes left; the folder is held, so no living process has any."""
     for leftover in folder.glob(".*.tmp"):
         leftover.unlink()
-
-
-def content_of(paths: Sequence[Path]) -> str:
-    """The size of some files together and a hash of their bytes, in words; it takes about a second a gigabyte."""
-    digest, size = hashlib.sha256(), 0
-    for path in paths:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-        size += path.stat().st_size
-    return f"{size} bytes, sha256 {digest.hexdigest()}"
 
 
 def count_rows(path: Path) -> int:
@@ -94,10 +87,27 @@ def write_shard(path: Path, rows: Iterable[Row]) -> None:
 
     Raises:
         OSError: The disk is full, or another fault of the file system; no file is left behind.
+        ValueError: A score is NaN or infinite; the row is named.
     """
     sink = pa.BufferOutputStream()
-    pq.write_table(to_table(rows), sink, compression="zstd", use_content_defined_chunking=True)
+    pq.write_table(to_table(map(with_finite_scores, rows)), sink, compression="zstd", use_content_defined_chunking=True)
     write_whole(path, sink.getvalue().to_pybytes())
+
+
+def with_finite_scores(row: Row) -> Row:
+    """The row itself: no filter can compare a score that is no number, so such a row is neither kept nor refused.
+
+    Raises:
+        ValueError: A score of a candidate is NaN or infinite.
+    """
+    for candidate in row.candidates:
+        for name, score in vars(candidate.scores).items():
+            if score is not None and not math.isfinite(score):
+                raise ValueError(
+                    f"row {row.id}: wanted a number as {name}, got {score} for {candidate.text[:80]!r}; another "
+                    "--dtype may help, or another model"
+                )
+    return row
 
 
 def read_shard(path: Path, batch_rows: int = 1000) -> Iterator[Row]:
@@ -154,12 +164,12 @@ def read_inputs(folder: Path) -> dict:
     """
     if not (folder / INPUTS).is_file():
         raise FileNotFoundError(f"wanted a run's folder with {INPUTS}, got {folder}: build the shards first")
-    found = read_record(folder / INPUTS)
+    found = read_record(folder / INPUTS, RECUT)
     refused = found.get("refused")
     numbers = [found.get("shards"), found.get("rows"), *(refused.values() if isinstance(refused, dict) else [None])]
     if not all(isinstance(number, int) for number in numbers):
         got = json.dumps(found)[:80]
-        raise ValueError(f"wanted shards, rows and refused in {folder / INPUTS}, got {got}: delete its folder")
+        raise ValueError(f"wanted shards, rows and refused in {folder / INPUTS}, got {got}: {RECUT}")
     return found
 
 

@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from sentence_transformers import SentenceTransformer
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from tests import families
+from toolkit.encoder.transformer import load_base
+from toolkit.identification.classifier import new_identifier
 from toolkit.models.translator import load_translator
 from toolkit.models.weights import finite
+from toolkit.score.semantic import load_encoder
 
 
 def changed(tmp_path: Path, name: str, change) -> str:
@@ -52,7 +58,7 @@ def test_a_missing_tensor_is_named(tmp_path, name, capfd):
 
     path = changed(tmp_path, name, drop)
     capfd.readouterr()
-    with pytest.raises(ValueError, match=r"wanted all tensors of a .* model, got .* without") as error:
+    with pytest.raises(ValueError, match=r"wanted a model with all its tensors, got .* without") as error:
         load(path)
     assert next(iter(gone)) in str(error.value) and "\n" not in str(error.value)
     assert capfd.readouterr() == ("", ""), "no report of transformers' beside it"
@@ -98,3 +104,51 @@ def test_finite():
     for bad in (float("nan"), float("inf"), float("-inf")):
         for dtype in (torch.float32, torch.bfloat16, torch.float16):
             assert not finite(torch.tensor([[1.0, bad], [0.0, 2.0]], dtype=dtype))
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory) -> Path:
+    """A sentence encoder on a BERT of two layers that was saved without its pooler, as most are."""
+    folder = tmp_path_factory.mktemp("bert")
+    entries = {word: n for n, word in enumerate(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "dog", "hound"))}
+    words = Tokenizer(models.WordLevel(entries, unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    PreTrainedTokenizerFast(
+        tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
+    ).save_pretrained(folder / "bert")
+    shape = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    BertModel(BertConfig(vocab_size=len(entries), **shape), add_pooling_layer=False).save_pretrained(folder / "bert")
+    SentenceTransformer(str(folder / "bert"), device="cpu").save(str(folder / "encoder"))
+    return folder / "encoder"
+
+
+LOADERS = {
+    "load_encoder": load_encoder,
+    "load_base": lambda name: load_base(name, 16, 0),
+    "new_identifier": lambda name: new_identifier(name, 16, 0),
+}
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_an_encoder_may_lack_its_pooler_and_nothing_else(loader, bert, tmp_path, capfd):
+    assert not any("pooler" in tensor for tensor in load_file(bert / "model.safetensors"))
+    LOADERS[loader](str(bert))
+    shutil.copytree(bert, tmp_path / "less")
+    tensors = load_file(bert / "model.safetensors")
+    gone = next(key for key in tensors if key.endswith("layer.1.output.dense.weight"))
+    del tensors[gone]
+    save_file(tensors, tmp_path / "less" / "model.safetensors", {"format": "pt"})
+    capfd.readouterr()
+    with pytest.raises(ValueError, match=r"wanted a model with all its tensors, got '.*less' without .*layer.1.output"):
+        LOADERS[loader](str(tmp_path / "less"))
+    assert "LOAD REPORT" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_an_encoder_that_is_not_finite_is_named(loader, bert, tmp_path):
+    shutil.copytree(bert, tmp_path / "nan")
+    tensors = load_file(bert / "model.safetensors")
+    key = next(key for key in tensors if key.endswith("layer.0.output.dense.weight"))
+    save_file(tensors | {key: tensors[key] * float("nan")}, tmp_path / "nan" / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ValueError, match=r"got NaN or infinity in .*layer.0.output.dense.weight of '.*nan'"):
+        LOADERS[loader](str(tmp_path / "nan"))

@@ -158,7 +158,7 @@ def test_a_damaged_record_of_inputs_is_one_line(demo_run, content, wanted):
     (demo_run / "inputs.json").write_bytes(content.encode(errors="surrogateescape"))
     with pytest.raises(ValueError, match=wanted) as caught:
         finished_shards(demo_run)
-    assert "\n" not in str(caught.value) and str(caught.value).endswith("delete its folder")
+    assert "\n" not in str(caught.value) and str(caught.value).endswith("finished shards are kept")
 
 
 def test_max_rows_per_file_must_be_positive(demo_run, tmp_path):

@@ -54,18 +54,19 @@ def train(settings: EncoderTraining) -> Path:
         RuntimeError: Another launch works in the folder.
     """
     state, folder = processes(), Path(settings.output_dir)
-    check_folder(folder, settings, [*settings.pairs, settings.word_vectors], FREE, state)
+    files = {"pairs": settings.pairs, "word_vectors": [settings.word_vectors] if settings.word_vectors else []}
+    record = check_folder(folder, settings, files, {}, FREE, state)
     if (folder / RECORD).is_file():
         return folder
     torch.set_num_threads(settings.threads)
     pairs = number_pairs(read_pairs(settings.pairs), settings.max_tokens)
     encoder = new_encoder(settings, pairs.texts)
-    with in_folder(folder, settings, FREE, state):
-        record = fit(encoder, pairs, settings, state, folder / CHECKPOINT)
+    with in_folder(folder, record, FREE, state):
+        fitted = fit(encoder, pairs, settings, state, folder / CHECKPOINT)
         if state.is_main_process:
             with writing(folder):
                 sentence_transformer(encoder).save(str(folder))
-            write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
+            write_whole(folder / RECORD, json.dumps(fitted, indent=1) + "\n")
             (folder / CHECKPOINT).unlink(missing_ok=True)
         state.wait_for_everyone()
     return folder

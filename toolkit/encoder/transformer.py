@@ -42,6 +42,7 @@ from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
 from toolkit.encoder_settings import TransformerTraining
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, said, writing
 from toolkit.models.precision import has_bfloat16
+from toolkit.models.weights import check_tensors, loading, without_poolers
 from toolkit.parallel import processes
 from toolkit.shards import write_whole
 from toolkit.training import check_folder, in_folder
@@ -66,19 +67,20 @@ def train(settings: TransformerTraining) -> Path:
         RuntimeError: Another launch works in the folder.
     """
     state, folder = processes(), Path(settings.output_dir)
-    check_folder(folder, settings, [*settings.pairs, settings.base_model], FREE, state)
+    models = {"base_model": settings.base_model}
+    record = check_folder(folder, settings, {"pairs": settings.pairs}, models, FREE, state)
     if (folder / RECORD).is_file():
         return folder
     torch.set_num_threads(settings.threads)
     pairs = number_pairs(read_pairs(settings.pairs), settings.max_tokens)
     check_batch(settings.batch, len(pairs), state.num_processes)
     encoder = load_base(settings.base_model, settings.max_tokens, settings.seed)
-    with in_folder(folder, settings, FREE, state):
-        record = fit(encoder, pairs, settings, state, folder / CHECKPOINTS)
+    with in_folder(folder, record, FREE, state):
+        fitted = fit(encoder, pairs, settings, state, folder / CHECKPOINTS)
         if state.is_main_process:
             with writing(folder):
                 encoder.save(str(folder))
-            write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
+            write_whole(folder / RECORD, json.dumps(fitted, indent=1) + "\n")
             shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
         state.wait_for_everyone()
     return folder
@@ -105,18 +107,20 @@ def load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
         seed: Of weights that the checkpoint has not.
 
     Raises:
-        ValueError: It is no transformer.
+        ValueError: It is no transformer, or a tensor of it is missing or not finite.
     """
     logging.disable_progress_bar()
     set_seed(seed)
     try:
-        encoder = SentenceTransformer(name, device="cuda" if torch.cuda.is_available() else "cpu")
+        with loading() as missing:
+            encoder = SentenceTransformer(name, device="cuda" if torch.cuda.is_available() else "cpu")
         if not isinstance(encoder[0], Transformer):
             raise TypeError(f"its first module is {type(encoder[0]).__name__}")
     except NOT_A_CHECKPOINT as error:
         raise ValueError(
             f"wanted a transformer to begin with, got {name!r}, which is no folder or Hub id of one ({said(error)})"
         ) from error
+    check_tensors(without_poolers(missing), encoder.state_dict(), name)
     own = encoder.max_seq_length
     encoder.max_seq_length = min(max_tokens, own) if own else max_tokens
     return encoder.float()

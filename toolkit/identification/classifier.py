@@ -24,6 +24,7 @@ from toolkit.identification.pairs import LabelledPair
 from toolkit.identification.settings import FitSettings
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, said
 from toolkit.models.precision import has_bfloat16
+from toolkit.models.weights import check_tensors, loading, without_poolers
 
 LABELS = 2
 SCORE = 1  # outputs for a scored task: GLUE's STS-B is a regression (ParaBank 2, table 4)
@@ -75,7 +76,7 @@ def new_identifier(base_model: str, max_length: int, seed: int, outputs: int = L
         outputs: `LABELS`, or `SCORE` for a scored task; the checkpoint may have had another number.
 
     Raises:
-        ValueError: The base model is no such checkpoint.
+        ValueError: The base model is no such checkpoint, or a tensor of it is missing or not finite.
 
     Source: ParaBank 2, section 3.8: "a single task-specific, randomly initialized output layer".
     """
@@ -84,10 +85,11 @@ def new_identifier(base_model: str, max_length: int, seed: int, outputs: int = L
     getLogger("sentence_transformers").setLevel(ERROR)  # that a sentence encoder becomes a classifier, likewise
     set_seed(seed)
     try:
-        identifier = CrossEncoder(
-            base_model, num_labels=outputs, max_length=max_length, device=device_name(),
-            model_kwargs={"ignore_mismatched_sizes": True},  # of the output layer, which is drawn anew
-        )  # fmt: skip
+        with loading() as missing:
+            identifier = CrossEncoder(
+                base_model, num_labels=outputs, max_length=max_length, device=device_name(),
+                model_kwargs={"ignore_mismatched_sizes": True},  # of the output layer, which is drawn anew
+            )  # fmt: skip
         model = identifier.model
         if model is None:
             raise TypeError("it holds no model of transformers")
@@ -98,6 +100,8 @@ def new_identifier(base_model: str, max_length: int, seed: int, outputs: int = L
             f"wanted a checkpoint that can have an output layer, got {base_model!r}, which is no folder or Hub id "
             f"of one ({said(error)})"
         ) from error
+    below = [tensor for tensor in missing if tensor.startswith(f"{model.base_model_prefix}.")]
+    check_tensors(without_poolers(below), model.base_model.state_dict(), base_model)
     for name, module in model.named_children():
         if module is not model.base_model:
             module.load_state_dict(fresh.get_submodule(name).state_dict())

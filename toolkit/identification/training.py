@@ -46,8 +46,9 @@ def train(settings: IdentifierSettings) -> Path:
     """
     folder, state = Path(settings.output_dir), processes()
     model = folder / "model"
-    named = (settings.base_model, settings.parabank, settings.encoder, settings.task)
-    check_folder(folder, settings, [*named, *settings.test], FREE, state)
+    files = {name: [path] for name in ("parabank", "task") if (path := getattr(settings, name)) is not None}
+    models = {"base_model": settings.base_model} | ({"encoder": settings.encoder} if settings.encoder else {})
+    record = check_folder(folder, settings, files | {"test": settings.test}, models, FREE, state)
     for path in settings.test:
         read_task(path, settings.columns, settings.scored)
     if (model / RECORD).exists():
@@ -55,7 +56,7 @@ def train(settings: IdentifierSettings) -> Path:
     find = pair_finder(settings)
     outputs = SCORE if settings.scored else LABELS
     identifier = new_identifier(settings.base_model, settings.max_length, output_layer_seed(settings), outputs)
-    with in_folder(folder, settings, FREE, state), writing(folder):
+    with in_folder(folder, record, FREE, state), writing(folder):
         with state.main_process_first():
             pairs = find()
         loss = fit(identifier, pairs, folder, settings)

@@ -15,8 +15,10 @@ from transformers import MarianMTModel, MarianTokenizer
 import cards
 import toolkit
 from toolkit.bitext.clean import CleanSettings, clean, none_usable
+from toolkit.bitext.languages import check_languages
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.evaluate.translation import bleu
+from toolkit.models.languages import check_stated
 from toolkit.models.package import MEASURED, TRAINING, made_beside, read_training
 from toolkit.models.starter import WORDS
 from toolkit.models.translator import load_translator
@@ -37,6 +39,7 @@ def package_translator(
     output_dir: str,
     license_name: str,
     text: str,
+    check_language: bool = True,
 ) -> dict:
     """Save a translator in float16 with `measured.json` and its card, BLEU measured on what was saved.
 
@@ -50,18 +53,24 @@ def package_translator(
         output_dir: Where it goes.
         license_name: Licence of the model, as the Hub names it.
         text: What it was trained on, with attribution.
+        check_language: Whether a bitext is refused of which one side is in another language than said.
 
     Returns:
         What `measured.json` says.
 
     Raises:
-        ValueError: `model` is no translator of `toolkit.models.training`, or the bitext cannot be used.
+        ValueError: `model` is no translator of `toolkit.models.training`, or was trained for other languages, or the
+            bitext cannot be used.
         OSError: The folder cannot be written, or holds files that the toolkit did not make.
     """
     folder, known = Path(output_dir), Path(model, WORDS)
     check_output_folder(folder, MEASURED, [model, *bitext])
     pairs = held_out(bitext, source_column, reference_column, source_lang, lang)
+    if check_language:
+        check_languages(pairs, source_lang, lang)
     training = read_training(model, "train_translator.py")
+    trained = training["settings"].get("source_lang"), training["settings"].get("lang")
+    check_stated(model, trained, (source_lang, lang))
     for name in HERE:
         training["settings"].pop(name, None)
     if not known.is_file():

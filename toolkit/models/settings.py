@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from toolkit.bitext.languages import check_code
 from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 
 OPTIMIZERS = ("muon", "adamw")
@@ -60,6 +61,7 @@ class TrainingSettings:
         lang: Language of the side that is written.
         source_column: Column of the source: an index in a TSV, else a name.
         reference_column: Column of the reference.
+        check_language: Refuse a bitext of which one side is in another language than said.
         validation: A bitext for the held-out likelihood; unless given, one reference in a hundred is held out.
         size: Name of a preset.
         alpha: Smoothing of the sampled segmentations (Kudo 2018); 0 is uniform, large is Viterbi, none at all too.
@@ -84,6 +86,7 @@ class TrainingSettings:
     lang: str
     source_column: str | None = None
     reference_column: str | None = None
+    check_language: bool = True
     validation: list[str] = field(default_factory=list)
     size: str = "starter"
     alpha: float | None = 0.3  # ours: the paper names none; 0.3 samples 1.1 times the pieces of Viterbi
@@ -107,6 +110,8 @@ class TrainingSettings:
         Raises:
             ValueError: One is out of its range, or a word is none of those it can be.
         """
+        check_code(self.source_lang, "--source_lang")
+        check_code(self.lang, "--lang")
         check_among(self, "size", tuple(SIZES))
         check_among(self, "optimizer", OPTIMIZERS)
         check_at_least_one(self, "max_steps", "batch_tokens", "max_tokens", "save_every", "average")

@@ -11,8 +11,9 @@ import json
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,8 @@ from tqdm import tqdm
 from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTokenizer
 
 from toolkit.bitext.clean import CleanSettings, clean, none_usable
-from toolkit.bitext.read import read_bitext
+from toolkit.bitext.languages import SAMPLE, check_languages
+from toolkit.bitext.read import Pair, read_bitext
 from toolkit.bitext.split import split_of
 from toolkit.bitext.subwords import EOS, PAD, Pieces, marian_tokenizer, pieces_of, train_pieces
 from toolkit.bitext.words import write_words
@@ -42,7 +44,7 @@ from toolkit.shards import write_whole
 from toolkit.training import check_folder, in_folder
 
 # The length of a run may change while it runs.
-FREE = {"max_steps", "cooldown_steps", "save_every", "average", "output_dir", "processes"}
+FREE = {"max_steps", "cooldown_steps", "save_every", "average", "output_dir", "processes", "check_language"}
 PREPARED = "prepared.json"  # written last of what `prepare` makes
 
 
@@ -79,13 +81,13 @@ def prepare(settings: TrainingSettings) -> dict[str, int]:
     folder.mkdir(parents=True, exist_ok=True)
     refused: Counter[str] = Counter()
     if settings.validation:
-        write_pairs(folder / "train.arrow", read_clean(settings, settings.bitext, refused))
-        write_pairs(folder / "validation.arrow", read_clean(settings, settings.validation, refused))
+        write_pairs(folder / "train.arrow", cleaned_pairs(settings, settings.bitext, refused))
+        write_pairs(folder / "validation.arrow", cleaned_pairs(settings, settings.validation, refused))
     else:
         for split in ("train", "validation"):
             refused.clear()
-            pairs = read_clean(settings, settings.bitext, refused)
-            write_pairs(folder / f"{split}.arrow", (p for p in pairs if split_of(p[1], 0.01, 0.0) == split))
+            pairs = cleaned_pairs(settings, settings.bitext, refused)
+            write_pairs(folder / f"{split}.arrow", (p for p in pairs if split_of(p.reference, 0.01, 0.0) == split))
     table, size = open_pairs(folder / "train.arrow"), SIZES[settings.size]
     if not len(table):
         raise ValueError(none_usable(settings.bitext, refused))
@@ -102,20 +104,19 @@ def prepare(settings: TrainingSettings) -> dict[str, int]:
     return counts
 
 
-def read_clean(settings: TrainingSettings, bitext: list[str], refused: Counter[str]) -> Iterator[tuple[str, str]]:
-    """The cleaned pairs of a bitext as (source, reference)."""
+def cleaned_pairs(settings: TrainingSettings, bitext: list[str], refused: Counter[str]) -> Iterator[Pair]:
+    """The pairs of a bitext that no rule refuses; refusals are counted by reason."""
     pairs = read_bitext(bitext, settings.source_column, settings.reference_column)
-    for pair in clean(pairs, CleanSettings(), settings.source_lang, settings.lang, refused):
-        yield pair.source, pair.reference
+    return clean(pairs, CleanSettings(), settings.source_lang, settings.lang, refused)
 
 
-def write_pairs(path: Path, pairs: Iterator[tuple[str, str]], chunk: int = 50_000) -> None:
+def write_pairs(path: Path, pairs: Iterable[Pair], chunk: int = 50_000) -> None:
     """Stream pairs to an Arrow file with the columns source and reference."""
     schema = pa.schema({"source": pa.large_string(), "reference": pa.large_string()})
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         rows: list[tuple[str, str]] = []
         for pair in pairs:
-            rows.append(pair)
+            rows.append((pair.source, pair.reference))
             if len(rows) == chunk:
                 writer.write_batch(pa.record_batch(list(zip(*rows, strict=True)), schema=schema))
                 rows = []
@@ -235,23 +236,27 @@ def train(settings: TrainingSettings) -> Path:
     state, folder = processes(), Path(settings.output_dir)
     # before there is a text to train on, no setting has had a consequence
     free = FREE if (folder / PREPARED).exists() else {field.name for field in fields(settings)}
-    check_folder(folder, settings, [*settings.bitext, *settings.validation], free, state)
-    for bitext in (settings.bitext, settings.validation):
+    files = {"bitext": settings.bitext, "validation": settings.validation}
+    record = check_folder(folder, settings, files, {}, free, state)
+    for bitext in filter(None, files.values()):
         check_bitext(settings, bitext)
-    with in_folder(folder, settings, free, state), writing(folder):
+    with in_folder(folder, record, free, state), writing(folder):
         fit(settings, folder)
     return folder
 
 
 def check_bitext(settings: TrainingSettings, bitext: list[str]) -> None:
-    """Refuse a bitext, if there is one, without a usable pair.
+    """Refuse a bitext without a usable pair, or in other languages than said.
 
     Raises:
-        ValueError: It has none, or cannot be read.
+        ValueError: It is one of these, or cannot be read.
     """
     refused: Counter[str] = Counter()
-    if bitext and next(read_clean(settings, bitext, refused), None) is None:
+    first = list(islice(cleaned_pairs(settings, bitext, refused), SAMPLE))
+    if not first:
         raise ValueError(none_usable(bitext, refused))
+    if settings.check_language:
+        check_languages(first, settings.source_lang, settings.lang)
 
 
 def fit(settings: TrainingSettings, folder: Path) -> None:

@@ -25,7 +25,7 @@ from toolkit.models.int8 import quantize_decoder
 from toolkit.models.languages import check_stated, language_codes, own_code, task_prefix
 from toolkit.models.precision import has_bfloat16
 from toolkit.models.starter import resolve, shown_name
-from toolkit.models.weights import check_whole, quiet
+from toolkit.models.weights import check_whole, loading
 from toolkit.settings import DTYPES
 
 
@@ -110,11 +110,11 @@ def _loaded(name: str, number: torch.dtype) -> tuple[PreTrainedModel, PreTrained
     path = resolve(name)
     logging.disable_progress_bar()
     try:
-        with quiet():
+        with loading():
             config = AutoConfig.from_pretrained(path)
             if not config.is_encoder_decoder:
                 raise TypeError(f"it is a {config.model_type} model, which has no encoder and decoder")
-            model, loading = AutoModelForSeq2SeqLM.from_pretrained(
+            model, info = AutoModelForSeq2SeqLM.from_pretrained(
                 path, dtype=number, output_loading_info=True, ignore_mismatched_sizes=True
             )
             tokenizer = (MarianTokenizer if config.model_type == "marian" else AutoTokenizer).from_pretrained(path)
@@ -123,7 +123,7 @@ def _loaded(name: str, number: torch.dtype) -> tuple[PreTrainedModel, PreTrained
             f"wanted a translator, got {name!r}, which is neither a starter/NAME, a folder with a whole model, nor a "
             f"Hub id that can be reached ({said(error)})"
         ) from error
-    check_whole(model, loading, name)
+    check_whole(model, info, name)
     return model, tokenizer
 
 

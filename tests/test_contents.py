@@ -1,0 +1,34 @@
+"""Files are known by their bytes, wherever and whenever they were written."""
+
+import os
+
+import pytest
+
+from toolkit.contents import contents_of, with_contents
+from toolkit.settings import check_record, compare_record
+
+
+def test_bytes_count_and_not_names_or_times(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.tsv").write_text("dog\thound\n")
+    os.utime(tmp_path / "b" / "b.tsv", (0, 0))
+    paths = {"one": [tmp_path / "a" / "a.tsv"], "two": [str(tmp_path / "b")], "three": [tmp_path / "*" / "b*"]}
+    found = contents_of(paths)
+    assert found["one"] == found["two"] == found["three"] and found["one"].startswith("10 bytes, sha256 ")
+    (tmp_path / "b" / "b.tsv").write_text("dog\thounds")
+    assert contents_of({"two": [tmp_path / "b"]})["two"] != found["two"], "of the same size"
+
+
+def test_what_is_no_file_has_no_content(tmp_path):
+    assert contents_of({"hub": ["someone/parabank"], "none": [], "lost": [tmp_path / "lost.tsv"]}) == {
+        "hub": "", "none": "", "lost": "",
+    }  # fmt: skip
+
+
+def test_the_content_of_a_setting_that_may_change_may_change(tmp_path):
+    file, settings = tmp_path / "settings.json", {"bitext": "a", "test": "b"}
+    check_record(file, with_contents(settings, {"bitext": "1", "test": "2"}), set())
+    compare_record(file, with_contents(settings | {"test": "c"}, {"bitext": "1", "test": "3"}), {"test"})
+    with pytest.raises(ValueError, match="content of bitext was '1', now '4'; take them back or choose another"):
+        compare_record(file, with_contents(settings, {"bitext": "4", "test": "2"}), {"test"})
