@@ -3,8 +3,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.conftest import row as demo_row
-from tests.conftest import write_run
 from toolkit.package import parquet
 from toolkit.package.equal import find_equal_pairs
 from toolkit.package.parquet import (
@@ -17,7 +15,7 @@ from toolkit.package.parquet import (
     splits_in,
     write_parquet,
 )
-from toolkit.rows import Candidate, Scores, from_record, schema, to_table
+from toolkit.rows import Scores, from_record, schema, to_table
 from toolkit.shards import read_shard
 
 
@@ -124,22 +122,6 @@ def test_no_paraphrase_at_all_is_an_error(empty_run, tmp_path):
         write(finished_shards(empty_run), tmp_path / "out")
     with pytest.raises(ValueError, match="got none of the 0 candidates in the run: the decoder gave none"):
         write([], tmp_path / "out")
-
-
-def test_no_paraphrase_for_scores_that_are_no_numbers(tmp_path):
-    """1 200 refused candidates, of which two have a NaN score: no filter is to be relaxed."""
-    bad = [
-        Candidate("Text.", "sample", reason="dual", scores=Scores(float("nan"), 3, -1.0, 2)),
-        Candidate("Other.", "sample", scores=Scores(-1.0, 3, float("nan"), 2, semantic=float("nan"))),
-    ]
-    others = [Candidate(f"Text {n}.", "sample", reason="copy") for n in range(1198)]
-    shards = finished_shards(write_run(tmp_path / "nan.shards", [demo_row(0, "train", "Text.", bad + others)]))
-    with pytest.raises(ValueError) as caught:
-        write(shards, tmp_path / "out")
-    assert str(caught.value).endswith(
-        f"got none of the 1,200 candidates in {tmp_path / 'nan.shards'}: 1,198 copy, 1 dual, 1 without a reason; "
-        "2 have scores that are NaN, so a model's weights are damaged; take another"
-    )
 
 
 @pytest.mark.parametrize(

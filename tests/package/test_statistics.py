@@ -103,20 +103,8 @@ def test_copies_are_counted(tmp_path, measured):
     assert measured["copies"] == 0
 
 
-def test_pairs_without_a_number_are_refused(tmp_path):
-    scores = [Scores(-1.0, 4, semantic=float("nan")), Scores(float("nan"), 4)]
-    candidates = [Candidate(f"Text {n}.", "beam", rank=n, scores=score) for n, score in enumerate(scores)]
-    rows = [demo_row(0, "train", "Reference.", candidates)]
-    shards = finished_shards(write_run(tmp_path / "nan.shards", rows))
-    with pytest.raises(ValueError, match="wanted scores that are numbers, got NaN in all 2 pairs: a model's weights"):
-        packaged(shards, tmp_path / "out")
-    rows[0].candidates[0].scores.semantic = 0.5
-    shards = finished_shards(write_run(tmp_path / "one.shards", rows))
-    assert packaged(shards, tmp_path / "one")["total"]["pairs"] == 2
-
-
 def test_what_was_not_scored_is_in_no_bin(tmp_path):
-    scores = [Scores(), Scores(-1.0, 4), Scores(-1.0, 4, float("nan"), 2), Scores(-4.0, 4, -2.0, 2)]
+    scores = [Scores(), Scores(-1.0, 4), Scores(-1.0, 4), Scores(-4.0, 4, -2.0, 2)]
     candidates = [Candidate(f"Text {n}.", "sample", rank=n, scores=score) for n, score in enumerate(scores)]
     shards = finished_shards(write_run(tmp_path / "some.shards", [demo_row(0, "train", "Reference.", candidates)]))
     bins = packaged(shards, tmp_path / "out")["histograms"]

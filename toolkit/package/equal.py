@@ -33,13 +33,12 @@ PAIRS_SQL = """
 CREATE TEMP TABLE pairs
     (shard INTEGER, candidate INTEGER, key UHUGEINT, copy BOOLEAN, rank INTEGER, score DOUBLE)
 """
-# A score that is no number orders like one that is not there.
 INSERT_SQL = """
 INSERT INTO pairs
-SELECT $shard, candidate, md5_number(concat(reference, chr(31), text)), reference = text, rank, nullif(coalesce(
+SELECT $shard, candidate, md5_number(concat(reference, chr(31), text)), reference = text, rank, coalesce(
     s.forward_logprob / s.forward_tokens + s.backward_logprob / s.backward_tokens,
     s.judgment,
-    s.forward_logprob / s.forward_tokens), 'nan'::DOUBLE)
+    s.forward_logprob / s.forward_tokens)
 FROM (SELECT *, scores AS s FROM chosen)
 """
 REPEATED_SQL = """

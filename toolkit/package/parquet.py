@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import reduce
 from itertools import chain
 from pathlib import Path
 
@@ -24,9 +23,8 @@ CONFIGS = ("pairs", "references")
 DATA = "data"  # the folder of all Parquet files in a data set's
 SPLITS = ("train", "validation", "test")
 BATCH_ROWS = 1000  # ours: rows with all their candidates in memory at a time
-MEASURED = [field.name for field in schema(Scores) if pa.types.is_floating(field.type)]
 # Columns of a shard, as Parquet names them, that say what became of candidates
-FATES = [f"candidates.list.element.{name}" for name in ("reason", *(f"scores.{score}" for score in MEASURED))]
+FATES = ["candidates.list.element.reason"]
 ROW_GROUP_ROWS = 50_000  # ours: rows of a row group at least, where a file has so many
 
 
@@ -267,21 +265,16 @@ def write_parquet(
 
 
 def none_chosen(shards: list[Path]) -> str:
-    """The message that a run has no paraphrase: how many candidates each reason refused, how many scores are NaN."""
+    """The message that a run has no paraphrase: how many candidates each reason refused."""
     fates: Counter[str] = Counter()
-    not_numbers = 0
     for rows in (rows for shard in shards for rows in read_tables(shard, columns=FATES)):
         candidates = pa.Table.from_struct_array(candidates_of(rows).flatten())
         fates.update(reason or "without a reason" for reason in candidates["reason"].to_pylist())
-        scores = [pc.fill_null(pc.is_nan(pc.struct_field(candidates["scores"], name)), False) for name in MEASURED]
-        not_numbers += pc.sum(reduce(pc.or_, scores)).as_py() or 0
     counted = ", ".join(f"{n:,} {reason}" for reason, n in fates.most_common()) or "the decoder gave none"
-    remedy = "relax what refused most and build again"
-    if not_numbers:
-        remedy = f"{not_numbers:,} have scores that are NaN, so a model's weights are damaged; take another"
     place = shards[0].parent if shards else "the run"
     return (
-        f"wanted at least one paraphrase, got none of the {fates.total():,} candidates in {place}: {counted}; {remedy}"
+        f"wanted at least one paraphrase, got none of the {fates.total():,} candidates in {place}: {counted}; "
+        "relax what refused most and build again"
     )
 
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from toolkit.bitext.words import token_count
 from toolkit.evaluate.corpus import Pieces, rank_table
-from toolkit.package.parquet import MEASURED, SPLITS
+from toolkit.package.parquet import SPLITS
 from toolkit.rows import Candidate, Row
 from toolkit.shards import read_inputs
 
@@ -37,9 +37,9 @@ WORD = r"[\p{L}\p{M}\p{N}]+(?:[''’-][\p{L}\p{M}\p{N}]+)*"
 
 
 def bin_of(nats: str, score: str) -> str:
-    """SQL for the bin of a score; none for what was not measured or is no number (`least` passes over NULL)."""
+    """SQL for the bin of a score; none for what was not measured (`least` passes over NULL)."""
     number = f"least(floor(({nats}) / {WIDTHS[score]}), {BINS - 1})::INTEGER"
-    return f"CASE WHEN ({nats}) IS NOT NULL AND NOT isnan({nats}) THEN {number} END AS {score}"
+    return f"CASE WHEN ({nats}) IS NOT NULL THEN {number} END AS {score}"
 
 
 # One row per kind of reference: how many clusters its candidates fell into.
@@ -135,12 +135,11 @@ def measure(
         A dictionary that JSON can hold; the templates in `cards/` show what their builder measures.
 
     Raises:
-        ValueError: The shards hold another number of rows than `inputs.json` says; no pair has scores that are numbers.
+        ValueError: The shards hold another number of rows than `inputs.json` says.
     """
     pairs, references = ([str(path) for paths in files[config].values() for path in paths] for config in files)
     inputs = read_inputs(shards[0].parent)
     with database() as connection:
-        check_numbers(connection, pairs)
         parameters = {"shards": [str(shard) for shard in shards]}
         connection.execute(REFERENCES_SQL, parameters)
         connection.execute(CANDIDATES_SQL, parameters | {"pairs": pairs})
@@ -173,22 +172,6 @@ def measure(
             "negative_constraints": came_back(connection),
             "diversity": rank_table(sample(connection, references, total["kept"]), pieces),
         }
-
-
-def check_numbers(connection: duckdb.DuckDBPyConnection, files: list[str]) -> None:
-    """Refuse pairs that all have a score that is NaN: a model's weights are damaged.
-
-    Raises:
-        ValueError: They do.
-    """
-    damaged = " OR ".join(f"coalesce(isnan({name}), false)" for name in MEASURED)
-    query = f"SELECT count(*), count(*) FILTER (WHERE {damaged}) FROM read_parquet($files)"
-    ((pairs, not_numbers),) = connection.execute(query, {"files": files}).fetchall()
-    if pairs == not_numbers:
-        raise ValueError(
-            f"wanted scores that are numbers, got NaN in all {pairs:,} pairs: a model's weights are damaged; take "
-            "another"
-        )
 
 
 def by_split(
