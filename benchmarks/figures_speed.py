@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import mean, median
 
-from figures import machine, number, result, table
+from figures import machine, number, ranges, result, table
 
 ENGINES = {
     "ours": "ours, {dtype}",
@@ -166,6 +166,14 @@ def waiting() -> str:
     return table([*head, "over the fair share"], lines, machine(record))
 
 
+def spinning() -> str:
+    """What ours gains in bench_encoder, in percent, where waiting threads spin as long as OpenMP's do by themselves."""
+    long, soon = (result(name)["results"] for name in ("encoder_spinning", "encoder"))
+    ours = [(kind, name) for kind in ("trigram", "encode") for name in long[kind] if name.startswith("ours")]
+    gains = [100 * (long[kind][name]["median"] / soon[kind][name]["median"] - 1) for kind, name in ours]
+    return f"{ranges(gains)} %"
+
+
 def pipeline() -> str:
     """The stages of ParaBank 2 with the starters."""
     record, stages = result("pipeline"), ("sampling", "dual scoring", "clustering")
@@ -193,6 +201,7 @@ MADE = (
     adam,
     dtypes,
     waiting,
+    spinning,
     pipeline,
     memory,
 )

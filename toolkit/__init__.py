@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-SPIN_IDLE, SPIN_BUSY = 20_000, 1000  # ours: turns of a waiting loop, 0.2 ms and 10 us here; `benchmarks/bench_load.py`
+SPIN_IDLE, SPIN_BUSY = 5000, 1000  # ours: turns of a waiting loop, some microseconds; `benchmarks/bench_load.py`
 
 
 def spin_count() -> int:

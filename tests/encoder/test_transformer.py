@@ -235,9 +235,12 @@ def test_another_training_in_the_folder(base):
 def test_a_start_that_is_no_transformer(base, tmp_path):
     table = SentenceTransformer(modules=[StaticEmbedding(tokenizer(), embedding_dim=8)], device="cpu")
     table.save(str(tmp_path / "table"))
-    for name, why in ((str(tmp_path / "table"), "its first module is StaticEmbedding"), (str(tmp_path / "none"), "")):
-        with pytest.raises(ValueError, match=f"wanted a transformer to begin with, got '{name}'.*{why}"):
-            train(replace(base, base_model=name, output_dir=f"{name}-made"))
+    for name, wanted, why in (
+        ("table", "a transformer to begin with", "its first module is StaticEmbedding"),
+        ("none", "a model", "neither a starter/NAME, a folder, nor a Hub id"),
+    ):
+        with pytest.raises(ValueError, match=f"wanted {wanted}, got '{tmp_path / name}'.*{why}"):
+            train(replace(base, base_model=str(tmp_path / name), output_dir=str(tmp_path / f"{name}-made")))
 
 
 def test_the_script_says_in_one_line_what_went_wrong(base, capsys):

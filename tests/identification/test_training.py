@@ -142,11 +142,24 @@ def test_a_finished_run_stays_and_other_settings_are_refused(settings):
         train(replace(settings, seed=1))
 
 
-def test_pairs_are_found_once(settings, tmp_path):
+def test_pairs_are_found_once(settings, tmp_path, monkeypatch):
     train(settings)
     (tmp_path / "run" / "model" / "training.json").unlink()
-    Path(settings.parabank).rename(tmp_path / "moved")
+
+    def again(*_, **__):
+        raise AssertionError("found again")
+
+    monkeypatch.setattr("toolkit.identification.training.identification_pairs", again)
     assert (train(settings) / "training.json").exists()
+    with pytest.raises(AssertionError, match="found again"):
+        train(replace(settings, output_dir=str(tmp_path / "other")))
+
+
+def test_a_parabank_that_moved_is_no_longer_that_of_the_run(settings, tmp_path):
+    train(settings)
+    Path(settings.parabank).rename(tmp_path / "moved")
+    with pytest.raises(ValueError, match="holds a run with other settings: content of parabank was '"):
+        train(settings)
     other = tmp_path / "other"
     with pytest.raises(FileNotFoundError, match=f"wanted a parabank, got '{settings.parabank}'"):
         train(replace(settings, output_dir=str(other)))

@@ -117,8 +117,12 @@ def bert(tmp_path_factory) -> Path:
         tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
     ).save_pretrained(folder / "bert")
     shape = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    BertModel(BertConfig(vocab_size=len(entries), **shape), add_pooling_layer=False).save_pretrained(folder / "bert")
+    BertModel(BertConfig(vocab_size=len(entries), **shape)).save_pretrained(folder / "bert")
     SentenceTransformer(str(folder / "bert"), device="cpu").save(str(folder / "encoder"))
+    tensors = load_file(folder / "encoder" / "model.safetensors")
+    kept = {name: tensor for name, tensor in tensors.items() if "pooler" not in name}
+    assert len(kept) == len(tensors) - 2
+    save_file(kept, folder / "encoder" / "model.safetensors", {"format": "pt"})
     return folder / "encoder"
 
 
@@ -131,7 +135,6 @@ LOADERS = {
 
 @pytest.mark.parametrize("loader", LOADERS)
 def test_an_encoder_may_lack_its_pooler_and_nothing_else(loader, bert, tmp_path, capfd):
-    assert not any("pooler" in tensor for tensor in load_file(bert / "model.safetensors"))
     LOADERS[loader](str(bert))
     shutil.copytree(bert, tmp_path / "less")
     tensors = load_file(bert / "model.safetensors")

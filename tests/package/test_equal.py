@@ -157,7 +157,7 @@ def test_as_a_plain_loop_says(tmp_path, monkeypatch, seed, batch_rows):
     shards = finished_shards(write_run(tmp_path / "bank.shards", random_rows(seed, 120), 25))
     found, (repeated, copies) = find_equal_pairs(shards), plain(shards)
     assert [part.tolist() for part in found.repeated] == repeated and len(repeated) == 5
-    assert found.copies == copies > 3 and sum(map(len, repeated)) > 50
+    assert found.copies == copies > 2 and sum(map(len, repeated)) > 50
 
 
 def test_threads_and_memory_change_nothing(tmp_path, monkeypatch):
