@@ -66,8 +66,8 @@ def work(s: PackageSettings) -> None:
     from toolkit.models.publish import package_translator
 
     columns, langs = (s.source_column, s.reference_column), (s.source_lang, s.lang)
-    told = s.output_dir, s.license, s.text, s.check_language
-    measured = package_translator(s.model, s.bitext, *columns, *langs, *told)
+    told = s.output_dir, s.license, s.text
+    measured = package_translator(s.model, s.bitext, *columns, *langs, *told, check_language=s.check_language)
     print(f"{s.output_dir}: BLEU {measured['bleu']} on {measured['pairs']} pairs ({measured['signature']})")
 
 
