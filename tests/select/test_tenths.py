@@ -183,9 +183,8 @@ def test_the_folder_is_a_finished_run_with_its_settings(tmp_path):
     assert other != folder and other.parent == run
 
 
-@pytest.mark.parametrize("none", [None, float("nan")])
-def test_a_corpus_without_the_score_is_refused(tmp_path, none):
-    run = write_run(tmp_path / "bank.shards", [pair(0, 0.5), pair(1, none)], 2)
+def test_a_corpus_without_the_score_is_refused(tmp_path):
+    run = write_run(tmp_path / "bank.shards", [pair(0, 0.5), pair(1, None)], 2)
     with pytest.raises(ValueError, match=r"wanted pairs that all have a paraphrase_score, got 1 of 2 in .*bank.shards"):
         find_cut(finished_shards(run), TenthsSettings(by="paraphrase_score"))
 

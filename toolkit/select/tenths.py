@@ -145,7 +145,7 @@ def find_cut(shards: list[Path], settings: TenthsSettings) -> Cut:
     with database() as connection:
         parameters = {"shards": [str(shard) for shard in shards], "seed": settings.seed}
         connection.execute(TENTHS_SQL.format(measure=MEASURES[str(settings.by)]), parameters)
-        (pairs, scored), *_ = connection.execute("SELECT count(*), count(nullif(score, 'nan')) FROM pairs").fetchall()
+        (pairs, scored), *_ = connection.execute("SELECT count(*), count(score) FROM pairs").fetchall()
         if scored < pairs or not pairs:
             raise ValueError(
                 f"wanted pairs that all have a {settings.by}, got {scored} of {pairs} in {shards[0].parent}: "
