@@ -59,7 +59,7 @@ def prepare(
     from transformers.utils import logging
 
     from toolkit.generate.sample import negative_words
-    from toolkit.models.translator import load_translator
+    from toolkit.translator.load import load_translator
 
     torch.set_num_threads(threads)
     logging.disable_progress_bar()

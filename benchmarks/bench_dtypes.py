@@ -48,7 +48,7 @@ def quality(dtype: str, data: Path, sentences: int, bleu_sentences: int, seeds: 
 
     from builders.parabank2 import ParaBank2
     from toolkit.evaluate.translation import bleu
-    from toolkit.models.translator import load_translator
+    from toolkit.translator.load import load_translator
 
     torch.set_num_threads(threads)
     forward, backward = load_translator("starter/de-en", dtype), load_translator("starter/en-de")

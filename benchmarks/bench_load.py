@@ -55,7 +55,7 @@ def product():
 def decoder():
     from toolkit.decode.expanded import engine_of
     from toolkit.decode.sampling import sample
-    from toolkit.models.translator import load_translator
+    from toolkit.translator.load import load_translator
     translator = load_translator("starter/de-en", kind)
     engine = engine_of(translator.model)
     with gzip.open(data, "rt", encoding="utf-8") as file:

@@ -26,8 +26,8 @@ import report
 
 if TYPE_CHECKING:
     from builders.parabank2 import ParaBank2, ParaBank2Run
-    from toolkit.models.translator import Translator
     from toolkit.rows import Row
+    from toolkit.translator.load import Translator
 
 TEST, LARGE = (
     "bitext/tatoeba/deu-eng.test.tsv.gz",
@@ -64,10 +64,10 @@ def time_stages(bitext: str, folder: str, knobs: dict) -> dict:
     import torch
     from accelerate import PartialState
 
-    from toolkit.models.translator import load_translator
     from toolkit.package.build import package_parabank
     from toolkit.run import started
     from toolkit.shards import output_of, read_shard, write_shard
+    from toolkit.translator.load import load_translator
 
     settings = run_settings(bitext, folder, knobs)
     torch.set_num_threads(settings.threads)

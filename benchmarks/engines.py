@@ -190,8 +190,8 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
     from toolkit.decode.engine import Engine
     from toolkit.decode.sampling import sample
     from toolkit.generate.sample import choose_words
-    from toolkit.models.int8 import quantize_decoder
     from toolkit.parallel import row_seed
+    from toolkit.translator.int8 import quantize_decoder
 
     model, each = load(job, "bfloat16" if dtype == "int8" else dtype), job.samples // SETS
     if dtype == "int8":
@@ -254,7 +254,7 @@ def ours_beam(job: BeamJob, dtype: str) -> dict[str, dict]:
     from toolkit.decode.engine import Engine
     from toolkit.decode.lexical import Lexical
     from toolkit.decode.words import WordTable
-    from toolkit.models.translator import load_translator
+    from toolkit.translator.load import load_translator
 
     torch.set_num_threads(job.threads)
     translator = load_translator(str(job.folder / "hf"), dtype)

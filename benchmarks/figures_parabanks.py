@@ -9,7 +9,7 @@ from figures import beside, number, ranges, result, starter, table
 from toolkit.bitext.idf import read_idf
 from toolkit.evaluate import corpus, lengths, systems
 from toolkit.evaluate.report import with_spread
-from toolkit.models.starter import idf_file
+from toolkit.starters import idf_file
 
 FEWEST = 10  # ours: a BLEU of fewer references is not shown
 BLEU, IOU, TREE, RATIO = "one_minus_bleu", "intersection_over_union", "tree_edit_distance", "length_ratio"

@@ -23,8 +23,8 @@ import report
 import torch
 
 from toolkit.evaluate.report import with_spread
-from toolkit.identification.classifier import write_fresh
-from toolkit.identification.tasks import (
+from toolkit.pair_classifier.classifier import write_fresh
+from toolkit.pair_classifier.tasks import (
     MRPC,
     NAMED,
     NUMBERED,
@@ -34,7 +34,7 @@ from toolkit.identification.tasks import (
     figures,
     read_task,
 )
-from toolkit.identification.training import IdentifierSettings, measure, train
+from toolkit.pair_classifier.training import IdentifierSettings, measure, train
 from toolkit.shards import write_whole
 
 FILES = {  # what is learnt, and what is measured

@@ -26,9 +26,9 @@ from toolkit.evaluate.judged import read_judged
 from toolkit.evaluate.systems import Texts
 from toolkit.generate.recipes import parse_systems
 from toolkit.generate.translate import translate_rows
-from toolkit.models.starter import idf_file, words_file
-from toolkit.models.translator import load_translator
 from toolkit.rows import Row
+from toolkit.starters import idf_file, words_file
+from toolkit.translator.load import load_translator
 
 PAPERS, STARTERS = "the papers' settings", "the starters' settings"
 # the README's: words that the translator has read, and for ParaBank 2 fewer constraints and likelier words

@@ -30,13 +30,13 @@ from builders.parabank2 import ParaBank2
 from toolkit.bitext.words import read_words
 from toolkit.evaluate.corpus import BLEU_SIGNATURE, RANK_PAIRS, RANKS, one_minus_bleu, rank_table
 from toolkit.generate.sample import sample_rows
-from toolkit.models.starter import words_file
-from toolkit.models.translator import Translator, load_translator
 from toolkit.rows import Row
 from toolkit.score.dual import dual_rows
 from toolkit.select.cluster import cluster_rows
 from toolkit.select.filter import refuse_dual, refuse_unknown_words
 from toolkit.select.rank import rank_rows
+from toolkit.starters import words_file
+from toolkit.translator.load import Translator, load_translator
 
 BITEXT = "bitext/tatoeba/deu-eng.{}.tsv.gz"
 BEAM = 12  # ParaNMT-50M (Wieting & Gimpel 2018)

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 from toolkit.bitext.idf import Idf, read_idf
 from toolkit.bitext.words import read_words
 from toolkit.contents import contents_of
-from toolkit.generate.lexicon import part_of_speech, spacy_tagger
+from toolkit.generate.inflections import part_of_speech, spacy_tagger
 from toolkit.generate.ppdb import Ppdb, read_ppdb, read_untyped_pairs
-from toolkit.models.starter import idf_file, words_file
 from toolkit.parallel import processes
 from toolkit.rows import Row
 from toolkit.run import MAX_BEAM, RunSettings, bitext_rows, check_run, make_shards, started
 from toolkit.settings import check_at_most
+from toolkit.starters import idf_file, words_file
 
 if TYPE_CHECKING:
     from toolkit.decode.lexical import ConstraintSet
-    from toolkit.models.translator import Translator
+    from toolkit.translator.load import Translator
 
 
 @dataclass(frozen=True)
@@ -183,9 +183,9 @@ def build(run: ParaBankRun) -> dict:
 
     from toolkit.generate.recipes import check_pools, parse_systems
     from toolkit.models.checkpoint import fingerprint
-    from toolkit.models.int8 import advice
-    from toolkit.models.translator import described, load_translator
     from toolkit.package.build import check_package, package_parabank
+    from toolkit.translator.int8 import advice
+    from toolkit.translator.load import described, load_translator
 
     state, contents = processes(), {}
     if state.is_main_process:

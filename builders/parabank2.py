@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from toolkit.bitext.words import read_words
 from toolkit.contents import contents_of
-from toolkit.models.starter import words_file
 from toolkit.parallel import processes
 from toolkit.rows import Row
 from toolkit.run import RunSettings, check_run, make_shards, started
 from toolkit.settings import check_at_least_one, check_at_most
+from toolkit.starters import words_file
 
 if TYPE_CHECKING:
-    from toolkit.models.translator import Translator
+    from toolkit.translator.load import Translator
 
 MAX_SAMPLES = 10_000  # ours: samples of one sentence are decoded in one batch
 
@@ -154,9 +154,9 @@ def build(run: ParaBank2Run) -> dict:
     import torch
 
     from toolkit.models.checkpoint import fingerprint
-    from toolkit.models.int8 import advice
-    from toolkit.models.translator import described, load_translator
     from toolkit.package.build import check_package, package_parabank
+    from toolkit.translator.int8 import advice
+    from toolkit.translator.load import described, load_translator
 
     state, contents = processes(), {}
     if state.is_main_process:

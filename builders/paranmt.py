@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from accelerate import PartialState
     from sentence_transformers import SentenceTransformer
 
-    from toolkit.models.translator import Translator
+    from toolkit.translator.load import Translator
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ def build(run: ParaNMTRun) -> dict:
     import torch
 
     from toolkit.models.checkpoint import fingerprint
-    from toolkit.models.int8 import advice
-    from toolkit.models.translator import described, load_translator
     from toolkit.package.build import check_package, package_parabank
     from toolkit.score.semantic import load_encoder, semantic_signature
+    from toolkit.translator.int8 import advice
+    from toolkit.translator.load import described, load_translator
 
     state, contents = processes(), {}
     whole = replace(run, **asdict(TenthsSettings()))  # what is chosen of it later is no setting of the run

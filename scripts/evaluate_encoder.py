@@ -27,9 +27,9 @@ from pathlib import Path
 
 import toolkit
 from toolkit.command import run_command
-from toolkit.models.starter import resolve, shown_name
 from toolkit.outputs import check_output_file, is_ours
 from toolkit.shards import write_whole
+from toolkit.starters import resolve, shown_name
 
 PROGRAM = "evaluate_encoder.py"
 

@@ -21,10 +21,10 @@ from toolkit.command import run_command
 from toolkit.evaluate.parsers import FORMS, one_line, open_parser, parse
 from toolkit.evaluate.references import samples
 from toolkit.evaluate.report import evaluate, markdown, read_pieces, texts_of
-from toolkit.models.starter import idf_file
 from toolkit.outputs import check_output_file, is_ours
 from toolkit.rows import Row
 from toolkit.shards import write_whole
+from toolkit.starters import idf_file
 
 PROGRAM = "evaluate_parabank.py"
 SAMPLE = 10_000  # ours: two samples take 6 s without a parser, and their 1-BLEU differs by some tenths

@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
 
 def work(s: PackageSettings) -> None:
     """Package, and print the figures."""
-    from toolkit.encoder.publish import package_encoder
+    from toolkit.publish.encoder import package_encoder
 
     measured = package_encoder(s.model, s.data, s.tasks, s.output_dir, s.lang, s.license, s.text)
     figures = measured["evaluation"]["figures"]

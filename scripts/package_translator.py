@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
 
 def work(s: PackageSettings) -> None:
     """Package, and print the BLEU."""
-    from toolkit.models.publish import package_translator
+    from toolkit.publish.translator import package_translator
 
     columns, langs = (s.source_column, s.reference_column), (s.source_lang, s.lang)
     told = s.output_dir, s.license, s.text

@@ -85,9 +85,9 @@ def work(settings: Rewriting) -> None:
     from toolkit.bitext.idf import Idf, read_idf
     from toolkit.generate.constrain import constrain_rows
     from toolkit.generate.recipes import RECIPES, check_pools, constraint_sets, parse_systems
-    from toolkit.models.starter import idf_file
-    from toolkit.models.translator import load_translator
     from toolkit.rows import Row
+    from toolkit.starters import idf_file
+    from toolkit.translator.load import load_translator
 
     check_output_file(Path(settings.output), [settings.input, *([settings.idf] if settings.idf else [])], is_rewritten)
     systems = [RECIPES[number] for number in parse_systems(settings.systems)]

@@ -19,7 +19,7 @@ from __future__ import annotations
 import sys
 
 from toolkit.command import run_command
-from toolkit.identification.settings import IdentifierSettings
+from toolkit.pair_classifier.settings import IdentifierSettings
 from toolkit.settings import parse_settings
 
 PROGRAM = "train_identifier.py"
@@ -33,8 +33,8 @@ def main(arguments: list[str]) -> int:
 
 def work(settings: IdentifierSettings) -> None:
     """Train, and print what the finished classifier does on labelled files."""
-    from toolkit.identification.tasks import SCORES_SIGNATURE, SIGNATURE
-    from toolkit.identification.training import measure, train
+    from toolkit.pair_classifier.tasks import SCORES_SIGNATURE, SIGNATURE
+    from toolkit.pair_classifier.training import measure, train
     from toolkit.parallel import processes
 
     model = train(settings)

@@ -14,8 +14,8 @@ from __future__ import annotations
 import sys
 
 from toolkit.command import run_command
-from toolkit.models.settings import TrainingSettings
 from toolkit.settings import parse_settings
+from toolkit.translator.settings import TrainingSettings
 
 PROGRAM = "train_translator.py"
 
@@ -28,8 +28,8 @@ def main(arguments: list[str]) -> int:
 
 def work(settings: TrainingSettings) -> None:
     """Train, and say what the translator is for."""
-    from toolkit.models.training import train
     from toolkit.parallel import processes
+    from toolkit.translator.training import train
 
     folder = train(settings)
     if processes().is_main_process:

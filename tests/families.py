@@ -26,7 +26,7 @@ from transformers import (
 
 from tests import tiny
 from toolkit.bitext.subwords import train_pieces
-from toolkit.models.translator import Translator, load_translator
+from toolkit.translator.load import Translator, load_translator
 
 NAMES = ("marian", "bart", "mbart", "mbart50", "m2m100", "nllb", "pegasus", "t5", "mt5")
 MANY_LANGUAGES = ("mbart", "mbart50", "m2m100", "nllb")

@@ -23,12 +23,12 @@ from toolkit.contents import contents_of, with_contents
 from toolkit.encoder.modules import sentence_transformer
 from toolkit.encoder.training import new_encoder
 from toolkit.encoder_settings import EncoderTraining, TransformerTraining
-from toolkit.identification.settings import IdentifierSettings
-from toolkit.models.settings import TrainingSettings
-from toolkit.models.training import PREPARED
 from toolkit.outputs import LOCK
+from toolkit.pair_classifier.settings import IdentifierSettings
 from toolkit.settings import check_record
 from toolkit.training import SETTINGS
+from toolkit.translator.settings import TrainingSettings
+from toolkit.translator.training import PREPARED
 
 PAIRS = [("the dog sleeps", "the hound rests"), ("rain fell", "it was raining"), ("we go home", "home we go")] * 2
 ENCODER = EncoderTraining(pairs=["pairs.tsv"], output_dir="begun", dimensions=3, min_count=1, threads=1)

@@ -17,11 +17,11 @@ from toolkit.evaluate import corpus, lengths, profile, references, simlex, trees
 from toolkit.generate.ppdb import RELATIONS
 from toolkit.generate.recipes import EVALUATED, MAX_IDF, MIN_IDF, PREPOSITIONS, RECIPES, parse_systems
 from toolkit.lexicon import pairs, pmi
-from toolkit.models.settings import SIZES, Size
 from toolkit.package.statistics import PAPER_RANGES, RANGES
 from toolkit.score import judgment, trigram
 from toolkit.select.cluster import assign
 from toolkit.select.tenths import MEASURES, TENTHS, TenthsSettings
+from toolkit.translator.settings import SIZES, Size
 
 PARANMT, PARABANK, PARABANK2 = "ParaNMT-50M", "ParaBank", "ParaBank 2"
 FIRST_TOKENS = "about as at by for from in into of on onto over to with"

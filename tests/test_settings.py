@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from builders.parabank2 import ParaBank2Run
-from toolkit.models.training import TrainingSettings
 from toolkit.settings import attribute_help, parse_settings
+from toolkit.translator.training import TrainingSettings
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
 from toolkit.bitext.subwords import EOS, PAD, marian_tokenizer, train_pieces
-from toolkit.models.translator import Translator, load_translator
+from toolkit.translator.load import Translator, load_translator
 
 torch.set_num_threads(1)  # two threads on busy cores wait for each other at every one of these small products
 ROOT = Path(__file__).parents[1]

@@ -37,12 +37,12 @@ if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", str(spin_count()))
 
 if TYPE_CHECKING:
-    from toolkit.models.starter import starter as starter
     from toolkit.package.load import load_parabank as load_parabank
+    from toolkit.starters import starter as starter
 
 __version__ = "0.1.0"
 __all__ = ["load_parabank", "starter"]
-PUBLIC = {"starter": "toolkit.models.starter", "load_parabank": "toolkit.package.load"}
+PUBLIC = {"starter": "toolkit.starters", "load_parabank": "toolkit.package.load"}
 
 
 def __getattr__(name: str) -> Any:

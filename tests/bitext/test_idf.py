@@ -7,7 +7,7 @@ import pytest
 
 from scripts.count_idf import main
 from toolkit.bitext.idf import MIN_DF, Idf, count_idf, read_idf, write_idf
-from toolkit.models.starter import starter
+from toolkit.starters import starter
 
 SENTENCES = ["The owl saw the Owl.", "An owl's nest!", "We saw 3 nests; nest", "", "the-end"]
 

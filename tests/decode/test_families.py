@@ -14,7 +14,7 @@ from toolkit.decode.expanded import engine_of
 from toolkit.decode.lexical import ConstraintSet
 from toolkit.decode.sampling import sample
 from toolkit.generate.rewrite import rewrite
-from toolkit.models.translator import Translator
+from toolkit.translator.load import Translator
 
 GIVEN = {  # the tokens of a decoder that writes a language, as the documentation of each checkpoint has them
     "mbart": ("en_XX", "de_DE"),

@@ -114,7 +114,7 @@ def test_rows_without_paraphrases_are_passed_over():
 
 
 def test_pieces_of_a_model():
-    model = files("toolkit").joinpath("models/starters/de-en/target.spm")
+    model = files("toolkit").joinpath("starters/de-en/target.spm")
     assert "".join(read_pieces(Path(str(model)))("We go home.")) == "▁We▁go▁home."
 
 

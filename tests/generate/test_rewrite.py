@@ -10,7 +10,7 @@ from transformers import T5ForConditionalGeneration as T5
 from tests.tiny import pairs, translator
 from toolkit.decode.lexical import ConstraintSet
 from toolkit.generate.rewrite import rewrite
-from toolkit.models.translator import load_translator
+from toolkit.translator.load import load_translator
 
 TEXTS = [reference for _, reference in pairs(4)]
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]

@@ -9,7 +9,7 @@ import pytest
 from tests.tiny import folder
 from toolkit.models import checkpoint
 from toolkit.models.checkpoint import fingerprint
-from toolkit.models.starter import starter
+from toolkit.starters import starter
 
 
 def test_a_fingerprint_is_of_bytes_not_of_times_or_places(tmp_path):

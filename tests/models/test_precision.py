@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from toolkit.models.int8 import has_int8
 from toolkit.models.precision import has_bfloat16
+from toolkit.translator.int8 import has_int8
 
 
 @pytest.fixture(autouse=True)

@@ -13,10 +13,10 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from tests import families
 from toolkit.encoder.transformer import load_base
-from toolkit.identification.classifier import new_identifier
-from toolkit.models.translator import load_translator
 from toolkit.models.weights import finite
+from toolkit.pair_classifier.classifier import new_identifier
 from toolkit.score.semantic import load_encoder
+from toolkit.translator.load import load_translator
 
 
 def changed(tmp_path: Path, name: str, change) -> str:

@@ -19,11 +19,11 @@ from scripts.train_judgment import (
     read_judgments,
     within_references,
 )
-from toolkit.models.starter import starter
 from toolkit.rows import Candidate, Row
 from toolkit.score import judgment
 from toolkit.score.judgment import MAX_WORDS_AND_MARKS, SHIPPED, Regression, judgment_rows, predict, read_regression
 from toolkit.score.judgment_features import SIGNS, STARTER, features, read, tokens_of
+from toolkit.starters import starter
 
 REFERENCE = "He did not buy the two old houses in Berlin."
 CLOSE = "He didn't buy the two old houses in Berlin."

@@ -8,7 +8,7 @@ from typing import Any, cast
 import torch
 from sacrebleu.metrics import BLEU
 
-from toolkit.models.translator import Translator
+from toolkit.translator.load import Translator
 
 BEAM = 5  # ours: the usual beam of a BLEU table
 

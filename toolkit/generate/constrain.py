@@ -13,9 +13,9 @@ from toolkit.decode.expanded import engine_of
 from toolkit.decode.lexical import ConstraintSet, Lexical
 from toolkit.decode.words import KnownWords, WordTable
 from toolkit.generate.merge import longest, merge, too_long
-from toolkit.models.translator import Translator
 from toolkit.progress import at_hand
 from toolkit.rows import Candidate, Origin, Row
+from toolkit.translator.load import Translator
 
 Named = tuple[str | None, ConstraintSet]  # a recipe and one of the constraint sets that it gives
 

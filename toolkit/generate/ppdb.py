@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
 
-from toolkit.generate.lexicon import coarse, is_plain
+from toolkit.generate.inflections import coarse, is_plain
 
 RELATIONS = ("Equivalence", "ForwardEntailment", "ReverseEntailment")  # ParaBank, section 3.2
 FIELDS = 6  # left-hand side, phrase, paraphrase, features, alignment, entailment

@@ -7,8 +7,8 @@ from collections.abc import Sequence, Set
 from toolkit.bitext.subwords import check_texts
 from toolkit.decode.lexical import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
-from toolkit.models.translator import Translator
 from toolkit.rows import Candidate, Row
+from toolkit.translator.load import Translator
 
 BEAM, BATCH_ROWS = 12, 1200  # ours: ParaNMT's beam; 100 searches
 

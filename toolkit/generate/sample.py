@@ -10,10 +10,10 @@ from toolkit.bitext.subwords import SPACE, Pieces
 from toolkit.decode.expanded import engine_of
 from toolkit.decode.sampling import sample
 from toolkit.generate.merge import longest, merge, too_long
-from toolkit.models.translator import Translator
 from toolkit.parallel import row_seed
 from toolkit.progress import at_hand
 from toolkit.rows import Origin, Row
+from toolkit.translator.load import Translator
 
 # A word of a text with what stands between letters in it: "house-boat" and "didn't" are no words of letters only.
 COMPOUND = re.compile(r"\w+(?:['’-]\w+)*")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from toolkit.decode.lexical import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
-from toolkit.models.translator import Translator
 from toolkit.rows import Row
+from toolkit.translator.load import Translator
 
 
 def translate_rows(

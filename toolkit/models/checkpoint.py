@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from huggingface_hub import hf_hub_download
 from safetensors import SafetensorError
 
-from toolkit.models.starter import SAVED, resolve
+from toolkit.starters import SAVED, resolve
 
 if TYPE_CHECKING:
     import torch

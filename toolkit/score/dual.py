@@ -8,9 +8,9 @@ from itertools import compress
 
 from toolkit.decode.engine import Engine
 from toolkit.decode.expanded import engine_of
-from toolkit.models.translator import Translator
 from toolkit.progress import at_hand
 from toolkit.rows import Row
+from toolkit.translator.load import Translator
 
 
 def dual_rows(rows: Iterable[Row], backward: Translator, batch_tokens: int) -> Iterator[Row]:

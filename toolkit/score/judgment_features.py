@@ -20,7 +20,7 @@ from rapidfuzz.distance import Levenshtein
 from safetensors import safe_open
 from sentencepiece import SentencePieceProcessor
 
-from toolkit.models.starter import starter
+from toolkit.starters import starter
 
 STARTER = "de-en"  # ours: its vectors are a little better here than en-de's, and English is what it writes
 

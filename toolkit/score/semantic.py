@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, said
-from toolkit.models.starter import resolve, shown_name
 from toolkit.rows import Row
+from toolkit.starters import resolve, shown_name
 
 if TYPE_CHECKING:
     import torch

@@ -11,7 +11,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, StaticEm
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoModel, BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
-from toolkit.identification.classifier import (
+from toolkit.pair_classifier.classifier import (
     FitSettings,
     check_enough,
     fit,
@@ -19,8 +19,8 @@ from toolkit.identification.classifier import (
     new_identifier,
     write_fresh,
 )
-from toolkit.identification.pairs import LabelledPair
-from toolkit.identification.tasks import predict
+from toolkit.pair_classifier.pairs import LabelledPair
+from toolkit.pair_classifier.tasks import predict
 
 torch.set_num_threads(1)
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefgh"]

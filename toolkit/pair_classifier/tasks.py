@@ -20,8 +20,8 @@ import torch
 from sklearn.metrics import accuracy_score, f1_score
 
 from toolkit.evaluate.sts import HIGHEST, agreement
-from toolkit.identification.pairs import LabelledPair
-from toolkit.identification.settings import NAMED
+from toolkit.pair_classifier.pairs import LabelledPair
+from toolkit.pair_classifier.settings import NAMED
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -115,7 +115,7 @@ def predict(identifier: CrossEncoder, pairs: Sequence[LabelledPair], batch_size:
     """The label that a classifier gives each pair: 1 or 0.
 
     Args:
-        identifier: A cross-encoder with two outputs (`toolkit.identification.training`).
+        identifier: A cross-encoder with two outputs (`toolkit.pair_classifier.training`).
         pairs: Their own labels are not looked at.
         batch_size: Pairs that are read at a time; they are sorted by length.
     """

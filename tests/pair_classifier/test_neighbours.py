@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from toolkit.identification import neighbours
-from toolkit.identification.neighbours import nearest
+from toolkit.pair_classifier import neighbours
+from toolkit.pair_classifier.neighbours import nearest
 
 
 def drawn(count, seed, topics=0, dimensions=16):

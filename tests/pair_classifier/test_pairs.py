@@ -6,9 +6,9 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from toolkit.identification import pairs
-from toolkit.identification.pairs import LabelledPair, identification_pairs, sentences_of
 from toolkit.package.load import load_parabank
+from toolkit.pair_classifier import pairs
+from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs, sentences_of
 
 ANGLES = {"dog": 0, "hound": 8, "puppy": 10, "wolf": 30, "fox": 35, "vixen": 50, "car": 80, "auto": 90}  # degrees
 ROWS = [

@@ -18,8 +18,8 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from tests.conftest import demo_rows
 from tests.tiny import ENVIRONMENT
-from toolkit.identification.tasks import figures, predict, predict_scores, read_task, score_figures
-from toolkit.identification.training import IdentifierSettings, measure, train
+from toolkit.pair_classifier.tasks import figures, predict, predict_scores, read_task, score_figures
+from toolkit.pair_classifier.training import IdentifierSettings, measure, train
 
 torch.set_num_threads(1)
 SCRIPT = Path(__file__).parents[2] / "scripts" / "train_identifier.py"

@@ -16,13 +16,13 @@ from math import isqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit.evaluate.corpus import bare
-from toolkit.identification.neighbours import nearest
+from toolkit.pair_classifier.neighbours import nearest
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 EXACT = 100_000  # ours: up to here every sentence is compared with every other, seconds to minutes on one core
-PROBES = 16  # ours: of the cells above; tests/identification/test_neighbours.py has the recall
+PROBES = 16  # ours: of the cells above; tests/pair_classifier/test_neighbours.py has the recall
 
 
 class LabelledPair(NamedTuple):

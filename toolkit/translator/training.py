@@ -34,14 +34,14 @@ from toolkit.bitext.split import split_of
 from toolkit.bitext.subwords import EOS, PAD, Pieces, marian_tokenizer, pieces_of, train_pieces
 from toolkit.bitext.words import write_words
 from toolkit.models.checkpoint import DAMAGED, NOT_A_CHECKPOINT, said, writing
-from toolkit.models.loss import TranslationLoss
-from toolkit.models.optimizer import optimizers
 from toolkit.models.precision import has_bfloat16
-from toolkit.models.settings import SIZES, Size, TrainingSettings
-from toolkit.models.starter import WORDS
 from toolkit.parallel import processes
 from toolkit.shards import write_whole
+from toolkit.starters import WORDS
 from toolkit.training import check_folder, in_folder
+from toolkit.translator.loss import TranslationLoss
+from toolkit.translator.optimizer import optimizers
+from toolkit.translator.settings import SIZES, Size, TrainingSettings
 
 # The length of a run may change while it runs.
 FREE = {"max_steps", "cooldown_steps", "save_every", "average", "output_dir", "processes", "check_language"}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from toolkit.identification.pairs import LabelledPair
-from toolkit.identification.tasks import (
+from toolkit.pair_classifier.pairs import LabelledPair
+from toolkit.pair_classifier.tasks import (
     MRPC,
     NUMBERED,
     SCORES_SIGNATURE,

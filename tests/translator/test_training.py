@@ -16,7 +16,8 @@ from safetensors.torch import save_file
 from transformers import MarianMTModel
 
 from tests.tiny import DEMO, ENVIRONMENT, pairs, translator
-from toolkit.models.training import (
+from toolkit.translator.load import load_translator
+from toolkit.translator.training import (
     SIZES,
     Size,
     TrainingSettings,
@@ -27,7 +28,6 @@ from toolkit.models.training import (
     prepare,
     train,
 )
-from toolkit.models.translator import load_translator
 
 SETTINGS = TrainingSettings([str(DEMO)], "out", "de", "en", batch_tokens=400, seed=3)
 
@@ -128,7 +128,7 @@ def driver(folder: Path, kill_at: int | None = None) -> subprocess.CompletedProc
     program = f"""
 import os, signal, sys
 import torch
-from toolkit.models import training
+from toolkit.translator import training
 torch.set_num_threads(1)
 training.SIZES["tiny"] = training.Size{TINY}
 checkpoint = training.checkpoint
@@ -221,7 +221,7 @@ def test_what_a_failed_preparation_began_binds_nobody(tmp_path, monkeypatch):
     def no_room(*given, **named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("toolkit.models.training.train_pieces", no_room)
+    monkeypatch.setattr("toolkit.translator.training.train_pieces", no_room)
     AcceleratorState._reset_state()  # another test of this process may have begun in another precision
     for size in ("starter", "parabank2-scoring"):  # another size is no other training, while none has begun
         with pytest.raises(OSError, match=r"^wanted to write .*out, got a full disk .*: make room; what was finished"):

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from toolkit.generate.lexicon import PARTS, inflections, part_of_speech, spacy_tagger, verb_forms
+from toolkit.generate.inflections import PARTS, inflections, part_of_speech, spacy_tagger, verb_forms
 
 # n noun, v verb (auxiliaries be, have, do too), a adjective, r adverb, o anything else
 TAGGED = """

@@ -18,12 +18,12 @@ from toolkit.bitext.clean import CleanSettings, clean, none_usable
 from toolkit.bitext.languages import check_languages
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.evaluate.translation import bleu
-from toolkit.models.languages import check_stated
-from toolkit.models.package import MEASURED, TRAINING, made_beside, read_training
-from toolkit.models.starter import WORDS
-from toolkit.models.translator import load_translator
 from toolkit.outputs import check_output_folder
+from toolkit.publish.folder import MEASURED, TRAINING, made_beside, read_training
 from toolkit.shards import write_whole
+from toolkit.starters import WORDS
+from toolkit.translator.languages import check_stated
+from toolkit.translator.load import load_translator
 
 TEMPLATE = Path(cards.__file__).parent / "translator.md"
 HERE = ("bitext", "validation", "output_dir", "processes")  # of the machine that trained it
@@ -59,7 +59,7 @@ def package_translator(
         What `measured.json` says.
 
     Raises:
-        ValueError: `model` is no translator of `toolkit.models.training`, or was trained for other languages, or the
+        ValueError: `model` is no translator of `toolkit.translator.training`, or was trained for other languages, or the
             bitext cannot be used.
         OSError: The folder cannot be written, or holds files that the toolkit did not make.
     """

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.tiny import model
-from toolkit.models.optimizer import optimizers
+from toolkit.translator.optimizer import optimizers
 
 
 @pytest.mark.parametrize("kind", ["muon", "adamw"])

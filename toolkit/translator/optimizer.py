@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from toolkit.models.settings import OPTIMIZERS
+from toolkit.translator.settings import OPTIMIZERS
 
 
 def optimizers(model: nn.Module, learning_rate: float, kind: str) -> list[torch.optim.Optimizer]:

@@ -12,8 +12,8 @@ from transformers.models.nllb import tokenization_nllb
 from tests import families
 from tests.tiny import folder
 from toolkit.bitext.clean import SCRIPTS
-from toolkit.models.languages import ISO_639_3, check_stated, own_code, task_prefix
-from toolkit.models.translator import load_translator
+from toolkit.translator.languages import ISO_639_3, check_stated, own_code, task_prefix
+from toolkit.translator.load import load_translator
 
 NLLB = dict.fromkeys(tokenization_nllb.FAIRSEQ_LANGUAGE_CODES, 0)
 MBART50 = dict.fromkeys(tokenization_mbart50.FAIRSEQ_LANGUAGE_CODES, 0)

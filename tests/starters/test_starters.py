@@ -5,8 +5,8 @@ import pytest
 
 import toolkit
 from builders.paranmt import ParaNMTRun
-from toolkit.models.starter import STARTERS, starter
 from toolkit.score.semantic import load_encoder, semantic_signature
+from toolkit.starters import STARTERS, starter
 
 LARGEST = 12e6  # bytes of one starter
 ALL = 45e6  # of all together

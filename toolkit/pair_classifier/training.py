@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sentence_transformers import CrossEncoder
 
-from toolkit.identification.classifier import LABELS, SCORE, device_name, fit, new_identifier
-from toolkit.identification.pairs import LabelledPair, identification_pairs
-from toolkit.identification.settings import IdentifierSettings
-from toolkit.identification.tasks import figures, predict, predict_scores, read_task, score_figures
 from toolkit.models.checkpoint import said, writing
 from toolkit.package.load import load_parabank
+from toolkit.pair_classifier.classifier import LABELS, SCORE, device_name, fit, new_identifier
+from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs
+from toolkit.pair_classifier.settings import IdentifierSettings
+from toolkit.pair_classifier.tasks import figures, predict, predict_scores, read_task, score_figures
 from toolkit.parallel import processes, row_seed
 from toolkit.score.semantic import load_encoder
 from toolkit.shards import write_whole
@@ -149,7 +149,7 @@ def measure(model: Path, paths: Sequence[str], columns: Sequence[str], scored: b
         scored: The label is a score.
 
     Returns:
-        What `toolkit.identification.tasks.figures` returns, or `score_figures` of scores.
+        What `toolkit.pair_classifier.tasks.figures` returns, or `score_figures` of scores.
     """
     tasks = {path: read_task(path, columns, scored) for path in paths}
     identifier = CrossEncoder(str(model), device=device_name())

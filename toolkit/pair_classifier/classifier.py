@@ -20,11 +20,11 @@ from sentence_transformers.cross_encoder.losses import CrossEntropyLoss, MSELoss
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, set_seed
 from transformers.utils import logging
 
-from toolkit.identification.pairs import LabelledPair
-from toolkit.identification.settings import FitSettings
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, said
 from toolkit.models.precision import has_bfloat16
 from toolkit.models.weights import check_tensors, loading, without_poolers
+from toolkit.pair_classifier.pairs import LabelledPair
+from toolkit.pair_classifier.settings import FitSettings
 
 LABELS = 2
 SCORE = 1  # outputs for a scored task: GLUE's STS-B is a regression (ParaBank 2, table 4)

@@ -7,7 +7,7 @@ from pathlib import Path
 WORDS = "words.txt"  # beside a trained translator: the words of the text that it learnt to write
 IDF = "idf.tsv.gz"  # beside a starter: in how many sentences of that text each word stands
 SAVED = ("config.json", "modules.json")  # what a translator has, and an encoder
-STARTERS = Path(__file__).parent / "starters"
+STARTERS = Path(__file__).parent
 
 
 def starter(name: str) -> Path:

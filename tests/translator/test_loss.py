@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from tests.tiny import model, translator
-from toolkit.models import loss
-from toolkit.models.loss import LinearCrossEntropy, TranslationLoss
+from toolkit.translator import loss
+from toolkit.translator.loss import LinearCrossEntropy, TranslationLoss
 
 
 @pytest.mark.parametrize("size", [1, 7, 20, 64])

@@ -21,12 +21,12 @@ from transformers.utils import logging
 from toolkit.bitext.subwords import Pieces, hub_pieces, pieces_of
 from toolkit.decode.engine import FAMILIES
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, said
-from toolkit.models.int8 import quantize_decoder
-from toolkit.models.languages import check_stated, language_codes, own_code, task_prefix
 from toolkit.models.precision import has_bfloat16
-from toolkit.models.starter import resolve, shown_name
 from toolkit.models.weights import check_whole, loading
 from toolkit.settings import DTYPES
+from toolkit.starters import resolve, shown_name
+from toolkit.translator.int8 import quantize_decoder
+from toolkit.translator.languages import check_stated, language_codes, own_code, task_prefix
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from tests import families
 from tests.tiny import pairs, translator
 from toolkit.decode.engine import Engine
 from toolkit.decode.sampling import sample
-from toolkit.models import int8
-from toolkit.models.int8 import Int8Linear, advice, has_int8, quantize_decoder
-from toolkit.models.translator import load_translator
+from toolkit.translator import int8
+from toolkit.translator.int8 import Int8Linear, advice, has_int8, quantize_decoder
+from toolkit.translator.load import load_translator
 
 needs_int8 = pytest.mark.skipif(not has_int8(), reason="this processor has no 8-bit products")
 
@@ -80,8 +80,8 @@ def test_a_family_has_8_bits_or_says_in_one_line_that_it_has_not(name):
     ],
 )
 def test_a_faster_dtype_is_told(dtype, bfloat16, int8, said, monkeypatch):
-    monkeypatch.setattr("toolkit.models.int8.has_bfloat16", lambda: bfloat16)
-    monkeypatch.setattr("toolkit.models.int8.has_int8", lambda: int8)
+    monkeypatch.setattr("toolkit.translator.int8.has_bfloat16", lambda: bfloat16)
+    monkeypatch.setattr("toolkit.translator.int8.has_int8", lambda: int8)
     told = advice(dtype, torch.device("cpu"))
     assert (said is None and told is None) or said in told
     assert advice(dtype, torch.device("meta")) is None

@@ -14,8 +14,8 @@ import cards
 import toolkit
 from toolkit.encoder.modules import WEIGHTS, ParaphrasticEncoder
 from toolkit.evaluate.embeddings import as_json, check_tasks, evaluate_encoder, markdown
-from toolkit.models.package import MEASURED, TRAINING, made_beside, read_training
 from toolkit.outputs import check_output_folder
+from toolkit.publish.folder import MEASURED, TRAINING, made_beside, read_training
 from toolkit.score.semantic import load_encoder
 from toolkit.shards import write_whole
 

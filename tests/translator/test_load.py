@@ -7,8 +7,8 @@ import torch
 from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
 from tests.tiny import folder, translator
-from toolkit.models.starter import resolve, starter
-from toolkit.models.translator import described, load_translator
+from toolkit.starters import resolve, starter
+from toolkit.translator.load import described, load_translator
 
 
 def test_a_local_path():
