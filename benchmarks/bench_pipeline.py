@@ -98,8 +98,8 @@ def time_stages(bitext: str, folder: str, knobs: dict) -> dict:
 def through(rows: list[Row], forward: Translator, backward: Translator, knobs: ParaBank2, clock: Clock) -> None:
     """`builders.parabank2.parabank2` with a mark after each stage; it works on the rows themselves."""
     from toolkit.generate.sample import sample_rows
-    from toolkit.score.diversity import overlap_rows
     from toolkit.score.dual import dual_rows
+    from toolkit.score.overlap import overlap_rows
     from toolkit.select.cluster import cluster_rows
     from toolkit.select.filter import refuse_dual
     from toolkit.select.rank import rank_rows

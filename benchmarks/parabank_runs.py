@@ -21,12 +21,13 @@ from builders.parabank2 import ParaBank2, parabank2
 from builders.paranmt import ParaNMT
 from toolkit.bitext.idf import read_idf
 from toolkit.bitext.words import read_words
-from toolkit.evaluate import corpus, systems
+from toolkit.evaluate import systems
 from toolkit.evaluate.judged import read_judged
 from toolkit.evaluate.systems import Texts
 from toolkit.generate.recipes import parse_systems
 from toolkit.generate.translate import translate_rows
 from toolkit.rows import Row
+from toolkit.score.overlap import PieceSplitter, without_punctuation
 from toolkit.starters import idf_file, words_file
 from toolkit.translator.load import load_translator
 
@@ -61,7 +62,7 @@ def references_of(domain: str, data: Path, split: str, count: int) -> list[Row]:
 
 def balanced(pairs: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:
     """The first pairs whose references have one of the paper's lengths, as many of each."""
-    words = [len(corpus.bare(reference).split()) for reference, _ in pairs]
+    words = [len(without_punctuation(reference).split()) for reference, _ in pairs]
     return [
         pair
         for length in EXACT
@@ -75,7 +76,7 @@ def in_shards(rows: Sequence[Row], work: Callable[[list[Row]], Iterable[Row]]) -
     return [row for shard in shards for row in work(shard)]
 
 
-def runs_of(rows: list[Row], options: argparse.Namespace) -> tuple[dict[str, list[Run]], corpus.Pieces]:
+def runs_of(rows: list[Row], options: argparse.Namespace) -> tuple[dict[str, list[Run]], PieceSplitter]:
     """Each setting's runs, one a seed, and what cuts a text into pieces."""
     forward, backward = (load_translator(name, options.dtype) for name in (options.forward, options.backward))
     words, idf = read_words(words_file(options.forward)), read_idf(idf_file(options.forward))

@@ -30,6 +30,7 @@ from toolkit.evaluate.report import cell
 from toolkit.evaluate.trees import Parses, tree_edit_distance_signature
 from toolkit.rows import Row
 from toolkit.score.judgment import predict
+from toolkit.score.overlap import PieceSplitter, intersection_over_union_signature
 
 MEASURES = ("one_minus_bleu", "intersection_over_union", "tree_edit_distance", "length_ratio")
 AUTHORS = "the authors' own outputs"
@@ -57,7 +58,7 @@ def pair_scores(pairs: set[tuple[str, str]], encoder: Encoder) -> Scores:
 
 
 def against(
-    rows: list[Row], run: Run, pieces: corpus.Pieces | None, parses: Parses | None, scores: Scores
+    rows: list[Row], run: Run, pieces: PieceSplitter | None, parses: Parses | None, scores: Scores
 ) -> dict[str, Lines]:
     """Table 1 of one run: each system against the references, all that it has and those that all have."""
     references = {row.id: row.reference for row in rows}
@@ -73,7 +74,7 @@ def against(
     return tables
 
 
-def between(run: Run, pieces: corpus.Pieces | None, parses: Parses | None) -> dict[str, Lines]:
+def between(run: Run, pieces: PieceSplitter | None, parses: Parses | None) -> dict[str, Lines]:
     """Table 2 of one run: pairs of systems, on the references that both have and on those that all have."""
     shared = systems.common(run.values())
     pairs = [pair for pair in PAPER_BETWEEN if set(pair) <= run.keys()]
@@ -162,7 +163,7 @@ def oracles(rows: list[Row], run: Run, scores: Scores) -> Run:
 
 
 def setting_of(
-    rows: list[Row], runs: list[Run], pieces: corpus.Pieces | None, parses: Parses | None, scores: Scores
+    rows: list[Row], runs: list[Run], pieces: PieceSplitter | None, parses: Parses | None, scores: Scores
 ) -> dict:
     """All figures of one setting, with the values of each run."""
     first = [against(rows, run, pieces, parses, scores) for run in runs]
@@ -192,7 +193,11 @@ def markdown(setting: str, found: dict) -> list[str]:
 
 
 def tables_of(
-    rows: list[Row], found: dict[str, list[Run]], pieces: corpus.Pieces | None, form: str | None, encoder: Encoder
+    rows: list[Row],
+    found: dict[str, list[Run]],
+    pieces: PieceSplitter | None,
+    form: str | None,
+    encoder: Encoder,
 ) -> tuple[dict, list[str]]:
     """All figures of each setting, for the report, and as Markdown with their signatures."""
     parses, scores = read_trees(rows, found, form), scored(rows, found, encoder)
@@ -209,11 +214,11 @@ def equal(run: Run) -> list[int]:
     return [sum(best[id] == text for id, text in free.items() if id in best), len(best)]
 
 
-def signatures(pieces: corpus.Pieces | None, parses: Parses | None) -> list[str]:
+def signatures(pieces: PieceSplitter | None, parses: Parses | None) -> list[str]:
     """The settings of every measure that was printed."""
     return [
         corpus.BLEU_SIGNATURE,
-        corpus.intersection_over_union_signature(pieces),
+        intersection_over_union_signature(pieces),
         corpus.LENGTH_SIGNATURE,
         lengths.BY_LENGTH_SIGNATURE,
         *([tree_edit_distance_signature(parses.parser)] if parses else []),

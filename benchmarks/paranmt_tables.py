@@ -35,10 +35,10 @@ from sts_table import KINDS, PARTS, Judge, line, over_seeds, summary
 from toolkit.encoder.modules import sentence_transformer
 from toolkit.encoder.pairs import TextPair, number_pairs
 from toolkit.encoder.training import EncoderTraining, new_encoder
-from toolkit.evaluate.corpus import bare
 from toolkit.evaluate.profile import LENGTH_SIGNATURE, VOCABULARY_SIGNATURE, profile
 from toolkit.package.parquet import finished_shards
 from toolkit.rows import Row
+from toolkit.score.overlap import without_punctuation
 from toolkit.select.tenths import MEASURES, TENTHS, TenthsSettings, choose_shards, chosen_folder, write_cut
 from toolkit.shards import read_shard, write_shard
 
@@ -93,7 +93,7 @@ def translated(rows: Sequence[Row]) -> list[Translated]:
 
 def copied(row: Row, text: str) -> bool:
     """Whether a text is the row's reference but for case and punctuation."""
-    return bare(row.reference) == bare(text)
+    return without_punctuation(row.reference) == without_punctuation(text)
 
 
 def without_copies(shards: Path) -> Path:

@@ -33,6 +33,7 @@ import sts_corpora
 import torch
 from sentence_transformers import SentenceTransformer
 
+from toolkit.encoder.load import load_encoder
 from toolkit.encoder.modules import sentence_transformer
 from toolkit.encoder.pairs import TextPair, number_pairs, read_pairs
 from toolkit.encoder.training import EncoderTraining, fit, new_encoder
@@ -40,7 +41,6 @@ from toolkit.evaluate import sts
 from toolkit.evaluate.embeddings import PAPER_2016, PAPER_BENCHMARK, PAPER_STS
 from toolkit.package.load import load_parabank
 from toolkit.parallel import processes
-from toolkit.score.semantic import load_encoder
 
 TABLES = ("corpora", "mega_batch", "models")
 MOST_OVERLAP = 0.7  # ParaBank 2, section 3.7: of ParaBank's paraphrases, intersection/union of bags of words

@@ -90,8 +90,8 @@ def parabank(rows: Iterable[Row], forward: Translator, lexicon: Lexicon, setting
     # Here and not above: they load torch, which no --help and no mistyped flag should wait for.
     from toolkit.generate.constrain import constrain_rows
     from toolkit.generate.recipes import RECIPES, constraint_sets, parse_systems
-    from toolkit.score.diversity import overlap_rows
     from toolkit.score.judgment import judgment_rows
+    from toolkit.score.overlap import overlap_rows
     from toolkit.select.filter import refuse_copies
     from toolkit.select.rank import rank_by_judgment
 

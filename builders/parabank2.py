@@ -93,8 +93,8 @@ def parabank2(
     """
     # Here and not above: they load torch, which no --help and no mistyped flag should wait for.
     from toolkit.generate.sample import sample_rows
-    from toolkit.score.diversity import overlap_rows
     from toolkit.score.dual import dual_rows
+    from toolkit.score.overlap import overlap_rows
     from toolkit.select.cluster import cluster_rows
     from toolkit.select.filter import refuse_dual, refuse_unknown_words
     from toolkit.select.rank import rank_rows

@@ -66,8 +66,8 @@ def paranmt(rows: Iterable[Row], forward: Translator, encoder: SentenceTransform
     """
     # Here and not above: they load torch, which no --help and no mistyped flag should wait for.
     from toolkit.generate.translate import translate_rows
+    from toolkit.score.overlap import trigram_rows
     from toolkit.score.semantic import semantic_rows
-    from toolkit.score.trigram import trigram_rows
     from toolkit.select.rank import rank_all
 
     rows = translate_rows(rows, forward, settings.beam, settings.batch_rows)  # 3.1; and 5.4, the translation score
@@ -110,9 +110,10 @@ def build(run: ParaNMTRun) -> dict:
     """
     import torch
 
+    from toolkit.encoder.load import load_encoder
     from toolkit.models.checkpoint import fingerprint
     from toolkit.package.build import check_package, package_parabank
-    from toolkit.score.semantic import load_encoder, semantic_signature
+    from toolkit.score.semantic import semantic_signature
     from toolkit.translator.int8 import advice
     from toolkit.translator.load import described, load_translator
 

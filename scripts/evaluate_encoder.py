@@ -73,9 +73,9 @@ def check(given: argparse.Namespace) -> None:
 
 def measure(given: argparse.Namespace) -> None:
     """Load, measure and print what the command line names; all models are loaded before one is measured."""
+    from toolkit.encoder.load import load_encoder
     from toolkit.evaluate.embeddings import TASKS, as_json, check_tasks, evaluate_encoder, markdown
     from toolkit.evaluate.sts import read_sentences
-    from toolkit.score.semantic import load_encoder
 
     tasks = check_tasks(given.tasks or TASKS)
     check(given)

@@ -19,9 +19,9 @@ import toolkit
 from toolkit.bitext.idf import read_idf
 from toolkit.command import run_command
 from toolkit.evaluate.parsers import FORMS, one_line, open_parser, parse
-from toolkit.evaluate.references import samples
 from toolkit.evaluate.report import evaluate, markdown, read_pieces, texts_of
 from toolkit.outputs import check_output_file, is_ours
+from toolkit.package.references import samples
 from toolkit.rows import Row
 from toolkit.shards import write_whole
 from toolkit.starters import idf_file

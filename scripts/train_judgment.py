@@ -27,11 +27,12 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
 from toolkit.command import run_command
+from toolkit.encoder.load import load_encoder
 from toolkit.evaluate.judged import GRAMMATICAL, JudgedText, read_judged
 from toolkit.outputs import check_output_file
 from toolkit.score.judgment import SHIPPED, Regression, scorable
 from toolkit.score.judgment_features import SIGNS, STARTER, features
-from toolkit.score.semantic import load_encoder, semantic_signature
+from toolkit.score.semantic import semantic_signature
 from toolkit.settings import check_among, parse_settings
 from toolkit.shards import write_whole
 from toolkit.starters import starter

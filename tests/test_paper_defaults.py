@@ -13,12 +13,13 @@ from builders.paranmt import ParaNMT, ParaNMTRun
 from toolkit.bitext.clean import CleanSettings
 from toolkit.bitext.subwords import CHARACTER_COVERAGE, VOCABULARY
 from toolkit.encoder_settings import MARGIN, Architecture, EncoderTraining
-from toolkit.evaluate import corpus, lengths, profile, references, simlex, trees
+from toolkit.evaluate import corpus, lengths, profile, simlex, trees
 from toolkit.generate.ppdb import RELATIONS
 from toolkit.generate.recipes import EVALUATED, MAX_IDF, MIN_IDF, PREPOSITIONS, RECIPES, parse_systems
 from toolkit.lexicon import pairs, pmi
+from toolkit.package import references
 from toolkit.package.statistics import PAPER_RANGES, RANGES
-from toolkit.score import judgment, trigram
+from toolkit.score import judgment, overlap
 from toolkit.select.cluster import assign
 from toolkit.select.tenths import MEASURES, TENTHS, TenthsSettings
 from toolkit.translator.settings import SIZES, Size
@@ -56,7 +57,7 @@ PRINTED = [
     ("pairs that are drawn", TENTHS_SETTINGS.sample, 5_000_000, PARANMT, '5.4: "5M examples"'),
     ("tokens of a chosen pair", TENTHS_SETTINGS.max_tokens, 30, PARANMT, "5.4"),
     ("tokens of a pair in training", ENCODER.max_tokens, 30, PARANMT, "5.4"),
-    ("n-grams of the overlap", trigram.ORDER, 3, PARANMT, "5.4, footnote 6"),
+    ("n-grams of the overlap", overlap.ORDER, 3, PARANMT, "5.4, footnote 6"),
     ("mini-batches of a mega-batch", ENCODER.mega_batch, 40, PARANMT, "5.5, table 6"),
     ("dimensions", ENCODER.dimensions, 300, PARANMT, "5.6, table 8"),
     ("the same of a module", Architecture().dimensions, 300, PARANMT, "5.6, table 8"),

@@ -11,11 +11,11 @@ from toolkit.bitext.words import (
     words_of,
     write_words,
 )
+from toolkit.database import database
 from toolkit.encoder.pairs import TextPair, number_pairs
 from toolkit.encoder.tokens import tokenize
 from toolkit.encoder_settings import EncoderTraining
 from toolkit.lexicon.pairs import read_pairs
-from toolkit.package.statistics import database
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.filter import refuse_unknown_words
 from toolkit.select.tenths import TenthsSettings, chosen_rows, find_cut

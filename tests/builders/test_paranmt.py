@@ -15,10 +15,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from builders.paranmt import ParaNMT, ParaNMTRun, build, paranmt
 from tests.tiny import DEMO, ROOT, folder, pairs, wide_translator
+from toolkit.encoder.load import load_encoder
 from toolkit.outputs import LOCK
 from toolkit.rows import Row
-from toolkit.score.semantic import load_encoder
-from toolkit.score.trigram import trigram_overlap
+from toolkit.score.overlap import trigram_overlap
 from toolkit.shards import read_shard
 
 

@@ -217,7 +217,7 @@ said = {}
 for folder in json.loads(sys.argv[1]):
     model = SentenceTransformer(folder, trust_remote_code=True, device="cpu")
     said[folder] = [[vector.tobytes().hex() for vector in model.encode(json.loads(sys.argv[2]))]]
-from toolkit.score.semantic import load_encoder
+from toolkit.encoder.load import load_encoder
 for folder in said:
     said[folder].append([v.tobytes().hex() for v in load_encoder(folder).encode(json.loads(sys.argv[2]))])
 print(json.dumps(said))

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from toolkit.database import database
 from toolkit.lexicon import pairs
 from toolkit.lexicon.pairs import read_pairs
-from toolkit.package.statistics import database
 
 
 def read(path):

@@ -12,10 +12,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from tests import families
+from toolkit.encoder.load import load_encoder
 from toolkit.encoder.transformer import load_base
 from toolkit.models.weights import finite
 from toolkit.pair_classifier.classifier import new_identifier
-from toolkit.score.semantic import load_encoder
 from toolkit.translator.load import load_translator
 
 

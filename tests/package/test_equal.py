@@ -11,7 +11,7 @@ import pytest
 from builders.builder import ParabankBuilder
 from tests.conftest import row as demo_row
 from tests.conftest import write_run
-from toolkit.bitext.normalize import bare
+from toolkit.bitext.normalize import match_key
 from toolkit.package import equal
 from toolkit.package.build import package_parabank
 from toolkit.package.equal import find_equal_pairs
@@ -137,7 +137,7 @@ def plain(shards):
         for one in read_shard(shard):
             for candidate in one.candidates:
                 if candidate.rank is not None:
-                    key = (bare(one.reference) or one.reference, bare(candidate.text) or candidate.text)
+                    key = (match_key(one.reference) or one.reference, match_key(candidate.text) or candidate.text)
                     pairs.append((candidate.rank, -score(candidate), number, place, key))
                 place += 1
     seen, repeated, copies = set(), [[] for _ in shards], 0

@@ -4,10 +4,11 @@ import pytest
 
 from tests.conftest import row as demo_row
 from tests.conftest import write_run
+from toolkit.database import database
 from toolkit.package import statistics
 from toolkit.package.equal import find_equal_pairs
 from toolkit.package.parquet import finished_shards, write_parquet
-from toolkit.package.statistics import BINS, WIDTHS, database, measure, sample
+from toolkit.package.statistics import BINS, WIDTHS, measure, sample
 from toolkit.rows import Candidate, Scores
 from toolkit.shards import read_shard
 

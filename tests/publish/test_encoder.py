@@ -8,9 +8,9 @@ from sentence_transformers import SentenceTransformerTrainer, SentenceTransforme
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
 from tests.encoder.test_training import synonyms
+from toolkit.encoder.load import load_encoder
 from toolkit.encoder.training import EncoderTraining, train
 from toolkit.publish.encoder import package_encoder
-from toolkit.score.semantic import load_encoder
 
 DEV = [line.partition("\t")[0] for line in synonyms(3).splitlines()]
 

@@ -5,7 +5,8 @@ import pytest
 
 import toolkit
 from builders.paranmt import ParaNMTRun
-from toolkit.score.semantic import load_encoder, semantic_signature
+from toolkit.encoder.load import load_encoder
+from toolkit.score.semantic import semantic_signature
 from toolkit.starters import STARTERS, starter
 
 LARGEST = 12e6  # bytes of one starter

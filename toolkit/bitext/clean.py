@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from toolkit.bitext.normalize import bare, fits_latin, normalize
+from toolkit.bitext.normalize import fits_latin, match_key, normalize
 from toolkit.bitext.read import Pair
 
 LENGTH_GRACE = 10  # ours: characters, so that "Ja." and "Yes, I do." may be a pair
@@ -225,7 +225,7 @@ def same_text(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) 
         pair.reference
     ):  # spares most pairs the next line
         return None
-    return "same_text" if bare(pair.source) == bare(pair.reference) else None
+    return "same_text" if match_key(pair.source) == match_key(pair.reference) else None
 
 
 def wrong_script(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
@@ -282,7 +282,7 @@ def initial(text: str) -> str:
     'ä'
     """
     first = ALPHANUMERIC.search(text)
-    return bare(first[0])[:1] if first else ""
+    return match_key(first[0])[:1] if first else ""
 
 
 def width(text: str) -> int:

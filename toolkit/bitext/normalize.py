@@ -64,10 +64,10 @@ def normalize(text: str, punctuation: bool = True) -> str:
     return " ".join(text.split())
 
 
-def bare(text: str) -> str:
+def match_key(text: str) -> str:
     """The letters and digits of a text alone, without case: what equal texts share in any punctuation and spacing.
 
-    >>> bare("Don't stop!") == bare("don’t  STOP")
+    >>> match_key("Don't stop!") == match_key("don’t  STOP")
     True
     """
     if not text.isascii():

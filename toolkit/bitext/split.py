@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 
-from toolkit.bitext.normalize import bare
+from toolkit.bitext.normalize import match_key
 
 
 def split_of(reference: str, validation: float = 0.01, test: float = 0.01, seed: int = 0) -> str:
@@ -18,7 +18,7 @@ def split_of(reference: str, validation: float = 0.01, test: float = 0.01, seed:
     True
 
     Args:
-        reference: The reference; its letters and digits decide (`bare`), so all texts without any share one split.
+        reference: The reference; its letters and digits decide (`match_key`), so all texts without any share one split.
         validation: Share of distinct references in "validation", in [0, 1].
         test: Share in "test", in [0, 1]; a reference in "test" stays there when only `validation` grows.
         seed: Another seed is another division.
@@ -41,5 +41,5 @@ def split_of(reference: str, validation: float = 0.01, test: float = 0.01, seed:
 
 def position(reference: str, seed: int) -> float:
     """Where in [0, 1) the hash of a reference falls, evenly over references."""
-    digest = hashlib.blake2b(f"{seed}\n{bare(reference)}".encode(), digest_size=6)
+    digest = hashlib.blake2b(f"{seed}\n{match_key(reference)}".encode(), digest_size=6)
     return int.from_bytes(digest.digest()) / 2**48

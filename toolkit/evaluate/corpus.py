@@ -8,21 +8,23 @@ Source: ParaBank 2 (Hu et al. 2019b), section 3.6, tables 1 and 2.
 
 from __future__ import annotations
 
-import sys
-import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 
 import sacrebleu
 from sacrebleu.metrics import BLEU
 
 from toolkit.evaluate.trees import Parses, tree_edit_distance, tree_edit_distance_signature
 from toolkit.rows import Row
+from toolkit.score.overlap import (
+    PieceSplitter,
+    intersection_over_union,
+    intersection_over_union_signature,
+    without_punctuation,
+)
 
 RANKS = 5  # ParaBank 2, section 3.4: n = 5
 RANK_PAIRS = ((1, 3), (3, 5), (1, 5))  # ParaBank 2, table 2
 CHUNK = 1000  # ours: pairs that are counted at a time
-SPACE = "\u2581"  # SentencePiece's white space symbol
 
 # ParaBank 2, table 1, "Our work" 1 to 5: (1-BLEU) x 100, intersection/union x 100, length ratio; Czech-English
 PAPER_BY_RANK = {
@@ -37,29 +39,6 @@ PAPER_BETWEEN_RANKS = {(1, 3): (64.16, 52.77), (3, 5): (71.05, 45.00), (1, 5): (
 BLEU_SETTINGS = f"nrefs:1|case:lc|punct:no|tok:space|ngram:4|bp:no|smooth:none|sacrebleu:{sacrebleu.__version__}"
 BLEU_SIGNATURE = f"1-BLEU|{BLEU_SETTINGS}|v:1.0.0"
 LENGTH_SIGNATURE = "LenRatio|punct:no|tok:space|avg:corpus|v:1.0.0"
-
-Pieces = Callable[[str], list[str]]
-
-
-def intersection_over_union_signature(pieces: Pieces | None = None) -> str:
-    """The settings of `intersection_over_union`, averaged over a corpus."""
-    return f"IoU|unit:{'word' if pieces is None else 'piece'}|case:lc|punct:no|avg:pair|v:1.0.0"
-
-
-@cache
-def deleted() -> dict[int, None]:
-    """For `str.translate`: every Unicode punctuation mark (category P) and SentencePiece's white space symbol."""
-    marks = (i for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i)).startswith("P"))
-    return dict.fromkeys((*marks, ord(SPACE)))
-
-
-def bare(text: str) -> str:
-    """Lower-cased, without punctuation, words parted by one space.
-
-    >>> bare("Don't go, she said!")
-    'dont go she said'
-    """
-    return " ".join(text.lower().translate(deleted()).split())
 
 
 def one_minus_bleu(references: Sequence[str], paraphrases: Sequence[str]) -> float:
@@ -88,33 +67,6 @@ def one_minus_bleu(references: Sequence[str], paraphrases: Sequence[str]) -> flo
     return comparison.measures()["one_minus_bleu"]
 
 
-def intersection_over_union(reference: str, paraphrase: str, pieces: Pieces | None = None) -> float:
-    """Shared words of two texts over all their words, as sets, x 100.
-
-    >>> intersection_over_union("We go home.", "We go now!")
-    50.0
-
-    Args:
-        reference: A text.
-        paraphrase: Another.
-        pieces: Cuts a text into subword pieces, which then stand for words; None cuts at white space.
-
-    Returns:
-        A number in [0, 100]; 100 where neither text has a word.
-
-    Source: ParaBank 2, section 3.6, "Lexical diversity".
-    """
-    one, other = piece_set(reference, pieces), piece_set(paraphrase, pieces)
-    return 100.0 * len(one & other) / len(one | other) if one | other else 100.0
-
-
-def piece_set(text: str, pieces: Pieces | None) -> set[str]:
-    """The lower-cased pieces of a text, without punctuation and SentencePiece's white space symbol."""
-    if pieces is None:
-        return set(bare(text).split())
-    return {bare(piece) for piece in pieces(text)} - {""}
-
-
 def length_ratio(references: Sequence[str], paraphrases: Sequence[str]) -> float:
     """Words of all paraphrases over words of all references; the paper does not say how it averages, this is ours.
 
@@ -127,7 +79,7 @@ def length_ratio(references: Sequence[str], paraphrases: Sequence[str]) -> float
     Source: ParaBank 2, table 1, "Len. Ratio".
     """
     check_pairs(references, paraphrases)
-    words = [sum(len(bare(text).split()) for text in texts) for texts in (references, paraphrases)]
+    words = [sum(len(without_punctuation(text).split()) for text in texts) for texts in (references, paraphrases)]
     return ratio(words[1], words[0])
 
 
@@ -163,7 +115,7 @@ class Comparison:
         parses: Trees of all texts, for the tree edit distance; None leaves it out.
     """
 
-    def __init__(self, pieces: Pieces | None = None, parses: Parses | None = None):
+    def __init__(self, pieces: PieceSplitter | None = None, parses: Parses | None = None):
         self.pieces, self.parses = pieces, parses
         self.edits = self.tree_pairs = 0
         self.bleu = BLEU(tokenize="none", smooth_method="none")
@@ -178,7 +130,7 @@ class Comparison:
         self.shared += intersection_over_union(reference, paraphrase, self.pieces)
         if self.parses is not None:
             self.compare_trees(self.parses, reference, paraphrase)
-        self.waiting.append((bare(reference), bare(paraphrase)))
+        self.waiting.append((without_punctuation(reference), without_punctuation(paraphrase)))
         if len(self.waiting) == CHUNK:
             self.count()
 
@@ -228,7 +180,7 @@ def filled(row: Row) -> list[str]:
     return (texts + texts[-1:] * RANKS)[:RANKS]
 
 
-def rank_table(rows: Iterable[Row], pieces: Pieces | None = None, parses: Parses | None = None) -> dict:
+def rank_table(rows: Iterable[Row], pieces: PieceSplitter | None = None, parses: Parses | None = None) -> dict:
     """The paraphrases of each rank against their references, and ranks against one another.
 
     A rank that a reference lacks is filled with its last paraphrase. Rows without a paraphrase are passed over.

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from toolkit.evaluate.corpus import BLEU_SETTINGS, Comparison, bare
+from toolkit.evaluate.corpus import BLEU_SETTINGS, Comparison
 from toolkit.rows import Row
+from toolkit.score.overlap import without_punctuation
 
 # ours: from how many words on a reference counts as that long; the paper's references have just 5, 10, 20 or 40 tokens
 LENGTHS = {5: 3, 10: 8, 20: 15, 40: 30}
@@ -66,5 +67,5 @@ def length_class(reference: str) -> int | None:
     >>> length_class("We will go home now."), length_class("Go!")
     (5, None)
     """
-    words = len(bare(reference).split())
+    words = len(without_punctuation(reference).split())
     return max((length for length, low in LENGTHS.items() if low <= words), default=None)

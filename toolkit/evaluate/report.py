@@ -23,6 +23,7 @@ from toolkit.evaluate.profile import (
 )
 from toolkit.evaluate.trees import Parses
 from toolkit.rows import Row
+from toolkit.score.overlap import PieceSplitter
 
 MEASURES = {
     "one_minus_bleu": "(1-BLEU) x 100",
@@ -60,7 +61,7 @@ PAPER_OF = {
 Cells = dict[str, dict[str, float]]
 
 
-def read_pieces(model: Path) -> corpus.Pieces:
+def read_pieces(model: Path) -> PieceSplitter:
     """What cuts a text into the pieces of a SentencePiece model.
 
     Raises:
@@ -80,7 +81,10 @@ def texts_of(rows: Iterable[Row]) -> list[str]:
 
 
 def evaluate(
-    rows: Sequence[Row], pieces: corpus.Pieces | None = None, idf: Idf | None = None, parses: Parses | None = None
+    rows: Sequence[Row],
+    pieces: PieceSplitter | None = None,
+    idf: Idf | None = None,
+    parses: Parses | None = None,
 ) -> dict:
     """All figures of one parabank; JSON can hold them.
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import pearsonr, spearmanr
 
 from toolkit.bitext.read import decode, lines
-from toolkit.evaluate.corpus import bare
+from toolkit.score.overlap import without_punctuation
 from toolkit.score.semantic import cosines
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def read_sentences(path: Path) -> set[str]:
         text, fault = decode(raw)
         if fault:
             raise ValueError(f"wanted sentences in UTF-8, got other bytes in line {number} of {path}: convert the file")
-        found.add(bare(text))
+        found.add(without_punctuation(text))
     if not found - {""}:
         raise ValueError(f"wanted a sentence a line, got none in {path}: give another file")
     return found - {""}
@@ -216,7 +216,7 @@ def leave_out(pairs: Pairs, sentences: Collection[str]) -> Pairs:
         sentences: What `read_sentences` returned.
     """
     both = list(zip(pairs.sentences1, pairs.sentences2, strict=True))
-    kept = [n for n, pair in enumerate(both) if not any(bare(text) in sentences for text in pair)]
+    kept = [n for n, pair in enumerate(both) if not any(without_punctuation(text) in sentences for text in pair)]
     ones, others = [both[n][0] for n in kept], [both[n][1] for n in kept]
     return Pairs(pairs.name, ones, others, pairs.scores[kept], pairs.left_out + len(both) - len(kept))
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from toolkit.evaluate import corpus, lengths, trees
 from toolkit.rows import Candidate, Row
+from toolkit.score.overlap import PieceSplitter
 
 Texts = dict[str, str]  # the id of a row -> what a system says for its reference
 
@@ -149,7 +150,7 @@ def only(texts: Texts, ids: Iterable[str]) -> Texts:
 def compare(
     references: Mapping[str, str],
     texts: Texts,
-    pieces: corpus.Pieces | None = None,
+    pieces: PieceSplitter | None = None,
     parses: trees.Parses | None = None,
 ) -> dict[str, float]:
     """The measures of `Comparison` over what a system says, with the number of `references`.

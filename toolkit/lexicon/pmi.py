@@ -16,9 +16,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from toolkit.database import database
 from toolkit.lexicon.counts import count_joint, frequent_words, number_words
 from toolkit.lexicon.pairs import one_line, read_pairs
-from toolkit.package.statistics import database
 
 MIN_COUNT = 10  # ParaNMT-50M, A.1: "we only show paraphrases that appeared at least 10 times"
 

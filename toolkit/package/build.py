@@ -8,7 +8,6 @@ import platform
 import shutil
 from pathlib import Path
 
-from toolkit.evaluate.corpus import Pieces
 from toolkit.outputs import MANIFEST, check_output_folder
 from toolkit.package.card import render_card, template
 from toolkit.package.checksums import write_checksums
@@ -16,6 +15,7 @@ from toolkit.package.equal import find_equal_pairs
 from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.statistics import measure
 from toolkit.package.version import check_version, toolkit_version
+from toolkit.score.overlap import PieceSplitter
 from toolkit.shards import read_record, write_whole
 
 STATISTICS = "statistics.json"
@@ -30,7 +30,7 @@ def package_parabank(
     license: str,
     models: list[dict],
     builder: str = "parabank2",
-    pieces: Pieces | None = None,
+    pieces: PieceSplitter | None = None,
     max_rows_per_file: int = 500_000,
 ) -> dict:
     """Make a data set of a finished run: Parquet, card, statistics, checksums.

@@ -1,7 +1,7 @@
 """A pair stands once: which chosen candidates repeat a better pair of their reference, in their own row or another.
 
 A bitext has references with several sources, a row for each, and texts that differ in case and punctuation only. Pairs
-are compared by the letters and digits of both sides (`toolkit.bitext.normalize.bare`), so "Don't stop!" equals "dont
+are compared by the letters and digits of both sides (`toolkit.bitext.normalize.match_key`): "Don't stop!" equals "dont
 stop". Of equal pairs the one with the best rank stays; of those with equal ranks the one with the best score: dual,
 else predicted judgment, else translation score; of those the first of the run.
 """
@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from toolkit.bitext.normalize import bare
+from toolkit.bitext.normalize import match_key
+from toolkit.database import database
 from toolkit.package.parquet import candidates_of, read_tables
-from toolkit.package.statistics import database
 
 # Beside the texts only what orders equal pairs; Parquet reads no other column from the disk.
 SCORES = ("forward_logprob", "forward_tokens", "backward_logprob", "backward_tokens", "judgment")
@@ -101,8 +101,8 @@ def chosen_texts(shard: Path) -> Iterator[pa.Table]:
         values = values.append_column("row", pc.list_parent_indices(listed))
         before += len(values)
         chosen = values.filter(pc.is_valid(values["rank"]))
-        references = pa.array([bare(text) or text for text in rows["reference"].to_pylist()], pa.string())
-        texts = pa.array([bare(text) or text for text in chosen["text"].to_pylist()], pa.string())
+        references = pa.array([match_key(text) or text for text in rows["reference"].to_pylist()], pa.string())
+        texts = pa.array([match_key(text) or text for text in chosen["text"].to_pylist()], pa.string())
         yield (
             chosen.select(["candidate", "rank", "scores"])
             .append_column("reference", references.take(chosen["row"]))

@@ -7,22 +7,20 @@ threads gives the same figures; diversity alone is measured on a sample, by `too
 from __future__ import annotations
 
 import math
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as pq
 
-from toolkit.bitext.words import token_count
-from toolkit.evaluate.corpus import Pieces, rank_table
+from toolkit.database import database
+from toolkit.evaluate.corpus import rank_table
 from toolkit.package.parquet import SPLITS
 from toolkit.rows import Candidate, Row
+from toolkit.score.overlap import PieceSplitter
 from toolkit.shards import read_inputs
 
-MEMORY_LIMIT = "2GB"  # ours: a tenth of what one machine has; DuckDB goes to disk beyond it
 BINS = 12  # ours: the last bin is open
 WIDTHS = {"dual": 0.5, "forward": 0.25, "backward": 0.25}  # ours: nats of a bin; a dual of 3.5 falls on an edge
 # ParaNMT-50M, table 3: the ranges of the paraphrase score, above and up to
@@ -106,22 +104,8 @@ FROM read_parquet($files) WHERE md5_number_lower(id) % $total < $wanted
 """
 
 
-@contextmanager
-def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB in memory that spills to a temporary folder and fetches nothing; `token_count` is a function of it."""
-    with tempfile.TemporaryDirectory() as spill:
-        settings: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": MEMORY_LIMIT,
-            "temp_directory": spill,
-            "autoinstall_known_extensions": False,
-        }
-        with duckdb.connect(config=settings) as connection:
-            connection.create_function("token_count", token_count, ["VARCHAR"], "BIGINT")
-            yield connection
-
-
 def measure(
-    shards: list[Path], files: dict[str, dict[str, list[Path]]], copies: int, pieces: Pieces | None = None
+    shards: list[Path], files: dict[str, dict[str, list[Path]]], copies: int, pieces: PieceSplitter | None = None
 ) -> dict:
     """All measured figures of a data set. Paraphrases are counted as published, all else in the run's full record.
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolkit.evaluate.corpus import bare
 from toolkit.pair_classifier.neighbours import nearest
+from toolkit.score.overlap import without_punctuation
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -66,7 +66,7 @@ def sentences_of(rows: Iterable[Mapping[str, str]]) -> Sentences:
     for row in rows:
         pair = []
         for text in (row["sentence1"], row["sentence2"]):
-            number = numbers.setdefault(bare(text), len(texts))
+            number = numbers.setdefault(without_punctuation(text), len(texts))
             if number == len(texts):
                 texts.append(text)
                 partners.append({})

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sentence_transformers import CrossEncoder
 
+from toolkit.encoder.load import load_encoder
 from toolkit.models.checkpoint import said, writing
 from toolkit.package.load import load_parabank
 from toolkit.pair_classifier.classifier import LABELS, SCORE, device_name, fit, new_identifier
@@ -24,7 +25,6 @@ from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs
 from toolkit.pair_classifier.settings import IdentifierSettings
 from toolkit.pair_classifier.tasks import figures, predict, predict_scores, read_task, score_figures
 from toolkit.parallel import processes, row_seed
-from toolkit.score.semantic import load_encoder
 from toolkit.shards import write_whole
 from toolkit.training import check_folder, in_folder
 

@@ -12,11 +12,11 @@ from torch.nn import Module
 
 import cards
 import toolkit
+from toolkit.encoder.load import load_encoder
 from toolkit.encoder.modules import WEIGHTS, ParaphrasticEncoder
 from toolkit.evaluate.embeddings import as_json, check_tasks, evaluate_encoder, markdown
 from toolkit.outputs import check_output_folder
 from toolkit.publish.folder import MEASURED, TRAINING, made_beside, read_training
-from toolkit.score.semantic import load_encoder
 from toolkit.shards import write_whole
 
 TEMPLATE = Path(cards.__file__).parent / "encoder.md"

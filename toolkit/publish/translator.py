@@ -59,7 +59,7 @@ def package_translator(
         What `measured.json` says.
 
     Raises:
-        ValueError: `model` is no translator of `toolkit.translator.training`, or was trained for other languages, or the
+        ValueError: `model` is no translator of `toolkit.translator.training`, was trained for other languages, or the
             bitext cannot be used.
         OSError: The folder cannot be written, or holds files that the toolkit did not make.
     """

@@ -11,56 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT, said
 from toolkit.rows import Row
-from toolkit.starters import resolve, shown_name
+from toolkit.starters import shown_name
 
 if TYPE_CHECKING:
-    import torch
     from sentence_transformers import SentenceTransformer
 
 DECIMALS = 6  # ours: float32 vectors say no more, and the last bits differ from batch to batch
-
-
-def load_encoder(name: str, device: torch.device | str = "cpu") -> SentenceTransformer:
-    """Load a sentence encoder, in float32.
-
-    Args:
-        name: "starter/encoder", a Hub id ("sentence-transformers/all-MiniLM-L6-v2") or a local folder.
-        device: Where it computes.
-
-    Raises:
-        ValueError: The name is neither; a tensor is missing, or holds NaN; or the model was not saved as a sentence
-            encoder: the library would put a pooling of its own on any other, on weights that may be random.
-    """
-    from sentence_transformers import SentenceTransformer  # takes seconds, and most builders need none
-    from sentence_transformers.util import is_sentence_transformer_model
-    from transformers.utils import logging
-
-    import toolkit.encoder  # noqa: F401 - so that the library knows our module
-    from toolkit.models.weights import check_tensors, loading, without_poolers
-
-    logging.disable_progress_bar()
-    path = resolve(name)
-    try:
-        if not is_sentence_transformer_model(path):
-            raise TypeError("it has no modules.json")
-        with loading() as missing:
-            encoder = SentenceTransformer(path, device=str(device))
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(
-            f"wanted a sentence encoder, got {name!r}, which is neither a folder that SentenceTransformer.save made "
-            f"nor a Hub id that can be reached ({said(error)})"
-        ) from error
-    check_tensors(without_poolers(missing), encoder.state_dict(), name)
-    return encoder.float().eval()
 
 
 def semantic_signature(encoder: SentenceTransformer, name: str) -> str:
     """The settings of the paraphrase score: encoder, its size, and the most tokens it reads of a text.
 
     Args:
-        encoder: What `load_encoder` returned.
+        encoder: A sentence encoder.
         name: Its name.
     """
     size = sum(p.numel() for p in encoder.parameters()) / 1e6
@@ -75,7 +39,7 @@ def semantic_rows(rows: Iterable[Row], encoder: SentenceTransformer, batch_size:
 
     Args:
         rows: Rows with candidates; all of a shard are held at a time.
-        encoder: What `load_encoder` returned.
+        encoder: A sentence encoder.
         batch_size: Texts that are encoded at a time.
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), section 3.1.

@@ -15,8 +15,8 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from toolkit.bitext.subwords import Pieces
-from toolkit.evaluate.corpus import bare
 from toolkit.rows import Candidate, Row
+from toolkit.score.overlap import without_punctuation
 
 ROUNDS = 50  # ours: it settles after 2 to 6
 REFERENCE = 0  # the number of the cluster held on the reference
@@ -51,7 +51,7 @@ def distance_keys(texts: Sequence[str], pieces: Pieces) -> list[str]:
     numbers: dict[str, str] = {}
     keys = []
     for text in texts:
-        segmented = pieces.split(bare(text))
+        segmented = pieces.split(without_punctuation(text))
         keys.append("".join(numbers.setdefault(piece, chr(0x100 + len(numbers))) for piece in segmented))
     return keys
 

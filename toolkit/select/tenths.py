@@ -17,7 +17,7 @@ from pathlib import Path
 import duckdb
 
 from toolkit.bitext.words import PARANMT_TOKENS
-from toolkit.package.statistics import database
+from toolkit.database import database
 from toolkit.rows import Row
 from toolkit.shards import read_record, read_shard, remove_unfinished, write_shard, write_whole
 

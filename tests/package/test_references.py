@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from toolkit.evaluate.references import read_references, samples
+from toolkit.package.references import read_references, samples
 
 
 def texts(path) -> list[tuple[str, list[str]]]:

@@ -3,7 +3,7 @@
 import pytest
 
 from toolkit.rows import Candidate, Row
-from toolkit.score.trigram import trigram_overlap, trigram_rows, trigrams
+from toolkit.score.overlap import trigram_overlap, trigram_rows, trigrams
 
 
 @pytest.mark.parametrize(

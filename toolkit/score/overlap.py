@@ -1,0 +1,134 @@
+"""How much of a candidate's wording is the reference's: shared word trigrams, and intersection over union of pieces."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+from toolkit.bitext.subwords import Pieces
+from toolkit.rows import Row
+
+ORDER = 3  # ParaNMT-50M, section 5.4, footnote 6
+DECIMALS = 6  # ours: a ratio of small counts; the last bits say nothing
+TRIGRAM_SIGNATURE = "TriOverlap|case:lc|tok:13a|over:fewer|short:0|v:1.0.0"
+SPACE = "\u2581"  # SentencePiece's white space symbol
+tokenized = Tokenizer13a()
+
+PieceSplitter = Callable[[str], list[str]]  # cuts a text into subword pieces
+
+
+def trigram_overlap(reference: str, candidate: str) -> float:
+    """Shared word trigrams over the trigrams of whichever text has fewer.
+
+    A trigram said twice counts twice, and is shared as often as both texts say it. The paper's texts are lower-cased
+    and tokenised; so are ours (sacreBLEU's 13a: punctuation marks are words). A text of fewer than three words has no
+    trigram, and the overlap is 0, also of equal texts: ours, the paper is silent.
+
+    >>> trigram_overlap("It was a long day.", "Yes, it was a long week.")
+    0.5
+    >>> trigram_overlap("Hello!", "Hello!")
+    0.0
+
+    Args:
+        reference: The human sentence.
+        candidate: A translation of its source.
+
+    Returns:
+        A share in [0, 1].
+
+    Source: ParaNMT-50M (Wieting & Gimpel 2018), section 5.4, footnote 6.
+    """
+    ours, theirs = trigrams(reference), trigrams(candidate)
+    fewer = min(ours.total(), theirs.total())
+    return round((ours & theirs).total() / fewer, DECIMALS) if fewer else 0.0
+
+
+def trigrams(text: str) -> Counter[tuple[str, ...]]:
+    """The word trigrams of a text, counted; none if it has fewer than three words."""
+    words = tokenized(text.lower()).split()
+    return Counter(zip(*(words[n:] for n in range(ORDER)), strict=False))
+
+
+def trigram_rows(rows: Iterable[Row]) -> Iterator[Row]:
+    """Fill `trigram_overlap` of every candidate that is still in.
+
+    Args:
+        rows: Rows with candidates.
+
+    Source: ParaNMT-50M (Wieting & Gimpel 2018), section 5.4.
+    """
+    for row in rows:
+        for candidate in row.candidates:
+            if candidate.reason is None:
+                candidate.scores.trigram_overlap = trigram_overlap(row.reference, candidate.text)
+        yield row
+
+
+@cache
+def deleted() -> dict[int, None]:
+    """For `str.translate`: every Unicode punctuation mark (category P) and SentencePiece's white space symbol."""
+    marks = (i for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i)).startswith("P"))
+    return dict.fromkeys((*marks, ord(SPACE)))
+
+
+def without_punctuation(text: str) -> str:
+    """Lower-cased, without punctuation, words parted by one space.
+
+    >>> without_punctuation("Don't go, she said!")
+    'dont go she said'
+    """
+    return " ".join(text.lower().translate(deleted()).split())
+
+
+def intersection_over_union_signature(pieces: PieceSplitter | None = None) -> str:
+    """The settings of `intersection_over_union`, averaged over a corpus."""
+    return f"IoU|unit:{'word' if pieces is None else 'piece'}|case:lc|punct:no|avg:pair|v:1.0.0"
+
+
+def intersection_over_union(reference: str, paraphrase: str, pieces: PieceSplitter | None = None) -> float:
+    """Shared words of two texts over all their words, as sets, x 100.
+
+    >>> intersection_over_union("We go home.", "We go now!")
+    50.0
+
+    Args:
+        reference: A text.
+        paraphrase: Another.
+        pieces: Cuts a text into subword pieces, which then stand for words; None cuts at white space.
+
+    Returns:
+        A number in [0, 100]; 100 where neither text has a word.
+
+    Source: ParaBank 2, section 3.6, "Lexical diversity".
+    """
+    one, other = piece_set(reference, pieces), piece_set(paraphrase, pieces)
+    return 100.0 * len(one & other) / len(one | other) if one | other else 100.0
+
+
+def piece_set(text: str, pieces: PieceSplitter | None) -> set[str]:
+    """The lower-cased pieces of a text, without punctuation and SentencePiece's white space symbol."""
+    if pieces is None:
+        return set(without_punctuation(text).split())
+    return {without_punctuation(piece) for piece in pieces(text)} - {""}
+
+
+def overlap_rows(rows: Iterable[Row], pieces: Pieces) -> Iterator[Row]:
+    """Fill `intersection_over_union` of every candidate that is still in.
+
+    Args:
+        rows: Rows with candidates.
+        pieces: Pieces of the references' language.
+
+    Source: ParaBank 2 (Hu et al. 2019b), section 3.6.
+    """
+    for row in rows:
+        for candidate in row.candidates:
+            if candidate.reason is None:
+                shared = intersection_over_union(row.reference, candidate.text, pieces.split)
+                candidate.scores.intersection_over_union = shared / 100
+        yield row
