@@ -103,10 +103,10 @@ def pad_last(vocabulary: Path) -> None:
 def bisect_bias(model: MarianMTModel, sources: list[list[int]]) -> list[list[int]]:
     """Set the bias of EOS such that beam search says MEAN_TOKENS on average; the best hypothesis of each sentence."""
     from toolkit.decode.beam import beam_search
-    from toolkit.decode.engine import Engine
+    from toolkit.decode.shared import SharedEngine
 
     def best(some: list[list[int]]) -> list[list[int]]:
-        return [found[0].ids for found in beam_search(Engine(model), some, BEAM, CAP)]
+        return [found[0].ids for found in beam_search(SharedEngine(model), some, BEAM, CAP)]
 
     low, high = -20.0, 30.0
     for _ in range(BISECTIONS):

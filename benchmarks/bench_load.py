@@ -53,7 +53,7 @@ def product():
     return steps / (time.perf_counter() - began)
 
 def decoder():
-    from toolkit.decode.expanded import engine_of
+    from toolkit.decode.engine import engine_of
     from toolkit.decode.sampling import sample
     from toolkit.translator.load import load_translator
     translator = load_translator("starter/de-en", kind)

@@ -187,8 +187,8 @@ def ctranslate2(job: Job, compute_type: str) -> dict[str, dict]:
 
 def ours(job: Job, dtype: str) -> dict[str, dict]:
     """Our decoder, without constraints and with every row's own, in rounds that take turns."""
-    from toolkit.decode.engine import Engine
     from toolkit.decode.sampling import sample
+    from toolkit.decode.shared import SharedEngine
     from toolkit.generate.sample import choose_words
     from toolkit.parallel import row_seed
     from toolkit.translator.int8 import quantize_decoder
@@ -196,7 +196,7 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
     model, each = load(job, "bfloat16" if dtype == "int8" else dtype), job.samples // SETS
     if dtype == "int8":
         quantize_decoder(model)
-    engine = Engine(model)
+    engine = SharedEngine(model)
 
     def decode(number: int, constrained: bool) -> list[int]:
         lengths: list[int] = []
@@ -251,14 +251,14 @@ def ours_beam(job: BeamJob, dtype: str) -> dict[str, dict]:
     import torch
 
     from toolkit.decode.beam import beam_search
-    from toolkit.decode.engine import Engine
     from toolkit.decode.lexical import Lexical
+    from toolkit.decode.shared import SharedEngine
     from toolkit.decode.words import WordTable
     from toolkit.translator.load import load_translator
 
     torch.set_num_threads(job.threads)
     translator = load_translator(str(job.folder / "hf"), dtype)
-    engine, pieces = Engine(translator.model), translator.target
+    engine, pieces = SharedEngine(translator.model), translator.target
     table = WordTable.of(pieces.surfaces(), pieces.eos)
 
     def search(numbers: Sequence[int], sets: list[ConstraintSet] | None) -> list[list[int]]:

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from transformers import MarianConfig, MarianMTModel
 
-from toolkit.decode.engine import Engine
 from toolkit.decode.sampling import draw, sample, uniform
+from toolkit.decode.shared import SharedEngine
 
 EOS, UNK = 0, 1
 SLOPE = 0.6  # ours: of the EOS logit by position; the deviation within a sentence becomes 3.1, a starter's is 3.06
@@ -70,10 +70,10 @@ def fit_eos(model: MarianMTModel, sources: list[list[int]]) -> None:
 def hidden_states(model: MarianMTModel, sources: list[list[int]]) -> tuple[Tensor, Tensor]:
     """Hidden states (states, width) of samples that never end, and the position (states,) of each, float64."""
     model.final_logits_bias[0, EOS] = -1e4
-    engine = Engine(model)
+    engine = SharedEngine(model)
     rows = FITTED_EACH * len(sources)
     state = engine.start(sources, FITTED_EACH, FITTED_STEPS)
-    seeds, last, found = torch.arange(rows), torch.full((rows,), engine.start_id), []
+    seeds, last, found = torch.arange(rows), torch.full((rows,), engine.given[-1]), []
     for step in range(FITTED_STEPS):
         found.append(engine.step(state, last))
         last, _ = draw(engine, found[-1], None, 10, uniform(seeds, step))
@@ -97,7 +97,7 @@ def mean_tokens(model: MarianMTModel, sources: list[list[int]], max_tokens: int)
     """Mean length of BISECTED_EACH samples of every sentence, EOS counted."""
     seeds = list(range(BISECTED_EACH * len(sources)))
     return float(
-        np.mean([len(s.ids) for s in sample(Engine(model), sources, [[]] * len(seeds), seeds, 10, max_tokens)])
+        np.mean([len(s.ids) for s in sample(SharedEngine(model), sources, [[]] * len(seeds), seeds, 10, max_tokens)])
     )
 
 

@@ -11,8 +11,8 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedModel
 from tests import tiny
 from tests.ties import Scored, assert_same_hypotheses, assert_same_searches, scored
 from toolkit.decode.beam import Hypothesis, beam_search
-from toolkit.decode.engine import Engine
 from toolkit.decode.lexical import ConstraintSet, Lexical
+from toolkit.decode.shared import SharedEngine
 from toolkit.decode.words import KnownWords, WordTable, runs
 
 LIMIT = 40
@@ -257,7 +257,7 @@ def test_only_known_words_are_said(seed):
 # The tiny translator
 
 
-class Counting(Engine):
+class Counting(SharedEngine):
     """An engine that counts how often rows leave."""
 
     left = 0
@@ -273,9 +273,9 @@ def engine() -> Counting:
 
 
 @pytest.fixture(scope="module")
-def never() -> Engine:
+def never() -> SharedEngine:
     """One that does not end its sentences."""
-    return Engine(tiny.model(len(tiny.translator("de-en").target), 17, -50.0).double())
+    return SharedEngine(tiny.model(len(tiny.translator("de-en").target), 17, -50.0).double())
 
 
 @pytest.fixture(scope="module")
@@ -351,7 +351,7 @@ def test_a_language_token_is_said_first():
     model = AutoModelForSeq2SeqLM.from_config(config).eval().double()
     model.generation_config.forced_bos_token_id = 7
     sources = [[5, 9, 11, 30, 2], [17, 2]]
-    found = beam_search(Engine(model), sources, 4, 11, 4)  # the forced token is given, not said
+    found = beam_search(SharedEngine(model), sources, 4, 11, 4)  # the forced token is given, not said
     theirs = generated(model, sources, 4, 12, 4, 1.0)
     assert {ids[0] for one in theirs for _, ids in one} == {7}
     assert_same_searches(all_scored(found), [[(score, ids[1:]) for score, ids in one] for one in theirs])
@@ -364,7 +364,7 @@ def test_a_beam_of_one_is_greedy_search(engine, sources):
         logprob = 0.0
         while len(said) < LIMIT and engine.eos not in said:
             with torch.no_grad():
-                start = torch.tensor([[engine.start_id, *said]])
+                start = torch.tensor([[engine.given[-1], *said]])
                 logits = model(input_ids=torch.tensor([source]), decoder_input_ids=start).logits[0, -1]
             logprobs = logits.double().log_softmax(-1)
             logprobs[engine.pad] = -torch.inf
@@ -401,7 +401,7 @@ def references(tokens: int, count: int = 12) -> list[ConstraintSet]:
 @pytest.mark.parametrize("beam", [1, 2, 5, 12])
 def test_the_best_translation_meets_its_constraints(sources, beam):
     target, sets = tiny.translator("de-en").target, references(6)
-    ready = Engine(tiny.model(len(target), 17, 7.5).double())  # ends its sentences soon
+    ready = SharedEngine(tiny.model(len(target), 17, 7.5).double())  # ends its sentences soon
     lexical = lexical_for(sets)
     assert max(lexical.tokens.tolist()) == 6
     found = beam_search(ready, sources[:12], beam, LIMIT, 1, 1.0, lexical)

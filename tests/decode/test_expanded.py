@@ -7,10 +7,11 @@ from transformers import T5Config, T5ForConditionalGeneration
 from tests.ties import assert_same_searches, scored
 from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode.beam import beam_search
-from toolkit.decode.engine import Engine
-from toolkit.decode.expanded import ExpandedEngine, engine_of
+from toolkit.decode.engine import engine_of
+from toolkit.decode.expanded import ExpandedEngine
 from toolkit.decode.lexical import ConstraintSet, Lexical
 from toolkit.decode.sampling import sample
+from toolkit.decode.shared import SharedEngine
 from toolkit.decode.words import WordTable
 
 SOURCES = [[5, 9, 11, 30, 1], [17, 1], [8, 40, 41, 42, 43, 44, 45, 1]]
@@ -42,7 +43,7 @@ def expanded():
 def test_t5_is_decoded_with_one_warning():
     with pytest.warns(UserWarning, match="t5 models decode without shared encoder states"):
         assert isinstance(engine_of(t5()), ExpandedEngine)
-    assert type(engine_of(translator("de-en").model)) is Engine
+    assert type(engine_of(translator("de-en").model)) is SharedEngine
 
 
 def test_t5_beam_is_that_of_generate():
@@ -70,7 +71,9 @@ def test_t5_beam_is_that_of_generate():
 def test_samples_are_those_of_the_shared_engine(expanded):
     model = wide_translator("de-en")
     sources, seeds = model.source.encode([source for source, _ in pairs(5)]), list(range(20))
-    ours, theirs = (sample(engine, sources, [[]] * 20, seeds, 5, 20) for engine in (expanded, Engine(model.model)))
+    ours, theirs = (
+        sample(engine, sources, [[]] * 20, seeds, 5, 20) for engine in (expanded, SharedEngine(model.model))
+    )
     assert [one.ids for one in ours] == [one.ids for one in theirs]
     assert [one.logprob for one in ours] == pytest.approx([one.logprob for one in theirs], abs=1e-3)
 
@@ -82,7 +85,7 @@ def test_constrained_beams_are_those_of_the_shared_engine(expanded):
     table = WordTable.of(model.target.surfaces(), model.target.eos)
     ours, theirs = (
         beam_search(engine, sources, 4, 20, 2, 1.0, Lexical.of(sets, table, model.target.spell))
-        for engine in (expanded, Engine(model.model))
+        for engine in (expanded, SharedEngine(model.model))
     )
     assert_same_searches([scored(one) for one in ours], [scored(one) for one in theirs])
     assert sets[0].unmet(model.target.decode([ours[0][0].ids])[0]) == []

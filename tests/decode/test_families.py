@@ -9,10 +9,10 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
 from tests import families, tiny
 from toolkit.decode.beam import beam_search
-from toolkit.decode.engine import FAMILIES, Engine
-from toolkit.decode.expanded import engine_of
+from toolkit.decode.engine import FAMILIES, engine_of
 from toolkit.decode.lexical import ConstraintSet
 from toolkit.decode.sampling import sample
+from toolkit.decode.shared import SharedEngine
 from toolkit.generate.rewrite import rewrite
 from toolkit.translator.load import Translator
 
@@ -54,8 +54,8 @@ def test_decoding_with_shared_states_is_the_models_own_forward_pass(family):
     model = random_model(family)
     sources = [[5, 9, 11, 30, 2], [17, 2], [8, 40, 41, 42, 43, 44, 45, 2]]
     with torch.no_grad():
-        greedy = sample(Engine(model), sources, [[] for _ in sources], [0, 1, 2], 1, 12)
-        drawn = sample(Engine(model), sources, [[] for _ in range(9)], list(range(9)), 5, 12)
+        greedy = sample(SharedEngine(model), sources, [[] for _ in sources], [0, 1, 2], 1, 12)
+        drawn = sample(SharedEngine(model), sources, [[] for _ in range(9)], list(range(9)), 5, 12)
         for n, found in enumerate([*greedy, *drawn]):
             source = sources[n] if n < 3 else sources[(n - 3) // 3]
             said = torch.tensor([[model.config.decoder_start_token_id, *found.ids[:-1]]])
@@ -63,7 +63,9 @@ def test_decoding_with_shared_states_is_the_models_own_forward_pass(family):
             ids = torch.tensor(found.ids)
             own = logprobs.gather(1, ids[:, None])[:, 0]
             assert found.logprob == pytest.approx(own.sum().item(), abs=1e-3)
-            torch.testing.assert_close(Engine(model).likelihoods([source], [found.ids])[0], own, atol=1e-3, rtol=1e-3)
+            torch.testing.assert_close(
+                SharedEngine(model).likelihoods([source], [found.ids])[0], own, atol=1e-3, rtol=1e-3
+            )
             if n < 3:
                 logprobs[:, model.config.pad_token_id] = -torch.inf
                 assert logprobs.argmax(-1).tolist() == found.ids

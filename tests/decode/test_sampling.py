@@ -5,16 +5,16 @@ import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
 from tests.tiny import pairs, translator, wide_translator
-from toolkit.decode.engine import Engine, places
 from toolkit.decode.sampling import Sample, sample, top, uniform
+from toolkit.decode.shared import SharedEngine, places
 
 LIMIT = 40
 CHI_SQUARE_9, CHI_SQUARE_15 = 27.88, 37.70  # p = 0.001 with 9 and 15 degrees of freedom (any statistics table)
 
 
 @pytest.fixture(scope="module")
-def engine() -> Engine:
-    return Engine(wide_translator("de-en").model)
+def engine() -> SharedEngine:
+    return SharedEngine(wide_translator("de-en").model)
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +200,7 @@ def test_a_limit_beyond_the_model_is_the_models(engine, sources):
 def test_the_engine_refuses_t5():
     config = T5Config(vocab_size=50, d_model=16, d_ff=32, num_layers=1, num_heads=2, d_kv=8)
     with pytest.raises(ValueError, match=r"wanted a model of one of marian.*got 't5'"):
-        Engine(T5ForConditionalGeneration(config))
+        SharedEngine(T5ForConditionalGeneration(config))
 
 
 @pytest.mark.parametrize("vocabulary", [5, 31, 1279, 1280, 1300, 2049, 8003])

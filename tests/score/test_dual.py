@@ -5,10 +5,11 @@ import torch
 
 from tests import families
 from tests.tiny import pairs, translator
-from toolkit.decode.engine import Engine
-from toolkit.decode.expanded import engine_of
+from toolkit.decode.engine import engine_of
+from toolkit.decode.likelihood import batches, log_likelihood
+from toolkit.decode.shared import SharedEngine
 from toolkit.rows import Candidate, Row, Scores
-from toolkit.score.dual import batches, dual_rows, log_likelihood
+from toolkit.score.dual import dual_rows
 from toolkit.select.filter import refuse_dual
 
 
@@ -26,7 +27,7 @@ def test_log_likelihood_is_the_models_own(batch_tokens):
     texts = [*pairs(8), ("Ja.", "Yes, of course."), ("Ja.", ""), ("", "Yes."), ("Nein!", "No.")]
     backward = translator("en-de")
     inputs, outputs = backward.source.encode([e for _, e in texts]), backward.target.encode([d for d, _ in texts])
-    found = log_likelihood(Engine(backward.model), inputs, outputs, batch_tokens)
+    found = log_likelihood(SharedEngine(backward.model), inputs, outputs, batch_tokens)
     expected = [alone(source, output) for source, output in zip(inputs, outputs, strict=True)]
     assert found == pytest.approx(expected, abs=1e-3)
     assert len({round(score, 2) for score in found}) == len(texts)
@@ -34,7 +35,7 @@ def test_log_likelihood_is_the_models_own(batch_tokens):
 
 
 def test_nothing_to_score():
-    assert log_likelihood(Engine(translator("en-de").model), [], [], 100) == []
+    assert log_likelihood(SharedEngine(translator("en-de").model), [], [], 100) == []
 
 
 def test_batches_hold_their_budget_and_one_output_length():

@@ -8,8 +8,8 @@ from torch import nn
 
 from tests import families
 from tests.tiny import pairs, translator
-from toolkit.decode.engine import Engine
 from toolkit.decode.sampling import sample
+from toolkit.decode.shared import SharedEngine
 from toolkit.translator import int8
 from toolkit.translator.int8 import Int8Linear, advice, has_int8, quantize_decoder
 from toolkit.translator.load import load_translator
@@ -35,7 +35,7 @@ def test_a_decoder_in_8_bits_samples_and_scores_like_itself():
     assert not any(type(m) is nn.Linear for m in model.get_decoder().modules())
     sources = whole.source.encode([german for german, _ in pairs(3)])
     rows, seeds = [[]] * 150, list(range(150))
-    rounded, exact = (sample(Engine(m), sources, rows, seeds, 10, 30) for m in (model, whole.model))
+    rounded, exact = (sample(SharedEngine(m), sources, rows, seeds, 10, 30) for m in (model, whole.model))
     means = [sum(s.logprob for s in found) / sum(len(s.ids) for s in found) for found in (rounded, exact)]
     assert means[0] == pytest.approx(means[1], rel=0.1)
     assert [s.ids for s in rounded] != [s.ids for s in exact], "8 bits are not 32"
@@ -63,7 +63,7 @@ def test_a_family_has_8_bits_or_says_in_one_line_that_it_has_not(name):
         return
     found = load_translator(str(families.checkpoint(name)), "int8", "cpu", "en", "de")
     sources = found.source.encode(["Yes.", "No."])
-    drawn = sample(Engine(found.model), sources, [[]] * 6, list(range(6)), 5, 8)
+    drawn = sample(SharedEngine(found.model), sources, [[]] * 6, list(range(6)), 5, 8)
     assert all(one.logprob < 0 for one in drawn)
 
 

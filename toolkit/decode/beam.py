@@ -149,7 +149,7 @@ def beam_search(
     enough = _enough(lexical, len(limits), beam, n_best)
     finished = [Finished(beam, required) for required in _required(lexical, len(limits))]
     alive = torch.ones(len(limits), dtype=torch.bool, device=engine.device)
-    last = torch.full((len(limits) * beam,), engine.start_id, device=engine.device)
+    last = torch.full((len(limits) * beam,), engine.given[-1], device=engine.device)
     for step in range(max(limits)):
         tokens, scores = _candidates(engine, engine.step(state, last), beams, beam)
         parents, tokens, scores = _choose(engine, beams, tokens, scores, beam, step, length_penalty, alive, finished)

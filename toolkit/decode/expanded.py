@@ -1,6 +1,6 @@
 """The engine for any other seq2seq model: its own attention, every row with its own copy of the encoder states.
 
-Slower than `engine.py` and the same results: what a family needs here is `transformers`' own forward pass and caches.
+Slower than `shared.py` and the same results: what a family needs here is `transformers`' own forward pass and caches.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
-from toolkit.decode.attention import Rows
-from toolkit.decode.engine import FAMILIES, Engine, State, moves
+from toolkit.decode.engine import State, begin_rows, moves, padded, sentences, special_tokens, told
 
 UNBOUNDED = 1 << 20  # ours: steps of a model that has no positions to run out of
 LOGITS = 1 << 26  # ours: numbers of the logits that are held at a time when outputs are scored; 256 MB in float32
@@ -32,12 +31,14 @@ class ExpandedState(State):
         mask: (rows, source steps) 1 where they are of a token.
     """
 
-    encoded: Tensor | None = None
-    mask: Tensor | None = None
+    encoded: Tensor
+    mask: Tensor
 
 
-class ExpandedEngine(Engine):
-    """Any encoder-decoder model of `transformers`, ready to decode; one warning says that it is slow.
+class ExpandedEngine:
+    """Any encoder-decoder model of `transformers`, ready to decode: an `Engine[ExpandedState]`.
+
+    One warning says that it is slow.
 
     Args:
         model: In eval mode.
@@ -55,24 +56,21 @@ class ExpandedEngine(Engine):
             f"{model.config.model_type} models decode without shared encoder states: slower, with the same result",
             stacklevel=2,  # one place, engine_of, and so one warning
         )
-        self.model, self.config, self.device, self.bias = model, model.config, model.device, None
-        self._read_tokens()
+        self.model, self.config, self.device = model, model.config, model.device
+        self.given, self.eos, self.pad = special_tokens(model)
         self.limit = getattr(self.config, "max_position_embeddings", None) or UNBOUNDED
 
     @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> ExpandedState:
         """See `Engine.start`."""
-        ids, real = self._padded(sources)
+        ids, real = padded(self, sources)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state
-        sentence, _ = self._sentences(len(sources), rows_each)
-        cache, unused = EncoderDecoderCache(DynamicCache(), DynamicCache()), Rows([], None, None, 0)
-        state = ExpandedState(cache, unused, sentence, 0, encoded[sentence], real[sentence].long())
-        self._begin(state)
-        return state
+        sentence, _ = sentences(self, len(sources), rows_each)
+        cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        return begin_rows(self, ExpandedState(cache, sentence, 0, encoded[sentence], real[sentence].long()))
 
-    def step(self, state: State, ids: Tensor) -> Tensor:
+    def step(self, state: ExpandedState, ids: Tensor) -> Tensor:
         """Advance every row by one token; (rows, vocabulary) logits, which `logits` cuts."""
-        assert isinstance(state, ExpandedState)
         state.steps += 1
         return self.model(
             encoder_outputs=BaseModelOutput(last_hidden_state=cast(torch.FloatTensor, state.encoded)),
@@ -91,24 +89,23 @@ class ExpandedEngine(Engine):
         """See `Engine.likelihoods`; the model's own forward pass, a few sentences at a time."""
         at_a_time = max(1, LOGITS // (self.config.vocab_size * max(map(len, outputs))))
         found = []
-        for begin in range(0, len(sources), at_a_time):
-            ids, real = self._padded(sources[begin : begin + at_a_time])
-            chosen = torch.tensor(outputs[begin : begin + at_a_time], device=self.device)
+        for first in range(0, len(sources), at_a_time):
+            ids, real = padded(self, sources[first : first + at_a_time])
+            chosen = torch.tensor(outputs[first : first + at_a_time], device=self.device)
             logits = self.model(
-                input_ids=ids, attention_mask=real.long(), decoder_input_ids=self._told(chosen), use_cache=False
+                input_ids=ids, attention_mask=real.long(), decoder_input_ids=told(self, chosen), use_cache=False
             ).logits[:, len(self.given) - 1 :]
             found.append(torch.log_softmax(logits.float(), -1).gather(2, chosen[..., None])[..., 0])
         return torch.cat(found)
 
-    def copy(self, state: State, source: Tensor, target: Tensor) -> None:
+    def copy(self, state: ExpandedState, source: Tensor, target: Tensor) -> None:
         """See `Engine.copy`; rows of one sentence have the same cross-attention."""
         for layer in cast(list[DynamicLayer], state.cache.self_attention_cache.layers):
             for kept in (cast(Tensor, layer.keys), cast(Tensor, layer.values)):
                 kept[target] = kept[source]
 
-    def keep(self, state: State, alive: Tensor) -> tuple[Tensor, Tensor, int]:
+    def keep(self, state: ExpandedState, alive: Tensor) -> tuple[Tensor, Tensor, int]:
         """See `Engine.keep`."""
-        assert isinstance(state, ExpandedState) and state.encoded is not None and state.mask is not None
         source, target, left = moves(alive)
         for cache in (state.cache.self_attention_cache, state.cache.cross_attention_cache):
             for layer in cast(list[DynamicLayer], cache.layers):
@@ -117,11 +114,6 @@ class ExpandedEngine(Engine):
             _moved(t, source, target, left) for t in (state.encoded, state.mask, state.sentence)
         )
         return source, target, left
-
-
-def engine_of(model: PreTrainedModel) -> Engine:
-    """The engine that drives a model: with shared encoder states where its family allows it."""
-    return Engine(model) if model.config.model_type in FAMILIES else ExpandedEngine(model)
 
 
 def _moved(per_row: Tensor | None, source: Tensor, target: Tensor, left: int) -> Tensor:

@@ -84,7 +84,7 @@ def sample(
     # By place in the batch: the number of its row, and what goes with it. Places move, rows do not.
     number, seed = torch.arange(rows, device=device), torch.tensor(seeds, device=device)
     limit = torch.tensor(limits, device=device).repeat_interleave(each)
-    last, alive = torch.full((rows,), engine.start_id, device=device), torch.ones(rows, device=device).bool()
+    last, alive = torch.full((rows,), engine.given[-1], device=device), torch.ones(rows, device=device).bool()
     for step in range(max(limits)):
         hidden = engine.step(state, last)
         forbidden = None if constraints is None else constraints.forbidden(said[number, :step])

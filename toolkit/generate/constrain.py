@@ -9,7 +9,7 @@ import torch
 
 from toolkit.bitext.subwords import Pieces
 from toolkit.decode.beam import Hypothesis, beam_search
-from toolkit.decode.expanded import engine_of
+from toolkit.decode.engine import engine_of
 from toolkit.decode.lexical import ConstraintSet, Lexical
 from toolkit.decode.words import KnownWords, WordTable
 from toolkit.generate.merge import longest, merge, too_long

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from toolkit.bitext.subwords import SPACE, Pieces
-from toolkit.decode.expanded import engine_of
+from toolkit.decode.engine import engine_of
 from toolkit.decode.sampling import sample
 from toolkit.generate.merge import longest, merge, too_long
 from toolkit.parallel import row_seed

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import compress
 
-from toolkit.decode.engine import Engine
-from toolkit.decode.expanded import engine_of
+from toolkit.decode.engine import engine_of
+from toolkit.decode.likelihood import log_likelihood
 from toolkit.progress import at_hand
 from toolkit.rows import Row
 from toolkit.translator.load import Translator
@@ -44,48 +44,3 @@ def dual_rows(rows: Iterable[Row], backward: Translator, batch_tokens: int) -> I
     for output, (_, candidate), score in zip(outputs, waiting, scores, strict=True):
         candidate.scores.backward_logprob, candidate.scores.backward_tokens = score, len(output)
     yield from shard
-
-
-def log_likelihood(
-    engine: Engine,
-    inputs: Sequence[Sequence[int]],
-    outputs: Sequence[Sequence[int]],
-    batch_tokens: int,
-    working: Callable[[Sequence[int]], AbstractContextManager[object]] = nullcontext,
-) -> list[float]:
-    """Score log p(output | input), the sum over the output's tokens in nats, for each pair.
-
-    Args:
-        engine: Of the model that scores.
-        inputs: Ids with EOS, no more than the model has positions.
-        outputs: Likewise, without the tokens that the engine is `given`: those are not chosen and weigh nothing.
-        batch_tokens: Greatest size of a batch: pairs times the longer side's tokens.
-        working: Given the numbers of a batch's pairs, what is around the work on it.
-
-    Returns:
-        A number <= 0 for each pair, in order.
-    """
-    order = sorted(range(len(inputs)), key=lambda i: (len(outputs[i]), len(inputs[i]), i))
-    found = [0.0] * len(inputs)
-    for batch in batches(order, inputs, outputs, batch_tokens):
-        with working(batch):
-            scores = engine.likelihoods([inputs[i] for i in batch], [outputs[i] for i in batch])
-            for i, score in zip(batch, scores.double().sum(1).tolist(), strict=True):
-                found[i] = score
-    return found
-
-
-def batches(
-    order: Sequence[int], inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], batch_tokens: int
-) -> Iterator[list[int]]:
-    """Cut an order of pairs into batches of one output length and at most `batch_tokens`."""
-    batch: list[int] = []
-    longest = 0
-    for i in order:
-        longest = max(longest, len(outputs[i]), len(inputs[i]))
-        if batch and ((len(batch) + 1) * longest > batch_tokens or len(outputs[i]) != len(outputs[batch[0]])):
-            yield batch
-            batch, longest = [], max(len(outputs[i]), len(inputs[i]))
-        batch.append(i)
-    if batch:
-        yield batch

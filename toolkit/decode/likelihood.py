@@ -1,0 +1,53 @@
+"""How likely a model finds given outputs, in batches without padding on the output's side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from toolkit.decode.engine import Engine
+
+
+def log_likelihood(
+    engine: Engine,
+    inputs: Sequence[Sequence[int]],
+    outputs: Sequence[Sequence[int]],
+    batch_tokens: int,
+    working: Callable[[Sequence[int]], AbstractContextManager[object]] = nullcontext,
+) -> list[float]:
+    """Score log p(output | input), the sum over the output's tokens in nats, for each pair.
+
+    Args:
+        engine: Of the model that scores.
+        inputs: Ids with EOS, no more than the model has positions.
+        outputs: Likewise, without the tokens that the engine is `given`: those are not chosen and weigh nothing.
+        batch_tokens: Greatest size of a batch: pairs times the longer side's tokens.
+        working: Given the numbers of a batch's pairs, what is around the work on it.
+
+    Returns:
+        A number <= 0 for each pair, in order.
+    """
+    order = sorted(range(len(inputs)), key=lambda i: (len(outputs[i]), len(inputs[i]), i))
+    found = [0.0] * len(inputs)
+    for batch in batches(order, inputs, outputs, batch_tokens):
+        with working(batch):
+            scores = engine.likelihoods([inputs[i] for i in batch], [outputs[i] for i in batch])
+            for i, score in zip(batch, scores.double().sum(1).tolist(), strict=True):
+                found[i] = score
+    return found
+
+
+def batches(
+    order: Sequence[int], inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], batch_tokens: int
+) -> Iterator[list[int]]:
+    """Cut an order of pairs into batches of one output length and at most `batch_tokens`."""
+    batch: list[int] = []
+    longest = 0
+    for i in order:
+        longest = max(longest, len(outputs[i]), len(inputs[i]))
+        if batch and ((len(batch) + 1) * longest > batch_tokens or len(outputs[i]) != len(outputs[batch[0]])):
+            yield batch
+            batch, longest = [], max(len(outputs[i]), len(inputs[i]))
+        batch.append(i)
+    if batch:
+        yield batch

@@ -1,0 +1,170 @@
+"""The engine whose rows share the encoder states of their sentence, which is encoded once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
+
+from toolkit.decode.attention import NAME, Rows, StepsLayer, new_cache
+from toolkit.decode.engine import FAMILIES, State, begin_rows, moves, padded, sentences, special_tokens, told
+
+SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time; 128 x 20 000 stay in the cache
+
+
+@dataclass
+class SharedState(State):
+    """Rows in flight; the cache has self-attention steps of each row and cross-attention keys of each sentence.
+
+    Attributes:
+        rows: Which sentence a row attends to.
+    """
+
+    rows: Rows
+
+
+class SharedEngine:
+    """A model of one of `FAMILIES`, ready to decode: an `Engine[SharedState]`.
+
+    Args:
+        model: A Marian, BART, mBART, M2M100/NLLB or Pegasus model in eval mode; its own weights and dtype are used.
+
+    Raises:
+        ValueError: A model of another family.
+    """
+
+    def __init__(self, model: PreTrainedModel):
+        family = model.config.model_type
+        if family not in FAMILIES:
+            raise ValueError(
+                f"wanted a model of one of {', '.join(FAMILIES)}, got {family!r}; ExpandedEngine drives any other"
+            )
+        self.model, self.config, self.device = model, model.config, model.device
+        self.decoder, self.head = model.get_decoder(), model.get_output_embeddings()
+        bias = getattr(model, "final_logits_bias", None)
+        self.bias = bias if bias is not None and bool(bias.any()) else None
+        self.given, self.eos, self.pad = special_tokens(model)
+        self.limit = self.config.max_position_embeddings
+
+    @torch.inference_mode()
+    def encode(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
+        """Cross-attention keys and values of each decoder layer, and the mask of their padding.
+
+        Args:
+            sources: Ids of each sentence, EOS included.
+
+        Returns:
+            Keys, values: a (sentences, heads, source steps, dim) tensor per layer. Mask: to add to scores,
+            (sentences, 1, 1, source steps); None without padding.
+        """
+        ids, real = padded(self, sources)
+        encoded = self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state
+        cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        first = torch.full((len(ids), 1), self.given[0], device=self.device)
+        # One step of the model's own decoder fills the cross-attention cache, whatever its projections are called.
+        self.decoder(
+            input_ids=first,
+            encoder_hidden_states=encoded,
+            encoder_attention_mask=real.long(),
+            past_key_values=cache,
+            use_cache=True,
+        )
+        layers = cast(list[DynamicLayer], cache.cross_attention_cache.layers)
+        keys = [cast(Tensor, layer.keys).contiguous() for layer in layers]
+        values = [cast(Tensor, layer.values).contiguous() for layer in layers]
+        mask = torch.zeros_like(real, dtype=torch.float32).masked_fill_(~real, -torch.inf)[:, None, None]
+        return keys, values, None if bool(real.all()) else mask
+
+    def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> SharedState:
+        """See `Engine.start`."""
+        keys, values, mask = self.encode(sources)
+        sentence, each = sentences(self, len(sources), rows_each)
+        place, width = (None, each[0]) if len(set(each)) == 1 else places(sentence, len(sources))
+        cache = new_cache(keys, values, steps + len(self.given) - 1)
+        return begin_rows(self, SharedState(cache, sentence, 0, Rows(keys, mask, place, width)))
+
+    def step(self, state: SharedState, ids: Tensor) -> Tensor:
+        """See `Engine.step`."""
+        unused = state.rows.keys[0].new_empty(1, 1, self.config.d_model)  # the keys are in the cache already
+        with self.attending():
+            hidden = self.decoder(
+                input_ids=ids[:, None],
+                encoder_hidden_states=unused,
+                past_key_values=state.cache,
+                use_cache=True,
+                rows=state.rows,
+            ).last_hidden_state
+        state.steps += 1
+        return hidden[:, -1]
+
+    def logits(self, hidden: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """See `Engine.logits`."""
+        size = SLICE.get(hidden.device.type, 8192)
+        for begin in range(0, len(hidden), size):
+            part = slice(begin, begin + size)
+            logits = self.head(hidden[part])
+            yield part, logits if self.bias is None else logits + self.bias
+
+    @torch.inference_mode()
+    def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
+        """See `Engine.likelihoods`."""
+        (ids, real), chosen = padded(self, sources), torch.tensor(outputs, device=self.device)
+        hidden = self.decoder(
+            input_ids=told(self, chosen),
+            encoder_hidden_states=self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state,
+            encoder_attention_mask=real.long(),
+            use_cache=False,
+        ).last_hidden_state[:, len(self.given) - 1 :]
+        found = [
+            torch.log_softmax(logits.float(), -1).gather(1, chosen.flatten()[part, None])
+            for part, logits in self.logits(hidden.flatten(0, 1))
+        ]
+        return torch.cat(found).view_as(chosen)
+
+    def copy(self, state: SharedState, source: Tensor, target: Tensor) -> None:
+        """See `Engine.copy`."""
+        for layer in state.cache.self_attention_cache.layers:
+            assert isinstance(layer, StepsLayer)
+            layer.move(source, target, layer.keys.shape[1])
+
+    def keep(self, state: SharedState, alive: Tensor) -> tuple[Tensor, Tensor, int]:
+        """See `Engine.keep`."""
+        source, target, left = moves(alive)
+        state.sentence[target] = state.sentence[source]
+        state.sentence = state.sentence[:left]
+        for layer in state.cache.self_attention_cache.layers:
+            assert isinstance(layer, StepsLayer)
+            layer.move(source, target, left)
+        state.rows.place, state.rows.width = places(state.sentence, len(state.rows.keys[0]))
+        return source, target, left
+
+    @contextlib.contextmanager
+    def attending(self) -> Iterator[None]:
+        """Let the decoder attend with `attention.attend`."""
+        own = self.config._attn_implementation
+        self.config._attn_implementation = NAME
+        try:
+            yield
+        finally:
+            self.config._attn_implementation = own
+
+
+def places(sentence: Tensor, sentences: int) -> tuple[Tensor, int]:
+    """The place of each row in a (sentences, width) grid, and the width: the greatest number of rows of one sentence.
+
+    >>> places(torch.tensor([1, 0, 1]), 2)
+    (tensor([2, 0, 3]), 2)
+    """
+    counts = torch.bincount(sentence, minlength=sentences)
+    width, order = int(counts.max()), torch.argsort(sentence, stable=True)
+    first = counts.cumsum(0) - counts
+    number = torch.arange(len(sentence), device=sentence.device)
+    place = torch.empty_like(sentence)
+    place[order] = sentence[order] * width + number - first[sentence[order]]
+    return place, width
