@@ -65,7 +65,7 @@ class ParabankBuilder(datasets.ArrowBasedBuilder):
         repeated = find_equal_pairs(shards).repeated
         holding: dict[str, list[int]] = {}
         for number, shard in enumerate(shards):
-            for split in splits_in(pq.read_table(shard, columns=["split"])):
+            for split in splits_in(pq.read_table(shard, columns=["split"], filters=pc.field("reason").is_null())):
                 holding.setdefault(split, []).append(number)
         return [
             datasets.SplitGenerator(

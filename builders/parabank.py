@@ -8,7 +8,6 @@ section 5.1; the 37 systems of its table 3 are `toolkit.generate.recipes`.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -195,7 +194,8 @@ def build(run: ParaBankRun) -> dict:
     torch.set_num_threads(run.threads)
     lexicon = read_lexicon(run)
     if state.is_main_process:
-        check_pools((row.reference for row in bitext_rows(run, Counter())), parse_systems(run.systems), lexicon.idf)
+        references = (row.reference for row in bitext_rows(run) if row.reason is None)
+        check_pools(references, parse_systems(run.systems), lexicon.idf)
     forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
     if state.is_main_process and (told := advice(run.dtype, state.device)):
         print(told, file=sys.stderr)

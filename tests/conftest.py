@@ -25,7 +25,7 @@ for name in ("HF_DATASETS_CACHE", "HF_HUB_CACHE"):
 import pytest  # noqa: E402
 
 from toolkit.rows import Candidate, Origin, Row, Scores  # noqa: E402
-from toolkit.shards import output_of, write_inputs, write_shard  # noqa: E402
+from toolkit.shards import cut, output_of, write_inputs, write_shard  # noqa: E402
 
 
 def candidate(
@@ -70,10 +70,13 @@ def demo_rows() -> list[Row]:
 
 def write_run(folder: Path, rows: list[Row], shard_rows: int = 2) -> Path:
     """A finished run of these rows, as the builder leaves it."""
-    inputs = [Row(**{**vars(one), "candidates": []}) for one in rows]
-    paths = write_inputs(folder, inputs, shard_rows, {"too_long": 3, "empty": 1})
-    for number, path in enumerate(paths):
-        write_shard(output_of(path), rows[number * shard_rows : (number + 1) * shard_rows])
+    refused = [row(100 + n, "train", "", []) for n in range(4)]
+    for one, reason in zip(refused, ("too_long", "empty", "too_long", "too_long"), strict=True):
+        one.reason = reason
+    inputs = [Row(**{**vars(one), "candidates": []}) for one in [*rows, *refused]]
+    paths = write_inputs(folder, inputs, shard_rows)
+    for path, shard in zip(paths, cut([*rows, *refused], shard_rows), strict=False):
+        write_shard(output_of(path), shard)
     settings = {
         "max_dual_nll": 3.5,
         "samples_per_set": 30,

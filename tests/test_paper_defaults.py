@@ -10,8 +10,8 @@ import pytest
 from builders.parabank import ParaBank
 from builders.parabank2 import ParaBank2, ParaBank2Run
 from builders.paranmt import ParaNMT, ParaNMTRun
-from toolkit.bitext.clean import CleanSettings
 from toolkit.bitext.subwords import CHARACTER_COVERAGE, VOCABULARY
+from toolkit.clean.rules import CleanSettings
 from toolkit.encoder_settings import MARGIN, Architecture, EncoderTraining
 from toolkit.evaluate import corpus, lengths, profile, simlex, trees
 from toolkit.generate.ppdb import RELATIONS

@@ -122,6 +122,7 @@ class Row:
         context_before: The text before the reference, where the corpus is running text.
         context_after: The text after it.
         candidates: All candidates, also the refused ones.
+        reason: The first rule of cleaning that refused the whole row; None if it is still in.
     """
 
     id: str
@@ -134,6 +135,7 @@ class Row:
     context_before: str | None = None
     context_after: str | None = None
     candidates: list[Candidate] = field(default_factory=list)
+    reason: str | None = None
 
     @property
     def paraphrases(self) -> list[Candidate]:

@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.bitext.clean import CleanSettings, clean, none_usable, refusals
 from toolkit.bitext.languages import SAMPLE, check_code, check_languages
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.bitext.split import split_of
+from toolkit.clean.rules import CleanSettings, clean, judged, none_usable, refusals
 from toolkit.contents import with_contents
 from toolkit.lock import check_free, held
 from toolkit.outputs import check_output_folder
@@ -147,7 +147,8 @@ def check_bitext(settings: RunSettings) -> None:
         ValueError: It cannot be used; the message counts what was refused.
     """
     refused: Counter[str] = Counter()
-    first = list(itertools.islice(cleaned_pairs(settings, refused), SAMPLE))
+    usable = clean(read_pairs(settings), settings, settings.source_lang, settings.lang, refused)
+    first = list(itertools.islice(usable, SAMPLE))
     if not first:
         raise ValueError(none_usable(settings.bitext, refused))
     if settings.check_language:
@@ -183,34 +184,29 @@ def started(
 
 def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> None:
     """What `started` does on the main process, and one line on what became of the bitext's lines."""
-    folder, refused = settings.shards_dir, Counter[str]()
+    folder = settings.shards_dir
     remove_unfinished(folder)
     check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE)
-    write_inputs(folder, bitext_rows(settings, refused), settings.shard_rows, refused)
+    write_inputs(folder, bitext_rows(settings), settings.shard_rows)
     counts = read_inputs(folder)
     lines = counts["rows"] + sum(counts["refused"].values())
     told = f"{' '.join(settings.bitext)}: {lines:,} lines read, {counts['rows']:,} kept"
     print(f"{told}, refused: {refusals(counts['refused'])}", file=sys.stderr)
 
 
-def cleaned_pairs(settings: RunSettings, refused: Counter[str]) -> Iterator[Pair]:
-    """The pairs of the bitext that no rule refuses; refusals are counted by reason."""
-    pairs: Iterable[Pair] = read_bitext(
-        settings.bitext, settings.source_column, settings.reference_column, settings.data_split
-    )
-    if settings.limit is not None:
-        pairs = itertools.islice(pairs, settings.limit)
-    return clean(pairs, settings, settings.source_lang, settings.lang, refused)
+def read_pairs(settings: RunSettings) -> Iterator[Pair]:
+    """The pairs of the bitext, as many as are to be read."""
+    pairs = read_bitext(settings.bitext, settings.source_column, settings.reference_column, settings.data_split)
+    return itertools.islice(pairs, settings.limit)
 
 
-def bitext_rows(settings: RunSettings, refused: Counter[str]) -> Iterator[Row]:
-    """The cleaned pairs of the bitext as rows without candidates; refusals are counted by reason."""
-    origin = settings.origin or Path(settings.bitext[0]).name.split(".")[0]
-    for pair in cleaned_pairs(settings, refused):
+def bitext_rows(settings: RunSettings) -> Iterator[Row]:
+    """The pairs of the bitext as rows without candidates; those that cleaning refuses have a reason."""
+    origin, lang = settings.origin or Path(settings.bitext[0]).name.split(".")[0], settings.lang
+    for pair, reason in judged(read_pairs(settings), settings, settings.source_lang, lang):
         split = split_of(pair.reference, settings.validation_share, settings.test_share)
-        yield Row(
-            f"{origin}-{pair.line}", origin, pair.source, settings.source_lang, pair.reference, settings.lang, split
-        )
+        row_id = f"{origin}-{pair.line}"
+        yield Row(row_id, origin, pair.source, settings.source_lang, pair.reference, lang, split, reason=reason)
 
 
 def make_shards(
@@ -238,7 +234,7 @@ def make_shards(
         done = total - open_rows
         for path in waiting:
             try:
-                write_shard(output_of(path), recipe(read_shard(path)))
+                write_shard(output_of(path), made_of(read_shard(path), recipe))
             except RowsFailed as error:
                 raise RuntimeError(f"{path.name}: {failing_alone(path, recipe, error)}") from error
             except (ValueError, RuntimeError, MemoryError) as error:
@@ -246,6 +242,13 @@ def make_shards(
             done += count_rows(path)
             bar.update(done - bar.n)  # a row that a stage passed over has not been reported
     return len(waiting)
+
+
+def made_of(rows: Iterable[Row], recipe: Callable[[Iterable[Row]], Iterator[Row]]) -> Iterator[Row]:
+    """The rows of a shard after a recipe, in their order; those that cleaning has refused pass by it."""
+    shard = list(rows)
+    made = recipe(row for row in shard if row.reason is None)
+    yield from (next(made) if row.reason is None else row for row in shard)
 
 
 def failing_alone(path: Path, recipe: Callable[[Iterable[Row]], Iterator[Row]], error: RowsFailed) -> RowsFailed:

@@ -1,8 +1,9 @@
 """A shard in, a shard out; what is done stays done.
 
 A run keeps its shards in one folder: `input-00000.parquet`, ... hold rows without candidates, `rows-00000.parquet`, ...
-the same rows with all their candidates, also the refused ones. A file appears under its final name only when it is
-whole, so a file that is there is done, whatever happened to the process that wrote it.
+the same rows with all their candidates, also the refused ones. A row that cleaning has refused stays in its place,
+without candidates. A file appears under its final name only when it is whole, so a file that is there is done, whatever
+happened to the process that wrote it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -71,14 +72,14 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def count_rows(path: Path) -> int:
-    """The rows of a shard, from its footer.
+    """The rows of a shard that cleaning has left in.
 
     Raises:
-        ValueError: It is no Parquet file.
+        ValueError: It is no shard of rows.
     """
     try:
-        return pq.read_metadata(path).num_rows
-    except pa.ArrowException as error:
+        return pq.read_table(path, columns=["reason"])["reason"].null_count
+    except (pa.ArrowException, KeyError) as error:
         raise ValueError(f"{path}: wanted a shard of rows, got a damaged file ({error}); delete it") from None
 
 
@@ -124,30 +125,47 @@ def read_shard(path: Path, batch_rows: int = 1000) -> Iterator[Row]:
             yield from map(from_record, batch.to_pylist())
 
 
-def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int, counts: dict[str, int]) -> list[Path]:
+def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int) -> list[Path]:
     """Cut a stream of rows into input shards; `inputs.json`, written last, says that all are there.
 
     Args:
         folder: The run's folder.
-        rows: Rows without candidates, in order.
-        shard_rows: Rows of a shard; the last may have fewer.
-        counts: Refusals by reason; complete once `rows` is exhausted.
+        rows: Rows without candidates, in order, also those that cleaning has refused.
+        shard_rows: Rows of a shard that are still in; the last may have fewer.
 
     Returns:
-        The paths of the input shards, in order; none, and no `inputs.json`, if there was no row.
+        The paths of the input shards, in order; none, and no `inputs.json`, if there was no row left.
     """
     done = folder / INPUTS
     if not done.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        stream, number, total = iter(rows), 0, 0
-        while shard := list(islice(stream, shard_rows)):
+        number, total, refused = 0, 0, Counter[str]()
+        for number, shard in enumerate(cut(rows, shard_rows)):
             write_shard(folder / f"input-{number:05d}.parquet", shard)
-            number, total = number + 1, total + len(shard)
-        if not number:
+            reasons = [row.reason for row in shard]
+            total += reasons.count(None)
+            refused.update(filter(None, reasons))
+        if not total:
+            for path in folder.glob("input-*.parquet"):
+                path.unlink()
             return []
-        record = {"shards": number, "rows": total, "refused": dict(sorted(counts.items()))}
+        record = {"shards": number + 1, "rows": total, "refused": dict(sorted(refused.items()))}
         write_whole(done, json.dumps(record, indent=1))
     return input_shards(folder)
+
+
+def cut(rows: Iterable[Row], shard_rows: int) -> Iterator[list[Row]]:
+    """Lists of rows with so many each that are still in; what is refused stays where it stands."""
+    shard: list[Row] = []
+    left = shard_rows
+    for row in rows:
+        if row.reason is None and not left:
+            yield shard
+            shard, left = [], shard_rows
+        shard.append(row)
+        left -= row.reason is None
+    if shard:
+        yield shard
 
 
 def input_shards(folder: Path) -> list[Path]:

@@ -37,7 +37,7 @@ def paraphrase_fields() -> list[pa.Field]:
 
 def row_fields() -> list[pa.Field]:
     """What is published of a row beside its id and its reference; the split is the file's."""
-    return [field for field in schema(Row) if field.name not in ("id", "reference", "split", "candidates")]
+    return [field for field in schema(Row) if field.name not in ("id", "reference", "split", "candidates", "reason")]
 
 
 def pairs_schema() -> pa.Schema:

@@ -46,7 +46,7 @@ CREATE TEMP TABLE references_by_kind AS
 SELECT split, len(list_distinct(list_transform(candidates, lambda c: c.cluster))) AS clusters, count(*) AS n,
     sum(len(candidates)) AS candidates,
     sum(coalesce(list_sum(list_transform(candidates, lambda c: c.draws)), 0)) AS draws
-FROM read_parquet($shards) GROUP BY ALL
+FROM read_parquet($shards) WHERE reason IS NULL GROUP BY ALL
 """
 
 # One row per kind of candidate in the shards, and of `published` pair. `forbidden`: the words that every one of its

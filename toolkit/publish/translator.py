@@ -14,9 +14,9 @@ from transformers import MarianMTModel, MarianTokenizer
 
 import cards
 import toolkit
-from toolkit.bitext.clean import CleanSettings, clean, none_usable
 from toolkit.bitext.languages import check_languages
 from toolkit.bitext.read import Pair, read_bitext
+from toolkit.clean.rules import CleanSettings, clean, none_usable
 from toolkit.evaluate.translation import bleu
 from toolkit.outputs import check_output_folder
 from toolkit.publish.folder import MEASURED, TRAINING, made_beside, read_training

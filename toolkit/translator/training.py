@@ -27,12 +27,12 @@ from torch import Tensor
 from tqdm import tqdm
 from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTokenizer
 
-from toolkit.bitext.clean import CleanSettings, clean, none_usable
 from toolkit.bitext.languages import SAMPLE, check_languages
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.bitext.split import split_of
 from toolkit.bitext.subwords import EOS, PAD, Pieces, marian_tokenizer, pieces_of, train_pieces
 from toolkit.bitext.words import write_words
+from toolkit.clean.rules import CleanSettings, clean, none_usable
 from toolkit.models.checkpoint import DAMAGED, NOT_A_CHECKPOINT, said, writing
 from toolkit.models.precision import has_bfloat16
 from toolkit.parallel import processes

@@ -5,7 +5,6 @@ The rules read one pair at a time, except for duplicates. What needs a model (du
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,74 +12,15 @@ from dataclasses import dataclass
 
 from toolkit.bitext.normalize import fits_latin, match_key, normalize
 from toolkit.bitext.read import Pair
+from toolkit.clean.duplicates import seen_before
+from toolkit.clean.scripts import in_script
 
 LENGTH_GRACE = 10  # ours: characters, so that "Ja." and "Yes, I do." may be a pair
 WIDE_LETTER = 3  # ours: a Chinese character is about three Latin letters of the translation
-MIN_SCRIPT_SHARE = 0.5  # ours: a name in another script is no reason, a line in another language is
 ALPHANUMERIC = re.compile(r"[^\W_]")
 WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+")
 
-# The blocks of a script as the inside of a regular expression's brackets.
-BLOCKS = {
-    "Latin": "A-Za-zªºÀ-ÖØ-öø-ʯ\u1e00-\u1effﬀ-ﬆＡ-Ｚａ-ｚ",
-    "Cyrillic": "\u0400-\u052f\u1c80-\u1c8f",
-    "Greek": "\u0370-\u03ff\u1f00-\u1fff",
-    "Arabic": "\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufefc",
-    "Hebrew": "\u0590-\u05ff\ufb1d-\ufb4f",
-    "Han": "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
-    "Kana": "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f",
-    "Hangul": "\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3",
-    "Devanagari": "\u0900-\u097f",
-    "Bengali": "\u0980-\u09ff",
-    "Gurmukhi": "\u0a00-\u0a7f",
-    "Gujarati": "\u0a80-\u0aff",
-    "Tamil": "\u0b80-\u0bff",
-    "Telugu": "\u0c00-\u0c7f",
-    "Kannada": "\u0c80-\u0cff",
-    "Malayalam": "\u0d00-\u0d7f",
-    "Sinhala": "\u0d80-\u0dff",
-    "Thai": "\u0e00-\u0e7f",
-    "Lao": "\u0e80-\u0eff",
-    "Burmese": "\u1000-\u109f",
-    "Georgian": "\u10a0-\u10ff\u1c90-\u1cbf",
-    "Ethiopic": "\u1200-\u139f",
-    "Khmer": "\u1780-\u17ff",
-    "Armenian": "\u0530-\u058f",
-}
-LANGUAGES = {
-    ("Latin",): "af ca cs cy da de en eo es et eu fi fo fr ga gd gl hr hu id is it lb lt lv mi ms mt nb nl nn no pl pt "
-    "ro sk sl so sq sv sw tl tr vi xh yo zu",
-    ("Latin", "Cyrillic"): "az bs sr uz",
-    ("Cyrillic",): "be bg kk ky mk mn ru tg uk",
-    ("Arabic",): "ar fa ps ur",
-    ("Hebrew",): "he yi",
-    ("Devanagari",): "hi mr ne sa",
-    ("Ethiopic",): "am",
-    ("Bengali",): "bn",
-    ("Greek",): "el",
-    ("Gujarati",): "gu",
-    ("Armenian",): "hy",
-    ("Han", "Kana"): "ja",
-    ("Georgian",): "ka",
-    ("Khmer",): "km",
-    ("Kannada",): "kn",
-    ("Hangul",): "ko",
-    ("Lao",): "lo",
-    ("Malayalam",): "ml",
-    ("Burmese",): "my",
-    ("Gurmukhi",): "pa",
-    ("Sinhala",): "si",
-    ("Tamil",): "ta",
-    ("Telugu",): "te",
-    ("Thai",): "th",
-    ("Han",): "zh",
-}
-SCRIPTS = {lang: scripts for scripts, langs in LANGUAGES.items() for lang in langs.split()}
 OWN_PUNCTUATION = ("ja", "ko", "zh")  # “ ” … — are these languages' own marks, as wide as a letter
-OWN_LETTERS = {lang: re.compile(f"[{''.join(BLOCKS[s] for s in scripts)}]+") for lang, scripts in SCRIPTS.items()}
-OTHER_LETTERS = {
-    lang: re.compile(rf"[^\W\d_{''.join(BLOCKS[s] for s in scripts)}]+") for lang, scripts in SCRIPTS.items()
-}
 
 
 @dataclass(frozen=True)
@@ -127,6 +67,32 @@ class CleanSettings:
             )
 
 
+def judged(
+    pairs: Iterable[Pair], settings: CleanSettings, source_lang: str, lang: str
+) -> Iterator[tuple[Pair, str | None]]:
+    """The normalised pairs in their order, each with the reason for which it is refused; None if it is not.
+
+    Args:
+        pairs: As read. The stream is read once; memory is that of the duplicates' hashes, about 100 bytes for each pair
+            that passes the other rules (1.9 GB for ParaBank 2's 19.7 million), none with `deduplicate=False`.
+        settings: What is refused.
+        source_lang: The language of the sources (ISO 639-1).
+        lang: The language of the references.
+
+    Yields:
+        A pair and the first reason that holds, in the order of `RULES`, then "duplicate". Of two different pairs with
+        equal 64-bit hashes one is a duplicate: odds of 1 in 3000 for a hundred million.
+    """
+    seen: set[int] = set()
+    marks = [settings.normalize_punctuation and language not in OWN_PUNCTUATION for language in (source_lang, lang)]
+    for pair in pairs:
+        pair = Pair(pair.line, normalize(pair.source, marks[0]), normalize(pair.reference, marks[1]), pair.fault)
+        reason = first_reason(pair, settings, source_lang, lang)
+        if reason is None and settings.deduplicate and seen_before(pair, seen):
+            reason = "duplicate"
+        yield pair, reason
+
+
 def clean(
     pairs: Iterable[Pair], settings: CleanSettings, source_lang: str, lang: str, refused: Counter[str]
 ) -> Iterator[Pair]:
@@ -140,23 +106,13 @@ def clean(
     {'empty': 1, 'same_text': 1}
 
     Args:
-        pairs: As read. The stream is read once; memory is that of the duplicates' hashes, about 100 bytes for each pair
-            that passes the other rules (1.9 GB for ParaBank 2's 19.7 million), none with `deduplicate=False`.
-        settings: What is refused.
-        source_lang: The language of the sources (ISO 639-1).
-        lang: The language of the references.
-        refused: Counts each refused pair under the first reason that holds, in the order of `RULES`, then "duplicate".
-
-    Returns:
-        An iterator. Two different pairs with equal 64-bit hashes lose one: odds of 1 in 3000 for a hundred million.
+        pairs: As of `judged`.
+        settings: As of `judged`.
+        source_lang: As of `judged`.
+        lang: As of `judged`.
+        refused: Counts each refused pair under its reason.
     """
-    seen: set[int] = set()
-    marks = [settings.normalize_punctuation and language not in OWN_PUNCTUATION for language in (source_lang, lang)]
-    for pair in pairs:
-        pair = Pair(pair.line, normalize(pair.source, marks[0]), normalize(pair.reference, marks[1]), pair.fault)
-        reason = first_reason(pair, settings, source_lang, lang)
-        if reason is None and settings.deduplicate and seen_before(pair, seen):
-            reason = "duplicate"
+    for pair, reason in judged(pairs, settings, source_lang, lang):
         if reason is None:
             yield pair
         else:
@@ -265,16 +221,6 @@ RULES: tuple[Callable[[Pair, CleanSettings, str, str], str | None], ...] = (
 )
 
 
-def seen_before(pair: Pair, seen: set[int]) -> bool:
-    """Whether a pair with this text is in the set of hashes already; it is afterwards."""
-    text = f"{pair.source}\n{pair.reference}"  # normalised text has no line feed
-    key = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
-    if key in seen:
-        return True
-    seen.add(key)
-    return False
-
-
 def initial(text: str) -> str:
     """The first letter or digit of a text, without case; "" if there is none.
 
@@ -294,22 +240,3 @@ def width(text: str) -> int:
     if text.isascii():
         return len(text)
     return len(text) + (WIDE_LETTER - 1) * sum(map(len, WIDE.findall(text)))
-
-
-def in_script(text: str, lang: str) -> bool:
-    """Whether at least half of a text's letters are in the script of the language.
-
-    >>> in_script("Привет, Tom", "ru"), in_script("Привет, Tom", "en"), in_script("42!", "ru")
-    (True, False, True)
-
-    Args:
-        text: Any text; one without letters passes.
-        lang: ISO 639-1; a language without an entry in `SCRIPTS` passes.
-    """
-    if lang not in SCRIPTS or (text.isascii() and "Latin" in SCRIPTS[lang]):
-        return True
-    own = sum(map(len, OWN_LETTERS[lang].findall(text)))
-    if 2 * own >= len(text):
-        return True
-    other = sum(map(len, OTHER_LETTERS[lang].findall(text)))
-    return own + other == 0 or own >= MIN_SCRIPT_SHARE * (own + other)

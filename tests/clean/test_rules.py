@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from toolkit.bitext.clean import RULES, CleanSettings, clean, in_script, width
 from toolkit.bitext.read import Pair, read_bitext
+from toolkit.clean.rules import RULES, CleanSettings, clean, width
+from toolkit.clean.scripts import in_script
 
 DEFAULT = CleanSettings()
 
