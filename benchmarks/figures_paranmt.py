@@ -57,14 +57,14 @@ def filters() -> str:
     """Table 5: every fifth by each measure, the mean of the models."""
     found = result("paranmt_tables")["results"]["filters"]
     fifths = list(next(iter(found["parts"].values())))
-    head = ["tenths, lowest first", *(fifth.replace(",", " and ") for fifth in fifths), "the paper's best"]
+    head = ["deciles, lowest first", *(fifth.replace(",", " and ") for fifth in fifths), "the paper's best"]
     lines = [
         [name, *(averages(list(found["parts"][key][f].values())) for f in fifths), number(found["paper"][key])]
         for key, name in NAMES.items()
     ]
     every = list(found["all"].values())
     before = averages([model["untrained"] for model in every])
-    return table(head, lines, f"As many pairs of all tenths: {averages(every)}; random weights: {before}.")
+    return table(head, lines, f"As many pairs of all deciles: {averages(every)}; random weights: {before}.")
 
 
 MADE = (source_corpora, filters)

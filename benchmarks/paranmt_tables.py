@@ -10,8 +10,8 @@ tables train encoders from scratch for 5 epochs and report Pearson's r on STS Be
 
 - sources (table 4): as many pairs of each corpus. The starter has read Tatoeba's training part, and neither of the
   others; the paper's translator had read all of its corpora. No length is refused.
-- filters (table 5): Tatoeba's pairs in tenths by each measure, two neighbouring tenths together, and samples of all
-  tenths that are as large ("all", one sample for each seed). Texts that are equal to their references but for case and
+- filters (table 5): Tatoeba's pairs in deciles by each measure, two neighbouring deciles together, and samples of all
+  deciles that are as large ("all", one sample for each seed). Texts that are equal to their references but for case and
   punctuation are left out before the pairs are ranked: the starter has learnt many references by heart, and those
   pairs teach nothing. The best fifth is chosen by what it is reported on, as in the paper: it is biased upwards.
 
@@ -39,12 +39,13 @@ from toolkit.evaluate.profile import LENGTH_SIGNATURE, VOCABULARY_SIGNATURE, pro
 from toolkit.package.parquet import finished_shards
 from toolkit.rows import Row
 from toolkit.score.overlap import without_punctuation
-from toolkit.select.tenths import MEASURES, TENTHS, TenthsSettings, choose_shards, chosen_folder, write_cut
+from toolkit.select.corpus import choose_shards, chosen_folder, write_cut
+from toolkit.select.deciles import DECILES, MEASURES, DecileSettings
 from toolkit.shards import read_shard, write_shard
 
 FILTERED = "tatoeba"  # ours: the only corpus that the starter translates well, as CzEng is for the paper
-EVERY = ",".join(map(str, range(1, TENTHS + 1)))
-POOLED = 2  # ours: neighbouring tenths that are trained on together, because a tenth of so few pairs teaches little
+EVERY = ",".join(map(str, range(1, DECILES + 1)))
+POOLED = 2  # ours: neighbouring deciles that are trained on together, because a decile of so few pairs teaches little
 NO_LIMIT = 10_000  # ours: tokens of a sentence; section 5.3 refuses none
 PAPER_SOURCES = {  # ParaNMT-50M, table 4: Pearson x 100 on STS 2017, trained on 100K pairs
     "Common Crawl": {"WORD": 80.9, "TRIGRAM": 80.2, "LSTM": 79.1},
@@ -52,7 +53,7 @@ PAPER_SOURCES = {  # ParaNMT-50M, table 4: Pearson x 100 on STS 2017, trained on
     "Europarl": {"WORD": 78.9, "TRIGRAM": 78.0, "LSTM": 80.4},
     "News Commentary": {"WORD": 80.2, "TRIGRAM": 78.2, "LSTM": 80.5},
 }
-PAPER_FILTERS = {  # ParaNMT-50M, table 5: the best tenth's mean over WORD, TRIGRAM and LSTM
+PAPER_FILTERS = {  # ParaNMT-50M, table 5: the best decile's mean over WORD, TRIGRAM and LSTM
     "trigram_overlap": 83.1,
     "translation_score": 83.2,
     "paraphrase_score": 83.3,
@@ -116,7 +117,7 @@ def refuse_copies(row: Row) -> Row:
     return row
 
 
-def chosen(shards: Path, settings: TenthsSettings) -> list[TextPair]:
+def chosen(shards: Path, settings: DecileSettings) -> list[TextPair]:
     """The pairs that a choice leaves of a run."""
     folder, every = chosen_folder(shards, settings), finished_shards(shards)
     write_cut(every, settings, folder)
@@ -155,38 +156,38 @@ def table_sources(options: argparse.Namespace, judge: Judge, base: EncoderTraini
 
 
 def fifths() -> list[str]:
-    """Neighbouring tenths, lowest scores first.
+    """Neighbouring deciles, lowest scores first.
 
     >>> fifths()[0], fifths()[-1]
     ('1,2', '9,10')
     """
-    return [",".join(map(str, range(n, n + POOLED))) for n in range(1, TENTHS + 1, POOLED)]
+    return [",".join(map(str, range(n, n + POOLED))) for n in range(1, DECILES + 1, POOLED)]
 
 
 def table_filters(options: argparse.Namespace, judge: Judge, base: EncoderTraining) -> dict:
-    """Table 5: each measure's fifths, the best of them, and what as many pairs of all tenths give."""
+    """Table 5: each measure's fifths, the best of them, and what as many pairs of all deciles give."""
     shards = without_copies(translate(options.data, options.work, FILTERED, options.filtered))
     parts: dict[str, dict] = {}
     for measure in PAPER_FILTERS:
-        for tenths in fifths():
-            pairs = chosen(shards, TenthsSettings(measure, tenths))
+        for deciles in fifths():
+            pairs = chosen(shards, DecileSettings(measure, deciles))
             found = {m: over_seeds(pairs, options.seeds, replace(base, parts=PARTS[m]), judge) for m in options.models}
-            parts.setdefault(measure, {})[tenths] = found
+            parts.setdefault(measure, {})[deciles] = found
             for model, scores in found.items():
-                line(f"{measure} {tenths}, {model}", scores)
+                line(f"{measure} {deciles}, {model}", scores)
     size = min(scores["pairs"] for of in parts.values() for found in of.values() for scores in found.values())
-    samples = [chosen(shards, TenthsSettings(next(iter(MEASURES)), EVERY, size, seed=seed)) for seed in options.seeds]
+    samples = [chosen(shards, DecileSettings(next(iter(MEASURES)), EVERY, size, seed=seed)) for seed in options.seeds]
     by_chance = {m: chance_of(samples, replace(base, parts=PARTS[m]), options.seeds, judge) for m in options.models}
     for model, scores in by_chance.items():
-        show(f"all tenths, {model}", scores)
-    means = {measure: {tenths: mean_of(found) for tenths, found in of.items()} for measure, of in parts.items()}
-    best = {measure: max(of, key=lambda tenths: of[tenths]) for measure, of in means.items()}
+        show(f"all deciles, {model}", scores)
+    means = {measure: {deciles: mean_of(found) for deciles, found in of.items()} for measure, of in parts.items()}
+    best = {measure: max(of, key=lambda deciles: of[deciles]) for measure, of in means.items()}
     return {
         "parts": parts,
         "all": by_chance,
         "model_average": means,
         "model_average_all": mean_of(by_chance),
-        "best": {measure: {"tenths": tenths, DEV: means[measure][tenths]} for measure, tenths in best.items()},
+        "best": {measure: {"deciles": deciles, DEV: means[measure][deciles]} for measure, deciles in best.items()},
         "paper": PAPER_FILTERS,
     }
 
@@ -204,7 +205,7 @@ def untrained(samples: Sequence[list[TextPair]], settings: EncoderTraining, seed
 
 
 def chance_of(samples: Sequence[list[TextPair]], settings: EncoderTraining, seeds: Sequence[int], judge: Judge) -> dict:
-    """What samples of all tenths give, other weights for each."""
+    """What samples of all deciles give, other weights for each."""
     runs = [over_seeds(pairs, [seed], settings, judge) for pairs, seed in zip(samples, seeds, strict=True)]
     joined = runs[0] | {"seeds": list(seeds), "seconds": [run["seconds"][0] for run in runs]}
     for kind in KINDS:
@@ -246,7 +247,7 @@ def main() -> None:
     signatures = [LENGTH_SIGNATURE, VOCABULARY_SIGNATURE]
     results = {"sources": table_sources(options, judge, base), "filters": table_filters(options, judge, base)}
     best = {f"best fifth by {name}": round(found[DEV], 2) for name, found in results["filters"]["best"].items()}
-    ratios = best | {"all tenths": round(results["filters"]["model_average_all"], 2)}
+    ratios = best | {"all deciles": round(results["filters"]["model_average_all"], 2)}
     report.write(options.json, options.seeds[0], results | {"signatures": signatures}, ratios)
 
 

@@ -2,7 +2,7 @@
 
 Wieting & Gimpel (2018), "ParaNMT-50M: Pushing the Limits of Paraphrastic Sentence Embeddings with Millions of Machine
 Translations", ACL. `paranmt` below is its section 3 with the three measures of section 5.4; what is chosen by them, if
-anything, is `toolkit.select.tenths`.
+anything, is `toolkit.select.deciles`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from toolkit.package.parquet import finished_shards
 from toolkit.parallel import mine, processes
 from toolkit.rows import Row
 from toolkit.run import MAX_BEAM, RunSettings, check_run, make_shards, started
-from toolkit.select.tenths import TenthsSettings, choose_shards, chosen_folder, write_cut
+from toolkit.select.corpus import choose_shards, chosen_folder, write_cut
+from toolkit.select.deciles import DecileSettings
 from toolkit.settings import check_at_least_one, check_at_most
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def paranmt(rows: Iterable[Row], forward: Translator, encoder: SentenceTransform
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParaNMTRun(ParaNMT, TenthsSettings, RunSettings):
+class ParaNMTRun(ParaNMT, DecileSettings, RunSettings):
     """A bitext, a translator, an encoder and the knobs: one run, of which another part may be chosen at any time.
 
     Attributes:
@@ -91,7 +92,7 @@ class ParaNMTRun(ParaNMT, TenthsSettings, RunSettings):
     def __post_init__(self) -> None:
         """Check the numbers of all three parts."""
         ParaNMT.__post_init__(self)
-        TenthsSettings.__post_init__(self)
+        DecileSettings.__post_init__(self)
         RunSettings.__post_init__(self)
 
 
@@ -118,7 +119,7 @@ def build(run: ParaNMTRun) -> dict:
     from toolkit.translator.load import described, load_translator
 
     state, contents = processes(), {}
-    whole = replace(run, **asdict(TenthsSettings()))  # what is chosen of it later is no setting of the run
+    whole = replace(run, **asdict(DecileSettings()))  # what is chosen of it later is no setting of the run
     if state.is_main_process:
         check_package(Path(run.output_dir), run.version, "paranmt")
         contents = contents_of({"bitext": run.bitext}) | {"forward": fingerprint(run.forward)}
@@ -146,7 +147,7 @@ def chosen(run: ParaNMTRun, state: PartialState) -> Path:
     """The folder of the finished shards to package: the run's, or that of the part chosen by a score (section 5.4)."""
     if run.by is None:
         return run.shards_dir
-    settings = TenthsSettings(run.by, run.tenths, run.sample, run.max_tokens, run.seed)
+    settings = DecileSettings(run.by, run.deciles, run.sample, run.max_tokens, run.seed)
     shards, folder = finished_shards(run.shards_dir), chosen_folder(run.shards_dir, settings)
     if state.is_main_process:
         write_cut(shards, settings, folder)

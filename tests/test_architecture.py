@@ -1,34 +1,62 @@
-"""Imports run one way, pure modules stay pure, and no file has a name that says nothing or shadows a library."""
+"""Imports run one way, rooms import only rooms below them, pure modules stay pure, and every name says something."""
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(p for folder in ("toolkit", "builders", "scripts") for p in (ROOT / folder).rglob("*.py"))
+# The rooms of toolkit/, folders and files, from the bottom to the top: each imports only from those before it.
+ROOMS = """
+    rows contents progress outputs lock shards settings parallel launch command
+    bitext database clean starters models run training
+    decode translator generate score select evaluate package
+    encoder_settings encoder lexicon pair_classifier publish
+""".split()  # noqa: SIM905 - a layer a line
 PURE = [
     ROOT / "toolkit" / name
     for name in (
-        *("rows.py", "shards.py", "settings.py", "evaluate/corpus.py"),
-        *(f"bitext/{name}.py" for name in ("read", "normalize", "clean", "split")),
+        *("rows.py", "shards.py", "settings.py", "contents.py", "database.py"),
+        *("evaluate/corpus.py", "score/overlap.py"),
+        *(f"bitext/{name}.py" for name in ("read", "normalize", "split")),
+        *(f"clean/{name}.py" for name in ("rules", "scripts", "duplicates")),
+        *(f"select/{name}.py" for name in ("filter", "rank", "cluster", "deciles", "corpus")),
+        *(f"package/{n}.py" for n in ("parquet", "statistics", "card", "equal", "checksums", "version", "build")),
     )
 ]
-PURE += [*(ROOT / "toolkit" / "select").glob("*.py"), *(ROOT / "toolkit" / "package").glob("*.py")]
+HEAVY = {"torch", "transformers", "accelerate", "sentence_transformers"}
 NO_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
 SHADOWS = {"select", "evaluate", "datasets", "tokenizers", "token", "types", "statistics"}
 
 
-def imports(path: Path) -> Iterator[str]:
-    """The modules that a file imports anywhere in it, in functions too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(path: Path, everywhere: bool = True) -> Iterator[str]:
+    """The modules that a file imports: anywhere in it, or only when it is itself imported."""
+    for node in ast.walk(tree(path)) if everywhere else on_import(tree(path).body):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: a relative import"
             assert node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def on_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run when a module is imported; those for type checkers do not."""
+    for node in body:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            continue
+        yield node
+        for name in ("body", "orelse", "finalbody"):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield from on_import(getattr(node, name, []))
 
 
 def packages(path: Path) -> set[str]:
@@ -39,23 +67,69 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+def file_of(module: str) -> Path | None:
+    """The file of a module of ours, or of the module that a name is imported from."""
+    for parts in (module.split("."), module.split(".")[:-1]):
+        for path in (ROOT.joinpath(*parts).with_suffix(".py"), ROOT.joinpath(*parts, "__init__.py")):
+            if parts and path.is_file():
+                return path
+    return None
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ROOT / "toolkit").parts[0].removesuffix(".py")
+
+
+def brought(path: Path) -> dict[str, Path]:
+    """The packages that are loaded with a file, through whatever files of ours, and which of those asks for each."""
+    found: dict[str, Path] = {}
+    waiting, seen = [path], {path}
+    while waiting:
+        at = waiting.pop()
+        for name in imports(at, everywhere=False):
+            found.setdefault(name.split(".")[0], at)
+            own = file_of(name) if name.split(".")[0] in ("toolkit", "builders") else None
+            if own is not None and own not in seen:
+                seen.add(own)
+                waiting.append(own)
+    return found
+
+
 def test_the_walk_finds_what_it_looks_for():
     assert len(MODULES) > 30
     assert "torch" in packages(ROOT / "toolkit" / "decode" / "engine.py")
     assert "toolkit" in packages(ROOT / "builders" / "parabank2.py")
     assert "builders" in packages(ROOT / "scripts" / "build_parabank.py")
+    assert "torch" in brought(ROOT / "toolkit" / "generate" / "sample.py"), "by way of toolkit/decode"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_imports_run_one_way(path):
     forbidden = {"toolkit": {"builders", "scripts"}, "builders": {"scripts"}, "scripts": {"scripts"}}
     assert not packages(path) & forbidden[path.relative_to(ROOT).parts[0]]
-    assert not packages(path) & {"tests", "benchmarks"}
+    assert not packages(path) & {"tests", "benchmarks", "experiments"}
+
+
+def test_every_room_has_its_place():
+    found = {room_of(path) for path in MODULES if path.is_relative_to(ROOT / "toolkit")} - {"__init__"}
+    assert found == set(ROOMS) and len(ROOMS) == len(found)
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if p.is_relative_to(ROOT / "toolkit")], ids=name_of)
+def test_a_room_imports_only_rooms_below_it(path):
+    """Also in functions: an import that is late is an import."""
+    if room_of(path) == "__init__":
+        return
+    below = ROOMS[: ROOMS.index(room_of(path)) + 1]
+    own = [file_of(name) for name in imports(path) if name.startswith("toolkit.")]
+    rooms = {room_of(file) for file in own if file is not None and file != ROOT / "toolkit" / "__init__.py"}
+    assert rooms <= set(below), f"{name_of(path)} imports {sorted(rooms - set(below))}, which are not below it"
 
 
 @pytest.mark.parametrize("path", PURE, ids=name_of)
-def test_pure_modules_do_not_import_torch(path):
-    assert not packages(path) & {"torch", "transformers", "accelerate"}
+def test_pure_modules_bring_no_torch(path):
+    found = brought(path)
+    assert not HEAVY & set(found), {name: name_of(found[name]) for name in HEAVY & set(found)}
 
 
 def test_names_say_something_and_shadow_nothing():

@@ -21,12 +21,12 @@ from toolkit.package import references
 from toolkit.package.statistics import PAPER_RANGES, RANGES
 from toolkit.score import judgment, overlap
 from toolkit.select.cluster import assign
-from toolkit.select.tenths import MEASURES, TENTHS, TenthsSettings
+from toolkit.select.deciles import DECILES, MEASURES, DecileSettings
 from toolkit.translator.settings import SIZES, Size
 
 PARANMT, PARABANK, PARABANK2 = "ParaNMT-50M", "ParaBank", "ParaBank 2"
 FIRST_TOKENS = "about as at by for from in into of on onto over to with"
-ENCODER, TENTHS_SETTINGS = EncoderTraining(pairs=[], output_dir=""), TenthsSettings()
+ENCODER, DECILES_SETTINGS = EncoderTraining(pairs=[], output_dir=""), DecileSettings()
 NMT_RUN = ParaNMTRun(bitext=["b"], source_lang="cs", lang="en", output_dir="o", forward="f")
 RUN2 = ParaBank2Run(bitext=["b"], source_lang="cs", lang="en", output_dir="o", forward="f", backward="b")
 
@@ -52,10 +52,10 @@ PRINTED = [
     ("Adam's rate", ENCODER.learning_rate, 0.001, PARANMT, "5.2"),
     ("scrambling", ENCODER.scramble, 0.3, PARANMT, "5.2"),
     ("filters", set(MEASURES), {"trigram_overlap", "translation_score", "paraphrase_score"}, PARANMT, "5.4"),
-    ("folds of a corpus", TENTHS, 10, PARANMT, '5.4: "split the data into tenths"'),
-    ("folds that are chosen", TENTHS_SETTINGS.tenths, "9,10", PARANMT, '5.4: "the top two scoring folds"'),
-    ("pairs that are drawn", TENTHS_SETTINGS.sample, 5_000_000, PARANMT, '5.4: "5M examples"'),
-    ("tokens of a chosen pair", TENTHS_SETTINGS.max_tokens, 30, PARANMT, "5.4"),
+    ("folds of a corpus", DECILES, 10, PARANMT, '5.4: "split the data into tenths"'),
+    ("folds that are chosen", DECILES_SETTINGS.deciles, "9,10", PARANMT, '5.4: "the top two scoring folds"'),
+    ("pairs that are drawn", DECILES_SETTINGS.sample, 5_000_000, PARANMT, '5.4: "5M examples"'),
+    ("tokens of a chosen pair", DECILES_SETTINGS.max_tokens, 30, PARANMT, "5.4"),
     ("tokens of a pair in training", ENCODER.max_tokens, 30, PARANMT, "5.4"),
     ("n-grams of the overlap", overlap.ORDER, 3, PARANMT, "5.4, footnote 6"),
     ("mini-batches of a mega-batch", ENCODER.mega_batch, 40, PARANMT, "5.5, table 6"),

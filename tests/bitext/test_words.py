@@ -17,8 +17,9 @@ from toolkit.encoder.tokens import tokenize
 from toolkit.encoder_settings import EncoderTraining
 from toolkit.lexicon.pairs import read_pairs
 from toolkit.rows import Candidate, Row, Scores
+from toolkit.select.corpus import chosen_rows
+from toolkit.select.deciles import DecileSettings, find_cut
 from toolkit.select.filter import refuse_unknown_words
-from toolkit.select.tenths import TenthsSettings, chosen_rows, find_cut
 from toolkit.shards import write_shard
 
 
@@ -78,7 +79,7 @@ def test_30_tokens_are_the_same_wherever_they_are_the_limit(count, text, tmp_pat
     candidate = Candidate(text, "beam", rank=0, scores=Scores(semantic=0.5))
     shard = tmp_path / "rows-00000.parquet"
     write_shard(shard, [Row("t-1", "t", "x", "de", "We.", "en", "train", candidates=[candidate])])
-    settings = TenthsSettings(by="paraphrase_score", tenths="1")
+    settings = DecileSettings(by="paraphrase_score", deciles="1")
     (row,) = chosen_rows(shard, settings, find_cut([shard], settings))
     assert row.candidates[0].reason == (None if fits else "too_long")
 

@@ -111,7 +111,7 @@ def test_another_part_is_chosen_without_another_translation(made, settings, tmp_
     output, run = tmp_path / "part", tmp_path / "part.shards"
     shutil.copytree(made.with_name("bank.shards"), run)
     times = {p: p.stat().st_mtime_ns for p in run.glob("*.parquet")}
-    figures = build(settings(output, by="translation_score", tenths="10,9", sample=3, max_tokens=200))
+    figures = build(settings(output, by="translation_score", deciles="10,9", sample=3, max_tokens=200))
     assert {p: p.stat().st_mtime_ns for p in run.glob("*.parquet")} == times
     rows = [row for shard in sorted(run.glob("rows-*")) for row in read_shard(shard)]
     measured = sorted(c.scores.translation_score for row in rows for c in row.paraphrases)
@@ -120,17 +120,17 @@ def test_another_part_is_chosen_without_another_translation(made, settings, tmp_
     assert len(published) == 3 == figures["total"]["pairs"]
     assert all(one["forward_logprob"] / one["forward_tokens"] >= top for one in published)
     refused = figures["candidates"]["refused"]
-    assert refused["tenth"] + refused["not_sampled"] + 3 == len(measured)
+    assert refused["decile"] + refused["not_sampled"] + 3 == len(measured)
     card = (output / "README.md").read_text()
     assert (
-        "| chosen by | translation_score, tenths 10,9 (10 is the highest), at most 200 tokens, at most 3 pairs |"
+        "| chosen by | translation_score, deciles 10,9 (10 is the highest), at most 200 tokens, at most 3 pairs |"
         in card
     )
-    assert "| `sample` | 3 |" in card and f"| tenth | {refused['tenth']} |" in card
+    assert "| `sample` | 3 |" in card and f"| decile | {refused['decile']} |" in card
 
 
 def test_killed_and_started_again_it_makes_the_same_bytes(settings, tmp_path):
-    chosen = settings(tmp_path / "bank", limit=20, shard_rows=7, by="paraphrase_score", tenths="6,7,8,9,10")
+    chosen = settings(tmp_path / "bank", limit=20, shard_rows=7, by="paraphrase_score", deciles="6,7,8,9,10")
     shards = tmp_path / "bank.shards"
     build(chosen)
     before = contents(tmp_path / "bank", shards)
@@ -173,8 +173,8 @@ def test_bad_settings_are_one_line(settings, tmp_path):
         settings(tmp_path, beam=0)
     with pytest.raises(ValueError, match="wanted by as"):
         settings(tmp_path, by="length")
-    with pytest.raises(ValueError, match="wanted tenths as"):
-        settings(tmp_path, tenths="11")
+    with pytest.raises(ValueError, match="wanted deciles as"):
+        settings(tmp_path, deciles="11")
     with pytest.raises(ValueError, match="wanted shard_rows"):
         settings(tmp_path, shard_rows=0)
 
@@ -183,7 +183,7 @@ def test_the_command_line_knows_it(settings, tmp_path, capsys):
     spec = importlib.util.spec_from_file_location("build_parabank", ROOT / "scripts" / "build_parabank.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    found = vars(settings(tmp_path / "bank", limit=6)) | {"by": "paraphrase_score", "tenths": "1,2,3,4,5,6,7,8,9,10"}
+    found = vars(settings(tmp_path / "bank", limit=6)) | {"by": "paraphrase_score", "deciles": "1,2,3,4,5,6,7,8,9,10"}
     flags = [f"--{key}={value}" for key, value in found.items() if value is not None and key != "bitext"]
     ours = [flag.replace("=True", "").replace("=False", "") for flag in flags if not flag.endswith("=False")]
     assert script.main(["paranmt", "--bitext", str(DEMO), *ours]) == 0

@@ -7,11 +7,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-from toolkit.bitext.subwords import Pieces
 from toolkit.rows import Row
+
+if TYPE_CHECKING:
+    from toolkit.bitext.subwords import Pieces
 
 ORDER = 3  # ParaNMT-50M, section 5.4, footnote 6
 DECIMALS = 6  # ours: a ratio of small counts; the last bits say nothing

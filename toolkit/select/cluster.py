@@ -9,14 +9,17 @@ then to the text; 50 rounds at most; with fewer distinct candidates than cluster
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from toolkit.bitext.subwords import Pieces
 from toolkit.rows import Candidate, Row
 from toolkit.score.overlap import without_punctuation
+
+if TYPE_CHECKING:
+    from toolkit.bitext.subwords import Pieces
 
 ROUNDS = 50  # ours: it settles after 2 to 6
 REFERENCE = 0  # the number of the cluster held on the reference

@@ -1,4 +1,4 @@
-"""The choice by tenths against a plain sort in memory, and that it can be killed anywhere."""
+"""The choice by deciles against a plain sort in memory, and that it can be killed anywhere."""
 
 import hashlib
 import json
@@ -10,16 +10,9 @@ import pytest
 from tests.conftest import write_run
 from toolkit.package.parquet import finished_shards
 from toolkit.rows import Candidate, Row, Scores
+from toolkit.select.corpus import choose_shards, chosen_folder, write_cut
+from toolkit.select.deciles import DecileSettings, find_cut, numbers, refusal
 from toolkit.select.rank import rank_all
-from toolkit.select.tenths import (
-    TenthsSettings,
-    choose_shards,
-    chosen_folder,
-    find_cut,
-    numbers,
-    refusal,
-    write_cut,
-)
 from toolkit.shards import read_shard
 
 
@@ -54,21 +47,21 @@ def hashed(seed: int, row_id: str) -> tuple[int, int]:
     return int.from_bytes(digest[8:], "little"), int.from_bytes(digest[:8], "little")
 
 
-def test_the_top_two_tenths_without_the_long_ones(tmp_path):
+def test_the_top_two_deciles_without_the_long_ones(tmp_path):
     run = write_run(tmp_path / "bank.shards", corpus(100), 30)
-    found = reasons(fates(run, TenthsSettings(by="paraphrase_score")))
+    found = reasons(fates(run, DecileSettings(by="paraphrase_score")))
     rows = corpus(100)
     top = {row.id for row in rows if row.candidates[1].scores.semantic >= 0.080}
     long = {f"demo-{n}" for n in range(0, 100, 5)}
     assert {i for i, reason in found.items() if reason is None} == top - long
     assert {i for i, reason in found.items() if reason == "too_long"} == top & long
-    assert Counter(found.values())["tenth"] == 80
+    assert Counter(found.values())["decile"] == 80
     assert top & long and top - long
 
 
 @pytest.mark.parametrize("by", ["paraphrase_score", "trigram_overlap", "translation_score"])
 def test_as_a_plain_sort_says(tmp_path, by):
-    settings = TenthsSettings(by=by, tenths="2,7", sample=11, max_tokens=30, seed=3)
+    settings = DecileSettings(by=by, deciles="2,7", sample=11, max_tokens=30, seed=3)
     rows = corpus(157)
     found = reasons(fates(write_run(tmp_path / "bank.shards", rows, 50), settings))
 
@@ -89,35 +82,35 @@ def test_as_a_plain_sort_says(tmp_path, by):
     assert {i for i, r in found.items() if r is None} == drawn
     assert {i for i, r in found.items() if r == "not_sampled"} == short - drawn
     assert {i for i, r in found.items() if r == "too_long"} == wanted - short
-    assert {i for i, r in found.items() if r == "tenth"} == {row.id for row in rows} - wanted
+    assert {i for i, r in found.items() if r == "decile"} == {row.id for row in rows} - wanted
 
 
-def test_every_pair_is_in_one_tenth_also_where_scores_are_equal(tmp_path):
+def test_every_pair_is_in_one_decile_also_where_scores_are_equal(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(n, 0.5) for n in range(40)], 40)
     chosen = [
-        {i for i, r in reasons(fates(run, TenthsSettings(by="paraphrase_score", tenths=str(t)))).items() if r is None}
+        {i for i, r in reasons(fates(run, DecileSettings(by="paraphrase_score", deciles=str(t)))).items() if r is None}
         for t in range(1, 11)
     ]
     assert [len(part) for part in chosen] == [4] * 10
     assert len(set.union(*chosen)) == 40
 
 
-def test_fewer_pairs_than_tenths(tmp_path):
+def test_fewer_pairs_than_deciles(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(n, n / 10) for n in range(3)], 2)
-    cut = find_cut(finished_shards(run), TenthsSettings(by="paraphrase_score"))
+    cut = find_cut(finished_shards(run), DecileSettings(by="paraphrase_score"))
     assert [begin[::2] for begin in cut.begins] == [(0.0, 1), (0.1, 4), (0.2, 7)]
     assert (cut.pairs, cut.candidates, cut.last_lot) == (3, 0, None)
 
 
 def test_thirty_words_are_not_too_long(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(0, 0.1, 30), pair(1, 0.2, 31), pair(2, 0.3, 2)], 3)
-    rows = fates(run, TenthsSettings(by="paraphrase_score", tenths="1,2,3,4,5,6,7,8,9,10"))
+    rows = fates(run, DecileSettings(by="paraphrase_score", deciles="1,2,3,4,5,6,7,8,9,10"))
     assert list(reasons(rows).values()) == [None, "too_long", None]
 
 
 def test_nothing_vanishes_and_nothing_else_changes(tmp_path):
     rows = corpus(30)
-    found = fates(write_run(tmp_path / "bank.shards", rows, 7), TenthsSettings(by="translation_score", tenths="1"))
+    found = fates(write_run(tmp_path / "bank.shards", rows, 7), DecileSettings(by="translation_score", deciles="1"))
     assert list(found) == [row.id for row in rows]
     for row in rows:
         other = found[row.id]
@@ -130,16 +123,16 @@ def test_ranks_close_up(tmp_path):
     row = pair(0, 0.1)
     row.candidates.append(Candidate("w " * 40, "beam", rank=0, scores=Scores(semantic=0.2)))
     row.candidates[1].rank = 1
-    settings = TenthsSettings(by="paraphrase_score", tenths="1,2,3,4,5,6,7,8,9,10")
+    settings = DecileSettings(by="paraphrase_score", deciles="1,2,3,4,5,6,7,8,9,10")
     (found,) = fates(write_run(tmp_path / "bank.shards", [row], 1), settings).values()
     assert [(c.rank, c.reason) for c in found.candidates] == [(None, "empty"), (0, None), (None, "too_long")]
 
 
 def test_the_draw_changes_with_the_seed_and_is_even(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(n, n / 1000) for n in range(400)], 400)
-    tenths = "1,2,3,4,5,6,7,8,9,10"
+    deciles = "1,2,3,4,5,6,7,8,9,10"
     drawn = [
-        {i for i, r in reasons(fates(run, TenthsSettings("paraphrase_score", tenths, 100, 30, seed))).items() if not r}
+        {i for i, r in reasons(fates(run, DecileSettings("paraphrase_score", deciles, 100, 30, seed))).items() if not r}
         for seed in (0, 1)
     ]
     assert [len(part) for part in drawn] == [100, 100]
@@ -150,7 +143,7 @@ def test_the_draw_changes_with_the_seed_and_is_even(tmp_path):
 @pytest.mark.parametrize("lost", [["rows-00001.parquet"], ["cut.json", "rows-00000.parquet"], ["inputs.json"]])
 def test_killed_and_started_again_it_makes_the_same_bytes(tmp_path, lost):
     run = write_run(tmp_path / "bank.shards", corpus(40), 15)
-    settings = TenthsSettings(by="paraphrase_score", sample=3)
+    settings = DecileSettings(by="paraphrase_score", sample=3)
     fates(run, settings)
     folder = chosen_folder(run, settings)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -164,7 +157,7 @@ def test_killed_and_started_again_it_makes_the_same_bytes(tmp_path, lost):
 
 def test_what_is_done_is_not_done_again(tmp_path):
     run = write_run(tmp_path / "bank.shards", corpus(40), 15)
-    settings = TenthsSettings(by="paraphrase_score")
+    settings = DecileSettings(by="paraphrase_score")
     fates(run, settings)
     times = {path.name: path.stat().st_mtime_ns for path in chosen_folder(run, settings).glob("rows-*")}
     fates(run, settings)
@@ -173,60 +166,60 @@ def test_what_is_done_is_not_done_again(tmp_path):
 
 def test_the_folder_is_a_finished_run_with_its_settings(tmp_path):
     run = write_run(tmp_path / "bank.shards", corpus(40), 15)
-    settings = TenthsSettings(by="trigram_overlap", tenths="10")
+    settings = DecileSettings(by="trigram_overlap", deciles="10")
     fates(run, settings)
     folder = chosen_folder(run, settings)
     assert [path.name for path in finished_shards(folder)] == [path.name for path in finished_shards(run)]
     record = json.loads((folder / "settings.json").read_text())
-    assert (record["by"], record["tenths"], record["lang"]) == ("trigram_overlap", "10", "en")
-    other = chosen_folder(run, TenthsSettings(by="trigram_overlap", tenths="9"))
+    assert (record["by"], record["deciles"], record["lang"]) == ("trigram_overlap", "10", "en")
+    other = chosen_folder(run, DecileSettings(by="trigram_overlap", deciles="9"))
     assert other != folder and other.parent == run
 
 
 def test_a_corpus_without_the_score_is_refused(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(0, 0.5), pair(1, None)], 2)
     with pytest.raises(ValueError, match=r"wanted pairs that all have a paraphrase_score, got 1 of 2 in .*bank.shards"):
-        find_cut(finished_shards(run), TenthsSettings(by="paraphrase_score"))
+        find_cut(finished_shards(run), DecileSettings(by="paraphrase_score"))
 
 
 def test_a_corpus_without_pairs_is_refused(tmp_path):
     row = pair(0, 0.5)
     row.candidates.pop()
     with pytest.raises(ValueError, match="got 0 of 0"):
-        find_cut(finished_shards(write_run(tmp_path / "bank.shards", [row], 1)), TenthsSettings(by="paraphrase_score"))
+        find_cut(finished_shards(write_run(tmp_path / "bank.shards", [row], 1)), DecileSettings(by="paraphrase_score"))
 
 
-@pytest.mark.parametrize("tenths", ["", "0", "11", "9;10", "nine", "9,", "-1", "²"])
-def test_bad_tenths_are_refused(tenths):
-    with pytest.raises(ValueError, match="wanted tenths as numbers from 1 to 10, such as 9,10, got"):
-        TenthsSettings(tenths=tenths)
+@pytest.mark.parametrize("deciles", ["", "0", "11", "9;10", "nine", "9,", "-1", "²"])
+def test_bad_deciles_are_refused(deciles):
+    with pytest.raises(ValueError, match="wanted deciles as numbers from 1 to 10, such as 9,10, got"):
+        DecileSettings(deciles=deciles)
 
 
 def test_bad_settings_are_refused():
     with pytest.raises(ValueError, match=r"wanted by as paraphrase_score, .*, got 'length'"):
-        TenthsSettings(by="length")
+        DecileSettings(by="length")
     with pytest.raises(ValueError, match="wanted sample and max_tokens of at least 1, got 0 and 30"):
-        TenthsSettings(sample=0)
+        DecileSettings(sample=0)
 
 
 @pytest.mark.parametrize(
     "given, named",
     [
-        ({"tenths": "9"}, "--tenths 9,"),
+        ({"deciles": "9"}, "--deciles 9,"),
         ({"sample": 7}, "--sample 7,"),
-        ({"max_tokens": 40, "tenths": "10"}, "--tenths 10, --max_tokens 40,"),
+        ({"max_tokens": 40, "deciles": "10"}, "--deciles 10, --max_tokens 40,"),
     ],
 )
 def test_settings_that_would_do_nothing_are_refused(given, named):
     with pytest.raises(ValueError, match=f"^wanted --by with {named} got none: give one of paraphrase_score, trigram"):
-        TenthsSettings(**given)
-    assert TenthsSettings(seed=3).by is None and TenthsSettings("trigram_overlap", **given).by
+        DecileSettings(**given)
+    assert DecileSettings(seed=3).by is None and DecileSettings("trigram_overlap", **given).by
 
 
 @pytest.mark.parametrize("name", ["settings.json", "cut.json"])
 def test_damaged_records_are_one_line(tmp_path, name):
     run = write_run(tmp_path / "bank.shards", corpus(20), 20)
-    settings = TenthsSettings(by="paraphrase_score")
+    settings = DecileSettings(by="paraphrase_score")
     fates(run, settings)
     folder = chosen_folder(run, settings)
     ((run if name == "settings.json" else folder) / name).write_text('{"by": ')
@@ -249,10 +242,10 @@ def test_all_that_is_in_is_ranked():
 
 def test_refusal_names_the_first_filter(tmp_path):
     rows = [pair(n, n / 100) for n in range(20)]
-    settings = TenthsSettings(by="paraphrase_score", tenths="10", sample=1)
+    settings = DecileSettings(by="paraphrase_score", deciles="10", sample=1)
     cut = find_cut(finished_shards(write_run(tmp_path / "bank.shards", rows, 20)), settings)
     assert (cut.pairs, cut.candidates) == (20, 2)
-    assert refusal((0.17, 2**64 - 1, 0, 99), settings, cut) == "tenth"
+    assert refusal((0.17, 2**64 - 1, 0, 99), settings, cut) == "decile"
     assert refusal((0.18, 2**64 - 1, 2**64 - 1, 31), settings, cut) == "too_long"
     assert refusal((9.0, 0, cut.last_lot + 1, 30), settings, cut) == "not_sampled"
     assert refusal((9.0, 0, cut.last_lot, 30), settings, cut) is None
