@@ -1,115 +1,20 @@
-r"""Build a small parabank from the bitext that ships with the package, load it back, and show it.
+"""Build a small parabank from the bitext that ships with the package, load it back, and show it.
 
-    python scripts/run_demo.py [--output_dir build/parabank2]
-
-What it does is `scripts/build_parabank.py parabank2 --config toolkit/demo/parabank2.yaml --bitext ... --output_dir ...`
-and then `load_dataset("parabank2")` in the folder that holds the result.
+python scripts/run_demo.py [--output_dir build/parabank2]
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
-import textwrap
-import time
-from dataclasses import dataclass
-from importlib.resources import files
-from pathlib import Path
 
-from toolkit.command import run_command
-from toolkit.settings import parse_settings
+from builders import demo
 
 PROGRAM = "run_demo.py"
-SHOWN = ("demo-3", "demo-64", "demo-118", "demo-187", "demo-252")  # ours: any five would do
-
-
-@dataclass(frozen=True)
-class DemoSettings:
-    """Where the demo goes.
-
-    Attributes:
-        output_dir: Folder of the parabank.
-    """
-
-    output_dir: str = "build/parabank2"
 
 
 def main(arguments: list[str]) -> int:
     """Build, load, print, and say in one line what went wrong."""
-    settings = parse_settings(DemoSettings, arguments, __doc__ or "", PROGRAM)
-    return run_command(PROGRAM, lambda: demo(Path(settings.output_dir)), resumes=True)
-
-
-def demo(output: Path) -> None:
-    """Build the demo's parabank and show it."""
-    from builders.parabank2 import ParaBank2Run, build
-
-    folder = files("toolkit").joinpath("demo")
-    flags = {"config": folder / "parabank2.yaml", "bitext": folder / "bitext.de-en.tsv", "output_dir": output}
-    run = parse_settings(
-        ParaBank2Run, [part for name, value in flags.items() for part in (f"--{name}", str(value))], ""
-    )
-    print("Sampling 150 translations of each sentence, scoring them both ways, clustering ...", flush=True)
-    began = time.perf_counter()
-    figures = build(run)
-    show(output.resolve(), figures, time.perf_counter() - began)
-
-
-def show(folder: Path, figures: dict, seconds: float) -> None:
-    """Load the parabank as a user would, in the folder that holds it, and print what is in it."""
-    from datasets import disable_progress_bars, load_dataset
-
-    disable_progress_bars()
-    os.chdir(folder.parent)
-    pairs = load_dataset(folder.name)
-    references = load_dataset(folder.name, "references")
-    total = figures["total"]
-    print(f"\n{folder}   built in {seconds:.0f} s; its card is README.md")
-    print(f"\n  >>> load_dataset({folder.name!r})        # in {folder.parent}")
-    for split, rows in pairs.items():
-        print(f"  {split:12s}{rows.num_rows:6,} pairs of {references[split].num_rows:4,} references")
-    print(f"  {total['kept']} of {total['references']} references kept at least one paraphrase\n")
-    print_table(figures["diversity"])
-    print()
-    rows = {row["id"]: row for split in references.values() for row in split}
-    for row in [rows[i] for i in SHOWN if i in rows]:
-        print_row(row)
-
-
-def print_table(diversity: dict) -> None:
-    """The measured table, by rank and between ranks; the paper's figures beside ours."""
-    from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
-
-    print("  paraphrases against    (1-BLEU) x 100      intersection/union x 100    length ratio")
-    print("                         ours   paper's*     ours   paper's*             ours   paper's*")
-    for line in diversity["by_rank"]:
-        paper = PAPER_BY_RANK[line["rank"]]
-        print(
-            f"  rank {line['rank']} / reference {line['one_minus_bleu']:9.1f} {paper[0]:8.1f}"
-            f" {line['intersection_over_union']:10.1f} {paper[1]:8.1f} {line['length_ratio']:16.2f} {paper[2]:8.2f}"
-        )
-    for line in diversity["between_ranks"]:
-        bleu, shared = PAPER_BETWEEN_RANKS[tuple(line["ranks"])]
-        name = "rank {} / rank {}".format(*line["ranks"])
-        print(
-            f"  {name} {line['one_minus_bleu']:12.1f} {bleu:8.1f}"
-            f" {line['intersection_over_union']:10.1f} {shared:8.1f} {line['length_ratio']:16.2f}"
-        )
-    print("  * ParaBank 2, tables 1 and 2: CzEng, Czech-English, translators forty times the size of these starters")
-
-
-def print_row(row: dict) -> None:
-    """A reference on the left, its paraphrases on the right."""
-    width = min(shutil.get_terminal_size((110, 20)).columns, 110)
-    half = width // 2 - 4
-    left = textwrap.wrap(row["reference"], half)
-    right: list[str] = []
-    for number, paraphrase in enumerate(row["paraphrases"], 1):
-        right += textwrap.wrap(paraphrase["text"], half, initial_indent=f"{number}  ", subsequent_indent="   ")
-    for i in range(max(len(left), len(right))):
-        print(f"  {left[i] if i < len(left) else '':{half}s} | {right[i] if i < len(right) else ''}")
-    print()
+    return demo.main(arguments, PROGRAM)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 
 from toolkit.command import run_command
-from toolkit.encoder_settings import EncoderTraining
+from toolkit.encoder.settings import EncoderTraining
 from toolkit.settings import parse_settings
 
 PROGRAM = "train_encoder.py"
@@ -32,7 +32,7 @@ def work(settings: EncoderTraining) -> None:
 
     folder = train(settings)
     if processes().is_main_process:
-        print(f"{folder}: import toolkit.encoder, then load it with SentenceTransformer({str(folder)!r})")
+        print(f"{folder}: load it with toolkit.load_encoder({str(folder)!r})")
 
 
 if __name__ == "__main__":

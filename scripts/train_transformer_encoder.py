@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 
 from toolkit.command import run_command
-from toolkit.encoder_settings import TransformerTraining
+from toolkit.encoder.settings import TransformerTraining
 from toolkit.settings import parse_settings
 
 PROGRAM = "train_transformer_encoder.py"

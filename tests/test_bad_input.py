@@ -21,8 +21,8 @@ from tests import tiny
 from tests.conftest import demo_rows, write_run
 from toolkit.contents import contents_of, with_contents
 from toolkit.encoder.modules import sentence_transformer
+from toolkit.encoder.settings import EncoderTraining, TransformerTraining
 from toolkit.encoder.training import new_encoder
-from toolkit.encoder_settings import EncoderTraining, TransformerTraining
 from toolkit.outputs import LOCK
 from toolkit.pair_classifier.settings import IdentifierSettings
 from toolkit.settings import check_record

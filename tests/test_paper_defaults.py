@@ -12,7 +12,7 @@ from builders.parabank2 import ParaBank2, ParaBank2Run
 from builders.paranmt import ParaNMT, ParaNMTRun
 from toolkit.bitext.subwords import CHARACTER_COVERAGE, VOCABULARY
 from toolkit.clean.rules import CleanSettings
-from toolkit.encoder_settings import MARGIN, Architecture, EncoderTraining
+from toolkit.encoder.settings import MARGIN, Architecture, EncoderTraining
 from toolkit.evaluate import corpus, lengths, profile, simlex, trees
 from toolkit.generate.ppdb import RELATIONS
 from toolkit.generate.recipes import EVALUATED, MAX_IDF, MIN_IDF, PREPOSITIONS, RECIPES, parse_systems

@@ -1,4 +1,12 @@
-"""Parts for making parabanks: `starter` models, `load_parabank`, and the modules in the order the data flows."""
+"""Paraphrase corpora from parallel text, and what they are good for.
+
+import toolkit
+
+toolkit.load_parabank("my_parabank")                       # a folder, or a name on the Hub
+encoder = toolkit.load_encoder("starter/encoder")          # or a folder, or a Hub id
+translator = toolkit.load_translator("starter/de-en")
+toolkit.rewrite(texts, translator, [toolkit.ConstraintSet(negative=("starts",))])
+"""
 
 from __future__ import annotations
 
@@ -37,12 +45,25 @@ if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", str(spin_count()))
 
 if TYPE_CHECKING:
+    from toolkit.decode.lexical import ConstraintSet as ConstraintSet
+    from toolkit.encoder.load import load_encoder as load_encoder
+    from toolkit.generate.rewrite import rewrite as rewrite
     from toolkit.package.load import load_parabank as load_parabank
+    from toolkit.rows import Row as Row
     from toolkit.starters import starter as starter
+    from toolkit.translator.load import load_translator as load_translator
 
 __version__ = "0.1.0"
-__all__ = ["load_parabank", "starter"]
-PUBLIC = {"starter": "toolkit.starters", "load_parabank": "toolkit.package.load"}
+PUBLIC = {
+    "ConstraintSet": "toolkit.decode.lexical",
+    "Row": "toolkit.rows",
+    "load_encoder": "toolkit.encoder.load",
+    "load_parabank": "toolkit.package.load",
+    "load_translator": "toolkit.translator.load",
+    "rewrite": "toolkit.generate.rewrite",
+    "starter": "toolkit.starters",
+}
+__all__ = ["ConstraintSet", "Row", "load_encoder", "load_parabank", "load_translator", "rewrite", "starter"]
 
 
 def __getattr__(name: str) -> Any:
@@ -50,3 +71,8 @@ def __getattr__(name: str) -> Any:
     if name not in PUBLIC:
         raise AttributeError(f"module 'toolkit' has no attribute {name!r}; it has {', '.join(__all__)}")
     return getattr(importlib.import_module(PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, for completion."""
+    return sorted({*globals(), *__all__})

@@ -13,8 +13,8 @@ from toolkit.bitext.words import (
 )
 from toolkit.database import database
 from toolkit.encoder.pairs import TextPair, number_pairs
+from toolkit.encoder.settings import EncoderTraining
 from toolkit.encoder.tokens import tokenize
-from toolkit.encoder_settings import EncoderTraining
 from toolkit.lexicon.pairs import read_pairs
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.corpus import chosen_rows

@@ -21,6 +21,7 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from tests.tiny import ENVIRONMENT
 from toolkit.encoder.loss import margin_loss
 from toolkit.encoder.pairs import number_pairs, read_pairs
+from toolkit.encoder.settings import TRANSFORMER_LOSSES
 from toolkit.encoder.transformer import (
     MegaBatchMargin,
     TransformerTraining,
@@ -31,7 +32,6 @@ from toolkit.encoder.transformer import (
     nearest_margin,
     train,
 )
-from toolkit.encoder_settings import TRANSFORMER_LOSSES
 from toolkit.parallel import processes
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "train_transformer_encoder.py"

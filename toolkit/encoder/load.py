@@ -27,7 +27,7 @@ def load_encoder(name: str, device: torch.device | str = "cpu") -> SentenceTrans
     from sentence_transformers.util import is_sentence_transformer_model
     from transformers.utils import logging
 
-    import toolkit.encoder  # noqa: F401 - so that the library knows our module
+    import toolkit.encoder.modules  # noqa: F401 - so that the library knows our module
     from toolkit.models.weights import check_tensors, loading, without_poolers
 
     logging.disable_progress_bar()

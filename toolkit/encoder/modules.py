@@ -1,6 +1,7 @@
 """The encoders of ParaNMT-50M as one sentence-transformers module: WORD, TRIGRAM, LSTM, BLSTM, and their combinations.
 
-`SentenceTransformer.save` writes it and, once `toolkit.encoder` is imported, `SentenceTransformer(folder)` reads it.
+`SentenceTransformer.save` writes it, and `toolkit.load_encoder` reads it; once this module is imported, so does
+`SentenceTransformer(folder)`, which since version 6 asks for `trust_remote_code=True` where a module is not its own.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.model import BaseModel
 from sentence_transformers.base.modules.input_module import InputModule
 from torch import Tensor, nn
 
+from toolkit.encoder.settings import Architecture
 from toolkit.encoder.tokens import Tokens, tokenize, trigrams, word_keys
 from toolkit.encoder.vocabulary import Vocabulary, character_trigrams, read_entries, words, write_entries
-from toolkit.encoder_settings import Architecture
 
 WEIGHTS, WORDS, TRIGRAMS = "model.safetensors", "words.txt", "trigrams.txt"
 WIDTH = 0.1  # ours: a table's first numbers are drawn from [-0.1, 0.1], about the size of PARAGRAM's
@@ -262,3 +264,7 @@ class Averages(torch.autograd.Function):
 def sentence_transformer(encoder: ParaphrasticEncoder) -> SentenceTransformer:
     """The encoder as what users load, save and call."""
     return SentenceTransformer(modules=[encoder], device="cpu", similarity_fn_name="cosine")
+
+
+_TYPE = f"{ParaphrasticEncoder.__module__}.{ParaphrasticEncoder.__name__}"
+BaseModel._module_classes = {**BaseModel._module_classes, _TYPE: ParaphrasticEncoder}

@@ -27,9 +27,9 @@ from toolkit.encoder.loss import margin_loss, ranking_loss
 from toolkit.encoder.modules import Features, ParaphrasticEncoder, kind_of, sentence_transformer
 from toolkit.encoder.negatives import nearest
 from toolkit.encoder.pairs import Pairs, Ragged, number_pairs, prepare_texts, read_pairs, scramble, take, transposed
+from toolkit.encoder.settings import EncoderTraining
 from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
 from toolkit.encoder.word_vectors import initialise, read_word_vectors
-from toolkit.encoder_settings import EncoderTraining
 from toolkit.models.checkpoint import read_state, writing
 from toolkit.models.precision import has_bfloat16
 from toolkit.parallel import processes

@@ -39,7 +39,7 @@ from transformers.utils import logging
 from toolkit.encoder.loss import SCALE, margin_loss
 from toolkit.encoder.negatives import nearest
 from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
-from toolkit.encoder_settings import TransformerTraining
+from toolkit.encoder.settings import TransformerTraining
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, said, writing
 from toolkit.models.precision import has_bfloat16
 from toolkit.models.weights import check_tensors, loading, without_poolers

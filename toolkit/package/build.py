@@ -8,13 +8,14 @@ import platform
 import shutil
 from pathlib import Path
 
+import toolkit
 from toolkit.outputs import MANIFEST, check_output_folder
 from toolkit.package.card import render_card, template
 from toolkit.package.checksums import write_checksums
 from toolkit.package.equal import find_equal_pairs
 from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.statistics import measure
-from toolkit.package.version import check_version, toolkit_version
+from toolkit.package.version import check_version
 from toolkit.score.overlap import PieceSplitter
 from toolkit.shards import read_record, write_whole
 
@@ -76,7 +77,7 @@ def package_parabank(
             "version": version,
             "license": license,
             "builder": builder,
-            "toolkit": toolkit_version(),
+            "toolkit": toolkit.__version__,
             "settings": public(settings),
             "counts": {"total": statistics["total"], **statistics["splits"]},
             "models": [{key: model[key] for key in ROLES} for model in models],

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from huggingface_hub import DatasetCard, DatasetCardData
 
+import toolkit
 from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
 from toolkit.package.checksums import checksum
 from toolkit.package.parquet import DATA
-from toolkit.package.version import toolkit_version
 
 # The Hub's size categories: rows below the number; the last has no upper bound
 SIZES = {
@@ -105,6 +105,6 @@ def render_card(manifest: dict, files: dict[str, dict[str, list[Path]]], statist
         statistics=statistics,
         paper_by_rank=PAPER_BY_RANK,
         paper_between_ranks=PAPER_BETWEEN_RANKS,
-        toolkit_version=toolkit_version(),
+        toolkit_version=toolkit.__version__,
     )
     return str(card)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 from pathlib import Path
 
@@ -24,14 +23,6 @@ def check_version(version: str) -> str:
     if not VERSION.fullmatch(version):
         raise ValueError(f"wanted a version MAJOR.MINOR.PATCH, got {version!r}: write {FIRST_VERSION} for the first")
     return version
-
-
-def toolkit_version() -> str:
-    """The version of this toolkit, "unknown" where it runs without being installed."""
-    try:
-        return importlib.metadata.version("parabank-toolkit")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
 
 
 def is_parabank(folder: Path) -> bool:

@@ -1,8 +1,4 @@
-"""What the trainings of sentence encoders can be told, without anything that takes seconds to import.
-
-It stands beside the folder `toolkit/encoder`, because `import toolkit.encoder` makes the encoders known to
-sentence-transformers and so imports it; a command's `--help` is not to wait for that.
-"""
+"""What the trainings of sentence encoders can be told, without anything that takes seconds to import."""
 
 from __future__ import annotations
 

@@ -1,0 +1,68 @@
+r"""Build a parabank from a bitext.
+
+    python -m builders parabank2 --bitext FILE --source_lang de --lang en \
+        --forward starter/de-en --backward starter/en-de --output_dir DIR
+    python -m builders paranmt --bitext FILE --source_lang de --lang en \
+        --forward starter/de-en --paraphrase_model ENCODER --output_dir DIR
+    python -m builders parabank --bitext FILE --source_lang de --lang en \
+        --forward starter/de-en --idf starter/de-en --output_dir DIR
+    python -m builders demo
+
+Several processes on one machine, with a GPU each or all on the CPUs: --processes N. On several machines, or under
+Slurm: `accelerate launch -m builders ...` or `torchrun -m builders ...`. Run the same command again after an
+interruption: finished shards are not made again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from builders import demo, parabank, parabank2, paranmt
+from toolkit.command import run_command
+from toolkit.settings import parse_settings
+
+BUILDERS: dict[str, tuple[type[Any], Callable[[Any], dict]]] = {
+    "parabank2": (parabank2.ParaBank2Run, parabank2.build),
+    "parabank": (parabank.ParaBankRun, parabank.build),
+    "paranmt": (paranmt.ParaNMTRun, paranmt.build),
+}
+PROGRAM = "builders"
+
+
+def main(arguments: list[str], program: str = PROGRAM, command: str = "python -m builders") -> int:
+    """Parse the command line, build, and say in one line what went wrong.
+
+    Args:
+        arguments: The name of a builder and its flags, or "demo" and its own.
+        program: What begins an error line.
+        command: What the help shows before a builder's name.
+
+    Returns:
+        The exit status.
+    """
+    name = arguments[0] if arguments else "none"
+    if name == "demo":
+        return demo.main(arguments[1:], f"{program} demo")
+    if name not in BUILDERS:
+        print((__doc__ or "").replace("python -m builders", command))
+        every = "\n".join(f"    {command} {builder} --help" for builder in BUILDERS)
+        print(f"Every setting of a builder:\n{every}")
+        if name in ("-h", "--help"):
+            return 0
+        print(f"{program}: wanted one of {', '.join(BUILDERS)}, got {name}", file=sys.stderr)
+        return 2
+    settings_of, build = BUILDERS[name]
+    settings = parse_settings(settings_of, arguments[1:], __doc__ or "", f"{program} {name}")
+
+    def work() -> None:
+        if figures := build(settings):
+            total = figures["total"]
+            print(f"{settings.output_dir}: {total['pairs']:,} pairs of {total['kept']:,} references")
+
+    return run_command(program, work, resumes=True, processes=settings.processes)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
