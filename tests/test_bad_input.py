@@ -25,8 +25,7 @@ from toolkit.encoder.settings import EncoderTraining, TransformerTraining
 from toolkit.encoder.training import new_encoder
 from toolkit.outputs import LOCK
 from toolkit.pair_classifier.settings import IdentifierSettings
-from toolkit.settings import check_record
-from toolkit.training import SETTINGS
+from toolkit.settings import SETTINGS, check_record
 from toolkit.translator.settings import TrainingSettings
 from toolkit.translator.training import PREPARED
 

@@ -11,7 +11,8 @@ import pytest
 
 from tests.tiny import ENVIRONMENT
 from toolkit import SPIN_BUSY, SPIN_IDLE, spin_count
-from toolkit.command import LOST, one_line, run_command
+from toolkit.command import LOST, run_command
+from toolkit.errors import one_line
 
 WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "LOCAL_WORLD_SIZE")
 PROGRAM = """

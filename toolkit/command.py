@@ -12,6 +12,8 @@ import signal
 import sys
 from collections.abc import Callable
 
+from toolkit.errors import one_line
+
 # What the toolkit and the libraries below it raise for bad input and full disks; anything else is our own fault, and
 # its traceback is wanted.
 EXPECTED = (ValueError, RuntimeError, OSError, MemoryError)
@@ -58,16 +60,3 @@ def lost_process(error: BaseException) -> bool:
 def launched() -> bool:
     """Whether a launcher started this process among others."""
     return "RANK" in os.environ
-
-
-def one_line(error: BaseException) -> str:
-    r"""What an error says, on one line.
-
-    >>> one_line(OSError(28, "No space left on device", "bank.shards/rows-00002.parquet"))
-    'No space left on device: bank.shards/rows-00002.parquet'
-    >>> one_line(ValueError("wanted this,\n  got that"))
-    'wanted this, got that'
-    """
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    return " ".join(str(error).split()) or type(error).__name__

@@ -25,7 +25,15 @@ from toolkit.outputs import check_output_folder
 from toolkit.parallel import mine
 from toolkit.progress import RowsFailed, rows_bar
 from toolkit.rows import Row
-from toolkit.settings import DTYPES, check_among, check_at_least_one, check_machine, check_record, compare_record
+from toolkit.settings import (
+    DTYPES,
+    SETTINGS,
+    check_among,
+    check_at_least_one,
+    check_machine,
+    check_record,
+    compare_record,
+)
 from toolkit.shards import (
     INPUTS,
     count_rows,
@@ -42,7 +50,6 @@ if TYPE_CHECKING:
     from accelerate import PartialState
 
 MAX_BEAM = 1000  # ours: the hypotheses of one search are decoded in one batch
-SETTINGS = "settings.json"  # of a run's folder: what the run was begun with
 
 
 @dataclass(frozen=True, kw_only=True)

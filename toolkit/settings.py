@@ -25,6 +25,7 @@ from toolkit.shards import read_record, write_whole
 
 T = TypeVar("T")
 SEEDS = 2**32  # numpy's generators take a seed below
+SETTINGS = "settings.json"  # of a folder of ours: what the run or the training in it began with
 DTYPES = ("auto", "bfloat16", "float32", "int8")  # of a translator that is loaded
 MOST_THREADS = 1024  # ours: more than any machine has cores; a hundred thousand end the process
 

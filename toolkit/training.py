@@ -12,12 +12,10 @@ from toolkit.contents import contents_of, with_contents
 from toolkit.lock import check_free, held
 from toolkit.models.checkpoint import fingerprint
 from toolkit.outputs import check_output_folder
-from toolkit.settings import check_record, compare_record
+from toolkit.settings import SETTINGS, check_record, compare_record
 
 if TYPE_CHECKING:
     from accelerate import PartialState
-
-SETTINGS = "settings.json"
 
 
 def check_folder(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT, said
+from toolkit.errors import named_line
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT
 from toolkit.starters import resolve
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def load_encoder(name: str, device: torch.device | str = "cpu") -> SentenceTrans
     except NOT_A_CHECKPOINT as error:
         raise ValueError(
             f"wanted a sentence encoder, got {name!r}, which is neither a folder that SentenceTransformer.save made "
-            f"nor a Hub id that can be reached ({said(error)})"
+            f"nor a Hub id that can be reached ({named_line(error)})"
         ) from error
     check_tensors(without_poolers(missing), encoder.state_dict(), name)
     return encoder.float().eval()

@@ -40,7 +40,8 @@ from toolkit.encoder.loss import SCALE, margin_loss
 from toolkit.encoder.negatives import nearest
 from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
 from toolkit.encoder.settings import TransformerTraining
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, said, writing
+from toolkit.errors import named_line
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, writing
 from toolkit.models.precision import has_bfloat16
 from toolkit.models.weights import check_tensors, loading, without_poolers
 from toolkit.parallel import processes
@@ -118,7 +119,8 @@ def load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
             raise TypeError(f"its first module is {type(encoder[0]).__name__}")
     except NOT_A_CHECKPOINT as error:
         raise ValueError(
-            f"wanted a transformer to begin with, got {name!r}, which is no folder or Hub id of one ({said(error)})"
+            f"wanted a transformer to begin with, got {name!r}, which is no folder or Hub id of one "
+            f"({named_line(error)})"
         ) from error
     check_tensors(without_poolers(missing), encoder.state_dict(), name)
     own = encoder.max_seq_length

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from toolkit.bitext.read import decode, lines, text_suffix
 from toolkit.bitext.words import PARANMT_TOKENS
+from toolkit.errors import first_line
 from toolkit.package.parquet import finished_shards
 from toolkit.package.statistics import WORD
 from toolkit.package.version import is_parabank
@@ -91,13 +92,8 @@ def read_pairs(connection: duckdb.DuckDBPyConnection, parabank: Path) -> dict:
         try:
             connection.execute(f"INSERT INTO tokens {tokens_of(query)}", parameters)
         except duckdb.Error as error:
-            raise ValueError(f"wanted {FORMS}, got {parabank} ({one_line(error)}): write it again") from None
+            raise ValueError(f"wanted {FORMS}, got {parabank} ({first_line(error)}): write it again") from None
     return counts(connection, parabank)
-
-
-def one_line(error: Exception) -> str:
-    """The first line of an error's message."""
-    return str(error).partition("\n")[0]
 
 
 def counts(connection: duckdb.DuckDBPyConnection, parabank: Path) -> dict:
@@ -144,7 +140,7 @@ def columns(file: Path) -> list[str]:
     try:
         names = pq.read_schema(file).names
     except (pa.ArrowInvalid, OSError) as error:
-        raise ValueError(f"wanted a Parquet file, got {file} ({one_line(error)}): write it again") from None
+        raise ValueError(f"wanted a Parquet file, got {file} ({first_line(error)}): write it again") from None
     if not {"sentence1", "sentence2"} <= set(names):
         raise ValueError(f"wanted a Parquet file with sentence1 and sentence2, got {file} with {', '.join(names)}")
     return names

@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from toolkit.database import database
+from toolkit.errors import first_line
 from toolkit.lexicon.counts import count_joint, frequent_words, number_words
-from toolkit.lexicon.pairs import one_line, read_pairs
+from toolkit.lexicon.pairs import read_pairs
 
 MIN_COUNT = 10  # ParaNMT-50M, A.1: "we only show paraphrases that appeared at least 10 times"
 
@@ -154,7 +155,7 @@ def write_lexicon(connection: duckdb.DuckDBPyConnection, output: Path) -> int:
         os.replace(temporary, output)
         return entries
     except (duckdb.IOException, OSError) as error:
-        raise OSError(f"wanted to write {output}, got {one_line(error)}: choose another --output") from None
+        raise OSError(f"wanted to write {output}, got {first_line(error)}: choose another --output") from None
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
@@ -180,7 +181,7 @@ def paraphrases_of(lexicon: Path, word: str, most: int) -> list[Entry]:
         try:
             return [Entry(*row) for row in connection.execute(query, parameters).fetchall()]
         except duckdb.Error as error:
-            reason = one_line(error)
+            reason = first_line(error)
             raise ValueError(
                 f"wanted a lexicon of scripts/extract_lexicon.py, got {lexicon} ({reason}): extract one"
             ) from None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from huggingface_hub import hf_hub_download
 from safetensors import SafetensorError
 
+from toolkit.errors import named_line
 from toolkit.starters import SAVED, resolve
 
 if TYPE_CHECKING:
@@ -27,15 +28,6 @@ READ = (".safetensors", ".bin", ".json", ".spm", ".model", ".txt", ".tiktoken")
 DAMAGED = (OSError, EOFError, KeyError, ValueError, RuntimeError, pickle.UnpicklingError, zipfile.BadZipFile)
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FULL_WORDS = ("inline_container", "I/O error")  # in what torch and safetensors raise where a file is cut short
-
-
-def said(error: Exception) -> str:
-    r"""An error in one line.
-
-    >>> said(TypeError("it has no\n  modules.json"))
-    'TypeError: it has no modules.json'
-    """
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
 def last_checkpoint(folder: Path) -> str | None:
@@ -81,7 +73,7 @@ def writing(path: Path) -> Iterator[None]:
         if not full:
             raise
         raise OSError(
-            f"wanted to write {path}, got a full disk ({said(error)}): make room; what was finished before is "
+            f"wanted to write {path}, got a full disk ({named_line(error)}): make room; what was finished before is "
             "kept, and the same command goes on from it"
         ) from error
 
@@ -120,5 +112,5 @@ def _commit(name: str) -> str:
             errors.append(error)
     raise ValueError(
         f"wanted a model, got {name!r}, which is neither a starter/NAME, a folder, nor a Hub id that can be reached "
-        f"({said(errors[0])})"
+        f"({named_line(errors[0])})"
     ) from errors[0]

@@ -17,6 +17,7 @@ from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.statistics import measure
 from toolkit.package.version import check_version
 from toolkit.score.overlap import PieceSplitter
+from toolkit.settings import SETTINGS
 from toolkit.shards import read_record, write_whole
 
 STATISTICS = "statistics.json"
@@ -65,7 +66,7 @@ def package_parabank(
     check_package(output_dir, version, builder)
     output_dir = output_dir.resolve()
     check_models(models)
-    finished, settings = finished_shards(shards), read_record(shards / "settings.json")
+    finished, settings = finished_shards(shards), read_record(shards / SETTINGS)
     work = sibling(output_dir, "packaging")
     remove_leftovers(output_dir, "packaging")
     try:
@@ -86,7 +87,7 @@ def package_parabank(
         write_whole(work / STATISTICS, json.dumps(statistics, indent=1, ensure_ascii=False) + "\n")
         write_whole(work / "README.md", render_card(manifest, files, statistics))
         write_checksums(work)
-        put(work, output_dir)
+        replace_folder(output_dir, work)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return statistics
@@ -165,7 +166,7 @@ def alive(process: int) -> bool:
     return True
 
 
-def put(work: Path, folder: Path) -> None:
+def replace_folder(folder: Path, work: Path) -> None:
     """Give a complete folder its name; what had it before is moved aside first, and comes back if that fails."""
     old = sibling(folder, "replaced")
     if folder.exists():

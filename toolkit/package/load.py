@@ -11,6 +11,7 @@ from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict,
 from datasets.exceptions import DatasetGenerationError, DatasetNotFoundError
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
+from toolkit.errors import first_line
 from toolkit.outputs import MANIFEST
 from toolkit.package.checksums import CHECKSUMS
 from toolkit.package.parquet import CONFIGS, DATA, SPLITS
@@ -106,8 +107,3 @@ def rows_of(file: Path) -> int:
         return pq.read_metadata(file).num_rows
     except (OSError, pa.ArrowInvalid) as error:
         raise ValueError(f"wanted a whole Parquet file, got {file} ({first_line(error)}): {AGAIN}") from None
-
-
-def first_line(error: BaseException) -> str:
-    """What an error says first; its name, if it says nothing."""
-    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -20,7 +20,8 @@ from sentence_transformers.cross_encoder.losses import CrossEntropyLoss, MSELoss
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, set_seed
 from transformers.utils import logging
 
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, said
+from toolkit.errors import named_line
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint
 from toolkit.models.precision import has_bfloat16
 from toolkit.models.weights import check_tensors, loading, without_poolers
 from toolkit.pair_classifier.pairs import LabelledPair
@@ -54,7 +55,7 @@ def write_fresh(base_model: str, folder: str | Path, layers: int, width: int, se
     try:
         tokenizer = AutoTokenizer.from_pretrained(base_model)
     except NOT_A_CHECKPOINT as error:
-        raise ValueError(f"wanted a checkpoint with a tokenizer, got {base_model!r} ({said(error)})") from error
+        raise ValueError(f"wanted a checkpoint with a tokenizer, got {base_model!r} ({named_line(error)})") from error
     config = BertConfig(
         vocab_size=len(tokenizer), hidden_size=width, num_hidden_layers=layers, num_attention_heads=width // HEAD_WIDTH,
         intermediate_size=4 * width, pad_token_id=tokenizer.pad_token_id,
@@ -98,7 +99,7 @@ def new_identifier(base_model: str, max_length: int, seed: int, outputs: int = L
     except NOT_A_CHECKPOINT as error:
         raise ValueError(
             f"wanted a checkpoint that can have an output layer, got {base_model!r}, which is no folder or Hub id "
-            f"of one ({said(error)})"
+            f"of one ({named_line(error)})"
         ) from error
     below = [tensor for tensor in missing if tensor.startswith(f"{model.base_model_prefix}.")]
     check_tensors(without_poolers(below), model.base_model.state_dict(), base_model)

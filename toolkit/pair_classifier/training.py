@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 from sentence_transformers import CrossEncoder
 
 from toolkit.encoder.load import load_encoder
-from toolkit.models.checkpoint import said, writing
+from toolkit.errors import named_line
+from toolkit.models.checkpoint import writing
 from toolkit.package.load import load_parabank
 from toolkit.pair_classifier.classifier import LABELS, SCORE, device_name, fit, new_identifier
 from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs
@@ -116,8 +117,8 @@ def read_found(path: Path) -> list[LabelledPair]:
         return [LabelledPair(**record) for record in pq.read_table(path).to_pylist()]
     except (pa.ArrowInvalid, OSError, TypeError) as error:
         raise ValueError(
-            f"wanted the pairs of this run, got {path}, which is damaged ({said(error)}): delete it, and they are "
-            "found again"
+            f"wanted the pairs of this run, got {path}, which is damaged ({named_line(error)}): delete it, and they "
+            "are found again"
         ) from error
 
 

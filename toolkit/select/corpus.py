@@ -16,7 +16,8 @@ from pathlib import Path
 from toolkit.database import database
 from toolkit.rows import Row
 from toolkit.select.deciles import MEASURES, PAIRS_SQL, Cut, DecileSettings, find_cut, refusal
-from toolkit.shards import read_record, read_shard, remove_unfinished, write_shard, write_whole
+from toolkit.settings import SETTINGS
+from toolkit.shards import INPUTS, read_record, read_shard, remove_unfinished, write_shard, write_whole
 
 CUT = "cut.json"
 
@@ -47,9 +48,9 @@ def write_cut(shards: list[Path], settings: DecileSettings, folder: Path) -> Non
     folder.mkdir(parents=True, exist_ok=True)
     remove_unfinished(folder)
     run = shards[0].parent
-    record = read_record(run / "settings.json") | asdict(settings)
-    write_whole(folder / "settings.json", json.dumps(record, indent=1))
-    write_whole(folder / "inputs.json", (run / "inputs.json").read_bytes())
+    record = read_record(run / SETTINGS) | asdict(settings)
+    write_whole(folder / SETTINGS, json.dumps(record, indent=1))
+    write_whole(folder / INPUTS, (run / INPUTS).read_bytes())
     if not (folder / CUT).exists():
         write_whole(folder / CUT, json.dumps(asdict(find_cut(shards, settings)), indent=1))
 

@@ -20,7 +20,8 @@ from transformers.utils import logging
 
 from toolkit.bitext.subwords import Pieces, hub_pieces, pieces_of
 from toolkit.decode.engine import FAMILIES
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT, said
+from toolkit.errors import named_line
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT
 from toolkit.models.precision import has_bfloat16
 from toolkit.models.weights import check_whole, loading
 from toolkit.settings import DTYPES
@@ -121,7 +122,7 @@ def _loaded(name: str, number: torch.dtype) -> tuple[PreTrainedModel, PreTrained
     except NOT_A_CHECKPOINT as error:
         raise ValueError(
             f"wanted a translator, got {name!r}, which is neither a starter/NAME, a folder with a whole model, nor a "
-            f"Hub id that can be reached ({said(error)})"
+            f"Hub id that can be reached ({named_line(error)})"
         ) from error
     check_whole(model, info, name)
     return model, tokenizer

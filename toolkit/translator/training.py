@@ -33,7 +33,8 @@ from toolkit.bitext.split import split_of
 from toolkit.bitext.subwords import EOS, PAD, Pieces, marian_tokenizer, pieces_of, train_pieces
 from toolkit.bitext.words import write_words
 from toolkit.clean.rules import CleanSettings, clean, none_usable
-from toolkit.models.checkpoint import DAMAGED, NOT_A_CHECKPOINT, said, writing
+from toolkit.errors import named_line
+from toolkit.models.checkpoint import DAMAGED, NOT_A_CHECKPOINT, writing
 from toolkit.models.precision import has_bfloat16
 from toolkit.parallel import processes
 from toolkit.shards import write_whole
@@ -424,8 +425,8 @@ def load_checkpoint(accelerator: Accelerator, folder: Path) -> None:
         accelerator.load_state(str(folder))
     except (*NOT_A_CHECKPOINT, *DAMAGED) as error:
         raise ValueError(
-            f"wanted a checkpoint, got {folder}, which is damaged ({said(error)}): delete it, and the training goes on "
-            "from the one before"
+            f"wanted a checkpoint, got {folder}, which is damaged ({named_line(error)}): delete it, and the training "
+            "goes on from the one before"
         ) from error
 
 
