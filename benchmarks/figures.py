@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-RESULTS, STARTERS = ROOT / "benchmarks" / "results", ROOT / "toolkit" / "models" / "starters"
+RESULTS, STARTERS = ROOT / "benchmarks" / "results", ROOT / "toolkit" / "starters"
 
 
 def result(name: str) -> dict:

@@ -6,7 +6,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 CACHE = tempfile.mkdtemp(prefix="parabank-tests-")
@@ -68,14 +69,12 @@ def demo_rows() -> list[Row]:
     ]  # fmt: skip
 
 
-def write_run(folder: Path, rows: list[Row], shard_rows: int = 2) -> Path:
-    """A finished run of these rows, as the builder leaves it."""
-    refused = [row(100 + n, "train", "", []) for n in range(4)]
-    for one, reason in zip(refused, ("too_long", "empty", "too_long", "too_long"), strict=True):
-        one.reason = reason
-    inputs = [Row(**{**vars(one), "candidates": []}) for one in [*rows, *refused]]
+def write_run(folder: Path, rows: list[Row], shard_rows: int = 2, refused: Sequence[str] = ()) -> Path:
+    """A finished run of these rows, as the builder leaves it, and at its end lines that cleaning refused."""
+    rows = [*rows, *(replace(row(100 + n, "train", "", []), reason=reason) for n, reason in enumerate(refused))]
+    inputs = [replace(one, candidates=[]) for one in rows]
     paths = write_inputs(folder, inputs, shard_rows)
-    for path, shard in zip(paths, cut([*rows, *refused], shard_rows), strict=False):
+    for path, shard in zip(paths, cut(rows, shard_rows), strict=False):
         write_shard(output_of(path), shard)
     settings = {
         "max_dual_nll": 3.5,
@@ -100,7 +99,7 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture
 def demo_run(tmp_path: Path) -> Path:
     """The folder of a finished run of `demo_rows` in three shards."""
-    return write_run(tmp_path / "demo.shards", demo_rows())
+    return write_run(tmp_path / "demo.shards", demo_rows(), refused=("too_long", "empty", "too_long", "too_long"))
 
 
 @pytest.fixture

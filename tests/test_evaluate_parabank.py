@@ -91,7 +91,7 @@ def test_the_idf_table_of_a_starter(script, table, capsys):
 
 def test_idf_and_pieces(script, table, tmp_path, capsys):
     (tmp_path / "idf.tsv").write_text("# sentences\t16\nsee\t8\nof\t4\n", encoding="utf-8")
-    model = SCRIPT.parents[1] / "toolkit" / "models" / "starters" / "de-en" / "target.spm"
+    model = SCRIPT.parents[1] / "toolkit" / "starters" / "de-en" / "target.spm"
     assert script.main([str(table), "--idf", str(tmp_path / "idf.tsv"), "--pieces", str(model)]) == 0
     printed = capsys.readouterr().out
     assert line(printed, "IDF, mean (bits)")[0] == "1.50"

@@ -8,15 +8,13 @@ from toolkit.evaluate.corpus import (
     BLEU_SIGNATURE,
     CHUNK,
     Comparison,
-    bare,
-    intersection_over_union,
-    intersection_over_union_signature,
     length_ratio,
     one_minus_bleu,
     rank_table,
 )
 from toolkit.evaluate.trees import Parses, read_tree
 from toolkit.rows import Candidate, Row
+from toolkit.score.overlap import intersection_over_union, intersection_over_union_signature, without_punctuation
 
 WORDS = ["the", "a", "dog", "cat", "runs", "sleeps", "in", "on", "house", "garden"]
 
@@ -87,7 +85,7 @@ def test_signatures_name_what_changes_the_number():
 
 
 def test_bare_keeps_letters_of_other_scripts():
-    assert bare("¿Qué?  «Да» 你好。") == "qué да 你好"
+    assert without_punctuation("¿Qué?  «Да» 你好。") == "qué да 你好"
 
 
 def row(reference: str, texts: list[str]) -> Row:

@@ -1,7 +1,7 @@
 import pytest
 
 from toolkit.evaluate import lengths
-from toolkit.evaluate.corpus import intersection_over_union, one_minus_bleu
+from toolkit.evaluate.corpus import one_minus_bleu
 from toolkit.evaluate.systems import (
     PAPER_AGAINST,
     PAPER_BETWEEN,
@@ -21,6 +21,7 @@ from toolkit.evaluate.systems import (
     system_texts,
 )
 from toolkit.rows import Candidate, Origin, Row
+from toolkit.score.overlap import intersection_over_union
 
 
 def row(id: str, reference: str, *candidates: Candidate) -> Row:

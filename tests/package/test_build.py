@@ -130,7 +130,7 @@ def test_the_older_one_comes_back_if_the_new_one_cannot_take_its_place(tmp_path,
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo/older").write_text("dear")
     with pytest.raises(FileNotFoundError):
-        build.put(tmp_path / "nothing", tmp_path / "demo")
+        build.replace_folder(tmp_path / "demo", tmp_path / "nothing")
     assert (tmp_path / "demo/older").read_text() == "dear" and len(list(tmp_path.iterdir())) == 1
 
 

@@ -149,7 +149,7 @@ def test_pairs_are_found_once(settings, tmp_path, monkeypatch):
     def again(*_, **__):
         raise AssertionError("found again")
 
-    monkeypatch.setattr("toolkit.identification.training.identification_pairs", again)
+    monkeypatch.setattr("toolkit.pair_classifier.training.identification_pairs", again)
     assert (train(settings) / "training.json").exists()
     with pytest.raises(AssertionError, match="found again"):
         train(replace(settings, output_dir=str(tmp_path / "other")))

@@ -18,7 +18,7 @@ def size(folder):
 
 
 def test_starters_are_small():
-    sizes = {folder.name: size(folder) for folder in STARTERS.iterdir()}
+    sizes = {path.name: size(path) for path in STARTERS.iterdir() if path.is_dir() and path.name[0] != "_"}
     assert set(sizes) == {"de-en", "en-de", "encoder"}
     assert max(sizes.values()) <= LARGEST and sum(sizes.values()) <= ALL
 

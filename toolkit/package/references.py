@@ -95,7 +95,8 @@ def read_folder(folder: Path) -> Iterator[Row]:
         return map(row_of, chain.from_iterable(splits.values()))
     if not (folder / "inputs.json").is_file():
         raise ValueError(f"wanted {FORMS}, got the folder {folder}: check the path")
-    return chain.from_iterable(map(read_shard, finished_shards(folder)))
+    rows = chain.from_iterable(map(read_shard, finished_shards(folder)))
+    return (row for row in rows if row.reason is None)
 
 
 def row_of(record: dict) -> Row:
