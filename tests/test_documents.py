@@ -11,6 +11,8 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = [path for form in render_tables.DOCUMENTS for path in sorted(ROOT.glob(form))]
 CODE = re.compile(r"```.*?```|`[^`\n]*`|^ {4}[^\n]*|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 DECIMAL = re.compile(r"(?<!section )(?<![\w.])-?\d+\.\d+")
+NAMED = re.compile(r"`((?:[\w.-]+/)+[\w.*-]*)`")
+MADE_UP = {"builders/NAME.py", "cards/NAME.md", "my_parabank/", "my_parabank.shards/", "starter/de-en", "starter/en-de"}
 NOT_MEASURED = {
     *("3.11", "2.0", "1.15", "4.55", "2.13"),  # versions: Python, PPDB, licences, Accelerate, transformers, torch
     *("0.5", "3.0", "3.5", "-0.1", "0.1", "-0.02", "0.02"),  # settings
@@ -42,6 +44,14 @@ def decimals(text: str) -> set[str]:
 def test_prose_has_no_figure_of_its_own(path):
     found = decimals(path.read_text()) - NOT_MEASURED
     assert not found, f"{sorted(found)}: put it in benchmarks/results and between markers (CONTRIBUTING.md, Style)"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_every_file_that_is_named_is_there(path):
+    """Files of this repository, from its root, from toolkit/ or from benchmarks/; a user's own are made up."""
+    named = set(NAMED.findall(path.read_text())) - MADE_UP
+    roots = (ROOT, ROOT / "toolkit", ROOT / "benchmarks")
+    assert not [name for name in sorted(named) if not any(any(root.glob(name.rstrip("/"))) for root in roots)]
 
 
 def test_a_figure_in_prose_is_found_and_code_is_not():
