@@ -14,6 +14,7 @@ from toolkit.translator.load import load_translator
 
 TEXTS = [reference for _, reference in pairs(4)]
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
+OFTEN = ConstraintSet(("often",))
 
 
 def byte_level() -> Tokenizer:
@@ -81,14 +82,18 @@ def test_every_constraint_is_met(rewriter):
 
 @pytest.mark.filterwarnings("ignore:t5 models decode")
 def test_n_best_and_free_rewriting(rewriter):
-    found = rewrite(TEXTS, rewriter, beam=4, n_best=3)
-    assert [len(candidates) >= 1 for candidates in found] == [True] * 4
+    found, best = rewrite(TEXTS, rewriter, beam=4, n_best=3), rewrite(TEXTS, rewriter, beam=4)
+    assert [len(candidates) for candidates in best] == [1] * 4
+    for candidates, (first,) in zip(found, best, strict=True):
+        assert candidates[0].text == first.text
+        assert 1 < len(candidates) == len({c.text for c in candidates}) <= 3
     assert all(c.origins[0].negative == [] for candidates in found for c in candidates)
 
 
 def test_a_marian_model_rewrites_too():
-    (found,) = rewrite(TEXTS[:1], translator("de-en"), [ConstraintSet(("often",))], beam=4)
-    assert "often" in found[0].text.split() or found[0].reason
+    (found,), (free,) = (rewrite(TEXTS[:1], translator("de-en"), sets, beam=4) for sets in ([OFTEN], None))
+    assert "often" in found[0].text.split() and not found[0].reason
+    assert "often" not in free[0].text.split(), "nothing was asked of it"
 
 
 def test_as_many_sets_as_texts():
