@@ -34,7 +34,7 @@ from toolkit.pair_classifier.tasks import (
     figures,
     read_task,
 )
-from toolkit.pair_classifier.training import IdentifierSettings, measure, train
+from toolkit.pair_classifier.training import PairClassifierSettings, measure, train
 from toolkit.shards import write_whole
 
 FILES = {  # what is learnt, and what is measured
@@ -65,9 +65,9 @@ def paths(options: argparse.Namespace) -> dict[str, Path]:
 
 def identified(options: argparse.Namespace, name: str, start: str, seed: int) -> str:
     """A start after paraphrase identification; the starts of one seed learn the same pairs."""
-    settings = IdentifierSettings(
+    settings = PairClassifierSettings(
         base_model=start, output_dir=str(options.work / f"{name}-{seed}-identification"),
-        parabank=str(options.parabank), encoder=options.encoder, pairs=options.pairs, max_cosine=options.max_cosine,
+        parabank=str(options.parabank), encoder=options.encoder, max_pairs=options.pairs, max_cosine=options.max_cosine,
         epochs=options.identification_epochs, seed=seed,
     )  # fmt: skip
     return str(train(settings))
@@ -86,7 +86,7 @@ def starts(options: argparse.Namespace, seed: int) -> dict[str, str]:
 def cell(options: argparse.Namespace, name: str, start: str, rate: float, seed: int) -> Figures:
     """Train one classifier on the task, and measure it."""
     folder, parts = options.work / f"{name}-{seed}-{options.task}-{rate:g}", paths(options)
-    settings = IdentifierSettings(
+    settings = PairClassifierSettings(
         base_model=start, output_dir=str(folder), task=str(parts.pop("train")), columns=COLUMNS[options.task],
         epochs=options.epochs, learning_rate=rate, seed=seed, scored=options.task in SCORED,
     )  # fmt: skip

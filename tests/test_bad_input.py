@@ -24,7 +24,7 @@ from toolkit.encoder.modules import sentence_transformer
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
 from toolkit.encoder.training import new_encoder
 from toolkit.outputs import LOCK
-from toolkit.pair_classifier.settings import IdentifierSettings
+from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.settings import SETTINGS, check_record
 from toolkit.translator.settings import TrainingSettings
 from toolkit.translator.training import PREPARED
@@ -58,8 +58,13 @@ TABLE = [
     ("train_transformer_encoder.py", f"{FIT.format('words')} --output_dir words", "apart from the input words", 1),
     ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --output_dir theirs", "which holds files but no", 1),
     ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --output_dir notes.txt", "wanted a folder", 1),
-    ("train_identifier.py", f"{TASK} --output_dir theirs", "got theirs, which holds files but no settings.json", 1),
-    ("train_identifier.py", f"{TASK} --output_dir words", "wanted an output folder apart from the input words", 1),
+    (
+        "train_pair_classifier.py",
+        f"{TASK} --output_dir theirs",
+        "got theirs, which holds files but no settings.json",
+        1,
+    ),
+    ("train_pair_classifier.py", f"{TASK} --output_dir words", "wanted an output folder apart from the input words", 1),
     ("package_encoder.py", f"--model encoder --data data {PACKAGE} --output_dir theirs", "but no measured.json", 1),
     ("package_encoder.py", f"--model encoder --data data {PACKAGE} --output_dir encoder", "apart from the input", 1),
     ("package_encoder.py", f"--model encoder --data data {PACKAGE} --output_dir data", "apart from the input data", 1),
@@ -99,7 +104,7 @@ TABLE = [
     ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --output_dir grown", "content of pairs was '1 bytes'", 1),
     ("train_transformer_encoder.py", f"{FIT.format('words')} --output_dir grown-fit", "content of base_model was", 1),
     ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --output_dir grown-bitext", "content of bitext was", 1),
-    ("train_identifier.py", f"{TASK} --output_dir grown-task", "content of task was '1 bytes'", 1),
+    ("train_pair_classifier.py", f"{TASK} --output_dir grown-task", "content of task was '1 bytes'", 1),
     # text to learn from
     ("train_encoder.py", TRAIN.format("lost.tsv"), "wanted a file of pairs, got lost.tsv, which is none", 1),
     ("train_encoder.py", TRAIN.format("empty.tsv"), "wanted a file of pairs, got empty.tsv, which is empty", 1),
@@ -150,17 +155,27 @@ TABLE = [
         1,
     ),
     ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --validation swapped.tsv", "the columns are swapped", 1),
-    ("train_identifier.py", f"{TASK} --task lost.tsv", "wanted a file of labelled pairs, got lost.tsv", 1),
-    ("train_identifier.py", f"{TASK} --task empty.tsv", "got none in empty.tsv", 1),
-    ("train_identifier.py", f"{TASK} --task latin1.tsv", "got latin1.tsv", 1),
-    ("train_identifier.py", f"{TASK} --task task.tsv --columns a b c", "wanted columns a, b, c, got sentence1", 1),
-    ("train_identifier.py", f"{TASK} --task task.tsv --columns 0 1 2", "a label 0 or 1", 1),
-    ("train_identifier.py", f"{TASK} --test lost.tsv", "wanted a file of labelled pairs, got lost.tsv", 1),
-    ("train_identifier.py", f"{TASK} --test pairs.tsv", "wanted columns sentence1, sentence2, label", 1),
-    ("train_identifier.py", f"{TASK} --base_model lost", "wanted a model, got 'lost', which is", 1),
-    ("train_identifier.py", f"{TASK} --base_model words", "wanted a checkpoint that can have an output layer", 1),
-    ("train_identifier.py", "--base_model words --parabank lost --encoder words --output_dir new", "got 'lost'", 1),
-    ("train_identifier.py", "--base_model words --parabank run --encoder words --output_dir new", "a run's shards", 1),
+    ("train_pair_classifier.py", f"{TASK} --task lost.tsv", "wanted a file of labelled pairs, got lost.tsv", 1),
+    ("train_pair_classifier.py", f"{TASK} --task empty.tsv", "got none in empty.tsv", 1),
+    ("train_pair_classifier.py", f"{TASK} --task latin1.tsv", "got latin1.tsv", 1),
+    ("train_pair_classifier.py", f"{TASK} --task task.tsv --columns a b c", "wanted columns a, b, c, got sentence1", 1),
+    ("train_pair_classifier.py", f"{TASK} --task task.tsv --columns 0 1 2", "a label 0 or 1", 1),
+    ("train_pair_classifier.py", f"{TASK} --test lost.tsv", "wanted a file of labelled pairs, got lost.tsv", 1),
+    ("train_pair_classifier.py", f"{TASK} --test pairs.tsv", "wanted columns sentence1, sentence2, label", 1),
+    ("train_pair_classifier.py", f"{TASK} --base_model lost", "wanted a model, got 'lost', which is", 1),
+    ("train_pair_classifier.py", f"{TASK} --base_model words", "wanted a checkpoint that can have an output layer", 1),
+    (
+        "train_pair_classifier.py",
+        "--base_model words --parabank lost --encoder words --output_dir new",
+        "got 'lost'",
+        1,
+    ),
+    (
+        "train_pair_classifier.py",
+        "--base_model words --parabank run --encoder words --output_dir new",
+        "a run's shards",
+        1,
+    ),
     # models, sets and files to measure on
     ("package_encoder.py", f"--model lost --data data {PACKAGE} --output_dir new", "that scripts/train_encoder.py", 1),
     ("package_encoder.py", f"--model words --data data {PACKAGE} --output_dir new", "without training.json", 1),
@@ -252,10 +267,15 @@ TABLE = [
     ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --max_tokens 600", "wanted max_tokens up to 256", 2),
     ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --average 0", "wanted average of at least 1, got 0", 2),
     ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --seed -3", "wanted seed from 0 to 4294967295", 2),
-    ("train_identifier.py", "--base_model words --output_dir new", "wanted either --parabank or --task", 2),
-    ("train_identifier.py", f"{TASK} --epochs nan", "wanted epochs above 0, got nan", 2),
-    ("train_identifier.py", f"{TASK} --columns a b", "wanted the columns of two sentences and a label, got a, b", 2),
-    ("train_identifier.py", f"{TASK} --max_cosine 2", "wanted max_cosine in [-1, 1], got 2.0", 2),
+    ("train_pair_classifier.py", "--base_model words --output_dir new", "wanted either --parabank or --task", 2),
+    ("train_pair_classifier.py", f"{TASK} --epochs nan", "wanted epochs above 0, got nan", 2),
+    (
+        "train_pair_classifier.py",
+        f"{TASK} --columns a b",
+        "wanted the columns of two sentences and a label, got a, b",
+        2,
+    ),
+    ("train_pair_classifier.py", f"{TASK} --max_cosine 2", "wanted max_cosine in [-1, 1], got 2.0", 2),
     ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --lang English", "wanted --lang as a code of ISO", 2),
     (
         "package_encoder.py",
@@ -421,7 +441,7 @@ def write_models(folder: Path) -> None:
     (folder / "begun" / "checkpoint.pt").write_bytes(b"PK\x03\x04 cut short")
     fit = TransformerTraining(pairs=["pairs.tsv"], output_dir="grown-fit", base_model="words")
     translation = TrainingSettings(["bitext.tsv"], "grown-bitext", "de", "en")
-    task = IdentifierSettings(base_model="words", task="task.tsv", output_dir="grown-task")
+    task = PairClassifierSettings(base_model="words", task="task.tsv", output_dir="grown-task")
     changed = {"grown": (ENCODER, "pairs"), "grown-fit": (fit, "base_model"), "grown-task": (task, "task")}
     for name, (settings, grown) in (changed | {"grown-bitext": (translation, "bitext")}).items():
         check_record(folder / name / SETTINGS, with_contents(asdict(settings), {grown: "1 bytes"}), set())

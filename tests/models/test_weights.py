@@ -15,7 +15,7 @@ from tests import families
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.transformer import load_base
 from toolkit.models.weights import finite
-from toolkit.pair_classifier.classifier import new_identifier
+from toolkit.pair_classifier.classifier import new_classifier
 from toolkit.translator.load import load_translator
 
 
@@ -129,7 +129,7 @@ def bert(tmp_path_factory) -> Path:
 LOADERS = {
     "load_encoder": load_encoder,
     "load_base": lambda name: load_base(name, 16, 0),
-    "new_identifier": lambda name: new_identifier(name, 16, 0),
+    "new_classifier": lambda name: new_classifier(name, 16, 0),
 }
 
 

@@ -16,7 +16,7 @@ from toolkit.pair_classifier.classifier import (
     check_enough,
     fit,
     last_checkpoint,
-    new_identifier,
+    new_classifier,
     write_fresh,
 )
 from toolkit.pair_classifier.pairs import LabelledPair
@@ -24,7 +24,7 @@ from toolkit.pair_classifier.tasks import predict
 
 torch.set_num_threads(1)
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefgh"]
-QUICK = FitSettings(epochs=1, batch_size=8, learning_rate=5e-3, max_length=16)
+QUICK = FitSettings(epochs=1, batch=8, learning_rate=5e-3, max_length=16)
 PAIRS = [LabelledPair(one, other, int(other in "abcd")) for one in "abcdefgh" for other in "abcdefgh"]
 
 
@@ -49,8 +49,8 @@ def start(tmp_path_factory):
     return folder
 
 
-def weights(identifier):
-    return {name: t.detach().float().clone() for name, t in identifier.model.state_dict().items()}
+def weights(classifier):
+    return {name: t.detach().float().clone() for name, t in classifier.model.state_dict().items()}
 
 
 def same(one, other):
@@ -59,33 +59,33 @@ def same(one, other):
 
 def test_only_the_output_layer_is_drawn_anew(start):
     before = BertForSequenceClassification.from_pretrained(start).state_dict()
-    found, other = (weights(new_identifier(str(start), 16, seed)) for seed in (1, 2))
+    found, other = (weights(new_classifier(str(start), 16, seed)) for seed in (1, 2))
     head = {name for name in before if name.startswith("classifier")}
     assert len(head) == 2 and len(before) > 20
     assert all(torch.equal(before[name], found[name]) for name in set(before) - head)
     assert not torch.equal(before["classifier.weight"], found["classifier.weight"])
     assert not torch.equal(other["classifier.weight"], found["classifier.weight"])
-    assert same(found, weights(new_identifier(str(start), 16, 1)))
+    assert same(found, weights(new_classifier(str(start), 16, 1)))
 
 
 def test_a_sentence_encoder_is_a_start(start, tmp_path):
     transformer = Transformer(str(start))
     encoder = SentenceTransformer(modules=[transformer, Pooling(16)], device="cpu")
     encoder.save(str(tmp_path / "encoder"))
-    found = new_identifier(str(tmp_path / "encoder"), 16, 0)
+    found = new_classifier(str(tmp_path / "encoder"), 16, 0)
     base = AutoModel.from_pretrained(start).embeddings.word_embeddings.weight
     assert torch.equal(found.model.bert.embeddings.word_embeddings.weight, base) and found.num_labels == 2
 
 
 def test_long_pairs_are_cut(start):
-    identifier = new_identifier(str(start), 5, 0)
-    assert identifier.preprocess([("a b c d", "e f g h")])["input_ids"].shape == (1, 5)
+    classifier = new_classifier(str(start), 5, 0)
+    assert classifier.preprocess([("a b c d", "e f g h")])["input_ids"].shape == (1, 5)
 
 
 @pytest.mark.parametrize("name", ["/no/such/folder", "nobody/nothing"])
 def test_no_checkpoint(name):
     with pytest.raises(ValueError, match="wanted a checkpoint that can have an output layer, got") as raised:
-        new_identifier(name, 16, 0)
+        new_classifier(name, 16, 0)
     assert "\n" not in str(raised.value) and repr(name) in str(raised.value)
 
 
@@ -95,17 +95,17 @@ def test_word_vectors_are_no_start(tmp_path):
         str(tmp_path / "words")
     )
     with pytest.raises(ValueError, match=r"wanted a checkpoint that can have an output layer, got '.*words'"):
-        new_identifier(str(tmp_path / "words"), 16, 0)
+        new_classifier(str(tmp_path / "words"), 16, 0)
 
 
 def test_fresh_weights_with_another_s_tokenizer(start, tmp_path):
     one, other = (write_fresh(str(start), tmp_path / str(seed), 2, 64, seed) for seed in (0, 1))
-    found, unlike = (weights(new_identifier(str(folder), 16, 0)) for folder in (one, other))
+    found, unlike = (weights(new_classifier(str(folder), 16, 0)) for folder in (one, other))
     name = "bert.encoder.layer.1.attention.self.query.weight"
     assert found[name].shape == (64, 64) and not torch.equal(found[name], unlike[name])
     assert not any("layer.2" in one for one in found)
-    assert new_identifier(str(one), 16, 0).tokenizer("a b")["input_ids"] == [2, 4, 5, 3]
-    assert same(found, weights(new_identifier(str(write_fresh(str(start), tmp_path / "again", 2, 64, 0)), 16, 0)))
+    assert new_classifier(str(one), 16, 0).tokenizer("a b")["input_ids"] == [2, 4, 5, 3]
+    assert same(found, weights(new_classifier(str(write_fresh(str(start), tmp_path / "again", 2, 64, 0)), 16, 0)))
 
 
 @pytest.mark.parametrize(("layers", "width"), [(0, 64), (2, 65), (2, 0)])
@@ -120,37 +120,37 @@ def test_fresh_weights_want_a_tokenizer(tmp_path):
 
 
 def test_the_loss_is_cross_entropy(start, tmp_path):
-    identifier = new_identifier(str(start), 16, 0)
-    logits = identifier.predict([(p.sentence1, p.sentence2) for p in PAIRS]).astype(float)
+    classifier = new_classifier(str(start), 16, 0)
+    logits = classifier.predict([(p.sentence1, p.sentence2) for p in PAIRS]).astype(float)
     labels = np.array([p.label for p in PAIRS])
     expected = np.mean(np.log(np.exp(logits).sum(1)) - logits[np.arange(len(PAIRS)), labels])
-    loss = fit(identifier, PAIRS, tmp_path, replace(QUICK, learning_rate=1e-9))
+    loss = fit(classifier, PAIRS, tmp_path, replace(QUICK, learning_rate=1e-9))
     assert loss == pytest.approx(expected, abs=0.02) and abs(loss - np.log(2)) > 0.001  # steps may be in bfloat16
 
 
 def test_it_learns(start, tmp_path):
-    identifier = new_identifier(str(start), 16, 0)
+    classifier = new_classifier(str(start), 16, 0)
     labels = [p.label for p in PAIRS]
-    assert predict(identifier, PAIRS) != labels
-    fit(identifier, PAIRS, tmp_path, replace(QUICK, epochs=20))
-    assert predict(identifier, PAIRS) == labels
+    assert predict(classifier, PAIRS) != labels
+    fit(classifier, PAIRS, tmp_path, replace(QUICK, epochs=20))
+    assert predict(classifier, PAIRS) == labels
 
 
 def test_a_resumed_run_ends_where_an_uninterrupted_one_does(start, tmp_path):
-    settings = replace(QUICK, epochs=2, save_steps=10)  # 16 steps
-    whole, resumed = new_identifier(str(start), 16, 0), new_identifier(str(start), 16, 0)
+    settings = replace(QUICK, epochs=2, save_every=10)  # 16 steps
+    whole, resumed = new_classifier(str(start), 16, 0), new_classifier(str(start), 16, 0)
     fit(whole, PAIRS, tmp_path / "run", settings)
     (tmp_path / "run" / "checkpoint-16" / "trainer_state.json").unlink()  # as if it was killed while writing
     assert last_checkpoint(tmp_path / "run") == str(tmp_path / "run" / "checkpoint-10")
     shutil.move(tmp_path / "run" / "checkpoint-10", tmp_path / "other" / "checkpoint-10")
     fit(resumed, PAIRS, tmp_path / "other", settings)
     assert same(weights(whole), weights(resumed))
-    assert not same(weights(whole), weights(new_identifier(str(start), 16, 0)))
+    assert not same(weights(whole), weights(new_classifier(str(start), 16, 0)))
 
 
 def test_nothing_to_learn(start, tmp_path):
     with pytest.raises(ValueError, match="wanted at least 1 labelled pairs for a step of 1 processes, got 0"):
-        fit(new_identifier(str(start), 16, 0), [], tmp_path, QUICK)
+        fit(new_classifier(str(start), 16, 0), [], tmp_path, QUICK)
 
 
 def test_too_few_for_all_processes():
@@ -162,7 +162,7 @@ def test_too_few_for_all_processes():
         check_enough(63, 32, 2)
 
 
-@pytest.mark.parametrize("name", ["epochs", "batch_size", "learning_rate", "max_length", "save_steps"])
+@pytest.mark.parametrize("name", ["epochs", "batch", "learning_rate", "max_length", "save_every"])
 def test_settings_above_0(name):
     with pytest.raises(ValueError, match=rf"^wanted {name} (above 0|of at least 1), got 0$"):
         FitSettings(**{name: 0})

@@ -19,10 +19,10 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from tests.conftest import demo_rows
 from tests.tiny import ENVIRONMENT
 from toolkit.pair_classifier.tasks import figures, predict, predict_scores, read_task, score_figures
-from toolkit.pair_classifier.training import IdentifierSettings, measure, train
+from toolkit.pair_classifier.training import PairClassifierSettings, measure, train
 
 torch.set_num_threads(1)
-SCRIPT = Path(__file__).parents[2] / "scripts" / "train_identifier.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "train_pair_classifier.py"
 WORDS = [
     "[PAD]",
     "[UNK]",
@@ -80,7 +80,7 @@ def task(tmp_path):
 
 @pytest.fixture
 def settings(start, encoder, demo_parabank, tmp_path):
-    return IdentifierSettings(
+    return PairClassifierSettings(
         base_model=start, output_dir=str(tmp_path / "run"), parabank=str(demo_parabank), encoder=encoder, epochs=1
     )
 
@@ -119,7 +119,7 @@ def test_a_scored_task_from_a_classifier(settings, tmp_path):
     path.write_text("".join(lines) * 4)
     follows = replace(
         settings, base_model=str(labelled), parabank=None, task=str(path), columns=["0", "1", "2"], scored=True,
-        output_dir=str(tmp_path / "scored"), learning_rate=1e-9, batch_size=4,
+        output_dir=str(tmp_path / "scored"), learning_rate=1e-9, batch=4,
     )  # fmt: skip
     model = train(follows)
     record = json.loads((model / "training.json").read_text())
@@ -137,7 +137,7 @@ def test_a_scored_task_from_a_classifier(settings, tmp_path):
 def test_a_finished_run_stays_and_other_settings_are_refused(settings):
     weights = train(settings) / "model.safetensors"
     first = weights.stat().st_mtime_ns
-    assert train(replace(settings, save_steps=7)) == weights.parent and weights.stat().st_mtime_ns == first
+    assert train(replace(settings, save_every=7)) == weights.parent and weights.stat().st_mtime_ns == first
     with pytest.raises(ValueError, match=r"holds a run with other settings: seed was 0, now 1"):
         train(replace(settings, seed=1))
 
@@ -170,17 +170,17 @@ def test_a_parabank_that_moved_is_no_longer_that_of_the_run(settings, tmp_path):
 @pytest.mark.parametrize("given", [{}, {"parabank": "a", "encoder": "b", "task": "c"}])
 def test_one_thing_to_learn_from(given):
     with pytest.raises(ValueError, match="wanted either --parabank or --task, got both or neither"):
-        IdentifierSettings(base_model="a", output_dir="b", **given)
+        PairClassifierSettings(base_model="a", output_dir="b", **given)
 
 
 def test_a_parabank_wants_an_encoder():
     with pytest.raises(ValueError, match="wanted --encoder with --parabank, got none"):
-        IdentifierSettings(base_model="a", output_dir="b", parabank="c")
+        PairClassifierSettings(base_model="a", output_dir="b", parabank="c")
 
 
 def test_a_parabank_has_no_scores():
     with pytest.raises(ValueError, match="wanted --task with --scored, got --parabank"):
-        IdentifierSettings(base_model="a", output_dir="b", parabank="c", encoder="d", scored=True)
+        PairClassifierSettings(base_model="a", output_dir="b", parabank="c", encoder="d", scored=True)
 
 
 @pytest.mark.slow
@@ -194,19 +194,19 @@ def test_two_processes(start, task, tmp_path):
         "2",
         str(SCRIPT),
         *flags,
-        "--batch_size",
+        "--batch",
         "4",
     ]
     environment = {**ENVIRONMENT, "ACCELERATE_USE_CPU": "true"}
     done = subprocess.run(launched, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("load it with") == 1
-    identifier = CrossEncoder(str(tmp_path / "run" / "model"), device="cpu")
-    assert all(torch.isfinite(weight).all() for weight in identifier.model.parameters())
+    classifier = CrossEncoder(str(tmp_path / "run" / "model"), device="cpu")
+    assert all(torch.isfinite(weight).all() for weight in classifier.model.parameters())
 
 
 def test_the_command(start, task, tmp_path, capsys):
-    spec = importlib.util.spec_from_file_location("train_identifier", SCRIPT)
+    spec = importlib.util.spec_from_file_location("train_pair_classifier", SCRIPT)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     flags = ["--base_model", start, "--task", str(task), "--output_dir", str(tmp_path / "run"), "--epochs", "1"]
@@ -214,11 +214,13 @@ def test_the_command(start, task, tmp_path, capsys):
     assert "'accuracy': " in (printed := capsys.readouterr().out) and "F1|positive:1|decision:argmax" in printed
     assert script.main([*flags, "--columns", "one", "two", "three", "--output_dir", str(tmp_path / "bad")]) == 1
     said = capsys.readouterr().err.strip().splitlines()[-1]
-    assert said.startswith("train_identifier.py: wanted columns one, two, three, got sentence1, sentence2, label in")
+    assert said.startswith(
+        "train_pair_classifier.py: wanted columns one, two, three, got sentence1, sentence2, label in"
+    )
 
 
 def test_the_command_of_a_scored_task(start, tmp_path, capsys):
-    spec = importlib.util.spec_from_file_location("train_identifier", SCRIPT)
+    spec = importlib.util.spec_from_file_location("train_pair_classifier", SCRIPT)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     path = tmp_path / "sts-dev.csv"

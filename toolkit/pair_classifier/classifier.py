@@ -66,7 +66,7 @@ def write_fresh(base_model: str, folder: str | Path, layers: int, width: int, se
     return Path(folder)
 
 
-def new_identifier(base_model: str, max_length: int, seed: int, outputs: int = LABELS) -> CrossEncoder:
+def new_classifier(base_model: str, max_length: int, seed: int, outputs: int = LABELS) -> CrossEncoder:
     """A classifier of two labels on a checkpoint; whatever lies above the checkpoint's base model is drawn anew.
 
     Args:
@@ -87,11 +87,11 @@ def new_identifier(base_model: str, max_length: int, seed: int, outputs: int = L
     set_seed(seed)
     try:
         with loading() as missing:
-            identifier = CrossEncoder(
+            classifier = CrossEncoder(
                 base_model, num_labels=outputs, max_length=max_length, device=device_name(),
                 model_kwargs={"ignore_mismatched_sizes": True},  # of the output layer, which is drawn anew
             )  # fmt: skip
-        model = identifier.model
+        model = classifier.model
         if model is None:
             raise TypeError("it holds no model of transformers")
         set_seed(seed)
@@ -106,7 +106,7 @@ def new_identifier(base_model: str, max_length: int, seed: int, outputs: int = L
     for name, module in model.named_children():
         if module is not model.base_model:
             module.load_state_dict(fresh.get_submodule(name).state_dict())
-    return identifier
+    return classifier
 
 
 def device_name() -> str:
@@ -114,11 +114,11 @@ def device_name() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def fit(identifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | Path, settings: FitSettings) -> float:
+def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | Path, settings: FitSettings) -> float:
     """Train a classifier, or go on from the last checkpoint in the folder.
 
     Args:
-        identifier: What `new_identifier` returned; its weights change.
+        classifier: What `new_classifier` returned; its weights change.
         pairs: What it learns.
         folder: Of the checkpoints.
         settings: How it learns.
@@ -132,7 +132,7 @@ def fit(identifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | P
     arguments = CrossEncoderTrainingArguments(
         output_dir=str(folder),
         num_train_epochs=settings.epochs,
-        per_device_train_batch_size=settings.batch_size,
+        per_device_train_batch_size=settings.batch,
         learning_rate=settings.learning_rate,
         warmup_steps=WARMUP,
         weight_decay=WEIGHT_DECAY,
@@ -140,28 +140,28 @@ def fit(identifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | P
         bf16=has_bfloat16(),
         use_cpu=not torch.cuda.is_available(),
         dataloader_pin_memory=torch.cuda.is_available(),
-        save_steps=settings.save_steps,
+        save_steps=settings.save_every,
         save_total_limit=KEPT,
         logging_steps=50,
         ddp_find_unused_parameters=False,  # it looks into dicts only, and a cross-encoder returns a BatchEncoding
         report_to="none",
     )
-    check_enough(len(pairs), settings.batch_size, arguments.world_size)
+    check_enough(len(pairs), settings.batch, arguments.world_size)
     table = Dataset.from_list([pair._asdict() for pair in pairs])
-    loss = CrossEntropyLoss(identifier) if identifier.num_labels == LABELS else MSELoss(identifier)
-    trainer = CrossEncoderTrainer(identifier, arguments, table, loss=loss)
+    loss = CrossEntropyLoss(classifier) if classifier.num_labels == LABELS else MSELoss(classifier)
+    trainer = CrossEncoderTrainer(classifier, arguments, table, loss=loss)
     return float(trainer.train(resume_from_checkpoint=last_checkpoint(Path(folder))).training_loss)
 
 
-def check_enough(pairs: int, batch_size: int, processes: int) -> None:
+def check_enough(pairs: int, batch: int, processes: int) -> None:
     """Refuse too few pairs; the trainer of several processes leaves out what does not fill a batch for each.
 
     Raises:
         ValueError: There are too few.
     """
-    wanted = batch_size * processes if processes > 1 else 1
+    wanted = batch * processes if processes > 1 else 1
     if pairs < wanted:
         raise ValueError(
             f"wanted at least {wanted} labelled pairs for a step of {processes} processes, got {pairs}: "
-            "give more, or lower --batch_size"
+            "give more, or lower --batch"
         )

@@ -15,19 +15,19 @@ class FitSettings:
 
     Attributes:
         epochs: Times that each pair is seen.
-        batch_size: Pairs of a step in each process.
+        batch: Pairs of a step in each process.
         learning_rate: At its highest, after a tenth of the steps; it falls to 0 in a line.
         max_length: The most tokens of both sentences together; what is longer is cut.
         seed: Of the order of the pairs and dropout, and in a run of the output layer.
-        save_steps: Steps from checkpoint to checkpoint.
+        save_every: Steps from checkpoint to checkpoint.
     """
 
     epochs: float = 3.0  # Devlin et al. (2018), section 4.1
-    batch_size: int = 32  # Devlin et al. (2018), section 4.1
+    batch: int = 32  # Devlin et al. (2018), section 4.1
     learning_rate: float = 5e-5  # Devlin et al. (2018), section 4.1, the best of 5e-5, 4e-5, 3e-5, 2e-5 on dev
     max_length: int = 128  # ours: two sentences of 50 words
     seed: int = 0
-    save_steps: int = 500
+    save_every: int = 500
 
     def __post_init__(self) -> None:
         """Check the numbers.
@@ -36,12 +36,12 @@ class FitSettings:
             ValueError: One is out of its range.
         """
         check_above_zero(self, "epochs", "learning_rate")
-        check_at_least_one(self, "batch_size", "max_length", "save_steps")
+        check_at_least_one(self, "batch", "max_length", "save_every")
         check_machine(self)
 
 
 @dataclass(frozen=True)
-class IdentifierSettings(FitSettings):
+class PairClassifierSettings(FitSettings):
     """What a classifier starts from, what it learns and where it goes.
 
     Attributes:
@@ -49,7 +49,7 @@ class IdentifierSettings(FitSettings):
         output_dir: Folder of the run; the classifier is in its folder model.
         parabank: Learn paraphrase identification from this parabank, a folder or a Hub name.
         encoder: With a parabank: the sentence encoder that finds near sentences, a folder or a Hub id.
-        pairs: With a parabank: the most pairs, half of them paraphrases.
+        max_pairs: With a parabank: the most pairs, half of them paraphrases.
         max_cosine: With a parabank: nearer sentences count as paraphrases and are passed over.
         task: Or learn the labelled pairs of this TSV or CSV file.
         columns: Of the task's two sentences and its label: names, or numbers from 0 if it has no header.
@@ -62,7 +62,7 @@ class IdentifierSettings(FitSettings):
     output_dir: str = field(kw_only=True)
     parabank: str | None = None
     encoder: str | None = None
-    pairs: int | None = None
+    max_pairs: int | None = None
     max_cosine: float = 1.0
     task: str | None = None
     columns: list[str] = field(default_factory=lambda: list(NAMED))
@@ -83,8 +83,8 @@ class IdentifierSettings(FitSettings):
             raise ValueError("wanted --encoder with --parabank, got none: name the encoder that finds near sentences")
         if self.scored and self.task is None:
             raise ValueError("wanted --task with --scored, got --parabank: a parabank's pairs have labels")
-        if self.pairs is not None and self.pairs < 2:
-            raise ValueError(f"wanted pairs of at least 2, half of them paraphrases, got {self.pairs}")
+        if self.max_pairs is not None and self.max_pairs < 2:
+            raise ValueError(f"wanted max_pairs of at least 2, half of them paraphrases, got {self.max_pairs}")
         check_between(self, -1, 1, "max_cosine")
         if len(self.columns) != len(NAMED):
             raise ValueError(

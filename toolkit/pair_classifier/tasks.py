@@ -111,22 +111,22 @@ def label_of(text: str, scored: bool) -> float | None:
     return score if 0 <= score <= HIGHEST else None
 
 
-def predict(identifier: CrossEncoder, pairs: Sequence[LabelledPair], batch_size: int = 64) -> list[int]:
+def predict(classifier: CrossEncoder, pairs: Sequence[LabelledPair], batch_size: int = 64) -> list[int]:
     """The label that a classifier gives each pair: 1 or 0.
 
     Args:
-        identifier: A cross-encoder with two outputs (`toolkit.pair_classifier.training`).
+        classifier: A cross-encoder with two outputs (`toolkit.pair_classifier.training`).
         pairs: Their own labels are not looked at.
         batch_size: Pairs that are read at a time; they are sorted by length.
     """
     texts = [(pair.sentence1, pair.sentence2) for pair in pairs]
-    return identifier.predict(texts, batch_size=batch_size, show_progress_bar=False).argmax(1).tolist()
+    return classifier.predict(texts, batch_size=batch_size, show_progress_bar=False).argmax(1).tolist()
 
 
-def predict_scores(identifier: CrossEncoder, pairs: Sequence[LabelledPair], batch_size: int = 64) -> list[float]:
+def predict_scores(classifier: CrossEncoder, pairs: Sequence[LabelledPair], batch_size: int = 64) -> list[float]:
     """The score that a cross-encoder with one output gives each pair, about 0 to 5."""
     texts = [(pair.sentence1, pair.sentence2) for pair in pairs]
-    found = identifier.predict(texts, batch_size=batch_size, show_progress_bar=False, activation_fn=torch.nn.Identity())
+    found = classifier.predict(texts, batch_size=batch_size, show_progress_bar=False, activation_fn=torch.nn.Identity())
     return found.tolist()
 
 

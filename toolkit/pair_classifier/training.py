@@ -21,19 +21,19 @@ from toolkit.encoder.load import load_encoder
 from toolkit.errors import named_line
 from toolkit.models.checkpoint import writing
 from toolkit.package.load import load_parabank
-from toolkit.pair_classifier.classifier import LABELS, SCORE, device_name, fit, new_identifier
+from toolkit.pair_classifier.classifier import LABELS, SCORE, device_name, fit, new_classifier
 from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs
-from toolkit.pair_classifier.settings import IdentifierSettings
+from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.pair_classifier.tasks import figures, predict, predict_scores, read_task, score_figures
 from toolkit.parallel import processes, row_seed
 from toolkit.shards import write_whole
 from toolkit.training import check_folder, in_folder
 
-FREE = {"save_steps", "test", "processes"}  # settings that may change from call to call
+FREE = {"save_every", "test", "processes"}  # settings that may change from call to call
 RECORD = "training.json"
 
 
-def train(settings: IdentifierSettings) -> Path:
+def train(settings: PairClassifierSettings) -> Path:
     """Train a classifier, go on where a killed run left off, or do nothing where it is finished.
 
     Returns:
@@ -56,13 +56,13 @@ def train(settings: IdentifierSettings) -> Path:
         return model
     find = pair_finder(settings)
     outputs = SCORE if settings.scored else LABELS
-    identifier = new_identifier(settings.base_model, settings.max_length, output_layer_seed(settings), outputs)
+    classifier = new_classifier(settings.base_model, settings.max_length, output_layer_seed(settings), outputs)
     with in_folder(folder, record, FREE, state), writing(folder):
         with state.main_process_first():
             pairs = find()
-        loss = fit(identifier, pairs, folder, settings)
+        loss = fit(classifier, pairs, folder, settings)
         if state.is_main_process:
-            identifier.save_pretrained(str(model), create_model_card=False)
+            classifier.save_pretrained(str(model), create_model_card=False)
             learnt = {"pairs": len(pairs), **labels_of(pairs, settings.scored), "loss": round(loss, 4)}
             write_whole(model / RECORD, json.dumps({"settings": published(settings), **learnt}, indent=1))
             for checkpoint in folder.glob("checkpoint-*"):
@@ -77,7 +77,7 @@ def labels_of(pairs: Sequence[LabelledPair], scored: bool) -> dict[str, float]:
     return {"mean_score": round(total / len(pairs), 4)} if scored else {"positive": total}
 
 
-def pair_finder(settings: IdentifierSettings) -> Callable[[], list[LabelledPair]]:
+def pair_finder(settings: PairClassifierSettings) -> Callable[[], list[LabelledPair]]:
     """What gives the pairs that a run learns, all that it reads being open or loaded, so that a bad name is found now.
 
     A parabank's pairs are found once and then read from pairs.parquet in the run's folder.
@@ -98,7 +98,7 @@ def pair_finder(settings: IdentifierSettings) -> Callable[[], list[LabelledPair]
 
     def find() -> list[LabelledPair]:
         if not path.exists():  # the main process may have been here first
-            found = identification_pairs(rows, encoder, settings.pairs, settings.max_cosine, seed=settings.seed)
+            found = identification_pairs(rows, encoder, settings.max_pairs, settings.max_cosine, seed=settings.seed)
             sink = pa.BufferOutputStream()
             pq.write_table(pa.Table.from_pylist([pair._asdict() for pair in found]), sink, compression="zstd")
             write_whole(path, sink.getvalue().to_pybytes())
@@ -122,7 +122,7 @@ def read_found(path: Path) -> list[LabelledPair]:
         ) from error
 
 
-def output_layer_seed(settings: IdentifierSettings) -> int:
+def output_layer_seed(settings: PairClassifierSettings) -> int:
     """A seed in [0, 2^32) that differs by what is learnt.
 
     Were it the same for paraphrase identification and the task after it, the task's output layer would be drawn as the
@@ -131,7 +131,7 @@ def output_layer_seed(settings: IdentifierSettings) -> int:
     return row_seed(settings.seed, Path(settings.task or settings.parabank or "").name, "output layer") % 2**32
 
 
-def published(settings: IdentifierSettings) -> dict:
+def published(settings: PairClassifierSettings) -> dict:
     """The settings that say what a classifier is, with a bare name for whatever lies in a folder here."""
     shown = {name: value for name, value in asdict(settings).items() if name not in (*FREE, "output_dir")}
     for name in ("base_model", "parabank", "encoder", "task"):
@@ -153,9 +153,9 @@ def measure(model: Path, paths: Sequence[str], columns: Sequence[str], scored: b
         What `toolkit.pair_classifier.tasks.figures` returns, or `score_figures` of scores.
     """
     tasks = {path: read_task(path, columns, scored) for path in paths}
-    identifier = CrossEncoder(str(model), device=device_name())
+    classifier = CrossEncoder(str(model), device=device_name())
     if scored:
         return {
-            p: score_figures([x.label for x in task], predict_scores(identifier, task)) for p, task in tasks.items()
+            p: score_figures([x.label for x in task], predict_scores(classifier, task)) for p, task in tasks.items()
         }
-    return {p: figures([x.label for x in task], predict(identifier, task)) for p, task in tasks.items()}
+    return {p: figures([x.label for x in task], predict(classifier, task)) for p, task in tasks.items()}

@@ -1,10 +1,10 @@
 r"""Train a classifier of sentence pairs on paraphrase identification, and then on a labelled or scored task.
 
-    python scripts/train_identifier.py --base_model google-bert/bert-base-uncased \
+    python scripts/train_pair_classifier.py --base_model google-bert/bert-base-uncased \
         --parabank build/parabank2 --encoder build/word/model --epochs 1 --output_dir build/pbert
-    python scripts/train_identifier.py --base_model build/pbert/model --output_dir build/pbert-mrpc \
+    python scripts/train_pair_classifier.py --base_model build/pbert/model --output_dir build/pbert-mrpc \
         --task msr-para-train.tsv --columns "#1 String" "#2 String" Quality --test msr-para-val.tsv
-    python scripts/train_identifier.py --base_model build/pbert/model --output_dir build/pbert-stsb \
+    python scripts/train_pair_classifier.py --base_model build/pbert/model --output_dir build/pbert-stsb \
         --task sts-train.csv --columns 5 6 4 --scored --test sts-dev.csv
 
 The first makes ParaBank 2's pBERT (section 3.8): it learns each sentence with a paraphrase and with its nearest
@@ -19,19 +19,19 @@ from __future__ import annotations
 import sys
 
 from toolkit.command import run_command
-from toolkit.pair_classifier.settings import IdentifierSettings
+from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.settings import parse_settings
 
-PROGRAM = "train_identifier.py"
+PROGRAM = "train_pair_classifier.py"
 
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, train, measure, and say in one line what went wrong."""
-    settings = parse_settings(IdentifierSettings, arguments, __doc__ or "", PROGRAM)
+    settings = parse_settings(PairClassifierSettings, arguments, __doc__ or "", PROGRAM)
     return run_command(PROGRAM, lambda: work(settings), resumes=True, processes=settings.processes)
 
 
-def work(settings: IdentifierSettings) -> None:
+def work(settings: PairClassifierSettings) -> None:
     """Train, and print what the finished classifier does on labelled files."""
     from toolkit.pair_classifier.tasks import SCORES_SIGNATURE, SIGNATURE
     from toolkit.pair_classifier.training import measure, train
