@@ -83,7 +83,7 @@ def prepare(data: Path, count: int, rows: int, seed: int) -> tuple[Pairs, dict[s
     found = list(read_texts(data))
     drawn = random.Random(seed).sample(found, len(found))
     fit = number_pairs((TextPair(*pair) for pair in drawn), MAX_TOKENS)
-    chosen = zip(fit.reference[:count], fit.one[:count], fit.other[:count], strict=True)
+    chosen = zip(fit.reference[:count], fit.anchor[:count], fit.positive[:count], strict=True)
     pairs = number_pairs((TextPair(str(r), fit.texts[a], fit.texts[b]) for r, a, b in chosen), MAX_TOKENS)
     if len(pairs) < count:
         raise ValueError(f"wanted {count} pairs, got {len(pairs)} in {BITEXT}; give a smaller --pairs")

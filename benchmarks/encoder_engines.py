@@ -145,7 +145,9 @@ def train_peer(job: Job) -> Run:
     texts, pairs = job.pairs.texts, job.pairs
 
     collator = SentenceTransformerDataCollator(preprocess_fn=model.preprocess)
-    table = Dataset.from_dict({"one": [texts[n] for n in pairs.one], "other": [texts[n] for n in pairs.other]})
+    table = Dataset.from_dict(
+        {"anchor": [texts[n] for n in pairs.anchor], "positive": [texts[n] for n in pairs.positive]}
+    )
 
     class Watch(TrainerCallback):
         """Adds up the time of the epochs."""

@@ -101,7 +101,7 @@ def corpora(work: Path) -> dict[str, list[TextPair]]:
     for rank in range(1, RANKS + 1):
         key = f"ParaBank 2, rank {rank}"
         found[key] = [TextPair(name, *parabank2[name][min(rank, len(parabank2[name])) - 1]) for name in shared]
-    first, last = ([pair.other for pair in found[f"ParaBank 2, rank {rank}"]] for rank in (1, RANKS))
+    first, last = ([pair.positive for pair in found[f"ParaBank 2, rank {rank}"]] for rank in (1, RANKS))
     found["ParaBank 2, rank 1 / rank 5"] = [TextPair(*three) for three in zip(shared, first, last, strict=True)]
     return found
 

@@ -36,12 +36,12 @@ def test_a_file_names_its_references_or_the_first_sentence_does(tmp_path):
 
 def test_the_paraphrases_of_a_parabanks_row_share_its_reference(demo_parabank):
     found = list(read_pairs([str(demo_parabank)]))
-    assert {(pair.reference, pair.one) for pair in found} == {
+    assert {(pair.reference, pair.anchor) for pair in found} == {
         (text, text) for text in ("We will go home now, he said.", "It is raining again.")
     }
-    assert sorted(pair.other for pair in found)[:2] == ["It rains again.", "Now we will be going home, he said."]
+    assert sorted(pair.positive for pair in found)[:2] == ["It rains again.", "Now we will be going home, he said."]
     assert len(found) == 5
-    assert [p.other for p in read_pairs([str(demo_parabank)], split="test")] == ["She is unable to swim."]
+    assert [p.positive for p in read_pairs([str(demo_parabank)], split="test")] == ["She is unable to swim."]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ GIVEN = [
 def test_texts_and_references_are_numbered():
     found = number_pairs(iter(GIVEN), 3)
     assert len(found) == 4 and found.refused == {"equal": 1, "over 3 tokens": 2, "empty": 1}
-    kept = [(found.texts[a], found.texts[b]) for a, b in zip(found.one, found.other, strict=True)]
+    kept = [(found.texts[a], found.texts[b]) for a, b in zip(found.anchor, found.positive, strict=True)]
     assert kept == [("a b", "c"), ("c", "a b c"), ("c", "e"), ("c", "a b")]
     assert found.reference[0] == found.reference[2] and len(set(found.reference.tolist())) == 3
     assert len(set(found.texts)) == len(found.texts)

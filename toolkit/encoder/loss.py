@@ -12,16 +12,18 @@ SHORTEST = 1e-12  # torch.nn.functional.normalize's
 SCALE = 20.0  # ours: sentence-transformers' MultipleNegativesRankingLoss
 
 
-def margin_loss(one: Tensor, other: Tensor, negatives: Tensor, other_negatives: Tensor, margin: float) -> Tensor:
+def margin_loss(
+    anchors: Tensor, positives: Tensor, negatives: Tensor, positives_negatives: Tensor, margin: float
+) -> Tensor:
     """The margin between a pair and its negatives, on both sides.
 
     l(s, s', t, t') = max(0, margin - cos(s, s') + cos(s, t)) + max(0, margin - cos(s, s') + cos(s', t'))
 
     Args:
-        one: (pairs, dimensions) vectors of s; a zero vector has cosine 0 with all.
-        other: Those of s'.
-        negatives: Those of t.
-        other_negatives: Those of t'.
+        anchors: (pairs, dimensions) vectors of s; a zero vector has cosine 0 with all.
+        positives: Those of s'.
+        negatives: Those of t, the anchors' negatives.
+        positives_negatives: Those of t'.
         margin: How much nearer than its negative the paraphrase should be, in [0, 2].
 
     Returns:
@@ -29,7 +31,7 @@ def margin_loss(one: Tensor, other: Tensor, negatives: Tensor, other_negatives: 
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.7; of the equation in ParaNMT-50M, section 4, it is both halves.
     """
-    return MarginLoss.apply(torch.stack([one, other, negatives, other_negatives]), margin)
+    return MarginLoss.apply(torch.stack([anchors, positives, negatives, positives_negatives]), margin)
 
 
 class MarginLoss(torch.autograd.Function):
@@ -60,13 +62,13 @@ class MarginLoss(torch.autograd.Function):
         return moves.div_(lengths), None
 
 
-def ranking_loss(one: Tensor, others: Tensor, right: Tensor, forbidden: Tensor, scale: float = SCALE) -> Tensor:
+def ranking_loss(anchors: Tensor, positives: Tensor, own: Tensor, forbidden: Tensor, scale: float = SCALE) -> Tensor:
     """Cross-entropy of finding a sentence's paraphrase among all of a batch (multiple negatives ranking).
 
     Args:
-        one: (pairs, dimensions) vectors of s.
-        others: (batch, dimensions) vectors of every s' of the batch.
-        right: (pairs,) the place of each pair's own s' among them.
+        anchors: (pairs, dimensions) vectors of s.
+        positives: (batch, dimensions) vectors of every s' of the batch.
+        own: (pairs,) the place of each pair's own s' among them.
         forbidden: (pairs, batch) bool: no negatives, because the reference or the text is the same.
         scale: What cosines are multiplied with.
 
@@ -75,6 +77,6 @@ def ranking_loss(one: Tensor, others: Tensor, right: Tensor, forbidden: Tensor, 
 
     Source: Henderson et al. 2017, section 4.4, as sentence-transformers has it.
     """
-    cosines = normalize(one, dim=1) @ normalize(others, dim=1).T
-    own = torch.zeros_like(forbidden).scatter_(1, right[:, None], True)
-    return cross_entropy((scale * cosines).masked_fill(forbidden & ~own, -torch.inf), right, reduction="none")
+    cosines = normalize(anchors, dim=1) @ normalize(positives, dim=1).T
+    allowed = torch.zeros_like(forbidden).scatter_(1, own[:, None], True) | ~forbidden
+    return cross_entropy((scale * cosines).masked_fill(~allowed, -torch.inf), own, reduction="none")

@@ -1,4 +1,4 @@
-"""Mega-batching: the nearest wrong sentence of many mini-batches (ParaNMT-50M, section 4)."""
+"""Mega-batching: the nearest negative among the sentences of many mini-batches (ParaNMT-50M, section 4)."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ class TextPair(NamedTuple):
     """Two sentences of one meaning, and the reference that they come from."""
 
     reference: str
-    one: str
-    other: str
+    anchor: str
+    positive: str
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,20 @@ class Pairs:
 
     Attributes:
         texts: The distinct texts.
-        one: (pairs,) int64, the number of each pair's first text.
-        other: (pairs,) that of its second.
+        anchor: (pairs,) int64, the number of each pair's first text.
+        positive: (pairs,) that of its paraphrase.
         reference: (pairs,) the number of its reference: pairs that share it are no negatives of each other.
         refused: Pairs that were left out, by reason.
     """
 
     texts: list[str]
-    one: np.ndarray
-    other: np.ndarray
+    anchor: np.ndarray
+    positive: np.ndarray
     reference: np.ndarray
     refused: Counter[str]
 
     def __len__(self) -> int:
-        return len(self.one)
+        return len(self.anchor)
 
 
 def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPair]:
@@ -59,7 +59,7 @@ def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPai
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "demo.tsv")
     >>> _ = path.write_text("Hello!\tHi!\nThanks.\tThank you.\n")
-    >>> [pair.other for pair in read_pairs([str(path)])]
+    >>> [pair.positive for pair in read_pairs([str(path)])]
     ['Hi!', 'Thank you.']
 
     Args:
@@ -82,7 +82,10 @@ def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPai
             )
         else:
             for batch in load_parabank(source, split=split).select_columns(COLUMNS).iter(10_000):
-                yield from (TextPair(one, one, other) for one, other in zip(*map(batch.get, COLUMNS), strict=True))
+                yield from (
+                    TextPair(anchor, anchor, positive)
+                    for anchor, positive in zip(*map(batch.get, COLUMNS), strict=True)
+                )
 
 
 def read_file(path: str) -> Iterator[TextPair]:
@@ -121,10 +124,10 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
     references: dict[str, int] = {}
     found: list[tuple[int, int, int]] = []
     for pair in pairs:
-        if pair.one == pair.other:
+        if pair.anchor == pair.positive:
             refused["equal"] += 1
             continue
-        first, second = (texts.setdefault(text, len(texts)) for text in (pair.one, pair.other))
+        first, second = (texts.setdefault(text, len(texts)) for text in (pair.anchor, pair.positive))
         found.append((first, second, references.setdefault(pair.reference, len(references))))
     numbers = np.array(found, np.int64).reshape(-1, 3)
     known = list(texts)
@@ -136,8 +139,8 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
         seen = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no pair at all"
         raise ValueError(f"wanted pairs of different texts of 1 to {max_tokens} tokens, got none ({seen})")
     said, places = np.unique(numbers[:, :2], return_inverse=True)  # texts of refused pairs count for no vocabulary
-    one, other = places.reshape(-1, 2).T.copy()
-    return Pairs([known[n] for n in said.tolist()], one, other, numbers[:, 2].copy(), +refused)
+    anchor, positive = places.reshape(-1, 2).T.copy()
+    return Pairs([known[n] for n in said.tolist()], anchor, positive, numbers[:, 2].copy(), +refused)
 
 
 def prepare_texts(texts: Sequence[str], encoder: ParaphrasticEncoder) -> dict[str, Ragged]:

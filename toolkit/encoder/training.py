@@ -266,7 +266,7 @@ def fit(
 def content_of(pairs: Pairs) -> str:
     """A hash of the pairs and their texts, so that a training does not go on with others."""
     digest = hashlib.sha256()
-    for numbers in (pairs.one, pairs.other, pairs.reference):
+    for numbers in (pairs.anchor, pairs.positive, pairs.reference):
         digest.update(numbers.tobytes())
     for text in pairs.texts:
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
@@ -285,7 +285,7 @@ def mega_batch(fitting: Fitting, chosen: np.ndarray, number: int) -> float:
         The sum of the pairs' losses.
     """
     settings, pairs, count = fitting.settings, fitting.pairs, len(chosen)
-    texts = np.concatenate([pairs.one[chosen], pairs.other[chosen]])
+    texts = np.concatenate([pairs.anchor[chosen], pairs.positive[chosen]])
     references = np.tile(pairs.reference[chosen], 2)
     ragged = {kind: take(rows, texts) for kind, rows in fitting.rows.items()}
     if "lstm" in settings.parts and settings.scramble:
@@ -293,12 +293,12 @@ def mega_batch(fitting: Fitting, chosen: np.ndarray, number: int) -> float:
         shuffled = np.tile(chance.random(count) < settings.scramble, 2)
         ragged["word"] = scramble(ragged["word"], shuffled, chance)
     margin = settings.loss == "margin"
-    wrong = fitting.negatives(ragged, [references, texts]) if margin else np.zeros(0, np.int64)
+    negatives = fitting.negatives(ragged, [references, texts]) if margin else np.zeros(0, np.int64)
     total = 0.0
     for begin in range(0, count, settings.batch):
         batch = np.arange(begin, min(begin + settings.batch, count))
         if margin:
-            total += margin_step(fitting, ragged, batch, wrong, count) * len(batch)
+            total += margin_step(fitting, ragged, batch, negatives, count) * len(batch)
         else:
             total += ranking_step(fitting, ragged, batch, references, texts) * len(batch)
     return total
@@ -310,14 +310,16 @@ def share_of(count: int, state: PartialState) -> slice:
     return slice(*bounds)
 
 
-def margin_step(fitting: Fitting, ragged: dict[str, Ragged], batch: np.ndarray, wrong: np.ndarray, count: int) -> float:
+def margin_step(
+    fitting: Fitting, ragged: dict[str, Ragged], batch: np.ndarray, negatives: np.ndarray, count: int
+) -> float:
     """A step on pairs and the negatives of both their sides; `count` is where the second sentences begin."""
-    sentences = np.concatenate([batch, batch + count, wrong[batch], wrong[batch + count]])
+    sentences = np.concatenate([batch, batch + count, negatives[batch], negatives[batch + count]])
     own = share_of(len(batch), fitting.state)
 
     def loss_of(vectors: Tensor) -> Tensor:
-        one, other, negatives, other_negatives = vectors.unflatten(0, (4, -1))[:, own]
-        return margin_loss(one, other, negatives, other_negatives, fitting.settings.margin).sum() / len(batch)
+        anchors, positives, nearest_a, nearest_p = vectors.unflatten(0, (4, -1))[:, own]
+        return margin_loss(anchors, positives, nearest_a, nearest_p, fitting.settings.margin).sum() / len(batch)
 
     return fitting.step(ragged, sentences, loss_of)
 
@@ -328,16 +330,17 @@ def ranking_step(
     """A step on pairs, each with all others of the mini-batch as negatives."""
     count, device = len(texts) // 2, fitting.state.device
     own = torch.arange(len(batch), device=device)[share_of(len(batch), fitting.state)]
-    one, other = batch, batch + count
-    forbidden = references[one, None] == references[None, other]
-    forbidden |= (texts[one, None] == texts[None, other]) | (texts[other, None] == texts[None, other])
+    anchors, positives = batch, batch + count
+    forbidden = references[anchors, None] == references[None, positives]
+    forbidden |= texts[anchors, None] == texts[None, positives]
+    forbidden |= texts[positives, None] == texts[None, positives]
     barred = torch.from_numpy(forbidden).to(device)[own]
 
     def loss_of(vectors: Tensor) -> Tensor:
-        ones, others = vectors.chunk(2)
-        return ranking_loss(ones[own], others, own, barred).sum() / len(batch)
+        anchored, paraphrased = vectors.chunk(2)
+        return ranking_loss(anchored[own], paraphrased, own, barred).sum() / len(batch)
 
-    return fitting.step(ragged, np.concatenate([one, other]), loss_of)
+    return fitting.step(ragged, np.concatenate([anchors, positives]), loss_of)
 
 
 def save_checkpoint(path: Path, content: dict) -> None:

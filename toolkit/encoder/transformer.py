@@ -172,12 +172,14 @@ class MegaBatchMargin(CachedLossMixin, nn.Module):
         return {"margin": self.margin, "mini_batch": self.mini_batch_size, "gather": self.gather}
 
 
-def nearest_margin(one: Tensor, other: Tensor, references: np.ndarray, first: int, last: int, margin: float) -> Tensor:
+def nearest_margin(
+    anchors: Tensor, positives: Tensor, references: np.ndarray, first: int, last: int, margin: float
+) -> Tensor:
     """The margin loss of some pairs of a batch, against the nearest of all its sentences.
 
     Args:
-        one: (pairs, dimensions) vectors of the first sentences.
-        other: Those of the second.
+        anchors: (pairs, dimensions) vectors of the first sentences.
+        positives: Those of their paraphrases.
         references: (pairs,) numbers; pairs that share one are no negatives of each other.
         first: The first pair whose loss is wanted.
         last: The one after the last.
@@ -186,13 +188,17 @@ def nearest_margin(one: Tensor, other: Tensor, references: np.ndarray, first: in
     Returns:
         (last - first,) losses.
     """
-    everything, count = torch.cat([one, other]), len(one)
+    everything, count = torch.cat([anchors, positives]), len(anchors)
     keys = [np.tile(references, 2)]
-    wrong, other_wrong = (
-        torch.from_numpy(nearest(everything.detach(), keys, side + first, side + last, torch.float32)).to(one.device)
+    negatives, positives_negatives = (
+        torch.from_numpy(nearest(everything.detach(), keys, side + first, side + last, torch.float32)).to(
+            anchors.device
+        )
         for side in (0, count)
     )
-    return margin_loss(one[first:last], other[first:last], everything[wrong], everything[other_wrong], margin)
+    return margin_loss(
+        anchors[first:last], positives[first:last], everything[negatives], everything[positives_negatives], margin
+    )
 
 
 def loss_for(encoder: SentenceTransformer, settings: TransformerTraining, gather: bool) -> nn.Module:
@@ -238,7 +244,7 @@ def fit(
         OSError: A checkpoint cannot be written.
     """
     check_batch(settings.batch, len(pairs), state.num_processes)
-    columns = {"one": pairs.one, "other": pairs.other}
+    columns = {"anchor": pairs.anchor, "positive": pairs.positive}
     texts = {name: [pairs.texts[n] for n in numbers] for name, numbers in columns.items()}
     trainer = SentenceTransformerTrainer(
         encoder,
