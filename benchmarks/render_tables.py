@@ -21,13 +21,14 @@ import figures_encoders
 import figures_judged
 import figures_parabanks
 import figures_paranmt
+import figures_settings
 import figures_speed
 from figures import ROOT
 
 DOCUMENTS = ("README.md", "PAPERS.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md")
 MARKER = r"<!-- (?:table|figure): [a-z]"
 PLACE = re.compile(rf"<!-- (table|figure): ([a-z]\w*) -->(?:(?!{MARKER}).)*?<!-- end -->", re.DOTALL)
-MODULES = (figures_encoders, figures_judged, figures_parabanks, figures_paranmt, figures_speed)
+MODULES = (figures_encoders, figures_judged, figures_parabanks, figures_paranmt, figures_settings, figures_speed)
 MADE: dict[str, Callable[[], str]] = {one.__name__: one for module in MODULES for one in module.MADE}
 
 

@@ -7,12 +7,19 @@ import figures
 import pytest
 import render_tables
 
+from toolkit.clean.rules import REASONS
+from toolkit.package.parquet import pairs_schema, paraphrase_fields
+
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [path for form in render_tables.DOCUMENTS for path in sorted(ROOT.glob(form))]
 CODE = re.compile(r"```.*?```|`[^`\n]*`|^ {4}[^\n]*|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 DECIMAL = re.compile(r"(?<!section )(?<![\w.])-?\d+\.\d+")
 NAMED = re.compile(r"`((?:[\w.-]+/)+[\w.*-]*)`")
-MADE_UP = {"builders/NAME.py", "cards/NAME.md", "my_parabank/", "my_parabank.shards/", "starter/de-en", "starter/en-de"}
+MADE_UP = {
+    *("builders/NAME.py", "cards/NAME.md", "my_parabank/", "my_parabank.shards/"),
+    *("starter/de-en", "starter/en-de", "starter/encoder", "Helsinki-NLP/opus-mt-de-en"),
+}
+LINK = re.compile(r"\]\(([^)\s]+)\)")
 NOT_MEASURED = {
     *("3.11", "2.0", "1.15", "4.55", "2.13"),  # versions: Python, PPDB, licences, Accelerate, transformers, torch
     *("0.5", "3.0", "3.5", "-0.1", "0.1", "-0.02", "0.02"),  # settings
@@ -52,6 +59,29 @@ def test_every_file_that_is_named_is_there(path):
     named = set(NAMED.findall(path.read_text())) - MADE_UP
     roots = (ROOT, ROOT / "toolkit", ROOT / "benchmarks")
     assert not [name for name in sorted(named) if not any(any(root.glob(name.rstrip("/"))) for root in roots)]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_leads_somewhere(path):
+    for target, _, anchor in (link.partition("#") for link in LINK.findall(path.read_text())):
+        file = (path.parent / target).resolve() if target else path
+        assert not target.startswith("http") and file.exists(), target
+        assert not anchor or anchor in anchors(file), f"{target}#{anchor}"
+
+
+def anchors(path: Path) -> set[str]:
+    """What a page's headings are linked by."""
+    heads = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_the_data_format_names_every_column_and_every_reason():
+    page = (ROOT / "docs" / "data-format.md").read_text()
+    named = set(re.findall(r"`(\w+)`", page))
+    assert set(pairs_schema().names) | {field.name for field in paraphrase_fields()} <= named
+    sources = [path.read_text() for path in (ROOT / "toolkit").rglob("*.py") if path.parent.name != "bitext"]
+    reasons = {reason for text in sources for reason in re.findall(r'reason ?= ?"(\w+)"', text)}
+    assert len(reasons) > 7 and reasons | set(REASONS) <= named
 
 
 def test_a_figure_in_prose_is_found_and_code_is_not():

@@ -1,0 +1,33 @@
+"""The Python of the README and of docs/ runs as it stands, in a folder where there is a parabank and an encoder."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from toolkit.starters import starter
+
+ROOT = Path(__file__).parents[1]
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PAGES = [
+    page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if PYTHON.search(page.read_text())
+]
+ELSEWHERE = "/path/to/my_parabank"
+
+
+def test_there_are_pages_with_python():
+    assert {page.stem for page in PAGES} >= {"README", "constraints", "data-format", "encoders"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_of_a_page_runs(page, demo_parabank, tmp_path, monkeypatch, capsys):
+    shutil.copytree(demo_parabank, tmp_path / "my_parabank")
+    shutil.copytree(starter("encoder"), tmp_path / "build" / "word-trigram")
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for code in PYTHON.findall(page.read_text()):
+        exec(compile(code.replace(ELSEWHERE, str(tmp_path / "my_parabank")), page.name, "exec"), names)
+    printed = capsys.readouterr().out.splitlines()
+    if "sets" in names:  # what each sentence says depends on the processor, that constraints are met does not
+        assert len(printed) == len(names["sets"]) > 1 and all(line.endswith(" []") for line in printed)
