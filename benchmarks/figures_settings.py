@@ -31,7 +31,8 @@ def line(field: dataclasses.Field, hint: Any, meaning: dict[str, str]) -> list[s
     if required(field):
         default = "required"
     else:
-        value = field.default_factory() if callable(field.default_factory) else field.default
+        made = field.default_factory
+        value = field.default if made is dataclasses.MISSING else made()
         default = "" if value is None else f"`{' '.join(map(str, value)) if several else value}`".replace("``", "")
     return [f"`--{field.name}`", kind, default, meaning[field.name].replace("|", "\\|")]
 
