@@ -32,7 +32,7 @@ def line(field: dataclasses.Field, hint: Any, meaning: dict[str, str]) -> list[s
         default = "required"
     else:
         made = field.default_factory
-        value = field.default if made is dataclasses.MISSING else made()
+        value: Any = field.default if made is dataclasses.MISSING else made()
         default = "" if value is None else f"`{' '.join(map(str, value)) if several else value}`".replace("``", "")
     return [f"`--{field.name}`", kind, default, meaning[field.name].replace("|", "\\|")]
 
