@@ -17,7 +17,7 @@ from toolkit.bitext.idf import Idf, read_idf
 from toolkit.bitext.words import read_words
 from toolkit.contents import contents_of
 from toolkit.generate.inflections import part_of_speech, spacy_tagger
-from toolkit.generate.ppdb import Ppdb, read_ppdb, read_untyped_pairs
+from toolkit.generate.ppdb import Ppdb, read_ppdb
 from toolkit.parallel import processes
 from toolkit.rows import Row
 from toolkit.run import MAX_BEAM, RunSettings, bitext_rows, check_run, make_shards, started
@@ -121,7 +121,6 @@ class ParaBankRun(ParaBank, RunSettings):
         forward: Source language to the references' language: a Hub id, a local path or "starter/de-en".
         idf: A table by scripts/count_idf.py, counted on the translator's training text; "starter/de-en" has one.
         ppdb: PPDB 2.0's lexical XL pack, for systems 35 to 37.
-        ppdb_untyped: A file of bare word pairs instead, for system 35 alone; the card says so.
         spacy_model: A spaCy model that tags parts of speech, by name; without one a lexicon with a few rules does.
         known_words: A file with one word a line, or "starter/de-en" for the words that starter was trained on: no other
             words but the source's and the reference's are said. Not in the paper; a small translator needs it.
@@ -130,7 +129,6 @@ class ParaBankRun(ParaBank, RunSettings):
     forward: str
     idf: str
     ppdb: str | None = None
-    ppdb_untyped: str | None = None
     spacy_model: str | None = None
     known_words: str | None = None
 
@@ -138,15 +136,13 @@ class ParaBankRun(ParaBank, RunSettings):
         """Check the numbers of both halves, and that PPDB is there where a system needs it.
 
         Raises:
-            ValueError: A system needs PPDB and there is none, or there are two.
+            ValueError: A system needs PPDB and there is none.
         """
         from toolkit.generate.recipes import check_ppdb, parse_systems
 
         RunSettings.__post_init__(self)
         ParaBank.__post_init__(self)
-        if self.ppdb and self.ppdb_untyped:
-            raise ValueError("wanted --ppdb or --ppdb_untyped, got both; leave one out")
-        check_ppdb(parse_systems(self.systems), bool(self.ppdb), bool(self.ppdb_untyped))
+        check_ppdb(parse_systems(self.systems), bool(self.ppdb))
 
 
 def read_lexicon(run: ParaBankRun) -> Lexicon:
@@ -156,8 +152,6 @@ def read_lexicon(run: ParaBankRun) -> Lexicon:
         ValueError: One of them is not what it should be; the message says which.
     """
     pairs = read_ppdb(Path(run.ppdb)) if run.ppdb else None
-    if run.ppdb_untyped:
-        pairs = read_untyped_pairs(Path(run.ppdb_untyped))
     return Lexicon(
         read_idf(idf_file(run.idf)),
         spacy_tagger(run.spacy_model) if run.spacy_model else part_of_speech,
@@ -214,5 +208,5 @@ def build(run: ParaBankRun) -> dict:
 def files_of(run: ParaBankRun) -> dict[str, list[str | Path]]:
     """The files that a run reads, by setting."""
     found: dict[str, list[str | Path]] = {"bitext": [*run.bitext], "idf": [idf_file(run.idf)]}
-    found |= {name: [path] for name in ("ppdb", "ppdb_untyped") if (path := getattr(run, name))}
+    found |= {"ppdb": [run.ppdb]} if run.ppdb else {}
     return found | {"known_words": [words_file(run.known_words)] if run.known_words else []}

@@ -145,10 +145,8 @@ def test_a_limit_of_paraphrases_and_no_copies(idf_path, tmp_path, monkeypatch):
     ("changed", "message"),
     [
         ({"systems": "35"}, "wanted PPDB for system 35, got none: give --ppdb FILE"),
-        ({"systems": "36", "ppdb_untyped": "x"}, "wanted ForwardEntailment pairs for system 36"),
         ({"systems": "38"}, "wanted systems 1 to 37"),
         ({"beam": 0}, "wanted beam and batch_rows of at least 1"),
-        ({"ppdb": "a", "ppdb_untyped": "b"}, "wanted --ppdb or --ppdb_untyped, got both"),
     ],
 )
 def test_settings_that_cannot_be(changed, message, idf_path, tmp_path):

@@ -1,14 +1,8 @@
 import math
 
-import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.modules import StaticEmbedding
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Whitespace
 
-from toolkit.evaluate.simlex import WordPair, correlation, encoder_scores, pair_score, read_simlex
+from toolkit.evaluate.simlex import WordPair, correlation, pair_score, read_simlex
 
 HEADER = "word1\tword2\tPOS\tSimLex999\tconc(w1)\n"
 PAIRS = [
@@ -67,16 +61,3 @@ def test_refuses_scores_without_a_rank():
         correlation(PAIRS, {})
     with pytest.raises(ValueError, match=r"^wanted finite scores, got an infinite one or none: return None for"):
         correlation(PAIRS, lambda one, other: math.nan)
-
-
-def test_cosines_of_a_static_encoder():
-    """A word that the encoder does not know has a zero vector here, and its pair no score."""
-    vocabulary = {"[UNK]": 0, "big": 1, "large": 2, "hot": 3, "warm": 4, "old": 5, "new": 6}
-    tokenizer = Tokenizer(WordLevel(vocabulary, "[UNK]"))
-    tokenizer.pre_tokenizer = Whitespace()
-    weights = [[0, 0], [3, 4], [4, 3], [1, 0], [0, 1], [1, 0], [-2, 0]]
-    encoder = SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=np.array(weights, np.float32))])
-    found = encoder_scores(encoder, PAIRS)
-    assert found == {("old", "new"): -1.0, ("hot", "warm"): 0.0, ("big", "large"): 0.96}
-    assert correlation(PAIRS, found).unseen == 1
-    assert encoder_scores(encoder, PAIRS[3:]) == {}

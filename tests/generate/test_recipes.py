@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from toolkit.bitext.idf import Idf
-from toolkit.generate.ppdb import ANY, Ppdb, read_ppdb
+from toolkit.generate.ppdb import read_ppdb
 from toolkit.generate.recipes import (
     EVALUATED,
     PREPOSITIONS,
@@ -337,16 +337,6 @@ def test_ppdb_systems_without_ppdb_are_one_error():
             ValueError, match=rf"wanted PPDB for system {number}, got none: give --ppdb FILE .*leave sys"
         ):
             sets(number, MYTH, MYTH_BITS)
-
-
-def test_untyped_pairs_serve_system_35_alone():
-    pairs = Ppdb({("myth", "Equivalence", ANY): ["fable"]}, typed=False)
-    assert [one.positive for one in sets(35, MYTH, MYTH_BITS, ppdb=pairs)] == [("fable",)]
-    for number in (36, 37):
-        with pytest.raises(
-            ValueError, match=rf"wanted \w+ pairs for system {number}, got pairs without relation: give"
-        ):
-            sets(number, MYTH, MYTH_BITS, ppdb=pairs)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from tests.tiny import ENVIRONMENT
 from toolkit.package import build
 from toolkit.package.build import package_parabank
-from toolkit.package.checksums import verify_checksums
+from toolkit.package.checksums import CHECKSUMS, checksum
 
 
 def contents(folder):
@@ -35,12 +35,17 @@ def test_pieces_are_named_in_the_signature(demo_run, demo_models, tmp_path):
     assert "unit:piece" in statistics["diversity"]["signatures"]["intersection_over_union"]
 
 
+def assert_as_listed(folder):
+    lines = (folder / CHECKSUMS).read_text().splitlines()
+    assert lines and all(line.split("  ") == [checksum(folder / line[66:]), line[66:]] for line in lines)
+
+
 def test_an_older_one_is_replaced_whole(demo_run, demo_models, tmp_path):
     package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models, max_rows_per_file=1)
     package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.1", "mit", demo_models)
     assert len(list((tmp_path / "demo/data/pairs").iterdir())) == 3
     assert json.loads((tmp_path / "demo/parabank.json").read_text())["version"] == "1.0.1"
-    verify_checksums(tmp_path / "demo")
+    assert_as_listed(tmp_path / "demo")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demo", "demo.shards"]
 
 
@@ -57,7 +62,7 @@ def test_something_else_is_not_replaced(demo_run, demo_models, tmp_path):
 def test_an_empty_folder_is_used(demo_run, demo_models, tmp_path):
     (tmp_path / "demo").mkdir()
     package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models)
-    verify_checksums(tmp_path / "demo")
+    assert_as_listed(tmp_path / "demo")
 
 
 def test_a_failure_leaves_the_older_one_and_nothing_else(demo_run, demo_models, tmp_path, monkeypatch):

@@ -14,11 +14,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from scipy.stats import spearmanr
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    pass
 
 HEADER = ("word1", "word2", "SimLex999")
 UNSEEN = 0.0  # ParaNMT-50M, A.1: "assigning a similarity of 0 to unseen word pairs"
@@ -125,22 +124,3 @@ def correlation(pairs: Sequence[WordPair], scores: WordScores) -> Correlation:
         )
     rho = float(spearmanr(values, [pair.similarity for pair in pairs]).statistic)
     return Correlation(100 * rho, len(pairs), unseen)
-
-
-def encoder_scores(encoder: SentenceTransformer, pairs: Sequence[WordPair]) -> dict[tuple[str, str], float]:
-    """The cosines of word pairs by a sentence encoder; a pair with a zero vector, an unknown word, has none.
-
-    Args:
-        encoder: What `toolkit.score.semantic.load_encoder` returned.
-        pairs: From `read_simlex`.
-    """
-    from toolkit.score.semantic import cosines  # brings torch, which counts of words need not
-
-    words = sorted({word for pair in pairs for word in pair[:2]})
-    vectors = np.asarray(encoder.encode(words, show_progress_bar=False, convert_to_numpy=True))
-    places = {word: number for number, word in enumerate(words) if vectors[number].any()}
-    known = [pair[:2] for pair in pairs if pair.one in places and pair.other in places]
-    if not known:
-        return {}
-    numbers = np.array([[places[one], places[other]] for one, other in known])
-    return dict(zip(known, cosines(vectors, numbers), strict=True))

@@ -19,7 +19,6 @@ from toolkit.generate.inflections import coarse, is_plain
 
 RELATIONS = ("Equivalence", "ForwardEntailment", "ReverseEntailment")  # ParaBank, section 3.2
 FIELDS = 6  # left-hand side, phrase, paraphrase, features, alignment, entailment
-ANY = "ANY"  # the part of speech of a pair without a tag
 
 
 @dataclass(frozen=True)
@@ -27,16 +26,14 @@ class Ppdb:
     """Paraphrases of single words.
 
     Attributes:
-        paraphrases: By word, relation (of `RELATIONS`) and coarse part of speech (`ANY` where untyped); sorted.
-        typed: Whether the relations are PPDB's; False if every pair only passes for `Equivalence`.
+        paraphrases: By word, relation (of `RELATIONS`) and coarse part of speech; sorted.
     """
 
     paraphrases: dict[tuple[str, str, str], list[str]]
-    typed: bool
 
     def lookup(self, word: str, relation: str, part: str) -> list[str]:
         """The paraphrases of a word in a relation that match its coarse part of speech, sorted."""
-        return self.paraphrases.get((word, relation, part if self.typed else ANY), [])
+        return self.paraphrases.get((word, relation, part), [])
 
 
 def read_ppdb(path: Path) -> Ppdb:
@@ -51,39 +48,23 @@ def read_ppdb(path: Path) -> Ppdb:
         if len(fields) != FIELDS:
             raise ValueError(
                 f"wanted PPDB 2.0 lines of {FIELDS} fields between |||, got {len(fields)} in line {number} of {path}: "
-                "fetch a PPDB 2.0 pack, or give bare word pairs as --ppdb_untyped"
+                "fetch a PPDB 2.0 pack"
             )
         tag, word, paraphrase, relation = fields[0], fields[1], fields[2], fields[5]
         if relation in RELATIONS and _of_use(word, paraphrase):
             found[intern(word), intern(relation), coarse(tag.strip("[]"))].add(intern(paraphrase))
-    return _table(found, path, typed=True)
-
-
-def read_untyped_pairs(path: Path) -> Ppdb:
-    """Bare pairs, `word paraphrase` a line, plain or .gz: without relation and tag, all pass for `Equivalence`.
-
-    Raises:
-        ValueError: There is no such file, it is damaged, a line has not two words, or no pair is of use.
-    """
-    found = defaultdict(set)
-    for number, line in enumerate(_lines(path), 1):
-        words = line.split()
-        if len(words) != 2:
-            raise ValueError(f"wanted two words a line, got {len(words)} in line {number} of {path}: mend the file")
-        if _of_use(*words):
-            found[intern(words[0]), RELATIONS[0], ANY].add(intern(words[1]))
-    return _table(found, path, typed=False)
+    return _table(found, path)
 
 
 def _of_use(word: str, paraphrase: str) -> bool:
     return is_plain(word) and is_plain(paraphrase) and word != paraphrase
 
 
-def _table(found: dict[tuple[str, str, str], set[str]], path: Path, typed: bool) -> Ppdb:
+def _table(found: dict[tuple[str, str, str], set[str]], path: Path) -> Ppdb:
     """The paraphrases sorted, so that a choice by seed does not depend on the order of the file."""
     if not found:
         raise ValueError(f"wanted pairs of single lower-case words, got {path}, which has none: give a lexical pack")
-    return Ppdb({key: sorted(words) for key, words in found.items()}, typed)
+    return Ppdb({key: sorted(words) for key, words in found.items()})
 
 
 def _lines(path: Path) -> Iterator[str]:

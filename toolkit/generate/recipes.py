@@ -231,34 +231,27 @@ def paraphrase_pairs(
     Source: ParaBank (Hu et al. 2019a), section 3.2, "PPDB Constraints": one pair per decoding.
     """
     relation = recipe.relation or ""
-    check_ppdb([recipe.number], ppdb is not None and ppdb.typed, ppdb is not None and not ppdb.typed)
+    check_ppdb([recipe.number], ppdb is not None)
     assert ppdb is not None
     found = [(word, ppdb.lookup(word, relation, part_of[word])) for word in pool]
     return [ConstraintSet((chance.choice(words),), banned(word)) for word, words in found if words]
 
 
-def check_ppdb(systems: Sequence[int], typed: bool, untyped: bool) -> None:
+def check_ppdb(systems: Sequence[int], given: bool) -> None:
     """Refuse systems that have no PPDB to look into.
 
     Args:
         systems: Numbers of table 3.
-        typed: Whether there is PPDB 2.0, whose pairs have a relation.
-        untyped: Whether there are pairs without one.
+        given: Whether there is PPDB 2.0.
 
     Raises:
-        ValueError: A system of 35 to 37 without either, or 36 or 37 without relations.
+        ValueError: A system of 35 to 37 without it.
     """
-    for number in (n for n in systems if n in PPDB_RELATIONS and not typed):
-        if not untyped:
-            raise ValueError(
-                f"wanted PPDB for system {number}, got none: give --ppdb FILE (the PPDB 2.0 lexical XL pack) "
-                "or leave systems 35-37 out"
-            )
-        if PPDB_RELATIONS[number] != RELATIONS[0]:
-            raise ValueError(
-                f"wanted {PPDB_RELATIONS[number]} pairs for system {number}, got pairs without relation: give "
-                "--ppdb FILE (the PPDB 2.0 lexical XL pack) or leave systems 36-37 out"
-            )
+    for number in (n for n in systems if n in PPDB_RELATIONS and not given):
+        raise ValueError(
+            f"wanted PPDB for system {number}, got none: give --ppdb FILE (the PPDB 2.0 lexical XL pack) "
+            "or leave systems 35-37 out"
+        )
 
 
 def check_pools(references: Iterable[str], systems: Sequence[int], idf: Idf) -> None:
