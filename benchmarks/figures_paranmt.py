@@ -13,7 +13,7 @@ YEARS = ("2012", "2013", "2014", "2015")
 NAMES = {
     "trigram_overlap": "trigram overlap",
     "translation_score": "translation score",
-    "paraphrase_score": "paraphrase score",
+    "semantic": "paraphrase score",
 }
 
 

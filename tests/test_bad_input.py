@@ -45,7 +45,7 @@ REWRITE = "--model translator --input texts.txt --output new.tsv"
 BUILD = "--source_lang de --lang en --output_dir new --threads 1 --dtype float32"
 BANK2 = f"parabank2 --bitext bitext.tsv --forward translator --backward back {BUILD}"
 BANK = f"parabank --bitext bitext.tsv --forward translator --idf idf.tsv --systems 28 {BUILD}"
-NMT = f"paranmt --bitext bitext.tsv --forward translator --paraphrase_model words {BUILD}"
+NMT = f"paranmt --bitext bitext.tsv --forward translator --semantic_model words {BUILD}"
 
 TABLE = [
     # an output that is somebody else's, an input, or no place to write to
@@ -337,7 +337,7 @@ TABLE = [
     ("build_parabank.py", f"{BANK} --idf notes.txt", "wanted an IDF table", 1),
     ("build_parabank.py", f"{BANK} --systems 17", "IDF", 1),
     ("build_parabank.py", f"{BANK} --systems 35 --ppdb notes.txt", "notes.txt", 1),
-    ("build_parabank.py", f"{NMT} --paraphrase_model lost", "got 'lost'", 1),
+    ("build_parabank.py", f"{NMT} --semantic_model lost", "got 'lost'", 1),
     # building: settings
     ("build_parabank.py", f"{BANK2} --dtype int3", "wanted dtype of auto, bfloat16, float32, int8, got 'int3'", 2),
     ("build_parabank.py", f"{BANK2} --threads 100000", "wanted threads from 1 to", 2),
@@ -351,7 +351,7 @@ TABLE = [
     ("build_parabank.py", f"{BANK} --systems 35", "wanted PPDB for system 35, got none", 2),
     ("build_parabank.py", f"{NMT} --beam 100000", "wanted beam of at most", 2),
     ("build_parabank.py", f"{NMT} --deciles 8", "--by", 2),
-    ("build_parabank.py", f"{NMT} --by paraphrase_score --deciles 11", "11", 2),
+    ("build_parabank.py", f"{NMT} --by semantic --deciles 11", "11", 2),
     ("build_parabank.py", "parabank2 --bitext bitext.tsv", "wanted --source_lang, --lang", 2),
     ("build_parabank.py", "paranoia", "wanted one of parabank2, parabank, paranmt, got paranoia", 2),
     ("build_parabank.py", f"{BANK2} --config notes.txt", "wanted a mapping of settings", 2),

@@ -51,7 +51,7 @@ PRINTED = [
     ("epochs", ENCODER.epochs, 5, PARANMT, "5.2"),
     ("Adam's rate", ENCODER.learning_rate, 0.001, PARANMT, "5.2"),
     ("scrambling", ENCODER.scramble, 0.3, PARANMT, "5.2"),
-    ("filters", set(MEASURES), {"trigram_overlap", "translation_score", "paraphrase_score"}, PARANMT, "5.4"),
+    ("filters", set(MEASURES), {"trigram_overlap", "translation_score", "semantic"}, PARANMT, "5.4"),
     ("folds of a corpus", DECILES, 10, PARANMT, '5.4: "split the data into tenths"'),
     ("folds that are chosen", DECILES_SETTINGS.deciles, "9,10", PARANMT, '5.4: "the top two scoring folds"'),
     ("pairs that are drawn", DECILES_SETTINGS.sample, 5_000_000, PARANMT, '5.4: "5M examples"'),

@@ -76,7 +76,7 @@ def test_copies_are_left_out_before_the_pairs_are_ranked(tables, shards):
     rows = [one for shard in finished_shards(differing) for one in read_shard(shard)]
     assert [one.candidates[0].reason for one in rows] == ["copy", None, None, None] * 10
     assert all(one.paraphrases for shard in finished_shards(shards) for one in read_shard(shard))  # as they were
-    found = [tables.chosen(differing, DecileSettings("paraphrase_score", deciles)) for deciles in tables.fifths()]
+    found = [tables.chosen(differing, DecileSettings("semantic", deciles)) for deciles in tables.fifths()]
     assert [len(pairs) for pairs in found] == [6] * 5
     numbers = [[int(pair.reference.removeprefix("demo-")) for pair in pairs] for pairs in found]
     assert list(itertools.chain(*numbers)) == [n for n in range(40) if n % 4]  # lowest scores first
@@ -107,7 +107,7 @@ def test_tables_end_to_end(tables, shards, judge, tmp_path, capsys):
     assert sources["pairs"] == 15 and list(sources["corpora"]) == ["tatoeba", "news"]
     assert sources["corpora"]["news"]["models"]["WORD"]["pairs"] == 15
     assert sources["corpora"]["news"]["statistics"]["references"] == 20
-    assert {deciles: found["WORD"]["pairs"] for deciles, found in filters["parts"]["paraphrase_score"].items()} == {
+    assert {deciles: found["WORD"]["pairs"] for deciles, found in filters["parts"]["semantic"].items()} == {
         "1,2": 5, "3,4": 4, "5,6": 5, "7,8": 4, "9,10": 4,
     }  # fmt: skip
     assert filters["all"]["WORD"]["pairs"] == 4
@@ -118,5 +118,5 @@ def test_tables_end_to_end(tables, shards, judge, tmp_path, capsys):
         == means[filters["best"]["trigram_overlap"]["deciles"]]
     )
     assert len(filters["all"]["WORD"]["untrained"]["pearson"][tables.DEV]["values"]) == 2
-    assert json.loads(json.dumps(filters))["paper"]["paraphrase_score"] == 83.3
+    assert json.loads(json.dumps(filters))["paper"]["semantic"] == 83.3
     assert "news, WORD, untrained" in capsys.readouterr().out

@@ -79,7 +79,7 @@ def test_30_tokens_are_the_same_wherever_they_are_the_limit(count, text, tmp_pat
     candidate = Candidate(text, "beam", rank=0, scores=Scores(semantic=0.5))
     shard = tmp_path / "rows-00000.parquet"
     write_shard(shard, [Row("t-1", "t", "x", "de", "We.", "en", "train", candidates=[candidate])])
-    settings = DecileSettings(by="paraphrase_score", deciles="1")
+    settings = DecileSettings(by="semantic", deciles="1")
     (row,) = chosen_rows(shard, settings, find_cut([shard], settings))
     assert row.candidates[0].reason == (None if fits else "too_long")
 

@@ -45,7 +45,7 @@ def encoder_path(tmp_path_factory):
 def settings(encoder_path):
     def made(output, **changed):
         kept = {"bitext": [str(DEMO)], "source_lang": "de", "lang": "en", "limit": 40, "shard_rows": 12, "threads": 1}
-        models = {"forward": str(folder() / "de-en"), "paraphrase_model": str(encoder_path), "dtype": "float32"}
+        models = {"forward": str(folder() / "de-en"), "semantic_model": str(encoder_path), "dtype": "float32"}
         return ParaNMTRun(**{**kept, **models, "output_dir": str(output), "beam": 3, "batch_rows": 30, **changed})
 
     return made
@@ -130,7 +130,7 @@ def test_another_part_is_chosen_without_another_translation(made, settings, tmp_
 
 
 def test_killed_and_started_again_it_makes_the_same_bytes(settings, tmp_path):
-    chosen = settings(tmp_path / "bank", limit=20, shard_rows=7, by="paraphrase_score", deciles="6,7,8,9,10")
+    chosen = settings(tmp_path / "bank", limit=20, shard_rows=7, by="semantic", deciles="6,7,8,9,10")
     shards = tmp_path / "bank.shards"
     build(chosen)
     before = contents(tmp_path / "bank", shards)
@@ -150,7 +150,7 @@ def test_killed_and_started_again_it_makes_the_same_bytes(settings, tmp_path):
 
 def test_shards_and_batches_change_no_text(settings):
     def texts(beam_rows, *parts):
-        encoder, knobs = load_encoder(settings("x").paraphrase_model), ParaNMT(beam=3, batch_rows=beam_rows)
+        encoder, knobs = load_encoder(settings("x").semantic_model), ParaNMT(beam=3, batch_rows=beam_rows)
         rows = [Row(f"d-{n}", "d", s, "de", r, "en", "train") for n, (s, r) in enumerate(pairs(12))]
         cuts = [rows[part] for part in parts]
         return [
@@ -183,10 +183,10 @@ def test_the_command_line_knows_it(settings, tmp_path, capsys):
     spec = importlib.util.spec_from_file_location("build_parabank", ROOT / "scripts" / "build_parabank.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    found = vars(settings(tmp_path / "bank", limit=6)) | {"by": "paraphrase_score", "deciles": "1,2,3,4,5,6,7,8,9,10"}
+    found = vars(settings(tmp_path / "bank", limit=6)) | {"by": "semantic", "deciles": "1,2,3,4,5,6,7,8,9,10"}
     flags = [f"--{key}={value}" for key, value in found.items() if value is not None and key != "bitext"]
     ours = [flag.replace("=True", "").replace("=False", "") for flag in flags if not flag.endswith("=False")]
     assert script.main(["paranmt", "--bitext", str(DEMO), *ours]) == 0
     assert "pairs of" in capsys.readouterr().out
-    assert script.main(["paranmt", "--bitext", str(DEMO), *ours, "--paraphrase_model", "starter/encoder"]) == 1
-    assert "paraphrase_model was" in capsys.readouterr().err
+    assert script.main(["paranmt", "--bitext", str(DEMO), *ours, "--semantic_model", "starter/encoder"]) == 1
+    assert "semantic_model was" in capsys.readouterr().err

@@ -49,7 +49,7 @@ def hashed(seed: int, row_id: str) -> tuple[int, int]:
 
 def test_the_top_two_deciles_without_the_long_ones(tmp_path):
     run = write_run(tmp_path / "bank.shards", corpus(100), 30)
-    found = reasons(fates(run, DecileSettings(by="paraphrase_score")))
+    found = reasons(fates(run, DecileSettings(by="semantic")))
     rows = corpus(100)
     top = {row.id for row in rows if row.candidates[1].scores.semantic >= 0.080}
     long = {f"demo-{n}" for n in range(0, 100, 5)}
@@ -59,7 +59,7 @@ def test_the_top_two_deciles_without_the_long_ones(tmp_path):
     assert top & long and top - long
 
 
-@pytest.mark.parametrize("by", ["paraphrase_score", "trigram_overlap", "translation_score"])
+@pytest.mark.parametrize("by", ["semantic", "trigram_overlap", "translation_score"])
 def test_as_a_plain_sort_says(tmp_path, by):
     settings = DecileSettings(by=by, deciles="2,7", sample=11, max_tokens=30, seed=3)
     rows = corpus(157)
@@ -68,7 +68,7 @@ def test_as_a_plain_sort_says(tmp_path, by):
     def measured(row):
         scores = row.candidates[1].scores
         value = {
-            "paraphrase_score": scores.semantic,
+            "semantic": scores.semantic,
             "trigram_overlap": scores.trigram_overlap,
             "translation_score": scores.translation_score,
         }[by]
@@ -88,7 +88,7 @@ def test_as_a_plain_sort_says(tmp_path, by):
 def test_every_pair_is_in_one_decile_also_where_scores_are_equal(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(n, 0.5) for n in range(40)], 40)
     chosen = [
-        {i for i, r in reasons(fates(run, DecileSettings(by="paraphrase_score", deciles=str(t)))).items() if r is None}
+        {i for i, r in reasons(fates(run, DecileSettings(by="semantic", deciles=str(t)))).items() if r is None}
         for t in range(1, 11)
     ]
     assert [len(part) for part in chosen] == [4] * 10
@@ -97,14 +97,14 @@ def test_every_pair_is_in_one_decile_also_where_scores_are_equal(tmp_path):
 
 def test_fewer_pairs_than_deciles(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(n, n / 10) for n in range(3)], 2)
-    cut = find_cut(finished_shards(run), DecileSettings(by="paraphrase_score"))
+    cut = find_cut(finished_shards(run), DecileSettings(by="semantic"))
     assert [begin[::2] for begin in cut.begins] == [(0.0, 1), (0.1, 4), (0.2, 7)]
     assert (cut.pairs, cut.candidates, cut.last_lot) == (3, 0, None)
 
 
 def test_thirty_words_are_not_too_long(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(0, 0.1, 30), pair(1, 0.2, 31), pair(2, 0.3, 2)], 3)
-    rows = fates(run, DecileSettings(by="paraphrase_score", deciles="1,2,3,4,5,6,7,8,9,10"))
+    rows = fates(run, DecileSettings(by="semantic", deciles="1,2,3,4,5,6,7,8,9,10"))
     assert list(reasons(rows).values()) == [None, "too_long", None]
 
 
@@ -123,7 +123,7 @@ def test_ranks_close_up(tmp_path):
     row = pair(0, 0.1)
     row.candidates.append(Candidate("w " * 40, "beam", rank=0, scores=Scores(semantic=0.2)))
     row.candidates[1].rank = 1
-    settings = DecileSettings(by="paraphrase_score", deciles="1,2,3,4,5,6,7,8,9,10")
+    settings = DecileSettings(by="semantic", deciles="1,2,3,4,5,6,7,8,9,10")
     (found,) = fates(write_run(tmp_path / "bank.shards", [row], 1), settings).values()
     assert [(c.rank, c.reason) for c in found.candidates] == [(None, "empty"), (0, None), (None, "too_long")]
 
@@ -132,7 +132,7 @@ def test_the_draw_changes_with_the_seed_and_is_even(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(n, n / 1000) for n in range(400)], 400)
     deciles = "1,2,3,4,5,6,7,8,9,10"
     drawn = [
-        {i for i, r in reasons(fates(run, DecileSettings("paraphrase_score", deciles, 100, 30, seed))).items() if not r}
+        {i for i, r in reasons(fates(run, DecileSettings("semantic", deciles, 100, 30, seed))).items() if not r}
         for seed in (0, 1)
     ]
     assert [len(part) for part in drawn] == [100, 100]
@@ -143,7 +143,7 @@ def test_the_draw_changes_with_the_seed_and_is_even(tmp_path):
 @pytest.mark.parametrize("lost", [["rows-00001.parquet"], ["cut.json", "rows-00000.parquet"], ["inputs.json"]])
 def test_killed_and_started_again_it_makes_the_same_bytes(tmp_path, lost):
     run = write_run(tmp_path / "bank.shards", corpus(40), 15)
-    settings = DecileSettings(by="paraphrase_score", sample=3)
+    settings = DecileSettings(by="semantic", sample=3)
     fates(run, settings)
     folder = chosen_folder(run, settings)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -157,7 +157,7 @@ def test_killed_and_started_again_it_makes_the_same_bytes(tmp_path, lost):
 
 def test_what_is_done_is_not_done_again(tmp_path):
     run = write_run(tmp_path / "bank.shards", corpus(40), 15)
-    settings = DecileSettings(by="paraphrase_score")
+    settings = DecileSettings(by="semantic")
     fates(run, settings)
     times = {path.name: path.stat().st_mtime_ns for path in chosen_folder(run, settings).glob("rows-*")}
     fates(run, settings)
@@ -178,15 +178,15 @@ def test_the_folder_is_a_finished_run_with_its_settings(tmp_path):
 
 def test_a_corpus_without_the_score_is_refused(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(0, 0.5), pair(1, None)], 2)
-    with pytest.raises(ValueError, match=r"wanted pairs that all have a paraphrase_score, got 1 of 2 in .*bank.shards"):
-        find_cut(finished_shards(run), DecileSettings(by="paraphrase_score"))
+    with pytest.raises(ValueError, match=r"wanted pairs that all have a semantic, got 1 of 2 in .*bank.shards"):
+        find_cut(finished_shards(run), DecileSettings(by="semantic"))
 
 
 def test_a_corpus_without_pairs_is_refused(tmp_path):
     row = pair(0, 0.5)
     row.candidates.pop()
     with pytest.raises(ValueError, match="got 0 of 0"):
-        find_cut(finished_shards(write_run(tmp_path / "bank.shards", [row], 1)), DecileSettings(by="paraphrase_score"))
+        find_cut(finished_shards(write_run(tmp_path / "bank.shards", [row], 1)), DecileSettings(by="semantic"))
 
 
 @pytest.mark.parametrize("deciles", ["", "0", "11", "9;10", "nine", "9,", "-1", "²"])
@@ -196,7 +196,7 @@ def test_bad_deciles_are_refused(deciles):
 
 
 def test_bad_settings_are_refused():
-    with pytest.raises(ValueError, match=r"wanted by as paraphrase_score, .*, got 'length'"):
+    with pytest.raises(ValueError, match=r"wanted by as semantic, .*, got 'length'"):
         DecileSettings(by="length")
     with pytest.raises(ValueError, match="wanted sample and max_tokens of at least 1, got 0 and 30"):
         DecileSettings(sample=0)
@@ -211,7 +211,7 @@ def test_bad_settings_are_refused():
     ],
 )
 def test_settings_that_would_do_nothing_are_refused(given, named):
-    with pytest.raises(ValueError, match=f"^wanted --by with {named} got none: give one of paraphrase_score, trigram"):
+    with pytest.raises(ValueError, match=f"^wanted --by with {named} got none: give one of semantic, trigram"):
         DecileSettings(**given)
     assert DecileSettings(seed=3).by is None and DecileSettings("trigram_overlap", **given).by
 
@@ -219,7 +219,7 @@ def test_settings_that_would_do_nothing_are_refused(given, named):
 @pytest.mark.parametrize("name", ["settings.json", "cut.json"])
 def test_damaged_records_are_one_line(tmp_path, name):
     run = write_run(tmp_path / "bank.shards", corpus(20), 20)
-    settings = DecileSettings(by="paraphrase_score")
+    settings = DecileSettings(by="semantic")
     fates(run, settings)
     folder = chosen_folder(run, settings)
     ((run if name == "settings.json" else folder) / name).write_text('{"by": ')
@@ -242,7 +242,7 @@ def test_all_that_is_in_is_ranked():
 
 def test_refusal_names_the_first_filter(tmp_path):
     rows = [pair(n, n / 100) for n in range(20)]
-    settings = DecileSettings(by="paraphrase_score", deciles="10", sample=1)
+    settings = DecileSettings(by="semantic", deciles="10", sample=1)
     cut = find_cut(finished_shards(write_run(tmp_path / "bank.shards", rows, 20)), settings)
     assert (cut.pairs, cut.candidates) == (20, 2)
     assert refusal((0.17, 2**64 - 1, 0, 99), settings, cut) == "decile"

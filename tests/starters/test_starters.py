@@ -41,7 +41,5 @@ def test_the_starter_encoder_knows_a_paraphrase():
 
 def test_the_starter_encoder_is_the_paraphrase_score_unless_told_otherwise():
     run = ParaNMTRun(bitext=["x.tsv"], source_lang="de", lang="en", output_dir="y", forward="starter/de-en")
-    encoder = load_encoder(run.paraphrase_model)
-    assert semantic_signature(encoder, run.paraphrase_model).startswith(
-        "cosine|encoder:starter/encoder|5.1M|tokens:all"
-    )
+    encoder = load_encoder(run.semantic_model)
+    assert semantic_signature(encoder, run.semantic_model).startswith("cosine|encoder:starter/encoder|5.1M|tokens:all")

@@ -16,7 +16,7 @@ from toolkit.database import database
 
 DECILES = 10  # ParaNMT-50M, section 5.4
 MEASURES = {  # ParaNMT-50M, section 5.4: the three filters; more is better in each
-    "paraphrase_score": "c.scores.semantic",
+    "semantic": "c.scores.semantic",
     "trigram_overlap": "c.scores.trigram_overlap",
     "translation_score": "c.scores.forward_logprob / c.scores.forward_tokens",
 }
@@ -48,7 +48,7 @@ class DecileSettings:
     """Which part of a corpus is chosen.
 
     Attributes:
-        by: "paraphrase_score", "trigram_overlap" or "translation_score"; without it everything is chosen, as in the
+        by: "semantic", "trigram_overlap" or "translation_score"; without it everything is chosen, as in the
             data that the paper released, and deciles, sample and max_tokens must not be given.
         deciles: Deciles of all pairs by that score to choose from, with commas; 1 has the lowest scores, 10 the best.
         sample: The most pairs that are chosen, drawn at random.
