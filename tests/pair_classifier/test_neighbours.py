@@ -45,25 +45,6 @@ def test_exact_is_brute_force_over_several_blocks(monkeypatch):
     )
 
 
-def test_an_inverted_file_with_all_probes_is_exact():
-    vectors, queries = drawn(200, 1), list(range(200))
-    found, _ = nearest(torch.tensor(vectors), queries, groups(200, 4), cells=9, probes=9)
-    assert found == brute_force(vectors, queries, groups(200, 4))
-
-
-def test_an_inverted_file_with_few_probes_finds_most():
-    vectors, queries = drawn(3000, 2, topics=60), list(range(0, 3000, 5))
-    barred = [groups(3000, 3)[i] for i in queries]
-    exact, cosines = nearest(torch.tensor(vectors), queries, barred)
-    found, near = nearest(torch.tensor(vectors), queries, barred, cells=54, probes=8)
-    assert np.mean(np.equal(found, exact)) > 0.9  # measured: 0.97
-    assert all(n <= c + 1e-6 for n, c in zip(near, cosines, strict=True))
-    assert not any(n in b for n, b in zip(found, barred, strict=True))
-    assert np.mean(np.equal(nearest(torch.tensor(vectors), queries, barred, 54, 1)[0], exact)) < np.mean(
-        np.equal(found, exact)
-    )
-
-
 def test_what_is_too_near_is_passed_over():
     vectors, queries = drawn(60, 3, dimensions=4), list(range(60))
     own = [[q] for q in queries]
@@ -84,12 +65,6 @@ def test_none_is_left():
 def test_zero_vectors_are_neighbours_of_last_resort():
     vectors = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
     assert nearest(vectors, [0, 1], [[0, 1], [1]]) == ([2, 2], [0.0, pytest.approx(0.6)])
-
-
-@pytest.mark.parametrize(("cells", "probes"), [(1, 2), (4, 1), (0, 0), (2, 0)])
-def test_cells_and_probes_that_cannot_be(cells, probes):
-    with pytest.raises(ValueError, match=r"wanted 1 <= probes <= cells <= 3 vectors, got"):
-        nearest(torch.eye(3), [0], [[0]], cells, probes)
 
 
 def test_every_query_has_its_list():

@@ -7,7 +7,6 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from toolkit.package.load import load_parabank
-from toolkit.pair_classifier import pairs
 from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs, sentences_of
 
 ANGLES = {"dog": 0, "hound": 8, "puppy": 10, "wolf": 30, "fox": 35, "vixen": 50, "car": 80, "auto": 90}  # degrees
@@ -70,14 +69,6 @@ def test_a_limit_draws_sentences_but_not_neighbours(encoder):
     assert few[1::2] == every[1:4:2]  # the same sentences first, with neighbours among all
     assert {tuple(identification_pairs(ROWS, encoder, 4, seed=seed)) for seed in range(9)} != {tuple(few)}
     assert few == identification_pairs(ROWS, encoder, 4, seed=3)
-
-
-def test_above_exact_an_inverted_file_is_used(encoder, monkeypatch):
-    every = identification_pairs(ROWS, encoder)
-    monkeypatch.setattr(pairs, "EXACT", 3)
-    assert identification_pairs(ROWS, encoder) == every  # two cells, both looked into
-    monkeypatch.setattr(pairs, "PROBES", 1)
-    assert identification_pairs(ROWS, encoder) != every
 
 
 def test_rows_of_a_parabank(demo_parabank, encoder):

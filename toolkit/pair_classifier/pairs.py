@@ -12,7 +12,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import isqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit.pair_classifier.neighbours import nearest
@@ -20,9 +19,6 @@ from toolkit.score.overlap import without_punctuation
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
-
-EXACT = 100_000  # ours: up to here every sentence is compared with every other, seconds to minutes on one core
-PROBES = 16  # ours: of the cells above; tests/pair_classifier/test_neighbours.py has the recall
 
 
 class LabelledPair(NamedTuple):
@@ -98,7 +94,7 @@ def identification_pairs(
         limit: The most pairs, half of them with label 1; neighbours are sought among all sentences all the same.
         max_cosine: A neighbour that is nearer than this is passed over for the next; 1 is as in the paper.
         batch_size: Sentences that are encoded at a time.
-        seed: Of the sentences that are drawn, of their paraphrases and of the inverted file.
+        seed: Of the sentences that are drawn, and of their paraphrases.
 
     Returns:
         (s, s', 1) and (s, n, 0) by turns, no s twice. A sentence without a permitted neighbour has neither.
@@ -113,9 +109,7 @@ def identification_pairs(
     if not anchors:
         raise ValueError("wanted pairs of two different sentences, got none: give a parabank with paraphrases")
     draw.shuffle(anchors)
-    found = neighbours_of(
-        sentences, anchors[: None if limit is None else limit // 2], encoder, max_cosine, batch_size, seed
-    )
+    found = neighbours_of(sentences, anchors[: None if limit is None else limit // 2], encoder, max_cosine, batch_size)
     pairs = []
     for anchor, neighbour in found.items():
         paraphrase = draw.choice(sentences.partners[anchor])
@@ -135,7 +129,6 @@ def neighbours_of(
     encoder: SentenceTransformer,
     max_cosine: float,
     batch_size: int,
-    seed: int,
 ) -> dict[int, int]:
     """The nearest neighbour of each anchor that has one, in their order."""
     vectors = encoder.encode(
@@ -145,7 +138,6 @@ def neighbours_of(
         convert_to_tensor=True,
         show_progress_bar=False,
     ).float()
-    cells = 1 if len(vectors) <= EXACT else isqrt(len(vectors))
     related = [sentences.related[anchor] for anchor in anchors]
-    found, _ = nearest(vectors, anchors, related, cells, min(cells, PROBES), max_cosine, seed)
+    found, _ = nearest(vectors, anchors, related, max_cosine)
     return {anchor: neighbour for anchor, neighbour in zip(anchors, found, strict=True) if neighbour >= 0}
