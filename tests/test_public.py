@@ -1,0 +1,49 @@
+"""What `import toolkit` offers, and `python -m builders`."""
+
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+import toolkit
+from builders.__main__ import BUILDERS, main
+from tests.tiny import ENVIRONMENT, ROOT
+
+
+def test_every_public_name_is_there_and_documented():
+    assert set(toolkit.__all__) == set(toolkit.PUBLIC) <= set(dir(toolkit))
+    for name in toolkit.__all__:
+        found = getattr(toolkit, name)
+        assert found.__doc__ and found.__name__ == name
+        assert found.__annotations__, f"{name} has no types"
+    with pytest.raises(AttributeError, match="module 'toolkit' has no attribute 'nothing'; it has ConstraintSet"):
+        _ = toolkit.nothing
+
+
+def test_the_package_alone_brings_nothing_slow():
+    code = "import sys, toolkit; print([name for name in ('torch', 'datasets', 'pyarrow') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_there_is_one_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "toolkit.__version__"}
+    assert (ROOT / "toolkit" / "py.typed").exists()
+
+
+def test_the_builders_are_a_module_too(capsys):
+    done = subprocess.run(
+        [sys.executable, "-m", "builders", "--help"], env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and all(f"python -m builders {name} --help" in done.stdout for name in BUILDERS)
+    assert main(["nothing"]) == 2
+    assert capsys.readouterr().err == "builders: wanted one of parabank2, parabank, paranmt, got nothing\n"
+    with pytest.raises(SystemExit) as ended:
+        main(["paranmt", "--bitext", "a.tsv"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("builders paranmt: error: wanted --source_lang, --lang")
+    assert main(["demo", "--output_dir", "README.md/new"]) == 1
+    assert "builders demo: " in (said := capsys.readouterr().err) and said.count("\n") == 1
