@@ -33,7 +33,7 @@ def setting_name(record: dict, setting: dict) -> str:
     """The flags of a setting."""
     known = f" --known_words {record['known_words']}" if record["known_words"] else ""
     min_p = f" --min_p {setting['min_p']}" if setting["min_p"] else ""
-    flags = f"`--constraint_rate {setting['constraint_rate']}{min_p}{known}`, cut {setting['max_dual_nll']}"
+    flags = f"`--constraint_rate {setting['constraint_rate']}{min_p}{known} --max_dual_nll {setting['max_dual_nll']}`"
     return flags if min_p or known else f"the paper's with {flags}"
 
 

@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from tests import families
+from tests.tiny import ENVIRONMENT, ROOT
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.transformer import load_base
 from toolkit.models.weights import finite
@@ -155,3 +158,18 @@ def test_an_encoder_that_is_not_finite_is_named(loader, bert, tmp_path):
     save_file(tensors | {key: tensors[key] * float("nan")}, tmp_path / "nan" / "model.safetensors", {"format": "pt"})
     with pytest.raises(ValueError, match=r"got NaN or infinity in .*layer.0.output.dense.weight of '.*nan'"):
         LOADERS[loader](str(tmp_path / "nan"))
+
+
+SILENT = """
+import toolkit
+toolkit.load_translator("starter/de-en")
+toolkit.load_encoder("starter/encoder")
+"""
+
+
+@pytest.mark.slow
+def test_a_program_that_loads_the_starters_says_nothing(bert):
+    """In a process of its own: what `transformers` logs goes past what a test captures."""
+    code = f"{SILENT}toolkit.load_encoder({str(bert)!r})\n"
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

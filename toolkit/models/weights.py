@@ -87,14 +87,15 @@ def loading() -> Iterator[list[str]]:
         found.extend(re.findall(r"^(\S.*?) +\| MISSING", text, re.M))
         return False
 
-    logger = logging.getLogger("transformers.modeling_utils")
-    level = logger.level
+    # The report is a warning, so the library has to log those. With a level of its own, this logger would say more.
+    logger, library = logging.getLogger("transformers.modeling_utils"), logging.getLogger("transformers")
+    level = library.level
     logger.addFilter(keep)
-    logger.setLevel(logging.WARNING)
+    library.setLevel(min(level, logging.WARNING))
     try:
         yield found
     finally:
-        logger.setLevel(level)
+        library.setLevel(level)
         logger.removeFilter(keep)
 
 
