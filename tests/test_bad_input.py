@@ -316,7 +316,7 @@ TABLE = [
     ("build_parabank.py", f"{BANK2} --bitext lost.tsv", "wanted an existing file, got lost.tsv", 1),
     ("build_parabank.py", f"{BANK2} --bitext empty.tsv", "got empty.tsv, which is empty", 1),
     ("build_parabank.py", f"{BANK2} --bitext cut.tsv.gz", "wanted a whole file, got cut.tsv.gz", 1),
-    ("build_parabank.py", f"{BANK2} --bitext column.tsv", "got none of 2 lines: 2 columns (too few columns", 1),
+    ("build_parabank.py", f"{BANK2} --bitext column.tsv", "got none of 2 lines: 2 as columns (too few", 1),
     ("build_parabank.py", f"{BANK2} --bitext a.txt b.txt c.txt", "wanted a list of one or two files", 1),
     ("build_parabank.py", f"{BANK2} --source_column de", "the number of a TSV column, from 0, got 'de'", 1),
     ("build_parabank.py", f"{BANK2} --source_column -1", "the number of a TSV column, from 0, got '-1'", 1),

@@ -234,8 +234,9 @@ def test_what_became_of_the_lines_is_told(main, capsys, tmp_path):
     bitext.write_text("Hallo!\tHello!\nHallo!\tHello!\nkein Tab\n\tempty\n", encoding="utf-8")
     assert main(flags(tmp_path / "bank", bitext=bitext)) == 0
     said = capsys.readouterr().err
-    assert f"{bitext}: 4 lines read, 1 kept, refused: 1 columns (too few columns between TABs), 1 duplicate" in said
-    assert "1 empty (a side has too few characters)" in said
+    assert f"{bitext}: 4 lines read, 1 kept, refused: 1 as columns (too few columns between TABs)" in said
+    assert "), 1 as duplicate (the same pair before)" in said
+    assert "1 as empty (a side has too few characters)" in said
 
 
 def test_the_bar_counts_rows_and_ends_full(main, capsys, tmp_path):
@@ -302,7 +303,7 @@ def test_a_bitext_without_usable_pairs(main, capsys, tmp_path):
     assert main(flags(tmp_path / "bank", bitext=bitext)) == 1
     first = last_line(capsys)
     assert "wanted at least one usable pair" in first
-    assert "1 columns" in first
+    assert "1 as columns" in first
     assert main(flags(tmp_path / "bank", bitext=bitext)) == 1
     assert last_line(capsys) == first, "the same command says the same"
 

@@ -122,8 +122,8 @@ def clean(
 def none_usable(bitext: Sequence[str], refused: Mapping[str, int]) -> str:
     """What to say of a bitext of which no pair was left.
 
-    >>> none_usable(["a.tsv"], {"latin": 1, "columns": 1}).partition(", got ")[2]
-    'none of 2 lines: 1 columns (too few columns between TABs), 1 latin (a letter its alphabet lacks); check the file'
+    >>> none_usable(["a.tsv"], {"columns": 2}).partition(", got ")[2]
+    'none of 2 lines: 2 as columns (too few columns between TABs); check the file'
     """
     lines = sum(refused.values())
     return (
@@ -136,10 +136,10 @@ def refusals(refused: Mapping[str, int]) -> str:
     """Refused lines by reason, most first, and what each reason means.
 
     >>> refusals({"columns": 1, "duplicate": 3})
-    '3 duplicate (the same pair before), 1 columns (too few columns between TABs)'
+    '3 as duplicate (the same pair before), 1 as columns (too few columns between TABs)'
     """
     counted = sorted(refused.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{n:,} {reason} ({REASONS[reason]})" for reason, n in counted) or "none"
+    return ", ".join(f"{n:,} as {reason} ({REASONS[reason]})" for reason, n in counted) or "none"
 
 
 def first_reason(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
