@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from toolkit.bitext.languages import check_code
+from toolkit.bitext.languages import check_codes
 from toolkit.command import run_command
 from toolkit.settings import parse_settings
 
@@ -51,8 +51,7 @@ class PackageSettings:
         Raises:
             ValueError: One is no code of ISO 639-1.
         """
-        check_code(self.source_lang, "--source_lang")
-        check_code(self.lang, "--lang")
+        check_codes(self)
 
 
 def main(arguments: list[str]) -> int:

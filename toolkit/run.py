@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.bitext.languages import SAMPLE, check_code, check_languages
+from toolkit.bitext.languages import SAMPLE, check_codes, check_languages
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.bitext.split import split_of
 from toolkit.clean.rules import CleanSettings, clean, judged, none_usable, refusals
@@ -107,8 +107,7 @@ class RunSettings(CleanSettings):
         check_at_least_one(self, "shard_rows")
         check_machine(self)
         check_among(self, "dtype", DTYPES)
-        check_code(self.source_lang, "--source_lang")
-        check_code(self.lang, "--lang")
+        check_codes(self)
         if self.limit is not None and self.limit < 1:
             raise ValueError(f"wanted limit of at least 1, got {self.limit}")
         if not 0 <= self.validation_share + self.test_share < 1 or min(self.validation_share, self.test_share) < 0:
@@ -235,7 +234,8 @@ def make_shards(
     """
     own = mine(inputs, state)
     waiting = [path for path in own if not output_of(path).exists()]
-    total, open_rows = sum(map(count_rows, own)), sum(map(count_rows, waiting))
+    rows = {path: count_rows(path) for path in own}
+    total, open_rows = sum(rows.values()), sum(rows[path] for path in waiting)
     label = "rows" if state.num_processes == 1 else f"rows of process {state.process_index + 1}/{state.num_processes}"
     with rows_bar(total, total - open_rows, stages, label, state.is_local_main_process) as bar:
         done = total - open_rows
@@ -246,7 +246,7 @@ def make_shards(
                 raise RuntimeError(f"{path.name}: {failing_alone(path, recipe, error)}") from error
             except (ValueError, RuntimeError, MemoryError) as error:
                 raise RuntimeError(f"{path.name}: {error}") from error
-            done += count_rows(path)
+            done += rows[path]
             bar.update(done - bar.n)  # a row that a stage passed over has not been reported
     return len(waiting)
 

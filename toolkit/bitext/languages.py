@@ -48,6 +48,16 @@ def check_code(lang: str, flag: str) -> str:
     return lang
 
 
+def check_codes(settings: object) -> None:
+    """Refuse settings whose `source_lang` or `lang` is no code of ISO 639-1.
+
+    Raises:
+        ValueError: One is none.
+    """
+    for name in ("source_lang", "lang"):
+        check_code(getattr(settings, name), f"--{name}")
+
+
 def check_languages(pairs: Sequence[Pair], source_lang: str, lang: str) -> None:
     """Refuse a bitext of which one side is in another language than said.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from toolkit.bitext.languages import check_code
+from toolkit.bitext.languages import check_codes
 from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 
 OPTIMIZERS = ("muon", "adamw")
@@ -110,8 +110,7 @@ class TrainingSettings:
         Raises:
             ValueError: One is out of its range, or a word is none of those it can be.
         """
-        check_code(self.source_lang, "--source_lang")
-        check_code(self.lang, "--lang")
+        check_codes(self)
         check_among(self, "size", tuple(SIZES))
         check_among(self, "optimizer", OPTIMIZERS)
         check_at_least_one(self, "max_steps", "batch_tokens", "max_tokens", "save_every", "average")
