@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 from datasets.builder import Key
 
 from toolkit.package.equal import find_equal_pairs
+from toolkit.package.folder import FIRST_VERSION
 from toolkit.package.parquet import SPLITS, TABLES, finished_shards, once, read_tables, splits_in
-from toolkit.package.version import FIRST_VERSION
 
 
 class ParabankConfig(datasets.BuilderConfig):

@@ -2,10 +2,11 @@ r"""Measure parabanks and print them side by side, in Markdown.
 
     python scripts/evaluate_parabank.py DIR OTHER.tsv RUN1.shards,RUN2.shards --parser link-grammar
 
-Each is a packaged parabank, a run's folder of shards, or a .tsv or .jsonl file of references and paraphrases. Runs of
-one recipe, joined by a comma, are one column of means and standard deviations; so is a parabank with more references
-than --sample, which is measured on two samples. Without --parser tree edit distance and parse entropy are left out; to
-use a parser that is not here: --write_texts FILE, parse its lines, `paste FILE TREES > PARSED`, --parser file:PARSED.
+Each is a packaged parabank (folder or Hub name), a run's folder of shards, or a .parquet, .tsv or .jsonl file of
+references and paraphrases. Runs of one recipe, joined by a comma, are one column of means and standard deviations; a
+parabank with more references than --sample is measured on two samples, and is such a column, too. Without --parser tree
+edit distance and parse entropy are left out; to use a parser that is not here: --write_texts FILE, parse its lines,
+`paste FILE TREES > PARSED`, --parser file:PARSED.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from toolkit.command import run_command
 from toolkit.evaluate.parsers import FORMS, one_line, open_parser, parse
 from toolkit.evaluate.report import evaluate, markdown, read_pieces, texts_of
 from toolkit.outputs import check_output_file, is_ours
-from toolkit.package.references import samples
+from toolkit.package.samples import samples
 from toolkit.rows import Row
 from toolkit.shards import write_whole
 from toolkit.starters import idf_file
@@ -74,7 +75,7 @@ def measure(given: argparse.Namespace) -> None:
 def read_runs(name: str, sample: int, seed: int) -> list[list[Row]]:
     """The rows of a parabank, of its samples, or of the runs that commas join."""
     paths = [name] if Path(name).exists() else name.split(",")
-    return [rows for path in paths for rows in samples(Path(path), sample, seed)]
+    return [rows for path in paths for rows in samples(path, sample, seed)]
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@ r"""Extract a paraphrase lexicon from a parabank: word pairs with their PMIs, as
     python scripts/extract_lexicon.py --parabank DIR_OR_FILE --output lexicon.parquet \
         --show laughed respectful --simlex SimLex-999.txt
 
-The parabank is a packaged one, a run's folder of shards, or a .parquet (sentence1, sentence2, semantic) or .tsv file
-(reference TAB paraphrase, perhaps TAB paraphrase score). SimLex-999 is from https://fh295.github.io/simlex.html.
+The parabank is a packaged one, a run's folder of shards, or a file: .parquet (sentence1, sentence2, semantic), .jsonl
+with the same keys, or .tsv (reference TAB paraphrase, perhaps TAB paraphrase score). SimLex-999 is from https://fh295.github.io/simlex.html.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LexiconSettings:
     """What is extracted.
 
     Attributes:
-        parabank: Folder or file of the parabank.
+        parabank: Folder, Hub name or file of the parabank.
         output: Parquet file of the lexicon.
         min_count: Words that meet less often across pairs are left out.
         show: Words whose paraphrases are printed, as in table 12.

@@ -24,7 +24,8 @@ PURE = [
         *(f"bitext/{name}.py" for name in ("read", "normalize", "split")),
         *(f"clean/{name}.py" for name in ("rules", "scripts", "duplicates")),
         *(f"select/{name}.py" for name in ("filter", "rank", "cluster", "deciles", "corpus")),
-        *(f"package/{n}.py" for n in ("parquet", "statistics", "card", "equal", "checksums", "version", "build")),
+        *(f"package/{n}.py" for n in ("parquet", "statistics", "card", "equal", "checksums", "folder", "build")),
+        "package/read.py",
     )
 ]
 HEAVY = {"torch", "transformers", "accelerate", "sentence_transformers"}

@@ -101,8 +101,9 @@ def test_idf_and_pieces(script, table, tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments, wanted",
     [
-        (["nowhere"], "which does not exist"),
-        (["a.csv"], "give a file that ends in .tsv"),
+        (["nowhere.tsv"], "which does not exist"),
+        (["nowhere"], "so it can only be a Hub name"),
+        (["a.csv"], "a.csv: rename it if it is one of these"),
         (["empty.tsv"], "wanted a parabank with paraphrases, got none in"),
         (["table.tsv", "--parser", "malt"], "wanted a parser"),
         (["table.tsv", "--parser", "file:nowhere"], "wanted a file of trees"),

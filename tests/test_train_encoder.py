@@ -20,6 +20,7 @@ from tests.encoder.test_training import synonyms
 from tests.tiny import ENVIRONMENT, ROOT
 from toolkit.lock import check_free
 from toolkit.outputs import LOCK
+from toolkit.package.read import FORMS
 
 SCRIPT = ROOT / "scripts" / "train_encoder.py"
 # Kills the process that is about to give its third checkpoint its name, as `kill -9` would: two mega-batches are lost.
@@ -182,7 +183,10 @@ def test_errors_are_one_line(script, tmp_path, capsys):
     bad = tmp_path / "bad.tsv"
     bad.write_text("one\tone\n")
     for changed, message in (
-        ({"pairs": tmp_path / "none.tsv"}, f"wanted a file of pairs, got {tmp_path / 'none.tsv'}, which is none"),
+        (
+            {"pairs": tmp_path / "none.tsv"},
+            f"wanted {FORMS}, got {tmp_path / 'none.tsv'}, which does not exist: check the path",
+        ),
         ({"pairs": bad}, "wanted pairs of different texts of 1 to 30 tokens, got none (1 equal)"),
         (
             {"word_vectors": bad},

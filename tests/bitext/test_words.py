@@ -15,7 +15,7 @@ from toolkit.database import database
 from toolkit.encoder.pairs import TextPair, number_pairs
 from toolkit.encoder.settings import EncoderTraining
 from toolkit.encoder.tokens import tokenize
-from toolkit.lexicon.pairs import read_pairs
+from toolkit.lexicon.pairs import fill_tokens
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.corpus import chosen_rows
 from toolkit.select.deciles import DecileSettings, find_cut
@@ -85,7 +85,7 @@ def test_30_tokens_are_the_same_wherever_they_are_the_limit(count, text, tmp_pat
 
     (tmp_path / "pairs.tsv").write_text(f"we\tus\n{text.replace(chr(9), ' ')}\tthey\n", encoding="utf-8")
     with database() as connection:
-        assert read_pairs(connection, tmp_path / "pairs.tsv")["kept"] == 1 + fits
+        assert fill_tokens(connection, tmp_path / "pairs.tsv")["kept"] == 1 + fits
 
 
 def test_words_survive_a_file(tmp_path):

@@ -31,7 +31,8 @@ def sentences(count: int, seed: int = 0) -> str:
         other = [*chance.permutation(said)[1:], str(chance.choice(WORDS)), "rare" + str(n)]
         first = made[-2][1] if n % 7 == 6 else made[-3][0] if n and n % 5 == 0 else " ".join(said)
         made.append((first, " ".join(other), f"r{n // 2}"))
-    return "".join("\t".join(fields) + "\n" for fields in made)
+    named = ({"sentence1": one, "sentence2": other, "id": reference} for one, other, reference in made)
+    return "".join(json.dumps(pair) + "\n" for pair in named)
 
 
 def synonyms(count: int) -> str:
@@ -45,9 +46,9 @@ def synonyms(count: int) -> str:
 
 @pytest.fixture
 def base(tmp_path: Path) -> EncoderTraining:
-    (tmp_path / "pairs.tsv").write_text(sentences(47))
+    (tmp_path / "pairs.jsonl").write_text(sentences(47))
     return EncoderTraining(
-        pairs=[str(tmp_path / "pairs.tsv")],
+        pairs=[str(tmp_path / "pairs.jsonl")],
         output_dir=str(tmp_path / "made"),
         parts=["word"],
         dimensions=6,
@@ -110,7 +111,7 @@ def unit(vectors: torch.Tensor) -> torch.Tensor:
 
 
 def plain_training(made: ParaphrasticEncoder, settings: EncoderTraining) -> tuple[Plain, list[float]]:
-    lines = [line.split("\t") for line in Path(settings.pairs[0]).read_text().splitlines()]
+    lines = [tuple(json.loads(line).values()) for line in Path(settings.pairs[0]).read_text().splitlines()]
     plain, size, log = Plain(made), settings.batch * settings.mega_batch, []
     adam = torch.optim.Adam(plain.parameters(), lr=settings.learning_rate)
     for epoch in range(settings.epochs):

@@ -69,11 +69,12 @@ def base(start, tmp_path) -> TransformerTraining:
     chance, lines = np.random.default_rng(0), []
     for n in range(40):
         said = chance.choice(SAID, 4, replace=False)
-        lines.append(f"{' '.join(said)}\t{' '.join(f'my{word}' for word in chance.permutation(said))}\tr{n // 2}\n")
-    (tmp_path / "pairs.tsv").write_text("".join(lines))
+        pair = {"sentence1": " ".join(said), "sentence2": " ".join(f"my{word}" for word in chance.permutation(said))}
+        lines.append(json.dumps({"id": f"r{n // 2}", **pair}) + "\n")
+    (tmp_path / "pairs.jsonl").write_text("".join(lines))
     return TransformerTraining(
-        pairs=[str(tmp_path / "pairs.tsv")], output_dir=str(tmp_path / "made"), base_model=start, batch=8, mini_batch=3,
-        learning_rate=0.003, epochs=2, save_every=3, threads=1,
+        pairs=[str(tmp_path / "pairs.jsonl")], output_dir=str(tmp_path / "made"), base_model=start, batch=8,
+        mini_batch=3, learning_rate=0.003, epochs=2, save_every=3, threads=1,
         dtype="float32",
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What is read of a parabank, and what keeps a pair out."""
+"""What keeps a pair out of a lexicon."""
 
 import gzip
 
@@ -7,13 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from toolkit.database import database
-from toolkit.lexicon import pairs
-from toolkit.lexicon.pairs import read_pairs
+from toolkit.lexicon.pairs import fill_tokens
 
 
 def read(path):
     with database() as connection:
-        counted = read_pairs(connection, path)
+        counted = fill_tokens(connection, path)
         query = "SELECT list_sort(one), list_sort(other) FROM tokens WHERE reason IS NULL ORDER BY 1, 2"
         return counted, connection.execute(query).fetchall()
 
@@ -68,26 +67,10 @@ def test_tokens_are_lower_cased_words(tmp_path):
 
 
 def test_odd_texts_are_words_or_nothing(tmp_path):
-    (tmp_path / "p.tsv").write_bytes(
-        '"quoted\tit\'s "so"\n😀\tsmile\nשלום\tpeace \x00 x\ncaf'.encode() + b"\xe9\tcoffee\n"
-    )
+    (tmp_path / "p.tsv").write_bytes('"quoted\tit\'s "so"\n😀\tsmile\nשלום\tpeace \x00 x\n'.encode())
     counted, found = read(tmp_path / "p.tsv")
     assert counted["refused"] == {"empty": 1}
-    assert sorted(found) == [(["caf"], ["coffee"]), (["quoted"], ["it's", "so"]), (["שלום"], ["peace", "x"])]
-
-
-def test_batches_make_no_difference(tmp_path, monkeypatch):
-    (tmp_path / "p.tsv").write_text("".join(f"one{n}\tother{n}\n" for n in range(7)))
-    whole = read(tmp_path / "p.tsv")
-    monkeypatch.setattr(pairs, "BATCH_PAIRS", 3)
-    assert read(tmp_path / "p.tsv") == whole and len(whole[1]) == 7
-
-
-@pytest.mark.parametrize("line", ["alone", "a\tb\tc", "a\tb\tnan", "a\tb\t0.5\t1", "a\tb\t"])
-def test_refuses_a_wrong_line(tmp_path, line):
-    (tmp_path / "p.tsv").write_text(f"a\tb\t1\n\n{line}\n")
-    with pytest.raises(ValueError, match=r"p.tsv, line 3: wanted reference TAB paraphrase, .*, got '.*': correct it$"):
-        read(tmp_path / "p.tsv")
+    assert sorted(found) == [(["quoted"], ["it's", "so"]), (["שלום"], ["peace", "x"])]
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "a\tb\t0.2\n"])
@@ -97,31 +80,3 @@ def test_refuses_a_parabank_of_which_nothing_is_left(tmp_path, content):
         ValueError, match=r"^wanted pairs with a score of at least 0.35 .*, got none in .*: give another"
     ):
         read(tmp_path / "p.tsv")
-
-
-def test_refuses_what_is_no_parabank(tmp_path, demo_run):
-    with pytest.raises(
-        FileNotFoundError, match=r"^wanted a packaged parabank, .*which does not exist: check the path$"
-    ):
-        read(tmp_path / "gone")
-    with pytest.raises(ValueError, match=r"^wanted a packaged parabank, .*, got .*: check the path$"):
-        read(tmp_path)
-    (tmp_path / "p.txt").write_text("a\tb\n")
-    with pytest.raises(ValueError, match=r"^wanted a packaged parabank, .*p.txt: check the path$"):
-        read(tmp_path / "p.txt")
-    (demo_run / "rows-00001.parquet").unlink()
-    with pytest.raises(ValueError, match="wanted 3 finished shards"):
-        read(demo_run)
-
-
-def test_refuses_parquet_of_another_form(tmp_path):
-    file = tmp_path / "p.parquet"
-    file.write_bytes(b"broken")
-    with pytest.raises(ValueError, match=r"^wanted a Parquet file, got .*: write it again$"):
-        read(file)
-    pq.write_table(pa.table({"text": ["a"]}), file)
-    with pytest.raises(ValueError, match=r"^wanted a Parquet file with sentence1 and sentence2, got .* with text$"):
-        read(file)
-    pq.write_table(pa.table({"sentence1": ["a"], "sentence2": ["b"], "semantic": ["high"]}), file)
-    with pytest.raises(ValueError, match=r"^wanted a packaged parabank, .*: write it again$"):
-        read(file)

@@ -150,7 +150,7 @@ def test_damaged_settings_are_one_line(demo_run, demo_models, tmp_path, content)
 def test_what_is_checked_before_the_work_needs_no_torch():
     code = (
         "import sys; import toolkit.package.build; from toolkit.package.card import template;"
-        "from toolkit.package.version import check_version; check_version('1.0.0'); template('paranmt');"
+        "from toolkit.package.folder import check_version; check_version('1.0.0'); template('paranmt');"
         "print('torch' in sys.modules)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT)

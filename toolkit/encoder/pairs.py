@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from toolkit.bitext.read import decode, lines
 from toolkit.bitext.words import token_count
 from toolkit.encoder.modules import ParaphrasticEncoder
 from toolkit.encoder.tokens import tokenize
 from toolkit.encoder.vocabulary import batches
-from toolkit.package.load import load_parabank
-
-FILES = (".tsv", ".tsv.gz", ".tsv.zst")
-COLUMNS = ["sentence1", "sentence2"]
+from toolkit.package import read as package
+from toolkit.package.read import is_file
 
 Ragged = tuple[np.ndarray, np.ndarray]  # all rows, and where each text's begin, with the end
 
@@ -63,50 +59,22 @@ def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPai
     ['Hi!', 'Thank you.']
 
     Args:
-        sources: Folders or Hub names of parabanks; or files, plain, .gz or .zst: sentence TAB paraphrase, and in a
-            third column, if there is one, what names the reference. Else equal first sentences are one reference, in
-            whatever source they stand.
-        split: Which part of a parabank.
+        sources: `toolkit.package.read.FORMS`. Pairs of one first sentence are of one reference, in whatever source they
+            stand; a file that has the column or key `id` says itself which pairs are.
+        split: Which part of a parabank; a file is read whole.
 
     Raises:
-        ValueError: A file is no such file, or a line has not two columns; the message names it.
-        FileNotFoundError: A parabank is not there.
+        ValueError: A source has another form, is damaged or has no pair; the message names it, and a wrong line.
+        FileNotFoundError: There is no such source.
     """
     for source in sources:
-        if source.endswith(FILES):
-            yield from read_file(source)
-        elif Path(source).is_file():
-            raise ValueError(
-                f"wanted a parabank or a file of pairs that ends in {', '.join(FILES)}, got {source}: rename it if it "
-                "is one"
-            )
-        else:
-            for batch in load_parabank(source, split=split).select_columns(COLUMNS).iter(10_000):
-                yield from (
-                    TextPair(anchor, anchor, positive)
-                    for anchor, positive in zip(*map(batch.get, COLUMNS), strict=True)
-                )
-
-
-def read_file(path: str) -> Iterator[TextPair]:
-    """The pairs of a file.
-
-    Raises:
-        ValueError: There is no such file, or no line in it; a line is not UTF-8, or has fewer than two columns or more
-            than three.
-    """
-    number = 0
-    if not Path(path).is_file():
-        raise ValueError(f"wanted a file of pairs, got {path}, which is none")
-    for number, raw in enumerate(lines(path), 1):
-        line, fault = decode(raw)
-        fields = line.split("\t")
-        if fault or not 2 <= len(fields) <= 3:
-            got = fault or f"{len(fields)} columns"
-            raise ValueError(f"wanted sentence TAB paraphrase [TAB reference], got {got} in line {number} of {path}")
-        yield TextPair(fields[2] if len(fields) == 3 else fields[0], fields[0], fields[1])
-    if not number:
-        raise ValueError(f"wanted a file of pairs, got {path}, which is empty")
+        found, reference = 0, "id" if is_file(source) else "sentence1"
+        for table in package.read_pairs(source, split):
+            found += len(table)
+            columns = (table[name].to_pylist() for name in (reference, "sentence1", "sentence2"))
+            yield from map(TextPair._make, zip(*columns, strict=True))
+        if not found:
+            raise ValueError(f"wanted pairs in {source}, got none: give a parabank with paraphrases")
 
 
 def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:

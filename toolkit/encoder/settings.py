@@ -72,7 +72,7 @@ class EncoderTraining:
     """The knobs of a training; what ParaNMT-50M gives is the default.
 
     Attributes:
-        pairs: Parabanks (folders or Hub names) and files (sentence TAB paraphrase, with or without TAB reference).
+        pairs: Parabanks: folders, Hub names, runs' folders of shards, and .parquet, .tsv or .jsonl files.
         output_dir: Where the model goes.
         parts: Of "word", "trigram" and "lstm".
         combine: "addition" or "concatenation" of the parts' vectors.
@@ -153,7 +153,7 @@ class TransformerTraining:
     """The knobs of a training.
 
     Attributes:
-        pairs: Parabanks (folders or Hub names) and files (sentence TAB paraphrase, with or without TAB reference).
+        pairs: Parabanks: folders, Hub names, runs' folders of shards, and .parquet, .tsv or .jsonl files.
         output_dir: Where the model goes.
         base_model: A transformer or a sentence encoder made of one (folder or Hub id); without pooling, the mean is.
         loss: "cached-ranking" or "ranking" takes all others of a batch as negatives, the second with all activations in

@@ -79,7 +79,7 @@ def number_words(connection: duckdb.DuckDBPyConnection, wanted: Collection[str] 
     """Turn `tokens` into numbers: tables `pairs`, `reference_sentences`, `paraphrase_sentences` and `marginals`.
 
     Args:
-        connection: With `tokens`, as `toolkit.lexicon.pairs.read_pairs` leaves them.
+        connection: With `tokens`, as `toolkit.lexicon.pairs.fill_tokens` leaves them.
         wanted: Words, lower-cased, that get the least numbers.
     """
     connection.execute(WORDS_SQL, {"wanted": sorted(wanted)})

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from toolkit.database import database
 from toolkit.errors import first_line
 from toolkit.lexicon.counts import count_joint, frequent_words, number_words
-from toolkit.lexicon.pairs import read_pairs
+from toolkit.lexicon.pairs import fill_tokens
 
 MIN_COUNT = 10  # ParaNMT-50M, A.1: "we only show paraphrases that appeared at least 10 times"
 
@@ -75,7 +75,7 @@ class Lexicon(NamedTuple):
     """What was extracted.
 
     Attributes:
-        counts: What became of the pairs (`toolkit.lexicon.pairs.read_pairs`).
+        counts: What became of the pairs (`toolkit.lexicon.pairs.fill_tokens`).
         entries: Rows of the file.
         wanted: Those of the wanted pairs that met at all, however rarely, as they were asked for.
     """
@@ -91,7 +91,7 @@ def extract_lexicon(
     """Write the words that meet across the pairs of a parabank, with their PMIs, to a Parquet file.
 
     Args:
-        parabank: `toolkit.lexicon.pairs.FORMS`.
+        parabank: `toolkit.package.read.FORMS`.
         output: The file; columns `COLUMNS`, each pair of words in both directions, sorted by word, best paraphrase
             first. It is whole or not there.
         min_count: Words that meet less often are left out, >= 1.
@@ -107,7 +107,7 @@ def extract_lexicon(
         raise ValueError(f"wanted min_count of at least 1, got {min_count}: the paper's is {MIN_COUNT}")
     asked = list(wanted)
     with database() as connection:
-        counts = read_pairs(connection, parabank)
+        counts = fill_tokens(connection, parabank)
         number_words(connection, {word.lower() for pair in asked for word in pair})
         found = wanted_entries(connection, asked)
         associate(connection, frequent_words(connection, min_count), min_count)

@@ -13,9 +13,9 @@ from toolkit.outputs import MANIFEST, check_output_folder
 from toolkit.package.card import render_card, template
 from toolkit.package.checksums import write_checksums
 from toolkit.package.equal import find_equal_pairs
+from toolkit.package.folder import check_version
 from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.statistics import measure
-from toolkit.package.version import check_version
 from toolkit.score.overlap import PieceSplitter
 from toolkit.settings import SETTINGS
 from toolkit.shards import read_record, write_whole

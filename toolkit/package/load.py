@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict, load_dataset
 from datasets.exceptions import DatasetGenerationError, DatasetNotFoundError
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
@@ -14,10 +11,10 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineMod
 from toolkit.errors import first_line
 from toolkit.outputs import MANIFEST
 from toolkit.package.checksums import CHECKSUMS
-from toolkit.package.parquet import CONFIGS, DATA, SPLITS
-from toolkit.package.version import is_parabank
+from toolkit.package.folder import AGAIN, check_whole, is_parabank
+from toolkit.package.parquet import CONFIGS, DATA
+from toolkit.shards import INPUTS
 
-AGAIN = "fetch the data set again, or package it again"
 UNREACHABLE = (DatasetNotFoundError, OfflineModeIsEnabled, HfHubHTTPError, HFValidationError, OSError)
 
 
@@ -50,7 +47,7 @@ def load_parabank(
     folder = Path(path_or_name).expanduser()
     if folder.is_dir():
         check_local(folder, revision)
-        check_files(folder, config)
+        check_whole(folder, config)
         try:
             return load_dataset(str(folder.resolve()), config, split=split, streaming=streaming)
         except DatasetGenerationError as error:
@@ -76,34 +73,7 @@ def check_local(folder: Path, revision: str | None) -> None:
         ValueError: Either.
     """
     if not is_parabank(folder):
-        hint = "these are a run's shards, package them" if (folder / "inputs.json").exists() else "check the path"
+        hint = "these are a run's shards, package them" if (folder / INPUTS).exists() else "check the path"
         raise ValueError(f"wanted a parabank, got the folder {folder.absolute()} without {MANIFEST}: {hint}")
     if revision is not None:
         raise ValueError(f"wanted no revision for the folder {folder}, got {revision!r}: only the Hub keeps revisions")
-
-
-def check_files(folder: Path, config: str) -> None:
-    """Refuse a parabank of whose Parquet files one is cut short or missing: `datasets` would pass over a missing one.
-
-    Raises:
-        ValueError: The first such file, or the split that has other rows than were packaged.
-    """
-    counts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["counts"]
-    for split in (split for split in SPLITS if split in counts):
-        wanted = counts[split]["pairs" if config == "pairs" else "kept"]
-        found = sum(map(rows_of, sorted((folder / DATA / config).glob(f"{split}-*.parquet"))))
-        if found != wanted:
-            files = folder / DATA / config / f"{split}-*.parquet"
-            raise ValueError(f"wanted {wanted:,} rows in {files}, got {found:,}: a file is missing or another; {AGAIN}")
-
-
-def rows_of(file: Path) -> int:
-    """The rows of a Parquet file, as its end says.
-
-    Raises:
-        ValueError: The file is cut short.
-    """
-    try:
-        return pq.read_metadata(file).num_rows
-    except (OSError, pa.ArrowInvalid) as error:
-        raise ValueError(f"wanted a whole Parquet file, got {file} ({first_line(error)}): {AGAIN}") from None

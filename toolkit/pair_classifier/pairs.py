@@ -53,7 +53,7 @@ def sentences_of(rows: Iterable[Mapping[str, str]]) -> Sentences:
     (['I go.', 'I leave.', "I'm off."], [[1, 2], [0], [0]], [[0, 1, 2], [0, 1, 2], [0, 1, 2]])
 
     Args:
-        rows: Records with `id`, of the reference, `sentence1` and `sentence2`, as `load_parabank` has them.
+        rows: Records with `id`, of the reference, `sentence1` and `sentence2`, as `toolkit.package.read` gives them.
     """
     numbers: dict[str, int] = {}
     texts: list[str] = []
@@ -89,7 +89,7 @@ def identification_pairs(
     """As many paraphrases as non-paraphrases for a binary classifier.
 
     Args:
-        rows: Records with `id`, of the reference, `sentence1` and `sentence2`, as `load_parabank` has them.
+        rows: Records with `id`, of the reference, `sentence1` and `sentence2`, as `toolkit.package.read` gives them.
         encoder: Whose cosines say what is near (`toolkit.score.semantic.load_encoder`).
         limit: The most pairs, half of them with label 1; neighbours are sought among all sentences all the same.
         max_cosine: A neighbour that is nearer than this is passed over for the next; 1 is as in the paper.

@@ -47,7 +47,7 @@ class PairClassifierSettings(FitSettings):
     Attributes:
         base_model: A checkpoint: a folder or a Hub id; its output layer is drawn anew.
         output_dir: Folder of the run; the classifier is in its folder model.
-        parabank: Learn paraphrase identification from this parabank, a folder or a Hub name.
+        parabank: Learn paraphrase identification from this parabank: a folder, a Hub name, a run or a file of pairs.
         encoder: With a parabank: the sentence encoder that finds near sentences, a folder or a Hub id.
         max_pairs: With a parabank: the most pairs, half of them paraphrases.
         max_cosine: With a parabank: nearer sentences count as paraphrases and are passed over.

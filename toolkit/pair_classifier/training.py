@@ -20,7 +20,7 @@ from sentence_transformers import CrossEncoder
 from toolkit.encoder.load import load_encoder
 from toolkit.errors import named_line
 from toolkit.models.checkpoint import writing
-from toolkit.package.load import load_parabank
+from toolkit.package.read import read_pairs
 from toolkit.pair_classifier.classifier import LABELS, SCORE, device_name, fit, new_classifier
 from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs
 from toolkit.pair_classifier.settings import PairClassifierSettings
@@ -93,11 +93,12 @@ def pair_finder(settings: PairClassifierSettings) -> Callable[[], list[LabelledP
     path = Path(settings.output_dir) / "pairs.parquet"
     if path.exists():
         return lambda: read_found(path)
-    rows = load_parabank(settings.parabank, split="train").select_columns(["id", "sentence1", "sentence2"])
+    tables = read_pairs(settings.parabank, "train")
     encoder = load_encoder(settings.encoder, device_name())
 
     def find() -> list[LabelledPair]:
         if not path.exists():  # the main process may have been here first
+            rows = (row for table in tables for row in table.to_pylist())
             found = identification_pairs(rows, encoder, settings.max_pairs, settings.max_cosine, seed=settings.seed)
             sink = pa.BufferOutputStream()
             pq.write_table(pa.Table.from_pylist([pair._asdict() for pair in found]), sink, compression="zstd")

@@ -1,7 +1,7 @@
 import datasets
 import pytest
 
-from toolkit.package.version import FIRST_VERSION, check_version, is_parabank
+from toolkit.package.folder import FIRST_VERSION, check_version, is_parabank
 
 
 @pytest.mark.parametrize("version", ["1", "1.0", "v1.0.0", "1.0.0-rc1", "01.0.0", "1.0.0\n", "１.0.0", ""])
