@@ -7,24 +7,24 @@ section 5.1; the 37 systems of its table 3 are `toolkit.generate.recipes`.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from builders.build import Pipeline, build_parabank, load_forward
 from toolkit.bitext.idf import Idf, read_idf
 from toolkit.bitext.words import read_words
-from toolkit.contents import contents_of
 from toolkit.generate.inflections import part_of_speech, spacy_tagger
 from toolkit.generate.ppdb import Ppdb, read_ppdb
-from toolkit.parallel import processes
 from toolkit.rows import Row
-from toolkit.run import MAX_BEAM, RunSettings, bitext_rows, check_run, make_shards, started
+from toolkit.run import MAX_BEAM, RunSettings, bitext_rows
 from toolkit.settings import check_at_most
 from toolkit.starters import idf_file, words_file
 
 if TYPE_CHECKING:
+    from accelerate import PartialState
+
     from toolkit.decode.lexical import ConstraintSet
     from toolkit.translator.load import Translator
 
@@ -161,52 +161,32 @@ def read_lexicon(run: ParaBankRun) -> Lexicon:
 
 
 def build(run: ParaBankRun) -> dict:
-    """Build the parabank of a bitext, in as many processes as the launcher started, and package it.
-
-    Work that an earlier call of the same run has done is not done again.
+    """Build the parabank of a bitext and package it.
 
     Returns:
-        The measured figures of the card, on the main process; nothing on the others.
+        What `builders.build.build_parabank` returns, with its errors.
+    """
+    files: dict[str, list[str | Path]] = {"bitext": [*run.bitext], "idf": [idf_file(run.idf)], "known_words": []}
+    if run.ppdb:
+        files["ppdb"] = [run.ppdb]
+    if run.known_words:
+        files["known_words"] = [words_file(run.known_words)]
+    return build_parabank(run, "parabank", files, {"forward": run.forward}, lambda state: load(run, state))
+
+
+def load(run: ParaBankRun, state: PartialState) -> Pipeline:
+    """The pipeline of a run, its translator loaded.
 
     Raises:
-        ValueError: The bitext, the translator, a table or the settings cannot be used; the message says why.
-        RuntimeError: A shard failed, or the processes do not see each other.
+        ValueError: A system wants more words of a kind than the references have.
     """
-    import torch
-
     from toolkit.generate.recipes import check_pools, parse_systems
-    from toolkit.models.checkpoint import fingerprint
-    from toolkit.package.build import check_package, package_parabank
-    from toolkit.translator.int8 import advice
-    from toolkit.translator.load import described, load_translator
+    from toolkit.translator.load import described
 
-    state, contents = processes(), {}
-    if state.is_main_process:
-        check_package(Path(run.output_dir), run.version, "parabank")
-        contents = contents_of(files_of(run)) | {"forward": fingerprint(run.forward)}
-        check_run(run, "parabank", contents)
-    torch.set_num_threads(run.threads)
     lexicon = read_lexicon(run)
     if state.is_main_process:
         references = (row.reference for row in bitext_rows(run) if row.reason is None)
         check_pools(references, parse_systems(run.systems), lexicon.idf)
-    forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
-    if state.is_main_process and (told := advice(run.dtype, state.device)):
-        print(told, file=sys.stderr)
-    with started(run, "parabank", state, contents) as inputs:
-        make_shards(inputs, lambda rows: parabank(rows, forward, lexicon, run), state)
-        state.wait_for_everyone()
-        if not state.is_main_process:
-            return {}
-        models = [{"role": "forward"} | described(forward.name)]
-        output, pieces = Path(run.output_dir), forward.target.split
-        return package_parabank(
-            run.shards_dir, output, output.name, run.version, run.license, models, "parabank", pieces=pieces
-        )
-
-
-def files_of(run: ParaBankRun) -> dict[str, list[str | Path]]:
-    """The files that a run reads, by setting."""
-    found: dict[str, list[str | Path]] = {"bitext": [*run.bitext], "idf": [idf_file(run.idf)]}
-    found |= {"ppdb": [run.ppdb]} if run.ppdb else {}
-    return found | {"known_words": [words_file(run.known_words)] if run.known_words else []}
+    forward = load_forward(run.forward, run, state)
+    models = [{"role": "forward"} | described(forward.name)]
+    return Pipeline(lambda rows: parabank(rows, forward, lexicon, run), forward, models)

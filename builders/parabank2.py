@@ -6,21 +6,21 @@ Clustering", CoNLL. `parabank2` below is its section 2, top to bottom; the defau
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from builders.build import Pipeline, build_parabank, load_forward
 from toolkit.bitext.words import read_words
-from toolkit.contents import contents_of
-from toolkit.parallel import processes
 from toolkit.rows import Row
-from toolkit.run import RunSettings, check_run, make_shards, started
+from toolkit.run import RunSettings
 from toolkit.settings import check_at_least_one, check_at_most
 from toolkit.starters import words_file
 
 if TYPE_CHECKING:
+    from accelerate import PartialState
+
     from toolkit.translator.load import Translator
 
 MAX_SAMPLES = 10_000  # ours: samples of one sentence are decoded in one batch
@@ -140,50 +140,25 @@ class ParaBank2Run(ParaBank2, RunSettings):
 
 
 def build(run: ParaBank2Run) -> dict:
-    """Build the parabank of a bitext, in as many processes as the launcher started, and package it.
-
-    Work that an earlier call of the same run has done is not done again.
+    """Build the parabank of a bitext and package it.
 
     Returns:
-        The measured figures of the card, on the main process; nothing on the others.
-
-    Raises:
-        ValueError: The bitext, a translator or the settings cannot be used; the message says why.
-        RuntimeError: A shard failed, or the processes do not see each other.
+        What `builders.build.build_parabank` returns, with its errors.
     """
-    import torch
+    files: dict[str, list[str | Path]] = {"bitext": [*run.bitext], "known_words": []}
+    if run.known_words:
+        files["known_words"] = [words_file(run.known_words)]
+    models = {"forward": run.forward, "backward": run.backward}
+    return build_parabank(run, "parabank2", files, models, lambda state: load(run, state))
 
-    from toolkit.models.checkpoint import fingerprint
-    from toolkit.package.build import check_package, package_parabank
-    from toolkit.translator.int8 import advice
+
+def load(run: ParaBank2Run, state: PartialState) -> Pipeline:
+    """The pipeline of a run, its models loaded. The scoring translator has no int8."""
     from toolkit.translator.load import described, load_translator
 
-    state, contents = processes(), {}
-    if state.is_main_process:
-        check_package(Path(run.output_dir), run.version, "parabank2")
-        contents = contents_of(files_of(run))
-        contents |= {"forward": fingerprint(run.forward), "backward": fingerprint(run.backward)}
-        check_run(run, "parabank2", contents)
-    torch.set_num_threads(run.threads)
     known = read_words(words_file(run.known_words)) if run.known_words else frozenset()
-    forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
-    if state.is_main_process and (told := advice(run.dtype, state.device)):
-        print(told, file=sys.stderr)
+    forward = load_forward(run.forward, run, state)
     scoring = "auto" if run.dtype == "int8" else run.dtype
     backward = load_translator(run.backward, scoring, state.device, run.lang, run.source_lang)
-    with started(run, "parabank2", state, contents) as inputs:
-        make_shards(inputs, lambda rows: parabank2(rows, forward, backward, run, known), state, stages=2)
-        state.wait_for_everyone()
-        if not state.is_main_process:
-            return {}
-        models = [{"role": role} | described(t.name) for role, t in (("forward", forward), ("backward", backward))]
-        output = Path(run.output_dir)
-        return package_parabank(
-            run.shards_dir, output, output.name, run.version, run.license, models, pieces=forward.target.split
-        )
-
-
-def files_of(run: ParaBank2Run) -> dict[str, list[str | Path]]:
-    """The files that a run reads, by setting."""
-    known: list[str | Path] = [words_file(run.known_words)] if run.known_words else []
-    return {"bitext": [*run.bitext], "known_words": known}
+    models = [{"role": role} | described(t.name) for role, t in (("forward", forward), ("backward", backward))]
+    return Pipeline(lambda rows: parabank2(rows, forward, backward, run, known), forward, models, stages=2)

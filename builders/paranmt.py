@@ -7,17 +7,16 @@ anything, is `toolkit.select.deciles`.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.contents import contents_of
+from builders.build import Pipeline, build_parabank, load_forward
 from toolkit.package.parquet import finished_shards
-from toolkit.parallel import mine, processes
+from toolkit.parallel import mine
 from toolkit.rows import Row
-from toolkit.run import MAX_BEAM, RunSettings, check_run, make_shards, started
+from toolkit.run import MAX_BEAM, RunSettings
 from toolkit.select.corpus import choose_shards, chosen_folder, write_cut
 from toolkit.select.deciles import DecileSettings
 from toolkit.settings import check_at_least_one, check_at_most
@@ -97,50 +96,38 @@ class ParaNMTRun(ParaNMT, DecileSettings, RunSettings):
 
 
 def build(run: ParaNMTRun) -> dict:
-    """Build the parabank of a bitext, in as many processes as the launcher started, and package it.
+    """Build the parabank of a bitext and package it.
 
-    Work that an earlier call of the same run has done is not done again. What is chosen (`by` and the settings that go
-    with it) may change between the calls: it does not touch the run's shards.
+    What is chosen (`by` and the settings that go with it) may change between the calls of a run: it does not touch the
+    run's shards.
 
     Returns:
-        The measured figures of the card, on the main process; nothing on the others.
-
-    Raises:
-        ValueError: The bitext, a model or the settings cannot be used; the message says why.
-        RuntimeError: A shard failed, or the processes do not see each other.
+        What `builders.build.build_parabank` returns, with its errors.
     """
-    import torch
+    models = {"forward": run.forward, "semantic_model": run.semantic_model}
+    return build_parabank(
+        run,
+        "paranmt",
+        {"bitext": [*run.bitext]},
+        models,
+        lambda state: load(run, state),
+        recorded=replace(run, **asdict(DecileSettings())),
+        choose=lambda state: chosen(run, state),
+    )
 
+
+def load(run: ParaNMTRun, state: PartialState) -> Pipeline:
+    """The pipeline of a run, its models loaded."""
     from toolkit.encoder.load import load_encoder
-    from toolkit.models.checkpoint import fingerprint
-    from toolkit.package.build import check_package, package_parabank
     from toolkit.score.semantic import semantic_signature
-    from toolkit.translator.int8 import advice
-    from toolkit.translator.load import described, load_translator
+    from toolkit.translator.load import described
 
-    state, contents = processes(), {}
-    whole = replace(run, **asdict(DecileSettings()))  # what is chosen of it later is no setting of the run
-    if state.is_main_process:
-        check_package(Path(run.output_dir), run.version, "paranmt")
-        contents = contents_of({"bitext": run.bitext}) | {"forward": fingerprint(run.forward)}
-        contents |= {"semantic_model": fingerprint(run.semantic_model)}
-        check_run(whole, "paranmt", contents)
-    torch.set_num_threads(run.threads)
-    forward = load_translator(run.forward, run.dtype, state.device, run.source_lang, run.lang)
-    if state.is_main_process and (told := advice(run.dtype, state.device)):
-        print(told, file=sys.stderr)
+    forward = load_forward(run.forward, run, state)
     encoder = load_encoder(run.semantic_model, state.device)
-    with started(whole, "paranmt", state, contents) as inputs:
-        make_shards(inputs, lambda rows: paranmt(rows, forward, encoder, run), state)
-        state.wait_for_everyone()
-        shards = chosen(run, state)
-        if not state.is_main_process:
-            return {}
-        signature = semantic_signature(encoder, run.semantic_model)
-        score = {"role": "paraphrase score"} | described(run.semantic_model) | {"signature": signature}
-        models = [{"role": "forward"} | described(forward.name), score]
-        output, pieces = Path(run.output_dir), forward.target.split
-        return package_parabank(shards, output, output.name, run.version, run.license, models, "paranmt", pieces=pieces)
+    signature = {"signature": semantic_signature(encoder, run.semantic_model)}
+    score = {"role": "paraphrase score"} | described(run.semantic_model) | signature
+    models = [{"role": "forward"} | described(forward.name), score]
+    return Pipeline(lambda rows: paranmt(rows, forward, encoder, run), forward, models)
 
 
 def chosen(run: ParaNMTRun, state: PartialState) -> Path:

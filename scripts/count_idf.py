@@ -12,9 +12,8 @@ from pathlib import Path
 
 from toolkit.bitext.idf import MIN_DF, count_idf, is_idf, write_idf
 from toolkit.bitext.read import Pair, read_bitext
-from toolkit.command import run_command
+from toolkit.command import run_script
 from toolkit.outputs import check_output_file
-from toolkit.settings import parse_settings
 
 PROGRAM = "count_idf.py"
 
@@ -49,8 +48,7 @@ def references(pairs: Iterable[Pair], faults: list[int]) -> Iterator[str]:
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, count and write, and say in one line what went wrong."""
-    settings = parse_settings(CountSettings, arguments, __doc__ or "", PROGRAM)
-    return run_command(PROGRAM, lambda: work(settings))
+    return run_script(PROGRAM, __doc__ or "", CountSettings, work, arguments)
 
 
 def work(s: CountSettings) -> None:

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import toolkit
-from toolkit.command import run_command
+from toolkit.command import run_script
 from toolkit.evaluate.simlex import PAPER, SIMLEX_SIGNATURE, WordPair, correlation, read_simlex
 from toolkit.lexicon.pmi import MIN_COUNT, Entry, extract_lexicon, is_lexicon, paraphrases_of
 from toolkit.outputs import check_output_file, is_ours
-from toolkit.settings import check_at_least_one, parse_settings
+from toolkit.settings import check_at_least_one
 from toolkit.shards import write_whole
 
 PROGRAM = "extract_lexicon.py"
@@ -58,8 +58,7 @@ class LexiconSettings:
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, extract, print, and say in one line what went wrong."""
-    settings = parse_settings(LexiconSettings, arguments, __doc__ or "", PROGRAM)
-    return run_command(PROGRAM, lambda: work(settings))
+    return run_script(PROGRAM, __doc__ or "", LexiconSettings, work, arguments)
 
 
 def work(s: LexiconSettings) -> None:

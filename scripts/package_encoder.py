@@ -12,8 +12,7 @@ import sys
 from dataclasses import dataclass, field
 
 from toolkit.bitext.languages import check_code
-from toolkit.command import run_command
-from toolkit.settings import parse_settings
+from toolkit.command import run_script
 
 PROGRAM = "package_encoder.py"
 
@@ -51,8 +50,7 @@ class PackageSettings:
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, measure and package, and say in one line what went wrong."""
-    settings = parse_settings(PackageSettings, arguments, __doc__ or "", PROGRAM)
-    return run_command(PROGRAM, lambda: work(settings))
+    return run_script(PROGRAM, __doc__ or "", PackageSettings, work, arguments)
 
 
 def work(s: PackageSettings) -> None:

@@ -11,8 +11,7 @@ import sys
 from dataclasses import dataclass
 
 from toolkit.bitext.languages import check_codes
-from toolkit.command import run_command
-from toolkit.settings import parse_settings
+from toolkit.command import run_script
 
 PROGRAM = "package_translator.py"
 
@@ -56,8 +55,7 @@ class PackageSettings:
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, measure and package, and say in one line what went wrong."""
-    settings = parse_settings(PackageSettings, arguments, __doc__ or "", PROGRAM)
-    return run_command(PROGRAM, lambda: work(settings))
+    return run_script(PROGRAM, __doc__ or "", PackageSettings, work, arguments)
 
 
 def work(s: PackageSettings) -> None:

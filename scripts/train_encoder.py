@@ -12,17 +12,15 @@ from __future__ import annotations
 
 import sys
 
-from toolkit.command import run_command
+from toolkit.command import run_script
 from toolkit.encoder.settings import EncoderTraining
-from toolkit.settings import parse_settings
 
 PROGRAM = "train_encoder.py"
 
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, train, and say in one line what went wrong."""
-    settings = parse_settings(EncoderTraining, arguments, __doc__ or "", PROGRAM)
-    return run_command(PROGRAM, lambda: work(settings), resumes=True, processes=settings.processes)
+    return run_script(PROGRAM, __doc__ or "", EncoderTraining, work, arguments, resumes=True)
 
 
 def work(settings: EncoderTraining) -> None:

@@ -26,14 +26,14 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
-from toolkit.command import run_command
+from toolkit.command import run_script
 from toolkit.encoder.load import load_encoder
 from toolkit.evaluate.judged import GRAMMATICAL, JudgedText, read_judged
 from toolkit.outputs import check_output_file
 from toolkit.score.judgment import SHIPPED, Regression, scorable
 from toolkit.score.judgment_features import SIGNS, STARTER, features
 from toolkit.score.semantic import semantic_signature
-from toolkit.settings import check_among, parse_settings
+from toolkit.settings import check_among
 from toolkit.shards import write_whole
 from toolkit.starters import starter
 
@@ -214,8 +214,7 @@ def is_record(path: Path) -> bool:
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, measure, fit on everything, write, and say in one line what went wrong."""
-    settings = parse_settings(JudgmentSettings, arguments, __doc__ or "", PROGRAM)
-    return run_command(PROGRAM, lambda: work(settings))
+    return run_script(PROGRAM, __doc__ or "", JudgmentSettings, work, arguments)
 
 
 def work(s: JudgmentSettings) -> None:

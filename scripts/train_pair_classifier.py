@@ -18,17 +18,15 @@ from __future__ import annotations
 
 import sys
 
-from toolkit.command import run_command
+from toolkit.command import run_script
 from toolkit.pair_classifier.settings import PairClassifierSettings
-from toolkit.settings import parse_settings
 
 PROGRAM = "train_pair_classifier.py"
 
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, train, measure, and say in one line what went wrong."""
-    settings = parse_settings(PairClassifierSettings, arguments, __doc__ or "", PROGRAM)
-    return run_command(PROGRAM, lambda: work(settings), resumes=True, processes=settings.processes)
+    return run_script(PROGRAM, __doc__ or "", PairClassifierSettings, work, arguments, resumes=True)
 
 
 def work(settings: PairClassifierSettings) -> None:

@@ -14,17 +14,15 @@ from __future__ import annotations
 
 import sys
 
-from toolkit.command import run_command
+from toolkit.command import run_script
 from toolkit.encoder.settings import TransformerTraining
-from toolkit.settings import parse_settings
 
 PROGRAM = "train_transformer_encoder.py"
 
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, train, and say in one line what went wrong."""
-    settings = parse_settings(TransformerTraining, arguments, __doc__ or "", PROGRAM)
-    return run_command(PROGRAM, lambda: work(settings), resumes=True, processes=settings.processes)
+    return run_script(PROGRAM, __doc__ or "", TransformerTraining, work, arguments, resumes=True)
 
 
 def work(settings: TransformerTraining) -> None:

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import sys
 
-from toolkit.command import run_command
-from toolkit.settings import parse_settings
+from toolkit.command import run_script
 from toolkit.translator.settings import TrainingSettings
 
 PROGRAM = "train_translator.py"
@@ -22,8 +21,7 @@ PROGRAM = "train_translator.py"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, train, and say in one line what went wrong."""
-    settings = parse_settings(TrainingSettings, arguments, __doc__ or "", PROGRAM)
-    return run_command(PROGRAM, lambda: work(settings), resumes=True, processes=settings.processes)
+    return run_script(PROGRAM, __doc__ or "", TrainingSettings, work, arguments, resumes=True)
 
 
 def work(settings: TrainingSettings) -> None:

@@ -11,14 +11,46 @@ import re
 import signal
 import sys
 from collections.abc import Callable
+from typing import TypeVar
 
 from toolkit.errors import one_line
+from toolkit.settings import parse_settings
+
+Settings = TypeVar("Settings")
 
 # What the toolkit and the libraries below it raise for bad input and full disks; anything else is our own fault, and
 # its traceback is wanted.
 EXPECTED = (ValueError, RuntimeError, OSError, MemoryError)
 INTERRUPTED = 128 + signal.SIGINT
 LOST = "another process of this launch has ended, so this one stops"
+
+
+def run_script(
+    program: str,
+    description: str,
+    settings_of: type[Settings],
+    work: Callable[[Settings], None],
+    arguments: list[str],
+    resumes: bool = False,
+) -> int:
+    """Be a script: parse the command line, work, and say in one line what went wrong.
+
+    Args:
+        program: The script's name.
+        description: What its help says.
+        settings_of: The dataclass whose fields are its flags; `processes`, if it has that field, are started.
+        work: What it does.
+        arguments: The command line.
+        resumes: Whether the same command goes on where it was interrupted.
+
+    Returns:
+        The exit status: 0, 1 after an error, 130 after an interruption.
+
+    Raises:
+        SystemExit: --help was asked for (0), or the command line is wrong (2).
+    """
+    settings = parse_settings(settings_of, arguments, description, program)
+    return run_command(program, lambda: work(settings), resumes, getattr(settings, "processes", 1))
 
 
 def run_command(program: str, work: Callable[[], None], resumes: bool = False, processes: int = 1) -> int:
