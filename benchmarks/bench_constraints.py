@@ -1,6 +1,6 @@
 """Beam search with lexical constraints: ours against transformers 4.55's `force_words_ids`, and plain beams.
 
-    python benchmarks/bench_constraints.py --data DIR --json benchmarks/results/constraints_opus20k.json
+    python -m benchmarks.bench_constraints --data DIR --json benchmarks/results/constraints_opus20k.json
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz and deu-eng.train.tsv.gz (German TAB English). The model is Marian 6+6
 layers x 512 with random weights (`opus_size.py`), whose beams have a given mean length, and with pieces of that text,
@@ -32,9 +32,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import report
-from bench_decoding import CAP, MEAN_TOKENS, sentences
-from engines import BEAM_ENGINES, BeamJob
+from benchmarks.bench_decoding import CAP, MEAN_TOKENS, sentences
+from benchmarks.engines import BEAM_ENGINES, BeamJob
+from reports import report
+from reports.child import in_child
 
 if TYPE_CHECKING:
     from transformers import MarianMTModel
@@ -66,11 +67,11 @@ def prepare(
     Returns:
         Ids of each source; by name a constraint set for each sentence; and the ids of each required word.
     """
-    import opus_size
     import torch
     from transformers import MarianTokenizer
     from transformers.utils import logging
 
+    from benchmarks import opus_size
     from toolkit.bitext.subwords import marian_tokenizer, pieces_of, train_pieces
 
     torch.set_num_threads(threads)
@@ -171,7 +172,7 @@ def measure(engine: str, job: BeamJob, known: dict[str, int]) -> dict[str, dict]
     """One round of an engine, in a process of its own; `known` keeps the batch size at which it is fastest."""
     work, kind = BEAM_ENGINES[engine]
     sizes = (known[engine],) if engine in known else BATCHES.get(engine.split("_")[0], (job.batch,))
-    tried = {size: report.in_child(work, replace(job, batch=size), kind) for size in sizes}
+    tried = {size: in_child(work, replace(job, batch=size), kind) for size in sizes}
     known[engine] = min(sizes, key=lambda size: tried[size][0][engine]["seconds"])
     found, peak = tried[known[engine]]
     return {name: f | {"batch_sentences": known[engine], "peak_megabytes": peak} for name, f in found.items()}
@@ -272,7 +273,7 @@ def run(size: str, arguments: argparse.Namespace, folder: Path) -> tuple[dict[st
 
     suffix, vocabulary = SIZES[size]
     pairs = sentences(arguments.data, arguments.sentences, arguments.seed)
-    (sources, sets, words), _ = report.in_child(
+    (sources, sets, words), _ = in_child(
         prepare, folder, arguments.data, pairs, vocabulary, arguments.seed, arguments.threads
     )
     job = BeamJob(folder, sources, sets, BEAM, CAP, arguments.batch, arguments.threads)

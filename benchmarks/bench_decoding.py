@@ -1,6 +1,6 @@
 """150 samples of every sentence, top-k 10: our decoder, `transformers.generate` and CTranslate2 on the same weights.
 
-    python benchmarks/bench_decoding.py --data DIR --json benchmarks/bench_decoding.json
+    python -m benchmarks.bench_decoding --data DIR --json benchmarks/results/decoding.json
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English). Sizes: `opus20k` and `opus58k` are Marian 6+6 layers
 x 512 with random weights and the sentences' real lengths (`opus_size.py`); `starter` is the German-English starter, or
@@ -21,8 +21,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-import report
-from engines import ENGINES, Job
+from benchmarks.engines import ENGINES, Job
+from reports import report
+from reports.child import in_child
 
 BITEXT = "bitext/tatoeba/deu-eng.test.tsv.gz"
 TOP_K = 10  # ParaBank 2, section 3.3
@@ -53,11 +54,11 @@ def prepare(
     Returns:
         Ids of each source, and the words with ids that may be forbidden in it.
     """
-    import opus_size
     import torch
     from transformers import MarianMTModel
     from transformers.utils import logging
 
+    from benchmarks import opus_size
     from toolkit.generate.sample import negative_words
     from toolkit.translator.load import load_translator
 
@@ -89,7 +90,7 @@ def best_batch(engine: str, job: Job) -> Job:
     speeds = {}
     for batch in (b for b in BATCHES if b <= len(job.sources)):
         trial = middle(replace(job, batch=batch, rounds=1), max(batch, BATCH))
-        found, _ = report.in_child(work, trial, kind)
+        found, _ = in_child(work, trial, kind)
         speeds[batch] = found[engine]["tokens_per_second"]
     return replace(job, batch=max(speeds, key=lambda batch: speeds[batch]))
 
@@ -99,7 +100,7 @@ def measure(engine: str, job: Job) -> dict[str, dict]:
     work, kind = ENGINES[engine]
     if engine.startswith("ctranslate2"):
         job = best_batch(engine, job)
-    found, peak = report.in_child(work, job, kind)
+    found, peak = in_child(work, job, kind)
     return {name: figures | {MEMORY: peak} for name, figures in found.items()}
 
 
@@ -135,7 +136,7 @@ def table(size: str, results: dict[str, dict]) -> str:
 def run(size: str, arguments: argparse.Namespace, pairs: list[tuple[str, str]], folder: Path) -> dict[str, dict]:
     """All engines at one size."""
     vocabulary = SIZES[size][1]
-    (sources, words), _ = report.in_child(
+    (sources, words), _ = in_child(
         prepare, folder, pairs, vocabulary, arguments.starter, arguments.seed, arguments.threads
     )
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))

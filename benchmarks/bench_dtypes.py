@@ -1,6 +1,6 @@
 r"""Which arithmetic for which processor: speed of every dtype with the instruction set capped, and the quality of each.
 
-    python benchmarks/bench_dtypes.py --data DIR --json benchmarks/results/dtypes.json
+    python -m benchmarks.bench_dtypes --data DIR --json benchmarks/results/dtypes.json
 
 DIR holds bitext/tatoeba/deu-eng.validation.tsv.gz (German TAB English), which the starters were not trained on. A cap
 makes torch and oneDNN behave as on a processor without the instructions above it: `vnni` is an AVX-512 machine without
@@ -21,8 +21,9 @@ import sys
 from pathlib import Path
 from statistics import mean, median
 
-import bench_load
-import report
+from benchmarks import bench_load
+from reports import report
+from reports.child import in_child
 
 CAPS = {  # what the environment says for each
     "native": {},
@@ -44,9 +45,9 @@ def speed(cap: str, dtype: str, data: Path, threads: int) -> float:
 def quality(dtype: str, data: Path, sentences: int, bleu_sentences: int, seeds: list[int], threads: int) -> dict:
     """BLEU, share of references kept and cosines with one dtype of the forward translator, in a child process."""
     import torch
-    from table_quality import Encoder, figures, held_out, measured_rows, selected
 
     from builders.parabank2 import ParaBank2
+    from experiments.table_quality import Encoder, figures, held_out, measured_rows, selected
     from toolkit.evaluate.translation import bleu
     from toolkit.translator.load import load_translator
 
@@ -91,7 +92,7 @@ def main() -> None:
     found = {}
     for dtype in DTYPES["native"]:
         chosen = (arguments.data, arguments.sentences, arguments.bleu_sentences, arguments.seeds, arguments.threads)
-        found[dtype], _ = report.in_child(quality, dtype, *chosen)
+        found[dtype], _ = in_child(quality, dtype, *chosen)
         line = found[dtype]
         print(f"{dtype}: BLEU {line['bleu']:.2f}, kept {mean(line['kept']):.1f} %, cosine {mean(line['cosine_1']):.3f}")
     middle = {cap: {dtype: median(ones) for dtype, ones in line.items()} for cap, line in rates.items()}

@@ -1,6 +1,6 @@
 """Training and encoding with WORD and WORD+TRIGRAM: our loop and sentence-transformers' trainer on the same pairs.
 
-    python benchmarks/bench_encoder.py --data DIR --json benchmarks/bench_encoder.json
+    python -m benchmarks.bench_encoder --data DIR --json benchmarks/results/encoder.json
 
 DIR holds bitext/tatoeba/deu-eng.train.tsv.gz (German TAB English): two English sentences of one German sentence are a
 pair. The words of the pairs are padded to --words with words that nobody says, and so are the trigrams, the same for
@@ -34,8 +34,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import report
-from encoder_engines import (
+from benchmarks.encoder_engines import (
     EPOCHS,
     Job,
     Run,
@@ -46,6 +45,8 @@ from encoder_engines import (
     train_ours,
     train_peer,
 )
+from reports import report
+from reports.child import in_child, peak_megabytes
 
 if TYPE_CHECKING:
     from toolkit.encoder.pairs import Pairs
@@ -99,7 +100,7 @@ def serve(connection: Connection, start: Callable[[Job], Run], job: Job) -> None
     run = start(job)
     connection.send(None)
     while connection.recv():
-        connection.send((run(), report.peak_megabytes()))
+        connection.send((run(), peak_megabytes()))
 
 
 @contextmanager
@@ -200,7 +201,7 @@ def main() -> None:
     os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # of `tokenizers`
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     chosen = arguments.pairs, arguments.words, arguments.seed
-    (pairs, entries, said), _ = report.in_child(prepare, arguments.data, *chosen)
+    (pairs, entries, said), _ = in_child(prepare, arguments.data, *chosen)
     print(f"{len(pairs)} pairs, {len(pairs.texts)} texts, {said} words, {arguments.words} rows", file=sys.stderr)
     word, both = (
         Job(pairs, entries, parts, arguments.dimensions, MEGA_BATCH, BATCH, 1, arguments.threads, arguments.seed)
@@ -217,14 +218,14 @@ def main() -> None:
                 ratios[f"train_{'' if name == 'word' else 'trigram_'}sentence_transformers{suffix}"] = round(ratio, 3)
     if "encode" in arguments.what:
         results["encode"] = found = encoding(word, both, arguments.rounds)
-        results["same_vectors"], _ = report.in_child(difference, word)
+        results["same_vectors"], _ = in_child(difference, word)
         show("encode, sentences", found)
         for batch in ENCODE:
             ratio = found[f"ours_word_{batch}"]["median"] / found[f"peer_word_{batch}"]["median"]
             name = "encode_sentence_transformers"
             ratios[name if batch == ENCODE[0] else f"{name}_{batch}"] = round(ratio, 3)
     if "adam" in arguments.what:
-        results["adam_milliseconds_a_step"], _ = report.in_child(step_times, word, arguments.rounds)
+        results["adam_milliseconds_a_step"], _ = in_child(step_times, word, arguments.rounds)
         times = results["adam_milliseconds_a_step"]
         ratios |= {f"adam_{name}": round(times[name] / times["lazy"], 3) for name in times if name != "lazy"}
     report.write(arguments.json, arguments.seed, results, ratios)

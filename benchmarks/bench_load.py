@@ -1,6 +1,6 @@
 r"""What waiting threads cost: matrix products and the decoder, alone and beside busy processes, by wait policy.
 
-    python benchmarks/bench_load.py --data DIR --json benchmarks/results/load.json
+    python -m benchmarks.bench_load --data DIR --json benchmarks/results/load.json
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English). Two threads wait for each other after every product.
 Where other processes hold the cores, a thread that spins while it waits keeps the thread that it waits for from
@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 from statistics import median
 
-import report
+from reports import report
 
 BITEXT = "bitext/tatoeba/deu-eng.test.tsv.gz"
 SENTENCES, SAMPLES, TOP_K = 16, 150, 10  # ParaBank 2, section 3.3: 150 samples, k 10

@@ -1,6 +1,6 @@
 """The whole ParaBank 2 pipeline: sentences/s, what each stage takes of it, and memory on a large bitext.
 
-    python benchmarks/bench_pipeline.py --data DIR --memory 200000 --json benchmarks/bench_pipeline.json
+    python -m benchmarks.bench_pipeline --data DIR --memory 200000 --json benchmarks/results/pipeline.json
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz, and for --memory deu-eng.train.tsv.gz there and bitext/news/deu-eng.tsv.gz
 (German TAB English). The stages run one after another on the same rows in one process; loading the models and packaging
@@ -22,7 +22,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import report
+from reports import report
+from reports.child import in_child
 
 if TYPE_CHECKING:
     from builders.parabank2 import ParaBank2, ParaBank2Run
@@ -122,7 +123,7 @@ def pipeline(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
     names = ("forward", "backward", "threads", "dtype", "min_p")
     knobs = {name: getattr(arguments, name) for name in names} | {"limit": arguments.sentences}
     with tempfile.TemporaryDirectory() as folder:
-        found, peak = report.in_child(time_stages, bitext, folder, knobs)
+        found, peak = in_child(time_stages, bitext, folder, knobs)
     total = sum(found["seconds"][stage] for stage in STAGES)
     shares = {stage: found["seconds"][stage] / total for stage in STAGES}
     found |= {"sentences_per_second": found["rows"] / total, "shares": shares, "peak_megabytes": peak}
@@ -226,7 +227,7 @@ def memory(data: Path, lines: int) -> tuple[dict, dict[str, float]]:
             write_lines(data, count, bitext)
             steps = {}
             for name, step in STEPS.items():
-                figures, peak = report.in_child(step, str(bitext), folder)
+                figures, peak = in_child(step, str(bitext), folder)
                 steps[name] = figures | {"peak_megabytes": peak}
                 print(f"{count} lines, {name}: {figures['seconds']:.1f} s, peak {peak:.0f} MB")
         found["lines"][str(count)] = steps
