@@ -13,7 +13,6 @@ in 8 bits. Needs an idle machine.
 from __future__ import annotations
 
 import argparse
-import gzip
 import random
 import sys
 import tempfile
@@ -21,11 +20,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from benchmarks.data import TATOEBA, fields
 from benchmarks.engines import ENGINES, Job
 from reports import report
 from reports.child import in_child
+from reports.figures import number, table
 
-BITEXT = "bitext/tatoeba/deu-eng.test.tsv.gz"
 TOP_K = 10  # ParaBank 2, section 3.3
 MEAN_TOKENS = 14.0  # ours: of German-English Tatoeba, EOS counted; 10 to 14 with 8 000 to 20 000 pieces
 CAP = 42  # ours: three times that
@@ -40,8 +40,7 @@ MEMORY = "peak_megabytes"
 
 def sentences(data: Path, count: int, seed: int) -> list[tuple[str, str]]:
     """A sample of the pairs, shortest source first."""
-    with gzip.open(data / BITEXT, "rt", encoding="utf-8") as file:
-        pairs = [tuple(line.rstrip("\n").split("\t")) for line in file]
+    pairs = list(fields(data / TATOEBA.format("test")))
     drawn = random.Random(seed).sample(pairs, count)
     return sorted(((p[0], p[1]) for p in drawn), key=lambda pair: (len(pair[0].split()), pair))
 
@@ -119,18 +118,17 @@ def ratios(results: dict[str, dict], suffix: str) -> dict[str, float]:
     return found
 
 
-def table(size: str, results: dict[str, dict]) -> str:
+def markdown(size: str, results: dict[str, dict]) -> str:
     """The figures of a size as Markdown."""
+    shown = {
+        "tokens_per_second": 0, "sentences_per_second": 3, "mean_tokens": 2, "deviation_within_sentence": 2, MEMORY: 0,
+    }  # fmt: skip
     lines = [
-        f"| {size} | tokens/s | sentences/s | mean tokens | deviation | peak MB | sentences x batch |",
-        "|---" * 7 + "|",
+        [name, *(number(f[key], places) for key, places in shown.items()), f"{f['sentences']} x {f['batch_sentences']}"]
+        for name, f in results.items()
     ]
-    for name, f in results.items():
-        lines.append(
-            f"| {name} | {f['tokens_per_second']:.0f} | {f['sentences_per_second']:.3f} | {f['mean_tokens']:.2f} "
-            f"| {f['deviation_within_sentence']:.2f} | {f[MEMORY]:.0f} | {f['sentences']} x {f['batch_sentences']} |"
-        )
-    return "\n".join(lines)
+    head = ["tokens/s", "sentences/s", "mean tokens", "deviation", "peak MB", "sentences x batch"]
+    return table([size, *head], lines)
 
 
 def run(size: str, arguments: argparse.Namespace, pairs: list[tuple[str, str]], folder: Path) -> dict[str, dict]:
@@ -197,7 +195,7 @@ def main() -> None:
         suffix, vocabulary = SIZES[size]
         own = results[size].get("ours", next(iter(results[size].values())))["mean_tokens"]
         check_lengths(size, results[size], MEAN_TOKENS if vocabulary else own)
-        print(table(size, results[size]))
+        print(markdown(size, results[size]))
         found |= ratios(results[size], suffix)
     report.write(arguments.json, arguments.seed, results, found)
 

@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
-import sys
 from pathlib import Path
 from statistics import mean, median
 
-from benchmarks import bench_load
+from benchmarks.bench_load import samples
+from benchmarks.data import TATOEBA
 from reports import report
 from reports.child import in_child
 
@@ -31,15 +30,13 @@ CAPS = {  # what the environment says for each
     "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
 }
 DTYPES = {"native": ("float32", "bfloat16", "int8"), "vnni": ("float32", "int8"), "avx2": ("float32",)}
-BITEXT = "bitext/tatoeba/deu-eng.validation.tsv.gz"
+BITEXT = TATOEBA.format("validation")
 
 
 def speed(cap: str, dtype: str, data: Path, threads: int) -> float:
     """Finished tokens a second of a decoder in a process whose instruction set is capped."""
-    constants = f"SENTENCES, SAMPLES, TOP_K = {bench_load.SENTENCES}, {bench_load.SAMPLES}, {bench_load.TOP_K}\n"
-    command = [sys.executable, "-c", constants + bench_load.CHILD, dtype, "toolkit", str(data / BITEXT), str(threads)]
-    done = subprocess.run(command, env=os.environ | CAPS[cap], capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    environment = os.environ | CAPS[cap]
+    return in_child(samples, "toolkit", threads, dtype, data / BITEXT, environment=environment)[0]
 
 
 def quality(dtype: str, data: Path, sentences: int, bleu_sentences: int, seeds: list[int], threads: int) -> dict:

@@ -22,7 +22,8 @@ from statistics import fmean
 import torch
 
 from reports import report
-from toolkit.evaluate.report import with_spread
+from reports.figures import table
+from toolkit.evaluate.tables import with_spread
 from toolkit.pair_classifier.classifier import write_fresh
 from toolkit.pair_classifier.tasks import (
     MRPC,
@@ -115,13 +116,13 @@ def markdown(task: str, lines: dict[str, list[Figures]], rates: dict[str, float]
     parts = [part for part in FILES[task] if part != "train"]
     columns = [(part, measured) for part in parts for measured in measures(task)]
     head = [task, "learning rate", *(f"{part} {measured}" for part, measured in columns)]
-    found = [head, ["---", *["---:"] * (len(head) - 1)]]
+    found = []
     for name, cells in lines.items():
         shown = [with_spread([one[part][measured] for one in cells], 1) for part, measured in columns]
         found.append([name, f"{rates[name]:g}" if name in rates else "", *shown])
     paper = ", ".join(f"{name} {figure:.2f}" for name, figure in PAPER.get(task, {}).items())
     said = f"{measures(task)[1]} on dev in the paper (BERT, ParaNMT-5M): {paper}. " if paper else ""
-    return "\n".join(f"| {' | '.join(line)} |" for line in found) + f"\n\n{said}`{signature(task)}`"
+    return table(head, found, f"{said}`{signature(task)}`")
 
 
 def signature(task: str) -> str:

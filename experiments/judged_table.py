@@ -16,8 +16,9 @@ from pathlib import Path
 
 from experiments.parabank_runs import authors_run
 from reports import report
+from reports.figures import table
 from toolkit.evaluate import judged, systems
-from toolkit.evaluate.report import cell
+from toolkit.evaluate.tables import cell
 
 CHOSEN_FROM = [name for name in systems.PAPER_JUDGED if name != "ParaNMT"]
 SEED = 0
@@ -40,13 +41,13 @@ def oracles(folder: Path) -> tuple[Table, Table]:
 
 def markdown(head: Sequence[str], lines: Table, columns: Sequence[str], paper: dict[str, float]) -> str:
     """A table: a line for each system, the paper's figure in brackets behind the first column that it has one of."""
-    found = [list(head), ["---", *["---:"] * len(columns)]]
+    found = []
     for name, figures in lines.items():
         cells = [cell([figures[column]] if column in figures else [], whole=column == "texts") for column in columns]
         if name in paper:
             cells[1] += f" ({paper[name]:.2f})"
         found.append([name, *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in found)
+    return table(head, found)
 
 
 def main() -> None:

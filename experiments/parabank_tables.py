@@ -24,9 +24,10 @@ import torch
 from experiments.parabank_runs import PAPERS, Run, authors_run, references_of, runs_of
 from experiments.table_quality import Encoder
 from reports import report
+from reports.figures import table
 from toolkit.evaluate import corpus, lengths, systems
 from toolkit.evaluate.parsers import open_parser, parse
-from toolkit.evaluate.report import cell
+from toolkit.evaluate.tables import cell
 from toolkit.evaluate.trees import Parses, tree_edit_distance_signature
 from toolkit.rows import Row
 from toolkit.score.judgment import predict
@@ -65,12 +66,12 @@ def against(
     shared = systems.common(run.values())
     tables: dict[str, Lines] = {"own": {}, "common": {}}
     for name, own in run.items():
-        for table, texts in {"own": own, "common": systems.only(own, shared)}.items():
+        for subset, texts in {"own": own, "common": systems.only(own, shared)}.items():
             if texts:
                 found = [scores[references[id], text] for id, text in texts.items()]
                 measured = systems.compare(references, texts, pieces, parses)
                 judged = [score for _, score in found if not math.isnan(score)]
-                tables[table][name] = measured | {"cosine": fmean(c for c, _ in found), "judgment": fmean(judged)}
+                tables[subset][name] = measured | {"cosine": fmean(c for c, _ in found), "judgment": fmean(judged)}
     return tables
 
 
@@ -101,23 +102,21 @@ def means(runs: Sequence[Lines]) -> dict[str, dict[str, list[float]]]:
     }
 
 
-def table(title: str, lines: Values, papers: dict[str, dict[str, float]], names: Sequence[str]) -> str:
+def systems_table(title: str, lines: Values, papers: dict[str, dict[str, float]], names: Sequence[str]) -> str:
     """A Markdown table of systems or pairs: ours, and the paper's in brackets where it has one."""
-    headings = [title, "references", *(HEADINGS[name] for name in names)]
-    found = [headings, ["---", *["---:"] * (len(headings) - 1)]]
+    found = []
     for name, figures in lines.items():
         cells = [cell(figures["references"], whole=True)]
         for measure in names:
             theirs = papers.get(name, {}).get(measure)
             cells.append(cell(figures.get(measure, []), whole=False) + (f" ({theirs:.2f})" if theirs else ""))
         found.append([name, *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in found)
+    return table([title, "references", *(HEADINGS[name] for name in names)], found)
 
 
 def length_table(title: str, runs: Sequence[dict[str, dict]]) -> str:
     """Table 4, bottom: BLEU by length, ours (the paper's), and how many references it is of."""
-    head = [title, *(f"{length} words" for length in lengths.LENGTHS)]
-    found = [head, ["---", *["---:"] * len(lengths.LENGTHS)]]
+    found = []
     for name in runs[0]:
         cells, paper = [], systems.PAPER_BY_LENGTH.get(name, {})
         for place, length in enumerate(lengths.LENGTHS):
@@ -125,17 +124,17 @@ def length_table(title: str, runs: Sequence[dict[str, dict]]) -> str:
             ours = cell([line["bleu"] for line in lines if "bleu" in line], whole=False)
             cells.append(f"{ours}{f' ({paper[length]:.2f})' if paper else ''}, n {lines[0]['references']}")
         found.append([name, *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in found)
+    return table([title, *(f"{length} words" for length in lengths.LENGTHS)], found)
 
 
 def order_table(title: str, runs: Sequence[dict[str, float]]) -> str:
     """Differences of what the papers print, ours beside theirs; an order comes out where both have the same sign."""
-    found = [[f"Orders: {title}", "ours", "the paper's", "comes out"], ["---", "---:", "---:", "---"]]
+    found = []
     for name, difference in systems.PAPER_ORDERS.items():
         ours = [run[name] for run in runs]
         comes_out = "yes" if all(one * difference > 0 for one in ours) else "**no**"
         found.append([name, cell(ours, whole=False), f"{difference:.2f}", comes_out])
-    return "\n".join(f"| {' | '.join(line)} |" for line in found)
+    return table([f"Orders: {title}", "ours", "the paper's", "comes out"], found)
 
 
 def read_trees(rows: list[Row], found: dict[str, list[Run]], form: str | None) -> Parses | None:
@@ -185,8 +184,8 @@ def markdown(setting: str, found: dict) -> list[str]:
             continue
         names = [name for name in (*MEASURES, *SCORES) if name in lines["against"]["ParaNMT"]]
         pairs = [name for name in MEASURES[:3] if name in names]
-        printed.append(table(f"Table 1: {setting}, {shown}", lines["against"], paper()["against"], names))
-        printed.append(table(f"Table 2: {setting}, {shown}", lines["between"], paper()["between"], pairs))
+        printed.append(systems_table(f"Table 1: {setting}, {shown}", lines["against"], paper()["against"], names))
+        printed.append(systems_table(f"Table 2: {setting}, {shown}", lines["between"], paper()["between"], pairs))
         printed += [order_table(f"{setting}, {shown}", lines["orders"])] if lines["orders"] else []
     said = "ParaNMT's text is system 28's for {} of {} references".format(*found["equal_to_28"])
     return [*printed, length_table(f"Table 4: {setting}", found["by_length"]), said]

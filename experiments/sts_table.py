@@ -39,6 +39,7 @@ from toolkit.encoder.pairs import TextPair, number_pairs, read_pairs
 from toolkit.encoder.training import EncoderTraining, fit, new_encoder
 from toolkit.evaluate import sts
 from toolkit.evaluate.embeddings import PAPER_2016, PAPER_BENCHMARK, PAPER_STS
+from toolkit.evaluate.tables import mean_and_deviation
 from toolkit.package.load import load_parabank
 from toolkit.parallel import processes
 
@@ -147,8 +148,8 @@ def over_seeds(pairs: list[TextPair], seeds: Sequence[int], settings: EncoderTra
 
 def summary(values: list[float]) -> dict:
     """Mean and sample standard deviation, and the values themselves."""
-    spread = statistics.stdev(values) if len(values) > 1 else None
-    return {"mean": statistics.fmean(values), "deviation": spread, "values": values}
+    mean, deviation = mean_and_deviation(values)
+    return {"mean": mean, "deviation": deviation, "values": values}
 
 
 def line(name: str, found: dict, paper: Sequence[float | None] = ()) -> None:

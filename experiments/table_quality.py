@@ -27,6 +27,7 @@ import torch
 
 from builders.parabank2 import ParaBank2
 from reports import report
+from reports.figures import number, table
 from toolkit.bitext.words import read_words
 from toolkit.evaluate.corpus import BLEU_SIGNATURE, RANK_PAIRS, RANKS, one_minus_bleu, rank_table
 from toolkit.generate.sample import sample_rows
@@ -151,11 +152,10 @@ def beam_best(rows: list[Row], forward: Translator) -> list[str]:
     return texts
 
 
-def setting_line(name: str, line: dict[str, float]) -> str:
+def setting_line(name: str, line: dict[str, float]) -> list[str]:
     """A setting's means as a line of the Markdown table."""
-    cells = [f"{line[c]:.3f}" if c.startswith("cosine") else f"{line[c]:.1f}" for c in COLUMNS if c in line]
-    paraphrases = f"{line['paraphrases']:.2f}" if "paraphrases" in line else "1"
-    return f"| {name} | " + " | ".join([*cells, paraphrases]) + " |"
+    cells = [number(line[column], 3 if column.startswith("cosine") else 1) for column in COLUMNS]
+    return [name, *cells, number(line["paraphrases"], 2)]
 
 
 def examples(rows: list[Row], count: int) -> str:
@@ -222,11 +222,8 @@ def main() -> None:
     best = beam_best(rows, forward)
     references = [row.reference for row in rows]
     beam = {"cosine_1": encoder.cosine(references, best), "bleu_1": one_minus_bleu(references, best)}
-    print(
-        f"| {len(rows)} references | " + " | ".join([*NAMES, "paraphrases"]) + " |\n" + "|---" * (len(NAMES) + 2) + "|"
-    )
-    for (rate, min_p, limit), line in means.items():
-        print(setting_line(f"rate {rate}, min p {min_p}, cut {limit}", line))
+    lines = [setting_line(f"rate {rate}, min p {p}, cut {limit}", line) for (rate, p, limit), line in means.items()]
+    print(table([f"{len(rows)} references", *NAMES, "paraphrases"], lines))
     print(f"\nbeam {BEAM}, best one: cosine {beam['cosine_1']:.3f}, 1-BLEU {beam['bleu_1']:.1f}\n{shown}\n")
     results = {
         "references": len(rows), "split": arguments.split, "length_cuts": arguments.length_cuts,

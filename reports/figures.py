@@ -27,7 +27,11 @@ def starter(name: str, file: str) -> dict:
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]], below: str = "") -> str:
-    """A Markdown table, its first column to the left and the others to the right, and a line under it."""
+    """A Markdown table, its first column to the left and the others to the right, and a line under it.
+
+    `toolkit.evaluate.tables` has one too. The benchmarks use this one, because importing the toolkit decides how the
+    threads of all engines wait.
+    """
     found = [head, ["---", *["---:"] * (len(head) - 1)], *lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in found) + (f"\n\n{below}" if below else "")
 

@@ -8,8 +8,8 @@ from statistics import fmean, variance
 from reports.figures import beside, experiment, number, ranges, starter, table
 from toolkit.evaluate import corpus
 from toolkit.evaluate.embeddings import PAPER_2016, PAPER_BENCHMARK, PAPER_STS
-from toolkit.evaluate.report import with_spread
 from toolkit.evaluate.simlex import PAPER as PAPER_SIMLEX
+from toolkit.evaluate.tables import with_spread
 from toolkit.evaluate.transfer import PAPER_TRANSFER
 
 YEARS = ("2012", "2013", "2014", "2015")

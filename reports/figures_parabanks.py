@@ -7,7 +7,7 @@ from statistics import fmean
 from reports.figures import beside, experiment, number, ranges, starter, table
 from toolkit.bitext.idf import read_idf
 from toolkit.evaluate import corpus, lengths, systems
-from toolkit.evaluate.report import with_spread
+from toolkit.evaluate.tables import with_spread
 from toolkit.starters import idf_file
 
 FEWEST = 10  # ours: a BLEU of fewer references is not shown

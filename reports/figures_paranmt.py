@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 
 from reports.figures import experiment, number, table
-from toolkit.evaluate.report import with_spread
+from toolkit.evaluate.tables import with_spread
 
 DEV = "benchmark dev"
 YEARS = ("2012", "2013", "2014", "2015")
