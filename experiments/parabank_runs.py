@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import gzip
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from builders.parabank2 import ParaBank2, parabank2
 from builders.paranmt import ParaNMT
 from experiments.table_quality import held_out
 from toolkit.bitext.idf import read_idf
+from toolkit.bitext.read import read_bitext
 from toolkit.bitext.words import read_words
 from toolkit.evaluate import systems
 from toolkit.evaluate.judged import read_judged
@@ -50,9 +50,7 @@ def references_of(domain: str, data: Path, split: str, count: int) -> list[Row]:
         path, source, reference = f"bitext/multi30k/en-cs-de-fr.{split}.tsv.gz", 2, 0
     else:
         path, source, reference = "bitext/news/deu-eng.tsv.gz", 0, 1
-    with gzip.open(data / path, "rt", encoding="utf-8") as file:
-        fields = [line.rstrip("\n").split("\t") for line in file]
-    pairs = sorted({line[reference]: line[source] for line in fields}.items())
+    pairs = sorted({pair.reference: pair.source for pair in read_bitext([str(data / path)], source, reference)}.items())
     chance = random.Random(0)
     chance.shuffle(pairs)
     drawn = pairs[:count] if domain == "multi30k" else balanced(pairs[split == "test" :: 2], count)

