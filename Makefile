@@ -38,13 +38,13 @@ test: $(VENV)/.test  ## run all tests; some of them: make test ARGS='-m "not slo
 check: $(VENV)/.test  ## lint and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy toolkit builders scripts benchmarks
+	@$(BIN)/mypy toolkit builders scripts benchmarks experiments reports
 
 bench: $(VENV)/.bench  ## measure against the peers: make bench DATA=folder-with-text
-	@test -n "$(DATA)" || { echo "wanted DATA=folder with the benchmark text; see README, Benchmarks"; exit 2; }
-	$(BIN)/python benchmarks/bench_decoding.py --data $(DATA) --json benchmarks/results/decoding.json
-	$(BIN)/python benchmarks/bench_pipeline.py --data $(DATA) --json benchmarks/results/pipeline.json
-	$(BIN)/python benchmarks/bench_encoder.py --data $(DATA) --json benchmarks/results/encoder.json
+	@test -n "$(DATA)" || { echo "wanted DATA=folder with the benchmark text; see docs/performance.md"; exit 2; }
+	$(BIN)/python -m benchmarks.bench_decoding --data $(DATA) --json benchmarks/results/decoding.json
+	$(BIN)/python -m benchmarks.bench_pipeline --data $(DATA) --json benchmarks/results/pipeline.json
+	$(BIN)/python -m benchmarks.bench_encoder --data $(DATA) --json benchmarks/results/encoder.json
 
 clean:  ## remove what the targets built
 	rm -rf $(VENV) build *.egg-info

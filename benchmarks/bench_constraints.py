@@ -1,6 +1,6 @@
 """Beam search with lexical constraints: ours against transformers 4.55's `force_words_ids`, and plain beams.
 
-    python benchmarks/bench_constraints.py --data DIR --json benchmarks/results/constraints_opus20k.json
+    python -m benchmarks.bench_constraints --data DIR --json benchmarks/results/constraints_opus20k.json
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz and deu-eng.train.tsv.gz (German TAB English). The model is Marian 6+6
 layers x 512 with random weights (`opus_size.py`), whose beams have a given mean length, and with pieces of that text,
@@ -19,7 +19,6 @@ compute, two threads wait for each other, and only --threads 1 and `cpu_seconds`
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import random
 import statistics
@@ -32,9 +31,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import report
-from bench_decoding import CAP, MEAN_TOKENS, sentences
-from engines import BEAM_ENGINES, BeamJob
+from benchmarks.bench_decoding import CAP, MEAN_TOKENS, sentences
+from benchmarks.data import TATOEBA, fields
+from benchmarks.engines import BEAM_ENGINES, BeamJob
+from reports import report
+from reports.child import in_child
+from reports.figures import number, ranges, table
 
 if TYPE_CHECKING:
     from transformers import MarianMTModel
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from toolkit.bitext.subwords import Pieces
     from toolkit.decode.lexical import ConstraintSet
 
-TRAIN = "bitext/tatoeba/deu-eng.train.tsv.gz"
 BEAM = 12  # ours: what the ParaBank builder searches with
 BATCH = 100  # ours: sentences at a time for ours, 1200 hypotheses as in the ParaBank builder
 BATCHES = {"generate": (16,), "ctranslate2": (1, 4, 16, 64)}  # sentences at a time; of several the fastest
@@ -66,17 +67,17 @@ def prepare(
     Returns:
         Ids of each source; by name a constraint set for each sentence; and the ids of each required word.
     """
-    import opus_size
     import torch
     from transformers import MarianTokenizer
     from transformers.utils import logging
 
+    from benchmarks import opus_size
     from toolkit.bitext.subwords import marian_tokenizer, pieces_of, train_pieces
 
     torch.set_num_threads(threads)
     logging.disable_progress_bar()
-    with gzip.open(data / TRAIN, "rt", encoding="utf-8") as file:
-        train_pieces((text for line in file for text in line.rstrip("\n").split("\t")), folder / "spm", vocabulary)
+    text = (text for line in fields(data / TATOEBA.format("train")) for text in line)
+    train_pieces(text, folder / "spm", vocabulary)
     marian_tokenizer(folder / "spm", folder / "spm", folder / "hf")
     pad_last(folder / "hf" / "vocab.json")
     pieces = pieces_of(MarianTokenizer.from_pretrained(folder / "hf"))[1]
@@ -171,7 +172,7 @@ def measure(engine: str, job: BeamJob, known: dict[str, int]) -> dict[str, dict]
     """One round of an engine, in a process of its own; `known` keeps the batch size at which it is fastest."""
     work, kind = BEAM_ENGINES[engine]
     sizes = (known[engine],) if engine in known else BATCHES.get(engine.split("_")[0], (job.batch,))
-    tried = {size: report.in_child(work, replace(job, batch=size), kind) for size in sizes}
+    tried = {size: in_child(work, replace(job, batch=size), kind) for size in sizes}
     known[engine] = min(sizes, key=lambda size: tried[size][0][engine]["seconds"])
     found, peak = tried[known[engine]]
     return {name: f | {"batch_sentences": known[engine], "peak_megabytes": peak} for name, f in found.items()}
@@ -184,15 +185,15 @@ def rounds(arguments: argparse.Namespace, job: BeamJob, words: list[list[int]]) 
     found: dict[str, list[dict]] = {}
     known: dict[str, int] = {}
     dtype = None
-    for number in range(arguments.rounds):
+    for turn in range(arguments.rounds):
         this: dict[str, dict] = {}
         for engine in arguments.engines:
             this |= measure(engine, job, known)
-            print(f"round {number} {engine}: {this[engine]['seconds']:.2f} s", file=sys.stderr)
+            print(f"round {turn} {engine}: {this[engine]['seconds']:.2f} s", file=sys.stderr)
         if python:
             this[PEER] = force_words(python, part(job, few), [words[i] for i in few], dtype)
             dtype = this[PEER]["dtype"]
-            print(f"round {number} {PEER} in {dtype}: {this[PEER]['seconds']:.2f} s", file=sys.stderr)
+            print(f"round {turn} {PEER} in {dtype}: {this[PEER]['seconds']:.2f} s", file=sys.stderr)
         for name, figures in this.items():
             found.setdefault(name, []).append(figures)
     return found
@@ -252,16 +253,14 @@ def ratios(found: dict[str, list[dict]], suffix: str) -> dict[str, float]:
     return result
 
 
-def table(size: str, figures: dict[str, dict]) -> str:
+def markdown(size: str, figures: dict[str, dict]) -> str:
     """The figures of a size as Markdown."""
-    lines = [f"| {size} | sentences/s | spread | mean tokens | met | batch |", "|---" * 6 + "|"]
+    lines = []
     for name, f in figures.items():
+        rates = [number(f["sentences_per_second"], 2), ranges(f["spread"], 2)]
         met = f"{f['constraints_met']:.1%}" if "constraints_met" in f else ""
-        lines.append(
-            f"| {name} | {f['sentences_per_second']:.2f} | {f['spread'][0]:.2f}-{f['spread'][1]:.2f} "
-            f"| {f['mean_tokens']:.2f} | {met} | {f.get('batch_sentences', 1)} |"
-        )
-    return "\n".join(lines)
+        lines.append([name, *rates, number(f["mean_tokens"], 2), met, str(f.get("batch_sentences", 1))])
+    return table([size, "sentences/s", "spread", "mean tokens", "met", "batch"], lines)
 
 
 def run(size: str, arguments: argparse.Namespace, folder: Path) -> tuple[dict[str, dict], dict[str, float]]:
@@ -272,7 +271,7 @@ def run(size: str, arguments: argparse.Namespace, folder: Path) -> tuple[dict[st
 
     suffix, vocabulary = SIZES[size]
     pairs = sentences(arguments.data, arguments.sentences, arguments.seed)
-    (sources, sets, words), _ = report.in_child(
+    (sources, sets, words), _ = in_child(
         prepare, folder, arguments.data, pairs, vocabulary, arguments.seed, arguments.threads
     )
     job = BeamJob(folder, sources, sets, BEAM, CAP, arguments.batch, arguments.threads)
@@ -283,7 +282,7 @@ def run(size: str, arguments: argparse.Namespace, folder: Path) -> tuple[dict[st
     if PEER in found and "ours_float32" in found:
         own, other = found["ours_float32"][0]["ids"][::stride], found[PEER][0]["plain"]
         figures[PEER]["plain_as_ours"] = statistics.mean(a == b for a, b in zip(own, other, strict=False))
-    print(table(size, figures))
+    print(markdown(size, figures))
     return figures, ratios(found, suffix)
 
 

@@ -1,6 +1,6 @@
 """150 samples of every sentence, top-k 10: our decoder, `transformers.generate` and CTranslate2 on the same weights.
 
-    python benchmarks/bench_decoding.py --data DIR --json benchmarks/bench_decoding.json
+    python -m benchmarks.bench_decoding --data DIR --json benchmarks/results/decoding.json
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English). Sizes: `opus20k` and `opus58k` are Marian 6+6 layers
 x 512 with random weights and the sentences' real lengths (`opus_size.py`); `starter` is the German-English starter, or
@@ -13,7 +13,6 @@ in 8 bits. Needs an idle machine.
 from __future__ import annotations
 
 import argparse
-import gzip
 import random
 import sys
 import tempfile
@@ -21,10 +20,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-import report
-from engines import ENGINES, Job
+from benchmarks.data import TATOEBA, fields
+from benchmarks.engines import ENGINES, Job
+from reports import report
+from reports.child import in_child
+from reports.figures import number, table
 
-BITEXT = "bitext/tatoeba/deu-eng.test.tsv.gz"
 TOP_K = 10  # ParaBank 2, section 3.3
 MEAN_TOKENS = 14.0  # ours: of German-English Tatoeba, EOS counted; 10 to 14 with 8 000 to 20 000 pieces
 CAP = 42  # ours: three times that
@@ -39,8 +40,7 @@ MEMORY = "peak_megabytes"
 
 def sentences(data: Path, count: int, seed: int) -> list[tuple[str, str]]:
     """A sample of the pairs, shortest source first."""
-    with gzip.open(data / BITEXT, "rt", encoding="utf-8") as file:
-        pairs = [tuple(line.rstrip("\n").split("\t")) for line in file]
+    pairs = list(fields(data / TATOEBA.format("test")))
     drawn = random.Random(seed).sample(pairs, count)
     return sorted(((p[0], p[1]) for p in drawn), key=lambda pair: (len(pair[0].split()), pair))
 
@@ -53,11 +53,11 @@ def prepare(
     Returns:
         Ids of each source, and the words with ids that may be forbidden in it.
     """
-    import opus_size
     import torch
     from transformers import MarianMTModel
     from transformers.utils import logging
 
+    from benchmarks import opus_size
     from toolkit.generate.sample import negative_words
     from toolkit.translator.load import load_translator
 
@@ -89,7 +89,7 @@ def best_batch(engine: str, job: Job) -> Job:
     speeds = {}
     for batch in (b for b in BATCHES if b <= len(job.sources)):
         trial = middle(replace(job, batch=batch, rounds=1), max(batch, BATCH))
-        found, _ = report.in_child(work, trial, kind)
+        found, _ = in_child(work, trial, kind)
         speeds[batch] = found[engine]["tokens_per_second"]
     return replace(job, batch=max(speeds, key=lambda batch: speeds[batch]))
 
@@ -99,7 +99,7 @@ def measure(engine: str, job: Job) -> dict[str, dict]:
     work, kind = ENGINES[engine]
     if engine.startswith("ctranslate2"):
         job = best_batch(engine, job)
-    found, peak = report.in_child(work, job, kind)
+    found, peak = in_child(work, job, kind)
     return {name: figures | {MEMORY: peak} for name, figures in found.items()}
 
 
@@ -118,24 +118,23 @@ def ratios(results: dict[str, dict], suffix: str) -> dict[str, float]:
     return found
 
 
-def table(size: str, results: dict[str, dict]) -> str:
+def markdown(size: str, results: dict[str, dict]) -> str:
     """The figures of a size as Markdown."""
+    shown = {
+        "tokens_per_second": 0, "sentences_per_second": 3, "mean_tokens": 2, "deviation_within_sentence": 2, MEMORY: 0,
+    }  # fmt: skip
     lines = [
-        f"| {size} | tokens/s | sentences/s | mean tokens | deviation | peak MB | sentences x batch |",
-        "|---" * 7 + "|",
+        [name, *(number(f[key], places) for key, places in shown.items()), f"{f['sentences']} x {f['batch_sentences']}"]
+        for name, f in results.items()
     ]
-    for name, f in results.items():
-        lines.append(
-            f"| {name} | {f['tokens_per_second']:.0f} | {f['sentences_per_second']:.3f} | {f['mean_tokens']:.2f} "
-            f"| {f['deviation_within_sentence']:.2f} | {f[MEMORY]:.0f} | {f['sentences']} x {f['batch_sentences']} |"
-        )
-    return "\n".join(lines)
+    head = ["tokens/s", "sentences/s", "mean tokens", "deviation", "peak MB", "sentences x batch"]
+    return table([size, *head], lines)
 
 
 def run(size: str, arguments: argparse.Namespace, pairs: list[tuple[str, str]], folder: Path) -> dict[str, dict]:
     """All engines at one size."""
     vocabulary = SIZES[size][1]
-    (sources, words), _ = report.in_child(
+    (sources, words), _ = in_child(
         prepare, folder, pairs, vocabulary, arguments.starter, arguments.seed, arguments.threads
     )
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
@@ -196,7 +195,7 @@ def main() -> None:
         suffix, vocabulary = SIZES[size]
         own = results[size].get("ours", next(iter(results[size].values())))["mean_tokens"]
         check_lengths(size, results[size], MEAN_TOKENS if vocabulary else own)
-        print(table(size, results[size]))
+        print(markdown(size, results[size]))
         found |= ratios(results[size], suffix)
     report.write(arguments.json, arguments.seed, results, found)
 

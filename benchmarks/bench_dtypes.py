@@ -1,6 +1,6 @@
 r"""Which arithmetic for which processor: speed of every dtype with the instruction set capped, and the quality of each.
 
-    python benchmarks/bench_dtypes.py --data DIR --json benchmarks/results/dtypes.json
+    python -m benchmarks.bench_dtypes --data DIR --json benchmarks/results/dtypes.json
 
 DIR holds bitext/tatoeba/deu-eng.validation.tsv.gz (German TAB English), which the starters were not trained on. A cap
 makes torch and oneDNN behave as on a processor without the instructions above it: `vnni` is an AVX-512 machine without
@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
-import sys
 from pathlib import Path
 from statistics import mean, median
 
-import bench_load
-import report
+from benchmarks.bench_load import samples
+from benchmarks.data import TATOEBA
+from reports import report
+from reports.child import in_child
 
 CAPS = {  # what the environment says for each
     "native": {},
@@ -30,23 +30,21 @@ CAPS = {  # what the environment says for each
     "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
 }
 DTYPES = {"native": ("float32", "bfloat16", "int8"), "vnni": ("float32", "int8"), "avx2": ("float32",)}
-BITEXT = "bitext/tatoeba/deu-eng.validation.tsv.gz"
+BITEXT = TATOEBA.format("validation")
 
 
 def speed(cap: str, dtype: str, data: Path, threads: int) -> float:
     """Finished tokens a second of a decoder in a process whose instruction set is capped."""
-    constants = f"SENTENCES, SAMPLES, TOP_K = {bench_load.SENTENCES}, {bench_load.SAMPLES}, {bench_load.TOP_K}\n"
-    command = [sys.executable, "-c", constants + bench_load.CHILD, dtype, "toolkit", str(data / BITEXT), str(threads)]
-    done = subprocess.run(command, env=os.environ | CAPS[cap], capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    environment = os.environ | CAPS[cap]
+    return in_child(samples, "toolkit", threads, dtype, data / BITEXT, environment=environment)[0]
 
 
 def quality(dtype: str, data: Path, sentences: int, bleu_sentences: int, seeds: list[int], threads: int) -> dict:
     """BLEU, share of references kept and cosines with one dtype of the forward translator, in a child process."""
     import torch
-    from table_quality import Encoder, figures, held_out, measured_rows, selected
 
     from builders.parabank2 import ParaBank2
+    from experiments.table_quality import Encoder, figures, held_out, measured_rows, selected
     from toolkit.evaluate.translation import bleu
     from toolkit.translator.load import load_translator
 
@@ -91,7 +89,7 @@ def main() -> None:
     found = {}
     for dtype in DTYPES["native"]:
         chosen = (arguments.data, arguments.sentences, arguments.bleu_sentences, arguments.seeds, arguments.threads)
-        found[dtype], _ = report.in_child(quality, dtype, *chosen)
+        found[dtype], _ = in_child(quality, dtype, *chosen)
         line = found[dtype]
         print(f"{dtype}: BLEU {line['bleu']:.2f}, kept {mean(line['kept']):.1f} %, cosine {mean(line['cosine_1']):.3f}")
     middle = {cap: {dtype: median(ones) for dtype, ones in line.items()} for cap, line in rates.items()}

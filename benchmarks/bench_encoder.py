@@ -1,6 +1,6 @@
 """Training and encoding with WORD and WORD+TRIGRAM: our loop and sentence-transformers' trainer on the same pairs.
 
-    python benchmarks/bench_encoder.py --data DIR --json benchmarks/bench_encoder.json
+    python -m benchmarks.bench_encoder --data DIR --json benchmarks/results/encoder.json
 
 DIR holds bitext/tatoeba/deu-eng.train.tsv.gz (German TAB English): two English sentences of one German sentence are a
 pair. The words of the pairs are padded to --words with words that nobody says, and so are the trigrams, the same for
@@ -22,8 +22,6 @@ over the same with ours (which has Adam's numbers; SparseAdam has not). Needs an
 from __future__ import annotations
 
 import argparse
-import gzip
-import multiprocessing
 import os
 import statistics
 import sys
@@ -34,8 +32,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import report
-from encoder_engines import (
+from benchmarks.data import TATOEBA, fields
+from benchmarks.encoder_engines import (
     EPOCHS,
     Job,
     Run,
@@ -46,11 +44,14 @@ from encoder_engines import (
     train_ours,
     train_peer,
 )
+from reports import report
+from reports.child import child, in_child, peak_megabytes
+from reports.figures import number, ranges, table
 
 if TYPE_CHECKING:
     from toolkit.encoder.pairs import Pairs
 
-BITEXT = "bitext/tatoeba/deu-eng.train.tsv.gz"
+BITEXT = TATOEBA.format("train")
 BATCH, MEGA_BATCH = 100, 40  # ParaNMT-50M, sections 5.2 and 5.5
 MAX_TOKENS = 30  # ParaNMT-50M, section 5.4
 PAPER_PAIRS = 5_000_000  # ParaNMT-50M, section 5.4
@@ -64,10 +65,8 @@ MEMORY = "peak_megabytes"
 def read_texts(data: Path) -> Iterator[tuple[str, str, str]]:
     """The German sentence and two English ones of it, every two."""
     said: dict[str, dict[str, None]] = {}
-    with gzip.open(data / BITEXT, "rt", encoding="utf-8") as file:
-        for line in file:
-            german, english = line.rstrip("\n").split("\t")[:2]
-            said.setdefault(german, {})[english] = None
+    for german, english, *_ in fields(data / BITEXT):
+        said.setdefault(german, {})[english] = None
     for german, group in said.items():
         texts = list(group)
         yield from ((german, one, other) for n, one in enumerate(texts) for other in texts[n + 1 :])
@@ -99,36 +98,25 @@ def serve(connection: Connection, start: Callable[[Job], Run], job: Job) -> None
     run = start(job)
     connection.send(None)
     while connection.recv():
-        connection.send((run(), report.peak_megabytes()))
+        connection.send((run(), peak_megabytes()))
 
 
 @contextmanager
 def living(start: Callable[[Job], Run], job: Job) -> Iterator[Callable[[], tuple[float, float]]]:
     """An engine in a process of its own, started; what comes back runs a round: its rate and the peak memory."""
-    context = multiprocessing.get_context("spawn")
-    ours, its = context.Pipe()
-    process = context.Process(target=serve, args=(its, start, job))
-    process.start()
-    its.close()
+    with child(serve, start, job) as engine:
 
-    def answer() -> tuple[float, float]:
+        def run() -> tuple[float, float]:
+            with suppress(OSError):
+                engine.connection.send(True)
+            return engine.received()
+
         try:
-            return ours.recv()
-        except (EOFError, OSError):
-            raise RuntimeError(f"wanted a rate of {start.__name__}, its process ended; see its error above") from None
-
-    def run() -> tuple[float, float]:
-        with suppress(OSError):
-            ours.send(True)
-        return answer()
-
-    try:
-        answer()  # one engine starts at a time: how long threads spin is decided by what else runs then
-        yield run
-    finally:
-        with suppress(OSError):
-            ours.send(False)
-        process.join()
+            engine.received()  # one engine starts at a time: how long threads spin is decided by what else runs then
+            yield run
+        finally:
+            with suppress(OSError):
+                engine.connection.send(False)
 
 
 def rates(engines: dict[str, tuple[Callable, Job]], rounds: int) -> dict[str, dict]:
@@ -176,10 +164,11 @@ def encoding(word: Job, both: Job, rounds: int) -> dict[str, dict]:
 
 def show(title: str, found: dict[str, dict]) -> None:
     """The rates as Markdown."""
-    print(f"\n| {title} | per second | rounds | peak MB | 5M pairs x 5 epochs, seconds |\n" + "|---" * 5 + "|")
+    lines = []
     for name, f in found.items():
-        low, high, paper = min(f["rounds"]), max(f["rounds"]), f.get("seconds_of_the_paper", "")
-        print(f"| {name} | {f['median']:.0f} | {low:.0f} to {high:.0f} | {f[MEMORY]:.0f} | {paper} |")
+        rates = [number(f["median"], 0), ranges(f["rounds"])]
+        lines.append([name, *rates, number(f[MEMORY], 0), number(f.get("seconds_of_the_paper"), 0)])
+    print("\n" + table([title, "per second", "rounds", "peak MB", "5M pairs x 5 epochs, seconds"], lines))
 
 
 def main() -> None:
@@ -200,7 +189,7 @@ def main() -> None:
     os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # of `tokenizers`
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     chosen = arguments.pairs, arguments.words, arguments.seed
-    (pairs, entries, said), _ = report.in_child(prepare, arguments.data, *chosen)
+    (pairs, entries, said), _ = in_child(prepare, arguments.data, *chosen)
     print(f"{len(pairs)} pairs, {len(pairs.texts)} texts, {said} words, {arguments.words} rows", file=sys.stderr)
     word, both = (
         Job(pairs, entries, parts, arguments.dimensions, MEGA_BATCH, BATCH, 1, arguments.threads, arguments.seed)
@@ -217,14 +206,14 @@ def main() -> None:
                 ratios[f"train_{'' if name == 'word' else 'trigram_'}sentence_transformers{suffix}"] = round(ratio, 3)
     if "encode" in arguments.what:
         results["encode"] = found = encoding(word, both, arguments.rounds)
-        results["same_vectors"], _ = report.in_child(difference, word)
+        results["same_vectors"], _ = in_child(difference, word)
         show("encode, sentences", found)
         for batch in ENCODE:
             ratio = found[f"ours_word_{batch}"]["median"] / found[f"peer_word_{batch}"]["median"]
             name = "encode_sentence_transformers"
             ratios[name if batch == ENCODE[0] else f"{name}_{batch}"] = round(ratio, 3)
     if "adam" in arguments.what:
-        results["adam_milliseconds_a_step"], _ = report.in_child(step_times, word, arguments.rounds)
+        results["adam_milliseconds_a_step"], _ = in_child(step_times, word, arguments.rounds)
         times = results["adam_milliseconds_a_step"]
         ratios |= {f"adam_{name}": round(times[name] / times["lazy"], 3) for name in times if name != "lazy"}
     report.write(arguments.json, arguments.seed, results, ratios)

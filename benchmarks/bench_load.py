@@ -1,6 +1,6 @@
 r"""What waiting threads cost: matrix products and the decoder, alone and beside busy processes, by wait policy.
 
-    python benchmarks/bench_load.py --data DIR --json benchmarks/results/load.json
+    python -m benchmarks.bench_load --data DIR --json benchmarks/results/load.json
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English). Two threads wait for each other after every product.
 Where other processes hold the cores, a thread that spins while it waits keeps the thread that it waits for from
@@ -16,16 +16,21 @@ the others, over the share of the cores that is left to it (1 is fair, below 1.3
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import subprocess
 import sys
+import time
+from itertools import islice
 from pathlib import Path
 from statistics import median
 
-import report
+from benchmarks.data import TATOEBA, fields
+from reports import report
+from reports.child import in_child
 
-BITEXT = "bitext/tatoeba/deu-eng.test.tsv.gz"
+BITEXT = TATOEBA.format("test")
 SENTENCES, SAMPLES, TOP_K = 16, 150, 10  # ParaBank 2, section 3.3: 150 samples, k 10
 SECONDS = 5.0  # ours: of products in a round
 KINDS = ("product", "float32", "int8")
@@ -33,16 +38,19 @@ POLICIES = ("default", "toolkit")
 VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
 BUSY_LOOP = "while True: pass"
 
-CHILD = r"""
-import gzip, sys, time
-kind, policy, data, threads = sys.argv[1:5]
-if policy == "default":
-    import torch  # before the toolkit, so that its policy is not in force
-import toolkit
-import torch
-torch.set_num_threads(int(threads))
 
-def product():
+def load_torch(policy: str, threads: int) -> None:
+    """Load torch under a wait policy: OpenMP reads the toolkit's only if the toolkit is imported first."""
+    for name in ("torch", "toolkit") if policy == "default" else ("toolkit", "torch"):
+        importlib.import_module(name)
+    importlib.import_module("torch").set_num_threads(threads)
+
+
+def products(policy: str, threads: int) -> float:
+    """Matrix products a second, in a process of its own."""
+    load_torch(policy, threads)
+    import torch
+
     left, right = torch.randn(1200, 512), torch.randn(512, 512)
     for _ in range(5):
         torch.relu(left @ right)
@@ -52,17 +60,27 @@ def product():
         steps += 1
     return steps / (time.perf_counter() - began)
 
-def decoder():
+
+def samples(policy: str, threads: int, dtype: str, data: Path) -> float:
+    """Finished tokens a second of the German-English starter, in a process of its own.
+
+    Args:
+        policy: One of `POLICIES`.
+        threads: Of the processor.
+        dtype: Of the starter.
+        data: TSV file of German sentences.
+    """
+    load_torch(policy, threads)
     from toolkit.decode.engine import engine_of
     from toolkit.decode.sampling import sample
     from toolkit.translator.load import load_translator
-    translator = load_translator("starter/de-en", kind)
+
+    translator = load_translator("starter/de-en", dtype)
     engine = engine_of(translator.model)
-    with gzip.open(data, "rt", encoding="utf-8") as file:
-        texts = [line.split("\t")[0] for line in file][:SENTENCES]
+    texts = [german for german, *_ in islice(fields(data), SENTENCES)]
     sources = sorted(translator.source.encode(texts), key=len)
 
-    def tokens(part):
+    def tokens(part: list[list[int]]) -> int:
         rows = len(part) * SAMPLES
         return sum(len(s.ids) for s in sample(engine, part, [[] for _ in range(rows)], list(range(rows)), TOP_K, 40))
 
@@ -71,17 +89,13 @@ def decoder():
     said = sum(tokens(sources[i : i + 8]) for i in range(0, len(sources), 8))
     return said / (time.perf_counter() - began)
 
-print(product() if kind == "product" else decoder())
-"""
-
 
 def rate(kind: str, policy: str, data: Path, threads: int) -> float:
     """Steps or tokens a second of one process of its own."""
-    constants = f"SECONDS, SENTENCES, SAMPLES, TOP_K = {SECONDS}, {SENTENCES}, {SAMPLES}, {TOP_K}\n"
     environment = {name: value for name, value in os.environ.items() if name not in VARIABLES}
-    command = [sys.executable, "-c", constants + CHILD, kind, policy, str(data), str(threads)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    if kind == "product":
+        return in_child(products, policy, threads, environment=environment)[0]
+    return in_child(samples, policy, threads, kind, data, environment=environment)[0]
 
 
 def measure(arguments: argparse.Namespace, others: int) -> dict[str, dict[str, list[float]]]:

@@ -1,20 +1,19 @@
 """The whole ParaBank 2 pipeline: sentences/s, what each stage takes of it, and memory on a large bitext.
 
-    python benchmarks/bench_pipeline.py --data DIR --memory 200000 --json benchmarks/bench_pipeline.json
+    python -m benchmarks.bench_pipeline --data DIR --memory 200000 --json benchmarks/results/pipeline.json
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz, and for --memory deu-eng.train.tsv.gz there and bitext/news/deu-eng.tsv.gz
-(German TAB English). The stages run one after another on the same rows in one process; loading the models and packaging
-are reported but belong to no stage. --memory LINES runs all but the models on LINES/100, LINES/10 and LINES lines, each
-step in a fresh process: a bitext is read, cleaned, split and written as input shards; candidates that are cheap copies
-of the references stand for those of the models, whose memory depends on the shard and not on the corpus; and the
-shards are packaged. Ratio `clustering_share` is of the stages' time, `memory_growth` the peak memory of the greatest
-step at LINES over that at LINES/10.
+(German TAB English). The builder runs as it is, in one process, and the functions that it calls are watched
+(`benchmarks/stages.py`); loading the models, checks and packaging are reported but belong to no stage. --memory LINES
+runs all but the models on LINES/100, LINES/10 and LINES lines, each step in a fresh process: a bitext is read, cleaned,
+split and written as input shards; candidates that are cheap copies of the references stand for those of the models,
+whose memory depends on the shard and not on the corpus; and the shards are packaged. Ratio `clustering_share` is of the
+stages' time, `memory_growth` the peak memory of the greatest step at LINES over that at LINES/10.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -22,20 +21,18 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import report
+from benchmarks.data import TATOEBA, fields
+from benchmarks.stages import STAGES, timed_build
+from reports import report
+from reports.child import in_child
+from reports.figures import number, table
 
 if TYPE_CHECKING:
-    from builders.parabank2 import ParaBank2, ParaBank2Run
+    from builders.parabank2 import ParaBank2Run
     from toolkit.rows import Row
-    from toolkit.translator.load import Translator
 
-TEST, LARGE = (
-    "bitext/tatoeba/deu-eng.test.tsv.gz",
-    ("bitext/tatoeba/deu-eng.train.tsv.gz", "bitext/news/deu-eng.tsv.gz"),
-)
+TEST, LARGE = TATOEBA.format("test"), (TATOEBA.format("train"), "bitext/news/deu-eng.tsv.gz")
 COPIES, CHOSEN = 10, 5  # ours: candidates of a row in the memory run, and how many of them are paraphrases
-WARM = 4  # ours: rows that warm up
-STAGES = ("reading", "sampling", "dual scoring", "clustering", "the rest", "writing")
 
 
 def run_settings(bitext: str, folder: str, knobs: dict) -> ParaBank2Run:
@@ -46,74 +43,21 @@ def run_settings(bitext: str, folder: str, knobs: dict) -> ParaBank2Run:
     return ParaBank2Run(bitext=[bitext], source_lang="de", lang="en", output_dir=output, license="cc-by-2.0", **knobs)
 
 
-class Clock:
-    """Seconds between marks, by name."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self.last = time.perf_counter()
-
-    def mark(self, name: str) -> None:
-        """Put the time since the last mark down to `name`."""
-        now = time.perf_counter()
-        self.seconds[name], self.last = now - self.last, now
-
-
 def time_stages(bitext: str, folder: str, knobs: dict) -> dict:
-    """Seconds of each stage on the same rows, in a child process; a few rows warm up first."""
-    import torch
-    from accelerate import PartialState
-
-    from toolkit.package.build import package_parabank
-    from toolkit.run import started
-    from toolkit.shards import output_of, read_shard, write_shard
-    from toolkit.translator.load import load_translator
+    """Seconds of each stage of a build and what it made, in a child process; a few rows warm up first."""
+    from toolkit.package.parquet import finished_shards
+    from toolkit.shards import read_shard
 
     settings = run_settings(bitext, folder, knobs)
-    torch.set_num_threads(settings.threads)
-    clock = Clock()
-    back = "auto" if settings.dtype == "int8" else settings.dtype
-    models = load_translator(settings.forward, settings.dtype), load_translator(settings.backward, back)
-    clock.mark("loading models")
-    with started(settings, "parabank2", PartialState(cpu=True), {}) as inputs:
-        rows = [row for path in inputs for row in read_shard(path)]
-    clock.mark("reading")
-    through(list(read_shard(inputs[0]))[:WARM], *models, settings, Clock())
-    clock.mark("warming up")
-    through(rows, *models, settings, clock)
-    for number, path in enumerate(inputs):
-        begin = number * settings.shard_rows
-        write_shard(output_of(path), rows[begin : begin + settings.shard_rows])
-    clock.mark("writing")
-    package_parabank(settings.shards_dir, Path(settings.output_dir), "parabank2", "1.0.0", settings.license, [])
-    clock.mark("packaging")
+    seconds = timed_build(settings)
+    every = (row for shard in finished_shards(settings.shards_dir) for row in read_shard(shard))
+    rows = [row for row in every if row.reason is None]
     return {
         "rows": len(rows),
         "candidates": sum(len(row.candidates) for row in rows),
         "references_kept": sum(bool(row.paraphrases) for row in rows),
-        "seconds": clock.seconds,
+        "seconds": seconds,
     }
-
-
-def through(rows: list[Row], forward: Translator, backward: Translator, knobs: ParaBank2, clock: Clock) -> None:
-    """`builders.parabank2.parabank2` with a mark after each stage; it works on the rows themselves."""
-    from toolkit.generate.sample import sample_rows
-    from toolkit.score.dual import dual_rows
-    from toolkit.score.overlap import overlap_rows
-    from toolkit.select.cluster import cluster_rows
-    from toolkit.select.filter import refuse_dual
-    from toolkit.select.rank import rank_rows
-
-    clock.mark("between")
-    sets, each, rate = knobs.constraint_sets, knobs.samples_per_set, knobs.constraint_rate
-    list(sample_rows(rows, forward, sets, each, knobs.top_k, rate, knobs.batch_rows, knobs.seed, knobs.min_p))
-    clock.mark("sampling")
-    list(dual_rows(rows, backward, knobs.batch_tokens))
-    clock.mark("dual scoring")
-    list(cluster_rows(refuse_dual(rows, knobs.max_dual_nll), forward.target, knobs.clusters))
-    clock.mark("clustering")
-    list(overlap_rows(rank_rows(rows, knobs.paraphrases), forward.target))
-    clock.mark("the rest")
 
 
 def pipeline(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
@@ -122,21 +66,14 @@ def pipeline(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
     names = ("forward", "backward", "threads", "dtype", "min_p")
     knobs = {name: getattr(arguments, name) for name in names} | {"limit": arguments.sentences}
     with tempfile.TemporaryDirectory() as folder:
-        found, peak = report.in_child(time_stages, bitext, folder, knobs)
+        found, peak = in_child(time_stages, bitext, folder, knobs)
     total = sum(found["seconds"][stage] for stage in STAGES)
     shares = {stage: found["seconds"][stage] / total for stage in STAGES}
     found |= {"sentences_per_second": found["rows"] / total, "shares": shares, "peak_megabytes": peak}
     print(f"{found['rows']} sentences, {found['sentences_per_second']:.2f} sentences/s, peak {peak:.0f} MB\n")
-    print("| stage | seconds | share |\n|---|---|---|")
-    for stage in STAGES:
-        print(f"| {stage} | {found['seconds'][stage]:.2f} | {100 * shares[stage]:.1f} % |")
+    lines = [[stage, number(found["seconds"][stage], 2), f"{number(100 * shares[stage])} %"] for stage in STAGES]
+    print(table(["stage", "seconds", "share"], lines))
     return found, {"clustering_share": round(shares["clustering"], 4)}
-
-
-def text_lines(path: Path) -> Iterator[str]:
-    """The lines of a compressed text."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        yield from file
 
 
 def write_lines(data: Path, lines: int, path: Path) -> None:
@@ -147,8 +84,8 @@ def write_lines(data: Path, lines: int, path: Path) -> None:
     """
     written = 0
     with path.open("w", encoding="utf-8") as out:
-        for line in islice(chain.from_iterable(map(text_lines, (data / name for name in LARGE))), lines):
-            out.write(line)
+        for line in islice(chain.from_iterable(fields(data / name) for name in LARGE), lines):
+            out.write("\t".join(line) + "\n")
             written += 1
     if written < lines:
         raise ValueError(f"wanted {lines} lines, got {written} in {' and '.join(LARGE)}; give a smaller --memory")
@@ -226,7 +163,7 @@ def memory(data: Path, lines: int) -> tuple[dict, dict[str, float]]:
             write_lines(data, count, bitext)
             steps = {}
             for name, step in STEPS.items():
-                figures, peak = report.in_child(step, str(bitext), folder)
+                figures, peak = in_child(step, str(bitext), folder)
                 steps[name] = figures | {"peak_megabytes": peak}
                 print(f"{count} lines, {name}: {figures['seconds']:.1f} s, peak {peak:.0f} MB")
         found["lines"][str(count)] = steps

@@ -86,7 +86,8 @@ def timed(job: Job, decoders: dict[str, Decode]) -> dict[str, dict]:
 
     Returns:
         By name: `tokens_per_second`, `sentences_per_second` and `seconds_per_token` (medians over rounds),
-        `mean_tokens`, `deviation_within_sentence`, `longest`, and what was run.
+        `mean_tokens`, `deviation_within_sentence` (sample standard deviation, the mean over sentences), `longest`, and
+        what was run.
     """
     seconds: dict[str, list[float]] = {name: [] for name in decoders}
     lengths: dict[str, list[list[int]]] = {name: [] for name in decoders}
@@ -111,7 +112,7 @@ def figures(job: Job, seconds: list[float], lengths: list[list[int]]) -> dict:
         "seconds_per_token": per_token,
         "mean_tokens": round(statistics.mean(pooled), 3),
         "deviation_within_sentence": round(
-            statistics.mean(statistics.pstdev(part) for part in batches(pooled, job.samples)), 3
+            statistics.mean(statistics.stdev(part) for part in batches(pooled, job.samples)), 3
         ),
         "longest": max(pooled),
         "sentences": len(job.sources),

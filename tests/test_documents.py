@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-import figures
 import pytest
-import render_tables
 
+from reports import figures, render_tables
 from toolkit.clean.rules import REASONS
 from toolkit.package.parquet import pairs_schema, paraphrase_fields
 
@@ -31,7 +30,7 @@ NOT_MEASURED = {
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_every_table_and_figure_is_its_results(path):
     text = path.read_text()
-    assert render_tables.stale(text, path.name) is None, "run python benchmarks/render_tables.py"
+    assert render_tables.stale(text, path.name) is None, "run python -m reports.render_tables"
     assert render_tables.rendered(text, path.name) == text
 
 
@@ -50,14 +49,14 @@ def decimals(text: str) -> set[str]:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_prose_has_no_figure_of_its_own(path):
     found = decimals(path.read_text()) - NOT_MEASURED
-    assert not found, f"{sorted(found)}: put it in benchmarks/results and between markers (CONTRIBUTING.md, Style)"
+    assert not found, f"{sorted(found)}: put it in a JSON of results and between markers (CONTRIBUTING.md, Style)"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_every_file_that_is_named_is_there(path):
-    """Files of this repository, from its root, from toolkit/ or from benchmarks/; a user's own are made up."""
+    """Files of this repository, from its root or from toolkit/; a user's own are made up."""
     named = set(NAMED.findall(path.read_text())) - MADE_UP
-    roots = (ROOT, ROOT / "toolkit", ROOT / "benchmarks")
+    roots = (ROOT, ROOT / "toolkit")
     assert not [name for name in sorted(named) if not any(any(root.glob(name.rstrip("/"))) for root in roots)]
 
 
@@ -120,7 +119,7 @@ def test_a_marker_that_means_nothing_is_an_error(text, said):
 
 
 def test_a_result_without_a_figure_is_named(monkeypatch):
-    monkeypatch.setattr(render_tables.figures_speed, "result", lambda name: {"ratios": {"adam_dense": 10.0}})
+    monkeypatch.setattr(render_tables.figures_speed, "benchmark", lambda name: {"ratios": {"adam_dense": 10.0}})
     with pytest.raises(ValueError, match="wanted 'adam_dense_fused' in the results of figure adam, got none: run its"):
         render_tables.rendered("<!-- figure: adam --><!-- end -->", "page.md")
 

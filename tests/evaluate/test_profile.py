@@ -26,7 +26,7 @@ def test_lengths_and_words_by_hand():
     # lengths 2, 4, 6; words a x4, b x2, . x2, c x4
     measured = profile(["A b", "a b . C", "a . a c c c"])
     assert measured["sentences"] == 3 and measured["words"] == 4
-    assert measured["length_mean"] == 4 and measured["length_sd"] == pytest.approx(math.sqrt(8 / 3))
+    assert measured["length_mean"] == 4 and measured["length_sd"] == 2  # root of 8 / (3 - 1)
     expected = -(2 * (4 / 12) * math.log(4 / 12) + 2 * (2 / 12) * math.log(2 / 12))
     assert measured["vocabulary_entropy"] == pytest.approx(expected)
     assert not {"idf_mean", "parse_entropy", "unparsed"} & set(measured)
@@ -37,7 +37,7 @@ def test_idf_by_hand():
     assert mean_idf("Go, go HOME!", idf) == pytest.approx((1 + 1 + 3) / 3)
     assert mean_idf("Once unknown.", idf) is None
     measured = profile(["Go home.", "Go.", "Once."], idf)
-    assert measured["idf_mean"] == pytest.approx((2 + 1) / 2) and measured["idf_sd"] == pytest.approx(0.5)
+    assert measured["idf_mean"] == pytest.approx((2 + 1) / 2) and measured["idf_sd"] == pytest.approx(math.sqrt(0.5))
     assert measured["idf_unknown"] == pytest.approx(1 / 4)
 
 
@@ -58,6 +58,11 @@ def test_parse_entropy_is_of_the_top_two_levels():
     assert measured["parse_entropy"] == pytest.approx(LN2)
     assert measured["unparsed"] == 1
     assert "parse_entropy" not in profile(["d"], parses=parses)
+
+
+def test_one_sentence_has_no_deviation():
+    measured = profile(["We go."])
+    assert measured["length_mean"] == 3 and "length_sd" not in measured
 
 
 def test_nothing_is_refused():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.evaluate import sts, transfer
 from toolkit.evaluate.sts import Pairs
+from toolkit.evaluate.tables import table
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -319,7 +320,7 @@ def markdown(encoders: Mapping[str, tuple[Figures, list[str]]], tasks: Collectio
     """
     measured = {name for figures, _ in encoders.values() for name in figures}
     shown = [one for one in TABLES if one.task in tasks and measured & set(one.columns)]
-    parts = [table(one, {name: figures for name, (figures, _) in encoders.items()}) for one in shown]
+    parts = [encoders_table(one, {name: figures for name, (figures, _) in encoders.items()}) for one in shown]
     missing = dict.fromkeys(line for _, lost in encoders.values() for line in lost)
     signatures = dict.fromkeys(
         f"{column}: {figures[column].signature}"
@@ -342,15 +343,15 @@ def is_markdown(path: Path) -> bool:
     return text.startswith("## ") and text.endswith(f"{VERSION}`\n")
 
 
-def table(shown: Table, encoders: Mapping[str, Figures]) -> str:
+def encoders_table(shown: Table, encoders: Mapping[str, Figures]) -> str:
     """One table; a column of which nobody has a figure is a column of dashes."""
-    lines = [["", *shown.columns.values()], ["---", *["---:"] * len(shown.columns)]]
+    lines = []
     for name, figures in encoders.items():
         lines.append([name, *(cell(figures[column].value if column in figures else None) for column in shown.columns)])
     for name, values in shown.paper.items():
         padding = [None] * (len(shown.columns) - len(values))
         lines.append([f"{shown.place}: {name}", *map(cell, [*values, *padding])])
-    return f"## {shown.title}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"## {shown.title}\n\n{table(['', *shown.columns.values()], lines)}"
 
 
 def cell(value: float | None) -> str:

@@ -9,12 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
-from statistics import fmean, pstdev
+from statistics import fmean
 
 import sacrebleu
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from toolkit.bitext.idf import MIN_DF, WORD, Idf
+from toolkit.evaluate.tables import mean_and_deviation
 from toolkit.evaluate.trees import Parses, shape, top
 
 PARSE_LEVELS = 2  # ParaNMT, section 3.1, footnote 2
@@ -31,17 +32,17 @@ PAPER_CZENG = {
     "semantic_sd": 0.16,
 }
 
-LENGTH_SIGNATURE = f"Length|tok:13a|sd:population|sacrebleu:{sacrebleu.__version__}|v:1.0.0"
+LENGTH_SIGNATURE = f"Length|tok:13a|sd:n-1|sacrebleu:{sacrebleu.__version__}|v:1.1.0"
 # The paper names no base. 51,790 sentences of news commentary measure 10.2 bits or 7.1 nats; its table says 7.0.
 VOCABULARY_SIGNATURE = f"VocabEntropy|base:e|tok:13a|case:lc|sacrebleu:{sacrebleu.__version__}|v:1.0.0"
-SEMANTIC_SIGNATURE = "ParaScore|score:semantic|over:all paraphrases|sd:population|v:1.0.0"
+SEMANTIC_SIGNATURE = "ParaScore|score:semantic|over:all paraphrases|sd:n-1|v:1.1.0"
 
 
 def idf_signature(idf: Idf) -> str:
     """The settings of the mean IDF."""
     return (
-        f"IDF|base:2|case:lc|words:letters and digits|df<{MIN_DF}:left out|avg:sentence|sd:population|"
-        f"sentences:{idf.sentences}|v:1.0.0"
+        f"IDF|base:2|case:lc|words:letters and digits|df<{MIN_DF}:left out|avg:sentence|sd:n-1|"
+        f"sentences:{idf.sentences}|v:1.1.0"
     )
 
 
@@ -92,9 +93,12 @@ def mean_idf(text: str, idf: Idf) -> float | None:
     return fmean(known) if known else None
 
 
-def mean_and_sd(name: str, values: Sequence[float]) -> dict[str, float]:
-    """The mean of numbers and their standard deviation (of the population); nothing of no numbers."""
-    return {f"{name}_mean": fmean(values), f"{name}_sd": pstdev(values)} if values else {}
+def spread(name: str, values: Sequence[float]) -> dict[str, float]:
+    """The mean of numbers and, of several, their sample standard deviation; nothing of no numbers."""
+    if not values:
+        return {}
+    mean, deviation = mean_and_deviation(values)
+    return {f"{name}_mean": mean} | ({} if deviation is None else {f"{name}_sd": deviation})
 
 
 def profile(texts: Sequence[str], idf: Idf | None = None, parses: Parses | None = None) -> dict[str, float]:
@@ -110,9 +114,10 @@ def profile(texts: Sequence[str], idf: Idf | None = None, parses: Parses | None 
         parses: Trees of all texts.
 
     Returns:
-        `sentences` and `words`, the distinct tokens; `length_mean` and `length_sd` in tokens; `vocabulary_entropy` in
-        nats; with `idf`, `idf_mean` and `idf_sd` over sentences in bits, and `idf_unknown`, the share of running words
-        in [0, 1] that the table lacks; with `parses`, `parse_entropy` in nats and `unparsed`, the texts without tree.
+        `sentences` and `words`, the distinct tokens; `length_mean` and, of several, `length_sd` in tokens;
+        `vocabulary_entropy` in nats; with `idf`, `idf_mean` and `idf_sd` over sentences in bits, and `idf_unknown`, the
+        share of running words in [0, 1] that the table lacks; with `parses`, `parse_entropy` in nats and `unparsed`,
+        the texts without tree.
 
     Raises:
         ValueError: There is no text, or one was not parsed.
@@ -126,7 +131,7 @@ def profile(texts: Sequence[str], idf: Idf | None = None, parses: Parses | None 
     return {
         "sentences": len(texts),
         "words": len(vocabulary),
-        **mean_and_sd("length", [len(sentence) for sentence in tokenized]),
+        **spread("length", [len(sentence) for sentence in tokenized]),
         **(idf_figures(texts, idf) if idf else {}),
         "vocabulary_entropy": entropy(vocabulary.values()),
         **(parse_figures(texts, parses) if parses else {}),
@@ -138,7 +143,7 @@ def idf_figures(texts: Sequence[str], idf: Idf) -> dict[str, float]:
     means = [mean for mean in (mean_idf(text, idf) for text in texts) if mean is not None]
     words = [word for text in texts for word in WORD.findall(text.lower())]
     unknown = sum(idf.idf(word) is None for word in words)
-    return {**mean_and_sd("idf", means), "idf_unknown": unknown / len(words) if words else 0.0}
+    return {**spread("idf", means), "idf_unknown": unknown / len(words) if words else 0.0}
 
 
 def parse_figures(texts: Sequence[str], parses: Parses) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 
 from sentencepiece import SentencePieceProcessor
 
@@ -17,10 +17,11 @@ from toolkit.evaluate.profile import (
     SEMANTIC_SIGNATURE,
     VOCABULARY_SIGNATURE,
     idf_signature,
-    mean_and_sd,
     parse_entropy_signature,
     profile,
+    spread,
 )
+from toolkit.evaluate.tables import cell, table
 from toolkit.evaluate.trees import Parses
 from toolkit.rows import Row
 from toolkit.score.overlap import PieceSplitter
@@ -106,7 +107,7 @@ def evaluate(
     ranks = held(corpus.rank_table(rows, pieces, parses), max((len(row.paraphrases) for row in rows), default=0))
     semantic = [c.scores.semantic for c in chosen if c.scores.semantic is not None]
     lengths, kept = by_length(rows), [row.reference for row in rows if row.paraphrases]
-    scores = mean_and_sd("semantic", semantic if len(semantic) == len(chosen) else [])
+    scores = spread("semantic", semantic if len(semantic) == len(chosen) else [])
     return {
         "ranks": ranks,
         "by_length": lengths,
@@ -193,7 +194,7 @@ def markdown(parabanks: Mapping[str, Sequence[dict]]) -> str:
     columns = {name: [cells(figures) for figures in runs] for name, runs in parabanks.items()}
     paper = paper_cells()
     parts = [
-        table(title, {name: [run[title] for run in runs] for name, runs in columns.items()}, paper[title])
+        measures_table(title, {name: [run[title] for run in runs] for name, runs in columns.items()}, paper[title])
         for title in paper
         if any(run[title] for runs in columns.values() for run in runs)
     ]
@@ -204,36 +205,12 @@ def markdown(parabanks: Mapping[str, Sequence[dict]]) -> str:
     return "\n\n".join([*parts, "\n".join(f"- `{signature}`" for signature in signatures)])
 
 
-def table(title: str, columns: Mapping[str, Sequence[Mapping[str, float]]], paper: Mapping[str, float]) -> str:
+def measures_table(title: str, columns: Mapping[str, Sequence[Mapping[str, float]]], paper: Mapping[str, float]) -> str:
     """One table: a line for every measure that some parabank has."""
     names = dict.fromkeys(name for runs in columns.values() for run in runs for name in run)
-    lines = [["", *columns, PAPER_OF[title]], ["---", *["---:"] * (len(columns) + 1)]]
+    lines = []
     for name in names:
         values = [[run[name] for run in runs if name in run] for runs in columns.values()]
-        printed = [
-            cell(found, name in WHOLE or name.startswith(COUNT))
-            for found in [*values, [paper[name]] if name in paper else []]
-        ]
-        lines.append([name, *printed])
-    return f"## {title}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def cell(values: Sequence[float], whole: bool) -> str:
-    """Mean and standard deviation of what runs or samples measured.
-
-    >>> cell([75.0, 76.0], whole=False), cell([3], whole=True), cell([], whole=False)
-    ('75.50 ± 0.71', '3', '-')
-    """
-    if not values:
-        return "-"
-    return f"{fmean(values):,.0f}" if whole else with_spread(values, 2)
-
-
-def with_spread(values: Sequence[float], places: int) -> str:
-    """The mean and, of several values, the sample's standard deviation (n - 1), with as many decimals.
-
-    >>> with_spread([80.0, 82.0], 1), with_spread([80.0], 1)
-    ('81.0 ± 1.4', '80.0')
-    """
-    spread = f" ± {stdev(values):.{places}f}" if len(values) > 1 else ""
-    return f"{fmean(values):,.{places}f}{spread}"
+        whole = name in WHOLE or name.startswith(COUNT)
+        lines.append([name, *(cell(one, whole) for one in [*values, [paper[name]] if name in paper else []])])
+    return f"## {title}\n\n{table(['', *columns, PAPER_OF[title]], lines)}"

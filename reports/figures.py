@@ -1,0 +1,68 @@
+"""What the tables of the documents are made of: results as they were written, lines, and numbers rounded once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+STARTERS = ROOT / "toolkit" / "starters"
+
+
+def benchmark(name: str) -> dict:
+    """The whole report of a benchmark."""
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def experiment(name: str) -> dict:
+    """The whole report of an experiment."""
+    return json.loads((ROOT / "experiments" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def starter(name: str, file: str) -> dict:
+    """A record that lies beside a starter's weights."""
+    return json.loads((STARTERS / name / file).read_text(encoding="utf-8"))
+
+
+def table(head: Sequence[str], lines: Iterable[Sequence[str]], below: str = "") -> str:
+    """A Markdown table, its first column to the left and the others to the right, and a line under it.
+
+    `toolkit.evaluate.tables` has one too. The benchmarks use this one, because importing the toolkit decides how the
+    threads of all engines wait.
+    """
+    found = [head, ["---", *["---:"] * (len(head) - 1)], *lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in found) + (f"\n\n{below}" if below else "")
+
+
+def number(value: float | None, places: int = 1) -> str:
+    """A figure, or a dash for none; a half goes up, as a reader of the paper would round.
+
+    >>> number(81.55), number(1234.5, 0), number(None)
+    ('81.6', '1,235', '-')
+    """
+    if value is None:
+        return "-"
+    return f"{Decimal(str(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP):,}"
+
+
+def beside(ours: str, paper: float | None, places: int = 1) -> str:
+    """A figure of ours with the paper's in brackets, if it has one."""
+    return ours if paper is None else f"{ours} ({number(paper, places)})"
+
+
+def machine(record: dict) -> str:
+    """What a benchmark ran on."""
+    m = record["machine"]
+    can = " and ".join(name for name, key in (("bfloat16", "bf16"), ("VNNI", "vnni"), ("AMX", "amx")) if m[key])
+    able = can or "neither bfloat16 nor VNNI"
+    before = m.get("load_average_before")
+    load = f"load {m['load_average']} at its end" if before is None else f"load {before} before it began"
+    return f"{m['cpu']} ({m['cpu_family_model']}), {m['cores']} cores, {able}, {load}."
+
+
+def ranges(values: Iterable[float], places: int = 0) -> str:
+    """The least and the greatest of some values."""
+    found = sorted(values)
+    return f"{number(found[0], places)} to {number(found[-1], places)}"

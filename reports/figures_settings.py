@@ -1,0 +1,82 @@
+"""Tables of all settings, made from the dataclasses that are the flags and the YAML files."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from typing import Any
+
+from builders.parabank import ParaBankRun
+from builders.parabank2 import ParaBank2Run
+from builders.paranmt import ParaNMTRun
+from reports.figures import table
+from toolkit.encoder.settings import EncoderTraining, TransformerTraining
+from toolkit.pair_classifier.settings import PairClassifierSettings
+from toolkit.settings import attribute_help, base_type, required
+from toolkit.translator.settings import TrainingSettings
+
+
+def settings_of(cls: type[Any]) -> str:
+    """Flag, type, default and meaning of every field, those without a default first."""
+    hints, meaning = typing.get_type_hints(cls), attribute_help(cls)
+    fields = sorted(dataclasses.fields(cls), key=lambda field: not required(field))
+    return table(["flag", "type", "default", "meaning"], [line(field, hints[field.name], meaning) for field in fields])
+
+
+def line(field: dataclasses.Field, hint: Any, meaning: dict[str, str]) -> list[str]:
+    """The row of one field."""
+    several = typing.get_origin(hint) is list
+    kind = "list" if several else base_type(hint).__name__
+    if required(field):
+        default = "required"
+    else:
+        made = field.default_factory
+        value: Any = field.default if made is dataclasses.MISSING else made()
+        default = "" if value is None else f"`{' '.join(map(str, value)) if several else value}`".replace("``", "")
+    return [f"`--{field.name}`", kind, default, meaning[field.name].replace("|", "\\|")]
+
+
+def settings_parabank2() -> str:
+    """Of `python -m builders parabank2`."""
+    return settings_of(ParaBank2Run)
+
+
+def settings_parabank() -> str:
+    """Of `python -m builders parabank`."""
+    return settings_of(ParaBankRun)
+
+
+def settings_paranmt() -> str:
+    """Of `python -m builders paranmt`."""
+    return settings_of(ParaNMTRun)
+
+
+def settings_encoder() -> str:
+    """Of scripts/train_encoder.py."""
+    return settings_of(EncoderTraining)
+
+
+def settings_transformer() -> str:
+    """Of scripts/train_transformer_encoder.py."""
+    return settings_of(TransformerTraining)
+
+
+def settings_translator() -> str:
+    """Of scripts/train_translator.py."""
+    return settings_of(TrainingSettings)
+
+
+def settings_pair_classifier() -> str:
+    """Of scripts/train_pair_classifier.py."""
+    return settings_of(PairClassifierSettings)
+
+
+MADE = (
+    settings_parabank2,
+    settings_parabank,
+    settings_paranmt,
+    settings_encoder,
+    settings_transformer,
+    settings_translator,
+    settings_pair_classifier,
+)
