@@ -25,7 +25,7 @@ from toolkit.settings import check_at_most
 from toolkit.starters import idf_file, words_file
 
 if TYPE_CHECKING:
-    from toolkit.decode.lexical import ConstraintSet
+    from toolkit.decode.constraint_set import ConstraintSet
     from toolkit.translator.load import Translator
 
 

@@ -7,10 +7,9 @@ import pytest
 
 from tests.tiny import pairs, translator, wide_translator
 from toolkit.bitext.idf import Idf
-from toolkit.bitext.words import tokens
-from toolkit.decode.beam import Hypothesis
-from toolkit.decode.lexical import ConstraintSet
-from toolkit.decode.words import runs
+from toolkit.bitext.words import constraint_words, tokens
+from toolkit.decode.constraint_set import ConstraintSet
+from toolkit.decode.hypotheses import Hypothesis
 from toolkit.generate.constrain import Named, _candidates, batches, constrain_rows
 from toolkit.generate.recipes import RECIPES, constraint_sets
 from toolkit.rows import Candidate, Row
@@ -25,14 +24,14 @@ def rows(count: int = 6) -> list[Row]:
 
 def words(row: Row) -> list[str]:
     """Lower-case words of a reference, each once, in an order of chance."""
-    found = [word for word in dict.fromkeys(runs(row.reference)) if word.isalpha() and word.islower()]
+    found = [word for word in dict.fromkeys(constraint_words(row.reference)) if word.isalpha() and word.islower()]
     return random.Random(row.id).sample(found, len(found))
 
 
 def sets_of(row: Row) -> list[Named]:
     """Seven systems and five sets: two systems have the same, and one has none."""
     one, two, three, four = words(row)[:4]
-    first = runs(row.reference)
+    first = constraint_words(row.reference)
     return [
         ("1", FREE),
         ("2", ConstraintSet((one,))),
@@ -176,18 +175,18 @@ def test_a_set_under_which_nothing_was_found_is_said():
 
 
 def test_known_words_and_those_of_the_row_are_all_that_is_said():
-    known = {word for _, english in pairs(40) for word in runs(english.lower()) if word.isalpha()}
+    known = {word for _, english in pairs(40) for word in constraint_words(english.lower()) if word.isalpha()}
     said: set[str] = set()
     for row in constrained(
         rows(), lambda row: [*sets_of(row), ("8", ConstraintSet(("unheardof",)))], known_words=known
     ):
-        own = {word for word in runs(f"{row.source} {row.reference} unheardof")}
+        own = {word for word in constraint_words(f"{row.source} {row.reference} unheardof")}
         for candidate in (c for c in row.candidates if c.reason is None):
-            found = {word for word in runs(candidate.text) if word[0].isalnum()}
+            found = {word for word in constraint_words(candidate.text) if word[0].isalnum()}
             assert {word for word in found if word.lower() not in known} <= own
             said |= found
     assert "unheardof" in said, "what is required is known"
-    free = {word for row in usual() for c in row.candidates for word in runs(c.text) if word.isalpha()}
+    free = {word for row in usual() for c in row.candidates for word in constraint_words(c.text) if word.isalpha()}
     assert any(word.lower() not in known for word in free), "without the list the translator makes words up"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolkit.decode.beam import Hypothesis
+from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.sampling import Sample
 from toolkit.generate.merge import longest, merge, too_long
 from toolkit.rows import Origin

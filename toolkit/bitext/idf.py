@@ -9,16 +9,15 @@ from __future__ import annotations
 import gzip
 import io
 import math
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from toolkit.bitext.words import LETTERS_AND_DIGITS
 from toolkit.shards import write_whole
 
-WORD = re.compile(r"[^\W_]+")  # a maximal run of letters and digits
 MIN_DF = 2  # ours: below 131,072 sentences a word seen once stays under ParaBank's ceiling of 17.0, typing errors too
 HEADER = "# sentences"
 
@@ -61,7 +60,7 @@ def count_idf(sentences: Iterable[str]) -> Idf:
     count = 0
     for sentence in sentences:
         count += 1
-        df.update(set(WORD.findall(sentence.lower())))
+        df.update(set(LETTERS_AND_DIGITS.findall(sentence.lower())))
     return Idf(count, dict(df))
 
 

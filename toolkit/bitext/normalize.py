@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from toolkit.bitext.words import NO_LETTERS_OR_DIGITS
+
 # ParaBank 2, section 3.1: "we normalize Unicode punctuation". Which marks is not said; ours: quotes, dashes and the
 # ellipsis, as ASCII keyboards write them. Full-width and ideographic marks (，。「」) are others, and left alone.
 PUNCTUATION = {
@@ -23,8 +25,6 @@ TYPOGRAPHIC = re.compile("|".join(map(re.escape, sorted(PUNCTUATION, key=len, re
 # Control characters, lone surrogates, and the invisible ones that only break words and duplicates (soft hyphen,
 # zero-width space, word joiner, byte order mark). Joiners (emoji, Persian) and right-to-left marks stay.
 INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b\u2060\ud800-\udfff\ufeff]")
-
-NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
 
 # ParaBank 2, section 3.1: English in latin-1 (ISO 8859-1), Czech in latin-2. The other languages are ours: the part of
 # ISO 8859 that spells them whole. French, Finnish and Estonian need latin-9 (œ, š, ž). Romanian is left out: its ș has
@@ -72,7 +72,7 @@ def match_key(text: str) -> str:
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    return NOT_ALPHANUMERIC.sub("", text.lower())
+    return NO_LETTERS_OR_DIGITS.sub("", text.lower())
 
 
 def fits_latin(source: str, reference: str, source_lang: str, lang: str) -> bool:

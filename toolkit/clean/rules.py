@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from toolkit.bitext.normalize import fits_latin, match_key, normalize
 from toolkit.bitext.read import Pair
+from toolkit.bitext.words import LETTER_OR_DIGIT
 from toolkit.clean.duplicates import seen_before
 from toolkit.clean.scripts import in_script
 
 LENGTH_GRACE = 10  # ours: characters, so that "Ja." and "Yes, I do." may be a pair
 WIDE_LETTER = 3  # ours: a Chinese character is about three Latin letters of the translation
-ALPHANUMERIC = re.compile(r"[^\W_]")
 WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+")
 
 OWN_PUNCTUATION = ("ja", "ko", "zh")  # “ ” … — are these languages' own marks, as wide as a letter
@@ -227,7 +227,7 @@ def initial(text: str) -> str:
     >>> initial("„Ärger“")
     'ä'
     """
-    first = ALPHANUMERIC.search(text)
+    first = LETTER_OR_DIGIT.search(text)
     return match_key(first[0])[:1] if first else ""
 
 

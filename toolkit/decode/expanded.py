@@ -16,7 +16,15 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
-from toolkit.decode.engine import State, begin_rows, moves, padded, sentences, special_tokens, told
+from toolkit.decode.engine import (
+    State,
+    decoder_inputs,
+    moves_to_front,
+    padded_sources,
+    read_given,
+    sentence_of_rows,
+    special_tokens,
+)
 
 UNBOUNDED = 1 << 20  # ours: steps of a model that has no positions to run out of
 LOGITS = 1 << 26  # ours: numbers of the logits that are held at a time when outputs are scored; 256 MB in float32
@@ -63,11 +71,11 @@ class ExpandedEngine:
     @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> ExpandedState:
         """See `Engine.start`."""
-        ids, real = padded(self, sources)
+        ids, real = padded_sources(self, sources)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state
-        sentence, _ = sentences(self, len(sources), rows_each)
+        sentence, _ = sentence_of_rows(self, len(sources), rows_each)
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-        return begin_rows(self, ExpandedState(cache, sentence, 0, encoded[sentence], real[sentence].long()))
+        return read_given(self, ExpandedState(cache, sentence, 0, encoded[sentence], real[sentence].long()))
 
     def step(self, state: ExpandedState, ids: Tensor) -> Tensor:
         """Advance every row by one token; (rows, vocabulary) logits, which `logits` cuts."""
@@ -90,10 +98,13 @@ class ExpandedEngine:
         at_a_time = max(1, LOGITS // (self.config.vocab_size * max(map(len, outputs))))
         found = []
         for first in range(0, len(sources), at_a_time):
-            ids, real = padded(self, sources[first : first + at_a_time])
+            ids, real = padded_sources(self, sources[first : first + at_a_time])
             chosen = torch.tensor(outputs[first : first + at_a_time], device=self.device)
             logits = self.model(
-                input_ids=ids, attention_mask=real.long(), decoder_input_ids=told(self, chosen), use_cache=False
+                input_ids=ids,
+                attention_mask=real.long(),
+                decoder_input_ids=decoder_inputs(self, chosen),
+                use_cache=False,
             ).logits[:, len(self.given) - 1 :]
             found.append(torch.log_softmax(logits.float(), -1).gather(2, chosen[..., None])[..., 0])
         return torch.cat(found)
@@ -106,7 +117,7 @@ class ExpandedEngine:
 
     def keep(self, state: ExpandedState, alive: Tensor) -> tuple[Tensor, Tensor, int]:
         """See `Engine.keep`."""
-        source, target, left = moves(alive)
+        source, target, left = moves_to_front(alive)
         for cache in (state.cache.self_attention_cache, state.cache.cross_attention_cache):
             for layer in cast(list[DynamicLayer], cache.layers):
                 layer.keys, layer.values = (_moved(t, source, target, left) for t in (layer.keys, layer.values))

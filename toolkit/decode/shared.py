@@ -13,7 +13,16 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
 from toolkit.decode.attention import NAME, Rows, StepsLayer, new_cache
-from toolkit.decode.engine import FAMILIES, State, begin_rows, moves, padded, sentences, special_tokens, told
+from toolkit.decode.engine import (
+    FAMILIES,
+    State,
+    decoder_inputs,
+    moves_to_front,
+    padded_sources,
+    read_given,
+    sentence_of_rows,
+    special_tokens,
+)
 
 SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time; 128 x 20 000 stay in the cache
 
@@ -63,7 +72,7 @@ class SharedEngine:
             Keys, values: a (sentences, heads, source steps, dim) tensor per layer. Mask: to add to scores,
             (sentences, 1, 1, source steps); None without padding.
         """
-        ids, real = padded(self, sources)
+        ids, real = padded_sources(self, sources)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         first = torch.full((len(ids), 1), self.given[0], device=self.device)
@@ -84,10 +93,10 @@ class SharedEngine:
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> SharedState:
         """See `Engine.start`."""
         keys, values, mask = self.encode(sources)
-        sentence, each = sentences(self, len(sources), rows_each)
+        sentence, each = sentence_of_rows(self, len(sources), rows_each)
         place, width = (None, each[0]) if len(set(each)) == 1 else places(sentence, len(sources))
         cache = new_cache(keys, values, steps + len(self.given) - 1)
-        return begin_rows(self, SharedState(cache, sentence, 0, Rows(keys, mask, place, width)))
+        return read_given(self, SharedState(cache, sentence, 0, Rows(keys, mask, place, width)))
 
     def step(self, state: SharedState, ids: Tensor) -> Tensor:
         """See `Engine.step`."""
@@ -114,9 +123,9 @@ class SharedEngine:
     @torch.inference_mode()
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
         """See `Engine.likelihoods`."""
-        (ids, real), chosen = padded(self, sources), torch.tensor(outputs, device=self.device)
+        (ids, real), chosen = padded_sources(self, sources), torch.tensor(outputs, device=self.device)
         hidden = self.decoder(
-            input_ids=told(self, chosen),
+            input_ids=decoder_inputs(self, chosen),
             encoder_hidden_states=self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state,
             encoder_attention_mask=real.long(),
             use_cache=False,
@@ -135,7 +144,7 @@ class SharedEngine:
 
     def keep(self, state: SharedState, alive: Tensor) -> tuple[Tensor, Tensor, int]:
         """See `Engine.keep`."""
-        source, target, left = moves(alive)
+        source, target, left = moves_to_front(alive)
         state.sentence[target] = state.sentence[source]
         state.sentence = state.sentence[:left]
         for layer in state.cache.self_attention_cache.layers:

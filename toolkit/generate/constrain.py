@@ -8,9 +8,11 @@ from functools import lru_cache
 import torch
 
 from toolkit.bitext.subwords import Pieces
-from toolkit.decode.beam import Hypothesis, beam_search
+from toolkit.decode.beam import beam_search
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.engine import engine_of
-from toolkit.decode.lexical import ConstraintSet, Lexical
+from toolkit.decode.hypotheses import Hypothesis
+from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.words import KnownWords, WordTable
 from toolkit.generate.merge import longest, merge, too_long
 from toolkit.progress import at_hand
@@ -72,7 +74,7 @@ def constrain_rows(
             own = [
                 " ".join((shard[i].source or "", shard[i].reference, *one.positive)) for i in batch for one in named[i]
             ]
-            lexical = Lexical.of(sets, table, translator.target.spell, known and known.with_own(own))
+            lexical = LexicalConstraints.of(sets, table, translator.target.spell, known and known.with_own(own))
             room = _room(lexical, [len(named[i]) for i in batch])
             limits = [longest(len(sources[i])) + more for i, more in zip(batch, room, strict=True)]
             found = beam_search(
@@ -131,7 +133,7 @@ def _unspellable(sets: dict[ConstraintSet, list[str | None]], translator: Transl
     ]
 
 
-def _room(lexical: Lexical | None, searches_each: Sequence[int]) -> list[int]:
+def _room(lexical: LexicalConstraints | None, searches_each: Sequence[int]) -> list[int]:
     """More tokens of each row for what one of its searches must say, whatever rows it is decoded with."""
     if lexical is None:
         return [0] * len(searches_each)

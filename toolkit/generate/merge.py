@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolkit.decode.beam import Hypothesis
+from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.sampling import Sample
 from toolkit.rows import Candidate, Origin, Scores
 

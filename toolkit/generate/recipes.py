@@ -13,7 +13,7 @@ from typing import Literal
 
 from toolkit.bitext.idf import Idf
 from toolkit.bitext.words import token_spans, tokens
-from toolkit.decode.lexical import ConstraintSet
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.inflections import Tagger, inflections, is_plain, part_of_speech, verb_forms
 from toolkit.generate.ppdb import RELATIONS, Ppdb
 from toolkit.parallel import row_seed

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from toolkit.bitext.subwords import SPACE, Pieces
+from toolkit.bitext.words import COMPOUND
 from toolkit.decode.engine import engine_of
 from toolkit.decode.sampling import sample
 from toolkit.generate.merge import longest, merge, too_long
@@ -15,8 +16,6 @@ from toolkit.progress import at_hand
 from toolkit.rows import Origin, Row
 from toolkit.translator.load import Translator
 
-# A word of a text with what stands between letters in it: "house-boat" and "didn't" are no words of letters only.
-COMPOUND = re.compile(r"\w+(?:['’-]\w+)*")
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 SPECIAL = re.compile(r"<[^<>]+>")
 NO_LETTER, NO_TEXT = "_", "\n"  # stand for an unknown letter, and for a special token

@@ -20,6 +20,7 @@ from rapidfuzz.distance import Levenshtein
 from safetensors import safe_open
 from sentencepiece import SentencePieceProcessor
 
+from toolkit.bitext.words import WORD_OR_MARK
 from toolkit.starters import starter
 
 STARTER = "de-en"  # ours: its vectors are a little better here than en-de's, and English is what it writes
@@ -56,7 +57,6 @@ CONTRACTIONS = (
     (re.compile(r"'d\b"), " would"),
     (re.compile(r"'s\b"), ""),
 )
-TOKEN = re.compile(r"\w+|[^\w\s]")
 NUMBER = re.compile(r"\d+")
 
 
@@ -152,7 +152,7 @@ def tokens_of(text: str) -> list[str]:
     text = DETACHED.sub("", text.translate(MARKS)).lower()
     for pattern, written_out in CONTRACTIONS:
         text = pattern.sub(written_out, text)
-    return TOKEN.findall(text)
+    return WORD_OR_MARK.findall(text)
 
 
 @lru_cache(1024)
