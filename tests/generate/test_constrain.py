@@ -10,7 +10,7 @@ from toolkit.bitext.idf import Idf
 from toolkit.bitext.words import constraint_words, tokens
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.hypotheses import Hypothesis
-from toolkit.generate.constrain import Named, _candidates, batches, constrain_rows
+from toolkit.generate.constrain import NamedSet, _candidates, batches, constrain_rows
 from toolkit.generate.recipes import RECIPES, constraint_sets
 from toolkit.rows import Candidate, Row
 
@@ -28,7 +28,7 @@ def words(row: Row) -> list[str]:
     return random.Random(row.id).sample(found, len(found))
 
 
-def sets_of(row: Row) -> list[Named]:
+def sets_of(row: Row) -> list[NamedSet]:
     """Seven systems and five sets: two systems have the same, and one has none."""
     one, two, three, four = words(row)[:4]
     first = constraint_words(row.reference)
@@ -105,7 +105,7 @@ def test_what_is_in_meets_its_set():
 def test_equal_sets_are_decoded_once():
     asked: list[int] = []
 
-    def twice(row: Row) -> list[Named]:
+    def twice(row: Row) -> list[NamedSet]:
         asked.append(1)
         return [(name, ConstraintSet((words(row)[0],))) for name in ("1", "2", "3")]
 
@@ -129,7 +129,7 @@ def test_batches_do_not_matter(batch_rows, n_best):
 
 
 def test_a_row_is_cut_alike_beside_one_that_has_much_to_say():
-    def sets(row: Row) -> list[Named]:
+    def sets(row: Row) -> list[NamedSet]:
         return [("1", ConstraintSet(tuple(words(row)[:4])) if row.id == "demo-0" else FREE)]
 
     def texts(batch_rows: int) -> list[list[tuple[str, str | None]]]:
@@ -142,7 +142,7 @@ def test_a_row_is_cut_alike_beside_one_that_has_much_to_say():
 
 
 def test_what_the_vocabulary_cannot_spell_is_said():
-    def sets(row: Row) -> list[Named]:
+    def sets(row: Row) -> list[NamedSet]:
         unspellable = ConstraintSet((words(row)[0], "漢字"), ("go",))
         return [("1", FREE), ("2", unspellable), ("3", unspellable), ("4", ConstraintSet((), ("漢字",)))]
 
@@ -156,7 +156,7 @@ def test_what_the_vocabulary_cannot_spell_is_said():
 
 
 def test_a_row_of_which_no_set_can_be_spelled_and_one_without_sets():
-    def sets(row: Row) -> list[Named]:
+    def sets(row: Row) -> list[NamedSet]:
         return [("1", ConstraintSet(("漢",)))] if row.id == "demo-0" else []
 
     first, second = constrained(rows(2), sets)
@@ -228,7 +228,7 @@ def test_a_positional_system_keeps_no_beginning_of_its_reference(count):
     said = [(row, row.candidates[0].text) for row in constrained(free, lambda row: [(None, FREE)])]
     own = [Row(row.id, "demo", row.source, "de", text, "en", "train") for row, text in said]
 
-    def banned(row: Row) -> list[Named]:
+    def banned(row: Row) -> list[NamedSet]:
         return [("x", one) for one in constraint_sets(RECIPES[31 + count], row.reference, row.id, 0, Idf(0, {}))]
 
     found = constrained([row for row in own if banned(row)], banned)

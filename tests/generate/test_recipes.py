@@ -12,10 +12,10 @@ from toolkit.generate.recipes import (
     EVALUATED,
     PREPOSITIONS,
     RECIPES,
-    banned,
-    beginning,
     check_pools,
     constraint_sets,
+    first_tokens,
+    forbidden_forms,
     parse_systems,
     token_pool,
 )
@@ -237,19 +237,19 @@ def test_a_word_has_the_part_of_its_first_place(parts, asked):
         ("", [None, None, None]),
     ],
 )
-def test_positional_systems_forbid_the_reference_s_own_beginning(reference, beginnings):
+def test_positional_systems_forbid_the_reference_s_own_first_tokens(reference, beginnings):
     for number, phrase in zip((32, 33, 34), beginnings, strict=True):
-        assert beginning(reference, number - 31) == phrase
+        assert first_tokens(reference, number - 31) == phrase
         found = sets(number, reference, {})
         if phrase is None:
             assert found == []
             continue
-        assert [(one.positive, one.negative, one.not_first) for one in found] == [((), (), banned(phrase))]
+        assert [(one.positive, one.negative, one.not_first) for one in found] == [((), (), forbidden_forms(phrase))]
         assert found[0].unmet(reference) and not found[0].unmet(f"Perhaps {reference}")
 
 
 def test_a_beginning_is_the_reference_s_text():
-    assert beginning("  - Hello   there", 2) == "- Hello   there"
+    assert first_tokens("  - Hello   there", 2) == "- Hello   there"
 
 
 # Reference, what is said without constraints, and under 32, 33 and 34: ours, each of the pattern that the outputs have

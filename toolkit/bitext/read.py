@@ -1,7 +1,7 @@
-"""Bitext in: a stream of pairs from files, Parquet or a dataset, in constant memory.
+"""Read a bitext as a stream of pairs, from text files, Parquet or a dataset, in constant memory.
 
-A line that cannot be used does not stop the stream: its pair carries a `fault` and `clean` counts it. A bitext that
-cannot be used is an error at the call, before the first pair. Nothing here changes a text; that is `normalize`.
+A line that cannot be used does not stop the stream: its pair carries a `fault`, and `clean` counts it. A bitext that
+cannot be used is an error at the call, before the first pair. What it does not do: change a text (`normalize.py`).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def read_bitext(
 def read_one(
     address: str, source_column: str | int | None, reference_column: str | int | None, data_split: str
 ) -> Iterator[Pair]:
-    """The pairs of one file, glob or dataset, read as what its name and the disk say it is."""
+    """The pairs of one file, glob or dataset. Its name, and what is on the disk, decide how it is read."""
     suffix = text_suffix(address)
     if Path(address).is_dir() or is_dataset(address):
         names = column_name(source_column, "source"), column_name(reference_column, "reference")
@@ -107,7 +107,7 @@ def read_one(
 
 
 def started(pairs: Iterator[Pair], name: str) -> Iterator[Pair]:
-    """The same pairs with the first one already read, so that an unusable bitext is an error now.
+    """The same pairs, the first of which has been read already, so that an unusable bitext is an error at once.
 
     Raises:
         ValueError: There is no first pair.
@@ -292,7 +292,7 @@ def field_text(record: dict, name: str, address: str) -> str:
 
 
 def nested_type(value: object) -> pa.DataType:
-    """A stand-in for a value's Arrow type that tells only nested from flat."""
+    """A type in place of a value's Arrow type, which only distinguishes nested from flat values."""
     return pa.struct([(name, pa.null()) for name in value]) if isinstance(value, dict) else pa.null()
 
 
@@ -300,7 +300,7 @@ def column_in(schema: pa.Schema, name: str, path: str) -> str:
     """The name itself, if the schema has such a column or field.
 
     Raises:
-        ValueError: It has none; the message lists those there are.
+        ValueError: It has none; the message lists the columns that it has.
     """
     names = [
         f"{field.name}.{child.name}" if child else field.name
@@ -313,14 +313,22 @@ def column_in(schema: pa.Schema, name: str, path: str) -> str:
 
 
 def column_name(column: str | int | None, default: str) -> str:
-    """A column's name, for what has named columns."""
+    """The name of a column in data with named columns.
+
+    Raises:
+        ValueError: It is a number.
+    """
     if isinstance(column, int):
         raise ValueError(f"wanted the name of a column, got the number {column}: only TSV columns have numbers")
     return default if column is None else column
 
 
 def column_number(column: str | int | None, default: int) -> int:
-    """A column's number from 0, for a TSV file; digits will do, as the command line gives them."""
+    """The number of a column of a TSV file, from 0; it may be a string of digits, as from the command line.
+
+    Raises:
+        ValueError: It is no number.
+    """
     if column is None:
         return default
     if not str(column).isdecimal():
@@ -352,7 +360,7 @@ def existing(path: str) -> str:
 
 
 def text_suffix(path: str) -> str:
-    """The suffix without the one of the compression.
+    """The suffix of a path before that of its compression.
 
     >>> text_suffix("corpus.tsv.gz")
     '.tsv'
@@ -362,10 +370,10 @@ def text_suffix(path: str) -> str:
 
 
 def is_dataset(address: str) -> bool:
-    """Whether something that is not on the disk reads as a Hub id rather than as a lost file.
+    """Whether an address that is not on the disk looks like a Hub id rather than like a missing file.
 
     >>> is_dataset("Helsinki-NLP/opus-100:de-en"), is_dataset("lost/corpus.tsv"), is_dataset("./lost")
     (True, False, False)
     """
-    lost = Path(address).suffix in (*SUFFIXES, *COMPRESSED)
-    return not Path(address).exists() and not lost and DATASET.fullmatch(address) is not None
+    is_file_name = Path(address).suffix in (*SUFFIXES, *COMPRESSED)
+    return not Path(address).exists() and not is_file_name and DATASET.fullmatch(address) is not None

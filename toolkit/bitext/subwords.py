@@ -89,10 +89,10 @@ def marian_tokenizer(source: Path, target: Path, folder: Path) -> MarianTokenize
 
 
 def check_texts(texts: Collection[str]) -> None:
-    """See that texts are a list of strings, or another collection of them.
+    """Check that texts are a list or another collection of strings.
 
     Raises:
-        ValueError: A string instead of a list, or something else than a string in it.
+        ValueError: They are a single string, or one of them is no string.
     """
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Collection):
         raise ValueError(f"wanted a list of texts, got a {type(texts).__name__}: put one text in a list")
@@ -129,7 +129,7 @@ class Pieces:
             alpha: Smoothing of the segmentation lattice (Kudo 2018): 0 is uniform, large is Viterbi; None is Viterbi.
 
         Raises:
-            ValueError: No list of texts.
+            ValueError: The texts are no list of strings.
         """
         check_texts(texts)
         if alpha is None:
@@ -145,7 +145,7 @@ class Pieces:
         return self.processor.encode(text, out_type=str)
 
     def surfaces(self) -> list[str]:
-        """What each id adds to a text: its piece, a space where it begins a word; nothing for specials."""
+        """The text of each id: its piece, with a space where it begins a word; "" for specials."""
         return [
             "" if name is None or i in (self.eos, self.unk) else name.replace(SPACE, " ")
             for i, name in ((i, self.names.get(i)) for i in range(max(self.names) + 1))
@@ -181,10 +181,10 @@ class HubPieces(Pieces):
 
     Args:
         tokenizer: Of the checkpoint.
-        prefix: Ids that begin what it encodes.
-        suffix: Ids that end it; EOS is among them.
-        task: Text that is put before every text, as T5's checkpoints want it: "translate English to German: ".
-        size: Words of the model, which may have more than its tokenizer; the tokenizer's own number unless told.
+        prefix: Ids before those of each text.
+        suffix: Ids after those of each text; EOS is among them.
+        task: Text that is put before every text, as T5's checkpoints require: "translate English to German: ".
+        size: Size of the model's vocabulary, which may exceed that of its tokenizer; None is the tokenizer's.
     """
 
     def __init__(
@@ -205,13 +205,17 @@ class HubPieces(Pieces):
         self.special = {*tokenizer.all_special_ids, *getattr(tokenizer, "lang_code_to_id", {}).values()}
 
     def encode(self, texts: Sequence[str], alpha: float | None = None) -> list[list[int]]:
-        """Ids of each text between the prefix and the suffix; `alpha` is not for it."""
+        """Ids of each text between the prefix and the suffix; `alpha` must be None.
+
+        Raises:
+            ValueError: There is an alpha, or the texts are no list of strings.
+        """
         if alpha is not None:
             raise ValueError("wanted alpha None, got a number: only SentencePiece models sample segmentations")
         check_texts(texts)
         if not texts:
             return []
-        # not verbose: transformers warns of a text that is too long for the model, which its callers refuse
+        # verbose would warn of texts that are too long for the model, which the callers refuse
         tokenized = self.tokenizer([self.task + text for text in texts], add_special_tokens=False, verbose=False)
         return [[*self.prefix, *ids, *self.suffix] for ids in tokenized["input_ids"]]
 
@@ -220,7 +224,7 @@ class HubPieces(Pieces):
         return [piece.replace("Ġ", SPACE) for piece in self.tokenizer.tokenize(text)]
 
     def surfaces(self) -> list[str]:
-        """What each id adds to a text; nothing for specials."""
+        """The text of each id, with a space where it begins a word; "" for specials."""
         return [self._surface(i) for i in range(self.size)]
 
     def _surface(self, i: int) -> str:
@@ -249,9 +253,9 @@ def hub_pieces(
 
     Args:
         tokenizer: Of the checkpoint.
-        forced_first: The token that a decoder is given before it says anything; the target side is without it.
+        forced_first: The token that a decoder is given before it chooses any; the target side leaves it out.
         task: Text before every source.
-        size: Words of the model.
+        size: Size of the model's vocabulary.
     """
     prefix, suffix = _around(tokenizer)
     before, _ = _around(tokenizer, target=True)

@@ -17,7 +17,7 @@ from toolkit.decode.automata import CLOSE_WORD, NO_PIECE
 from toolkit.decode.constraint_state import ConstraintState
 from toolkit.decode.engine import Engine
 from toolkit.decode.lexical import LexicalConstraints
-from toolkit.decode.sampling import top
+from toolkit.decode.top_k import top
 
 NEVER = -torch.inf
 

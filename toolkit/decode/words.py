@@ -31,10 +31,11 @@ def word_hash(word: str) -> int:
     value = 0
     for character in word:
         value = value * BASE + ord(character) + 1
-    return _signed(value)
+    return signed(value)
 
 
-def _signed(value: int) -> int:
+def signed(value: int) -> int:
+    """The low 64 bits of a number as torch's signed integers hold them."""
     return (value + (1 << (BITS - 1))) % (1 << BITS) - (1 << (BITS - 1))
 
 
@@ -77,7 +78,7 @@ class WordTable:
         inner = pad([[word_hash(word) for word in words] for _, _, words, _ in parts], NOTHING)
         head, closes = [head for head, _, _, _ in parts], torch.tensor([closes for _, closes, _, _ in parts])
         return cls(
-            torch.tensor([_signed(pow(BASE, len(h), 1 << BITS)) for h in head], device=device),
+            torch.tensor([signed(pow(BASE, len(h), 1 << BITS)) for h in head], device=device),
             torch.tensor([word_hash(h) for h in head], device=device),
             closes.to(device),
             inner.to(device),

@@ -22,11 +22,11 @@ MIN_IDF, MAX_IDF = 7.0, 17.0  # ParaBank, section 3.2, "IDF Criteria"
 PREPOSITIONS = frozenset(  # ParaBank, section 3.2, "Prepositions": in the pool however frequent
     ("about", "as", "at", "by", "for", "from", "in", "into", "of", "on", "onto", "over", "to", "with")
 )
-TAKES_NOT = re.compile(  # words that "n't" is cut from, at the end of a phrase
+TAKES_NOT = re.compile(  # a phrase that ends in a word to which "n't" can be added
     r"\b(?:ai|are|ca|could|dare|did|do|does|had|has|have|is|may|might|must|need|ought|sha|should|was|were|wo|would)$",
     re.IGNORECASE,
 )
-CUT_SHORT = frozenset(("ai", "ca", "sha", "wo"))  # those of them that are no words without it
+CUT_SHORT = frozenset(("ai", "ca", "sha", "wo"))  # those that are no words without "n't"
 
 Kind = Literal["idf_high", "idf_low", "random", "none", "verb_form", "positional", "ppdb"]
 Sign = Literal["⊖", "⊕", "⊕⊖", ""]
@@ -40,13 +40,14 @@ class Recipe:
 
     Attributes:
         number: Of the system.
-        sign: ⊖: words that must not be said; ⊕: words that must; "" without constraints.
-        kind: What puts the words in order: the highest IDF in the pool first ("verb_form" too), the lowest first,
-            chance, or their place in the reference ("positional"); "ppdb" takes each for itself.
-        ranks: Which in that order are chosen, from 1.
-        description: What table 3 says of it.
+        sign: ⊖: words that must not be said; ⊕: words that must be said; "" without constraints.
+        kind: How the words are sorted before some are chosen: by falling IDF ("idf_high", "verb_form"), by rising IDF
+            ("idf_low"), at random ("random"), or by place in the reference ("positional"). "ppdb" chooses every word
+            that has a paraphrase, each for a decoding of its own.
+        ranks: Which of the sorted words are chosen, from 1.
+        description: In the words of table 3.
         variants: Whether all inflections of a chosen word are forbidden with it.
-        relation: Of the paraphrases that PPDB is asked for.
+        relation: The relation of the paraphrases that are looked up in PPDB.
     """
 
     number: int
@@ -59,7 +60,7 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """What the records call it: its number."""
+        """The name of the system in origins and cards: its number."""
         return str(self.number)
 
 
@@ -68,7 +69,7 @@ PAIRS: tuple[Ranks, ...] = ((1, 2), (2, 3), (1, 3))
 ALL: tuple[Ranks, ...] = ((1, 2, 3),)
 COUNTS: tuple[Ranks, ...] = ((1,), (1, 2), (1, 2, 3))
 
-# ParaBank, table 3, line by line: No., ⊕/⊖, what puts the words in order, which of them, Token(s) Selected, Lex.
+# ParaBank, table 3, line by line: No., ⊕/⊖, kind, ranks of each system, Token(s) Selected, Lex.
 TABLE_3: tuple[tuple[Ranks, Sign, Kind, tuple[Ranks, ...], str, Lex], ...] = (
     ((1, 2, 3), "⊖", "idf_high", EACH, "{ranks} highest IDF", "None"),
     ((4, 5, 6), "⊖", "idf_high", PAIRS, "({ranks}) highest IDF", "None"),
@@ -125,10 +126,10 @@ def constraint_sets(
     Args:
         recipe: Of `RECIPES`.
         reference: The human sentence.
-        row_id: Its row's; chance belongs to the row, the seed and the recipe.
+        row_id: Of the row of the reference. Random numbers depend on it, the seed and the recipe.
         seed: Of the run.
         idf: Counted on the training text.
-        tag: Tells verbs (29-31) and matches PPDB's parts of speech (35-37).
+        tag: Finds verbs (29-31) and the parts of speech that PPDB's entries must match (35-37).
         ppdb: Paraphrases for 35-37.
 
     Returns:
@@ -143,26 +144,26 @@ def constraint_sets(
     if recipe.kind == "none":
         return [ConstraintSet()]
     if recipe.kind == "positional":
-        phrase = beginning(reference, len(recipe.ranks))
-        return [ConstraintSet(not_first=banned(phrase))] if phrase else []
+        phrase = first_tokens(reference, len(recipe.ranks))
+        return [ConstraintSet(not_first=forbidden_forms(phrase))] if phrase else []
     pool, chance = token_pool(reference, idf), random.Random(row_seed(seed, row_id, f"recipe-{recipe.name}"))
     if recipe.kind == "ppdb":
-        return paraphrase_pairs(recipe, pool, _part_of_each(reference, tag), ppdb, chance)
+        return paraphrase_pairs(recipe, pool, _part_of_speech_by_word(reference, tag), ppdb, chance)
     chosen = choose(recipe, pool, idf, chance)
     if not chosen:
         return []
     if recipe.kind == "verb_form":
-        part_of = _part_of_each(reference, tag)
-        return [ConstraintSet(positive=tuple(_form(word, part_of[word], chance) for word in chosen))]
+        part_of = _part_of_speech_by_word(reference, tag)
+        return [ConstraintSet(positive=tuple(_random_form(word, part_of[word], chance) for word in chosen))]
     variants = [form for word in chosen for form in (word, *(inflections(word) if recipe.variants else []))]
-    return [ConstraintSet(negative=tuple(dict.fromkeys(form for word in variants for form in banned(word))))]
+    return [ConstraintSet(negative=tuple(dict.fromkeys(form for word in variants for form in forbidden_forms(word))))]
 
 
 def token_pool(reference: str, idf: Idf) -> list[str]:
-    """The words of a reference that constraints may be about, each once, in descending IDF; ties as they stand.
+    """The words of a reference that constraints may be about, each once, in descending IDF; ties in textual order.
 
-    Lower-case alphabetical words that the table has, of at least `MIN_IDF`, prepositions excepted, and at most
-    `MAX_IDF`.
+    They are the lower-case alphabetical words of the table with an IDF of at most `MAX_IDF` and, unless they are
+    prepositions, at least `MIN_IDF`.
     """
     rarity = {word: idf.idf(word) for word in tokens(reference) if is_plain(word) and word not in CUT_SHORT}
     known = {word: bits for word, bits in rarity.items() if bits is not None and bits <= MAX_IDF}
@@ -171,7 +172,7 @@ def token_pool(reference: str, idf: Idf) -> list[str]:
 
 
 def choose(recipe: Recipe, pool: Sequence[str], idf: Idf, chance: random.Random) -> list[str]:
-    """The words of a pool, in descending IDF, that a recipe selects; none if it has too few for its ranks.
+    """The words that a recipe selects from a pool in descending IDF; none if the pool is smaller than its ranks need.
 
     Source: ParaBank (Hu et al. 2019a), table 3, footnote 4: "Highest within the token pool. Same for lowest."
     """
@@ -185,15 +186,17 @@ def choose(recipe: Recipe, pool: Sequence[str], idf: Idf, chance: random.Random)
     return [order[rank - 1] for rank in recipe.ranks]
 
 
-def beginning(reference: str, count: int) -> str | None:
-    """The first tokens of a reference as it has them: an anchored phrase `<BOS> t1 [t2 [t3]]`.
+def first_tokens(reference: str, count: int) -> str | None:
+    """The first tokens of a reference, spelled as there: a phrase that a text must not begin with.
 
-    Marks before the first word stand in the phrase and do not count; later ones do. The paper does not say so; the
-    outputs that its authors released with their judgments do: under 32 a text may begin with the reference's opening
-    quotation mark, but not with that and the reference's first word.
+    Marks before the first word are part of the phrase but are not counted as tokens; later marks are counted. The paper
+    does not say so, but the outputs that its authors released with their judgments do: under system 32 a text may begin
+    with the reference's opening quotation mark, but not with that mark and the reference's first word.
 
-    >>> beginning("How often?", 2), beginning("No, they do.", 2), beginning("Didn't you?", 1), beginning("'Go!'", 1)
-    ('How often', 'No,', 'Did', "'Go")
+    >>> first_tokens("How often?", 2), first_tokens("No, they do.", 2)
+    ('How often', 'No,')
+    >>> first_tokens("Didn't you?", 1), first_tokens("'Go!'", 1)
+    ('Did', "'Go")
 
     Args:
         reference: The human sentence.
@@ -209,12 +212,12 @@ def beginning(reference: str, count: int) -> str | None:
     return reference[: spans[first + count - 1][1]].strip() if first + count <= len(spans) else None
 
 
-def banned(phrase: str) -> tuple[str, ...]:
-    """A phrase that must not be said, and what else has its tokens: "didn't" is "did" and "n't".
+def forbidden_forms(phrase: str) -> tuple[str, ...]:
+    """A phrase to forbid, and its forms with "n't", which have the same tokens: "didn't" is "did" and "n't".
 
-    A decoder's word is a run of letters, so that a ban of "did" alone would let "didn't" pass.
+    The constraints of the decoder are on runs of letters: if "did" alone were forbidden, "didn't" could be said.
 
-    >>> banned("often"), banned("Why did")
+    >>> forbidden_forms("often"), forbidden_forms("Why did")
     (('often',), ('Why did', "Why didn't", 'Why didn’t'))
     """
     return (phrase, f"{phrase}n't", f"{phrase}n’t") if TAKES_NOT.search(phrase) else (phrase,)
@@ -223,7 +226,7 @@ def banned(phrase: str) -> tuple[str, ...]:
 def paraphrase_pairs(
     recipe: Recipe, pool: Sequence[str], part_of: dict[str, str], ppdb: Ppdb | None, chance: random.Random
 ) -> list[ConstraintSet]:
-    """One paraphrase at random for each word of a pool that has any: the word forbidden, the paraphrase asked for.
+    """One constraint set for each word of a pool with paraphrases: forbid the word, require one paraphrase at random.
 
     Raises:
         ValueError: There is no PPDB, or it cannot tell the recipe's relation from others.
@@ -234,18 +237,18 @@ def paraphrase_pairs(
     check_ppdb([recipe.number], ppdb is not None)
     assert ppdb is not None
     found = [(word, ppdb.lookup(word, relation, part_of[word])) for word in pool]
-    return [ConstraintSet((chance.choice(words),), banned(word)) for word, words in found if words]
+    return [ConstraintSet((chance.choice(words),), forbidden_forms(word)) for word, words in found if words]
 
 
 def check_ppdb(systems: Sequence[int], given: bool) -> None:
-    """Refuse systems that have no PPDB to look into.
+    """Refuse systems 35 to 37 where no PPDB is given.
 
     Args:
         systems: Numbers of table 3.
-        given: Whether there is PPDB 2.0.
+        given: Whether PPDB 2.0 is given.
 
     Raises:
-        ValueError: A system of 35 to 37 without it.
+        ValueError: It is not, and one of these systems is asked for.
     """
     for number in (n for n in systems if n in PPDB_RELATIONS and not given):
         raise ValueError(
@@ -306,12 +309,12 @@ def parse_systems(text: str) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _part_of_each(reference: str, tag: Tagger) -> dict[str, str]:
-    """The part of speech of each word of a reference where it first stands."""
+def _part_of_speech_by_word(reference: str, tag: Tagger) -> dict[str, str]:
+    """The part of speech of each word of a reference at its first occurrence."""
     words = tokens(reference)
     return dict(reversed(list(zip(words, tag(words), strict=True))))
 
 
-def _form(word: str, part: str, chance: random.Random) -> str:
-    """A random form of a verb, any other word itself (ParaBank, table 3, footnote 5)."""
+def _random_form(word: str, part: str, chance: random.Random) -> str:
+    """A random form of a verb; any other word as it is (ParaBank, table 3, footnote 5)."""
     return chance.choice(verb_forms(word)) if part == "VERB" else word

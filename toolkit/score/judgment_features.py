@@ -1,9 +1,9 @@
-"""What a candidate keeps, loses and adds of its reference, as numbers: the input of the regression in `judgment.py`.
+"""The features of a pair of reference and candidate: the input of the regression in `judgment.py`. English only.
 
-English only. Word vectors and word frequencies are the German-English starter's: the vectors of a translator's output
-layer put together what translates alike, and the log-probability of a piece says how common it is. No feature tells
-anything of the reference alone: with a few hundred judged references, such a feature learns which
-reference it was and does worse on others.
+They measure what the candidate keeps of the reference, what it loses and what it adds. Word vectors and frequencies are
+those of the German-English starter: in a translator's output layer, words with the same translations have similar
+vectors, and the log-probability of a piece in its SentencePiece model says how common it is. No feature depends on the
+reference alone: with a few hundred judged references, such a feature identifies the reference and does not generalise.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sentencepiece import SentencePieceProcessor
 from toolkit.bitext.words import WORD_OR_MARK
 from toolkit.starters import starter
 
-STARTER = "de-en"  # ours: its vectors are a little better here than en-de's, and English is what it writes
+STARTER = "de-en"  # ours: its vectors are a little better here than those of en-de, and its output is English
 
 # The features in order, each with the sign that its weight may have (ours: a regression without signs overfits).
 SIGNS = {
@@ -41,10 +41,10 @@ SIGNS = {
     "numbers_added": -1,
     "question": -1,
 }
-MOST = 3  # ours: counts of lost or added things stop here, so that a list of numbers is no worse than a few
+MOST = 3  # ours: counts are cut here, so that a sentence with many numbers or negations weighs no more than others
 
 MARKS = str.maketrans("’‘´`“”„–—", "''''\"\"\"--")
-DETACHED = re.compile(r"\s+(?=n't\b|'(?:s|re|ve|ll|m|d|t)\b)")  # "did n't": some corpora part what belongs together
+DETACHED = re.compile(r"\s+(?=n't\b|'(?:s|re|ve|ll|m|d|t)\b)")  # "did n't": some corpora separate clitics by a space
 CONTRACTIONS = (
     (re.compile(r"\b(?:can't|cannot)\b"), "can not"),
     (re.compile(r"\bwon't\b"), "will not"),
@@ -60,22 +60,22 @@ CONTRACTIONS = (
 NUMBER = re.compile(r"\d+")
 
 
-def listed(text: str) -> frozenset[str]:
-    """The words of a list, as a set."""
+def word_set(text: str) -> frozenset[str]:
+    """The set of the words of a text between spaces."""
     return frozenset(text.split())
 
 
-NEGATIONS = listed("not no never nothing none nobody neither nor without nowhere hardly")
+NEGATIONS = word_set("not no never nothing none nobody neither nor without nowhere hardly")
 PERSONS = (
-    listed("i me my mine myself"),
-    listed("you your yours yourself"),
-    listed("he him his himself"),
-    listed("she her hers herself"),
-    listed("it its itself"),
-    listed("we us our ours ourselves"),
-    listed("they them their theirs themselves"),
+    word_set("i me my mine myself"),
+    word_set("you your yours yourself"),
+    word_set("he him his himself"),
+    word_set("she her hers herself"),
+    word_set("it its itself"),
+    word_set("we us our ours ourselves"),
+    word_set("they them their theirs themselves"),
 )
-FUNCTION_WORDS = NEGATIONS.union(*PERSONS) | listed(
+FUNCTION_WORDS = NEGATIONS.union(*PERSONS) | word_set(
     """a an the and or but if then than that this these those there here of in on at to from by for with about as into
     onto over under up down out off who whom whose which what when where why how be am is are was were been being do
     does did doing have has had having will would shall should can could may might must so very just too also only even
@@ -85,10 +85,10 @@ FUNCTION_WORDS = NEGATIONS.union(*PERSONS) | listed(
 
 @dataclass(frozen=True)
 class Sentence:
-    """One side of a pair, read once.
+    """What the features need of one side of a pair.
 
     Attributes:
-        text: As it came.
+        text: As given.
         tokens: Words and marks, lower-cased, contractions written out.
         words: The words among them.
         trigrams: Counts of character trigrams of the words.
@@ -112,7 +112,11 @@ class Sentence:
 
 @cache
 def pieces() -> tuple[SentencePieceProcessor, np.ndarray, np.ndarray]:
-    """The starter's English pieces: the model, (pieces, dimensions) unit vectors, (pieces,) nats of information."""
+    """The SentencePiece model of the starter's English side, and of each piece a unit vector and its information.
+
+    Returns:
+        The model; (pieces, dimensions) unit vectors; (pieces,) negative log-probabilities in nats.
+    """
     folder = starter(STARTER)
     processor = SentencePieceProcessor(model_file=str(folder / "target.spm"))
     with safe_open(folder / "model.safetensors", "np") as weights:
@@ -125,7 +129,10 @@ def pieces() -> tuple[SentencePieceProcessor, np.ndarray, np.ndarray]:
 
 @lru_cache(20_000)
 def word_vector(word: str) -> tuple[np.ndarray, float]:
-    """A word's unit vector and its information in nats: the weighted sum and the sum over its pieces."""
+    """A word's unit vector and its information in nats.
+
+    The vector is that of its pieces, weighted by their information; its information is the sum of theirs.
+    """
     processor, vectors, information = pieces()
     ids = processor.encode(word)
     vector = information[ids] @ vectors[ids]
@@ -157,7 +164,7 @@ def tokens_of(text: str) -> list[str]:
 
 @lru_cache(1024)
 def read(text: str) -> Sentence:
-    """A sentence as the features see it; the last thousand are remembered, because a reference has many candidates."""
+    """The words, counts and vectors of a sentence, cached because a reference is compared with many candidates."""
     tokens = tokens_of(text)
     words = [token for token in tokens if token[0].isalnum()]
     joined = " ".join(words)
@@ -176,7 +183,7 @@ def read(text: str) -> Sentence:
 
 
 def kept(wanted: Counter[str], other: Counter[str]) -> float:
-    """The share of one side's counts that the other has too, in [0, 1]; 1 where there is none to keep."""
+    """The share of one side's counts that the other side has too, in [0, 1]; 1 where there are no counts."""
     return sum((wanted & other).values()) / wanted.total() if wanted else 1.0
 
 
