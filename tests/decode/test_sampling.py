@@ -103,7 +103,9 @@ def test_a_batch_is_each_sentence_on_its_own(engine, sources):
         alone += sample(engine, [source], phrases[part], sample_keys[part], 10, LIMIT)
     assert [s.ids for s in together] == [s.ids for s in alone]
     assert [s.logprob for s in together] == pytest.approx([s.logprob for s in alone], abs=1e-3)
-    one_row = [sample(engine, [sources[n // each]], [phrases[n]], [sample_keys[n]], 10, LIMIT)[0] for n in range(0, 42, 5)]
+    one_row = [
+        sample(engine, [sources[n // each]], [phrases[n]], [sample_keys[n]], 10, LIMIT)[0] for n in range(0, 42, 5)
+    ]
     assert [s.ids for s in one_row] == [s.ids for s in together[::5]]
 
 
