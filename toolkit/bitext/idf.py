@@ -128,5 +128,6 @@ def parse_idf(lines: Iterable[str]) -> Idf:
 
 
 def _lines(path: Path) -> Iterator[str]:
+    """The lines of a plain or .gz file."""
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         yield from io.TextIOWrapper(file, encoding="utf-8")

@@ -82,8 +82,8 @@ def read_bitext(
             raise ValueError(
                 f"wanted no columns with two files, got {source_column!r}, {reference_column!r}: leave the columns out"
             )
-        return started(read_aligned(*bitext), " and ".join(bitext))
-    return started(read_one(bitext[0], source_column, reference_column, data_split), bitext[0])
+        return with_first_pair(read_aligned(*bitext), " and ".join(bitext))
+    return with_first_pair(read_one(bitext[0], source_column, reference_column, data_split), bitext[0])
 
 
 def read_one(
@@ -96,17 +96,17 @@ def read_one(
         return read_dataset(address, *names, data_split)
     if suffix == ".parquet":
         names = column_name(source_column, "source"), column_name(reference_column, "reference")
-        return read_parquet(matches(address), *names)
+        return read_parquet(matching_paths(address), *names)
     if suffix in (".tsv", ".txt"):
         return read_tsv(address, column_number(source_column, 0), column_number(reference_column, 1))
-    existing(address)
+    checked_path(address)
     raise ValueError(
         f"wanted a bitext in {', '.join(SUFFIXES)} (text also {', '.join(COMPRESSED)}), got {address}: "
         "convert it, or give two line-aligned files"
     )
 
 
-def started(pairs: Iterator[Pair], name: str) -> Iterator[Pair]:
+def with_first_pair(pairs: Iterator[Pair], name: str) -> Iterator[Pair]:
     """The same pairs, the first of which has been read already, so that an unusable bitext is an error at once.
 
     Raises:
@@ -126,7 +126,7 @@ def read_tsv(path: str, source_column: int, reference_column: int) -> Iterator[P
         if len(columns) < needed:
             yield Pair(line, decode(raw)[0], "", "columns")
         else:
-            yield decoded(line, columns[source_column], columns[reference_column])
+            yield decoded_pair(line, columns[source_column], columns[reference_column])
 
 
 def read_aligned(source: str, reference: str) -> Iterator[Pair]:
@@ -136,7 +136,7 @@ def read_aligned(source: str, reference: str) -> Iterator[Pair]:
         ValueError: One file has more lines than the other; raised at the end of the shorter one.
     """
     for path in (source, reference):
-        if text_suffix(existing(path)) == ".parquet":
+        if text_suffix(checked_path(path)) == ".parquet":
             raise ValueError(f"wanted two text files, got {path}: give one Parquet file and its columns")
     sources, references = lines(source), lines(reference)
     for line, (left, right) in enumerate(zip_longest(sources, references), 1):
@@ -147,7 +147,7 @@ def read_aligned(source: str, reference: str) -> Iterator[Pair]:
                 f"wanted files with equally many lines, got {counts[0]} in {source} and {counts[1]} in {reference}: "
                 "align them again"
             )
-        yield decoded(line, left, right)
+        yield decoded_pair(line, left, right)
 
 
 def read_parquet(paths: Sequence[str], source_column: str, reference_column: str) -> Iterator[Pair]:
@@ -159,7 +159,7 @@ def read_parquet(paths: Sequence[str], source_column: str, reference_column: str
             for batch in file.iter_batches(BATCH, columns=names):
                 for source, reference in zip(*(column_bytes(batch, name, path) for name in names), strict=True):
                     record += 1
-                    yield decoded(record, source, reference)
+                    yield decoded_pair(record, source, reference)
 
 
 def read_dataset(address: str, source_column: str, reference_column: str, data_split: str) -> Iterator[Pair]:
@@ -218,7 +218,7 @@ def lines(path: str) -> Iterator[bytes]:
         ValueError: The compression is damaged or cut short.
     """
     number = 0
-    existing(path)
+    checked_path(path)
     try:
         with io.BufferedReader(pa.input_stream(path, compression="detect"), BUFFER) as file:
             for number, raw in enumerate(file, 1):  # noqa: B007 - the error names it
@@ -241,7 +241,7 @@ def decode(raw: bytes) -> tuple[str, str | None]:
         return raw.decode("utf-8", "replace"), "invalid_utf8"
 
 
-def decoded(line: int, source: bytes | None, reference: bytes | None) -> Pair:
+def decoded_pair(line: int, source: bytes | None, reference: bytes | None) -> Pair:
     """A pair from the bytes of its two sides; a missing value is an empty text."""
     source_text, source_fault = decode(source or b"")
     reference_text, reference_fault = decode(reference or b"")
@@ -255,7 +255,7 @@ def open_parquet(path: str) -> pq.ParquetFile:
         ValueError: It is not Parquet, or cut short.
     """
     try:
-        return pq.ParquetFile(existing(path))
+        return pq.ParquetFile(checked_path(path))
     except pa.ArrowInvalid as error:
         raise ValueError(f"wanted a Parquet file, got {path}, which is none ({error}): write it again") from error
 
@@ -336,7 +336,7 @@ def column_number(column: str | int | None, default: int) -> int:
     return int(column)
 
 
-def matches(pattern: str) -> list[str]:
+def matching_paths(pattern: str) -> list[str]:
     """The files that a path or glob names, sorted.
 
     Raises:
@@ -344,11 +344,11 @@ def matches(pattern: str) -> list[str]:
     """
     if glob.has_magic(pattern) and not Path(pattern).exists():
         paths = sorted(glob.glob(pattern, recursive=True))
-        return paths or [existing(pattern)]
-    return [existing(pattern)]
+        return paths or [checked_path(pattern)]
+    return [checked_path(pattern)]
 
 
-def existing(path: str) -> str:
+def checked_path(path: str) -> str:
     """The path itself, if it is a file.
 
     Raises:

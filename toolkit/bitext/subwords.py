@@ -228,6 +228,7 @@ class HubPieces(Pieces):
         return [self._surface(i) for i in range(self.size)]
 
     def _surface(self, i: int) -> str:
+        """The text of one id."""
         if i in self.special or i not in self.names:
             return ""
         piece = str(self.tokenizer.convert_ids_to_tokens(i))

@@ -141,7 +141,7 @@ def propose(engine: Engine, hidden: Tensor, scores: Tensor, state: ConstraintSta
 
 @dataclass
 class Permitted:
-    """What the constraints permit every row to say at one step.
+    """What the constraints permit the rows of all searches to say at one step.
 
     Attributes:
         constraints: Of the searches.
@@ -159,7 +159,7 @@ class Permitted:
 
     @classmethod
     def of(cls, state: ConstraintState) -> Permitted:
-        """The same for all rows of all searches, one search after the other."""
+        """What a state permits, with the rows of one search after those of the other."""
         violates, complete = (t.flatten() for t in state.closing())
         refused = state.refused().flatten(0, 1) if len(state.constraints.checked) else None
         return cls(state.constraints, ~violates, complete, refused, state.next_pieces().flatten(0, 1))

@@ -19,6 +19,7 @@ CACHE = 1 << 16  # ours: words whose parts are remembered
 
 
 def _words(text: str) -> frozenset[str]:
+    """The set of the words of a text between spaces."""
     return frozenset(text.split())
 
 

@@ -127,12 +127,12 @@ def _visible_text(i: int, pieces: Pieces) -> str:
 def choose_words(
     words: Sequence[NegativeWord], sets: int, rate: float, seed: int, row_id: str
 ) -> list[list[NegativeWord]]:
-    """Random subsets of a row's words; that each word is in each set with one probability is ours, the paper is silent.
+    """Random subsets of a row's words, each with probability `rate`. This is ours: the paper does not say how many.
 
     Args:
         words: As of `negative_words`.
         sets: How many sets.
-        rate: Probability, in [0, 1].
+        rate: Probability with which a word is in a set, in [0, 1].
         seed: Of the run.
         row_id: Of the row.
     """

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from toolkit.rows import Row
-from toolkit.score.judgment_features import SIGNS, features, read
+from toolkit.score.judgment_features import SIGNS, features, sentence_of
 
 SHIPPED = Path(__file__).with_name("judgment.json")
 # ParaBank, section 5.1, leaves out references of over 100 "tokens post-BPE". Ours: words and marks of either side,
@@ -68,7 +68,7 @@ def read_regression(path: Path = SHIPPED) -> Regression:
 
 def scorable(text: str) -> bool:
     """Whether a text has a word, and no more than `MAX_WORDS_AND_MARKS` words and marks."""
-    sentence = read(text)
+    sentence = sentence_of(text)
     return bool(sentence.words) and len(sentence.tokens) <= MAX_WORDS_AND_MARKS
 
 

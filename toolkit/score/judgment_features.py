@@ -163,7 +163,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 @lru_cache(1024)
-def read(text: str) -> Sentence:
+def sentence_of(text: str) -> Sentence:
     """The words, counts and vectors of a sentence, cached because a reference is compared with many candidates."""
     tokens = tokens_of(text)
     words = [token for token in tokens if token[0].isalnum()]
@@ -182,13 +182,13 @@ def read(text: str) -> Sentence:
     )
 
 
-def kept(wanted: Counter[str], other: Counter[str]) -> float:
+def recall(wanted: Counter[str], other: Counter[str]) -> float:
     """The share of one side's counts that the other side has too, in [0, 1]; 1 where there are no counts."""
     return sum((wanted & other).values()) / wanted.total() if wanted else 1.0
 
 
-def kept_information(wanted: Counter[str], other: Counter[str]) -> float:
-    """Like `kept`, each word weighted by its information."""
+def information_recall(wanted: Counter[str], other: Counter[str]) -> float:
+    """As `recall`, with each word weighted by its information."""
     weights = {word: word_vector(word)[1] for word in wanted}
     total = sum(weights[word] * count for word, count in wanted.items())
     return sum(weights[word] * count for word, count in (wanted & other).items()) / total if total else 1.0
@@ -202,9 +202,9 @@ def compare(reference: Sentence, candidate: Sentence) -> list[float]:
     return [
         float(alike.max(1) @ reference.weights / reference.weights.sum()),
         float(alike.max(0) @ candidate.weights / candidate.weights.sum()),
-        kept(reference.trigrams, candidate.trigrams),
-        kept_information(reference.content, candidate.content),
-        kept_information(candidate.content, reference.content),
+        recall(reference.trigrams, candidate.trigrams),
+        information_recall(reference.content, candidate.content),
+        information_recall(candidate.content, reference.content),
         Levenshtein.normalized_distance(reference.text, candidate.text),
         abs(float(np.log((len(candidate.words) + 1) / (len(reference.words) + 1)))),
         min(abs(negations[0] - negations[1]), MOST),
@@ -226,5 +226,5 @@ def features(references: Sequence[str], candidates: Sequence[str]) -> np.ndarray
     Returns:
         (pairs, features), a column for each name of `SIGNS`.
     """
-    rows = [compare(read(a), read(b)) for a, b in zip(references, candidates, strict=True)]
+    rows = [compare(sentence_of(a), sentence_of(b)) for a, b in zip(references, candidates, strict=True)]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(SIGNS))
