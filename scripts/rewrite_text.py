@@ -84,7 +84,8 @@ def work(settings: Rewriting) -> None:
 
     from toolkit.bitext.idf import Idf, read_idf
     from toolkit.generate.constrain import constrain_rows
-    from toolkit.generate.recipes import RECIPES, check_pools, constraint_sets, parse_systems
+    from toolkit.generate.recipes import check_pools, constraint_sets
+    from toolkit.generate.systems import RECIPES, parse_systems
     from toolkit.rows import Row
     from toolkit.starters import idf_file
     from toolkit.translator.load import load_translator

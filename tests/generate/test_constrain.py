@@ -11,7 +11,8 @@ from toolkit.bitext.words import constraint_words, tokens
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.generate.constrain import NamedSet, _candidates, batches, constrain_rows
-from toolkit.generate.recipes import RECIPES, constraint_sets
+from toolkit.generate.recipes import constraint_sets
+from toolkit.generate.systems import RECIPES
 from toolkit.rows import Candidate, Row
 
 FREE = ConstraintSet()

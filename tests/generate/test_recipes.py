@@ -9,16 +9,14 @@ import pytest
 from toolkit.bitext.idf import Idf
 from toolkit.generate.ppdb import read_ppdb
 from toolkit.generate.recipes import (
-    EVALUATED,
     PREPOSITIONS,
-    RECIPES,
     check_pools,
     constraint_sets,
     first_tokens,
     forbidden_forms,
-    parse_systems,
     token_pool,
 )
+from toolkit.generate.systems import EVALUATED, RECIPES, parse_systems
 
 PROUD = "I told her I was proud to work for them."
 TABLE_2 = {"proud": 11.1, "told": 7.9, "work": 7.4, "them": 6.2, "her": 5.8, "was": 4.3, "for": 3.6, "to": 2.3}

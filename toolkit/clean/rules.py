@@ -34,7 +34,7 @@ class CleanSettings:
         min_chars: Fewest characters of a side, >= 1.
         max_chars: Most characters of a side.
         max_words: Most words of a side, between spaces.
-        max_length_ratio: Most characters of one side per character of the other, >= 1; the first 10 characters are
+        max_length_ratio: Most characters of one side per character of the other, >= 1; the first 10 are
             free, and a Chinese, Japanese or Korean character counts as 3.
         deduplicate: Refuse a pair seen before; False for a corpus deduplicated elsewhere, which then costs no memory.
         drop_same_text: Refuse a pair whose sides are equal but for case, punctuation and spaces.
