@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from transformers import MarianMTModel
 
     from toolkit.bitext.subwords import Pieces
-    from toolkit.decode.lexical import ConstraintSet
+    from toolkit.decode.constraint_set import ConstraintSet
 
 BEAM = 12  # ours: what the ParaBank builder searches with
 BATCH = 100  # ours: sentences at a time for ours, 1200 hypotheses as in the ParaBank builder
@@ -123,15 +123,19 @@ def constraint_sets(
     chance: random.Random, pieces: Pieces, references: Sequence[str], plain: Sequence[str]
 ) -> dict[str, list[ConstraintSet]]:
     """Constraint sets by name, one for each sentence: required words are drawn from all references."""
-    from toolkit.decode.lexical import ConstraintSet
-    from toolkit.decode.words import runs, times_said
+    from toolkit.bitext.words import constraint_words
+    from toolkit.decode.constraint_set import ConstraintSet, times_said
 
     words = sorted({word for text in references for word in text.split() if word.isalpha() and word.islower()})
     by_pieces = {n: [word for word in words if len(pieces.spell(word) or []) == n] for n in PIECES}
     positive, negative = [], []
     for text in plain:
         positive.append((chance.choice(by_pieces[chance.choice([n for n in PIECES if by_pieces[n]])]),))
-        said = [word for word in dict.fromkeys(runs(text)) if word.isalpha() and not times_said(positive[-1][0], word)]
+        said = [
+            word
+            for word in dict.fromkeys(constraint_words(text))
+            if word.isalpha() and not times_said(positive[-1][0], word)
+        ]
         negative.append(tuple(chance.sample(said, min(chance.choice(NEGATIVE), len(said)))))
     both = [ConstraintSet(p, n) for p, n in zip(positive, negative, strict=True)]
     return {

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from toolkit.decode.lexical import ConstraintSet
+    from toolkit.decode.constraint_set import ConstraintSet
 
 SETS = 5  # ParaBank 2, section 3.3
 WARM = 8  # ours: sentences that warm up a beam search
@@ -252,7 +252,7 @@ def ours_beam(job: BeamJob, dtype: str) -> dict[str, dict]:
     import torch
 
     from toolkit.decode.beam import beam_search
-    from toolkit.decode.lexical import Lexical
+    from toolkit.decode.lexical import LexicalConstraints
     from toolkit.decode.shared import SharedEngine
     from toolkit.decode.words import WordTable
     from toolkit.translator.load import load_translator
@@ -265,8 +265,10 @@ def ours_beam(job: BeamJob, dtype: str) -> dict[str, dict]:
     def search(numbers: Sequence[int], sets: list[ConstraintSet] | None) -> list[list[int]]:
         found: list[list[int]] = []
         for part in batches(numbers, job.batch):
-            lexical = Lexical.of([sets[i] for i in part], table, pieces.spell) if sets else None
-            best = beam_search(engine, [job.sources[i] for i in part], job.beam, job.max_tokens, lexical=lexical)
+            constraints = LexicalConstraints.of([sets[i] for i in part], table, pieces.spell) if sets else None
+            best = beam_search(
+                engine, [job.sources[i] for i in part], job.beam, job.max_tokens, constraints=constraints
+            )
             found += [hypotheses[0].ids for hypotheses in best]
         return found
 

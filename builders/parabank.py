@@ -2,7 +2,7 @@
 
 Hu, Rudinger, Post & Van Durme (2019), "ParaBank: Monolingual Bitext Generation and Sentential Paraphrasing via
 Lexically-constrained Neural Machine Translation", AAAI. `parabank` below is its section 3.2 with the score of
-section 5.1; the 37 systems of its table 3 are `toolkit.generate.recipes`.
+section 5.1; the 37 systems of its table 3 are `toolkit.generate.systems`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from toolkit.starters import idf_file, words_file
 if TYPE_CHECKING:
     from accelerate import PartialState
 
-    from toolkit.decode.lexical import ConstraintSet
+    from toolkit.decode.constraint_set import ConstraintSet
     from toolkit.translator.load import Translator
 
 
@@ -53,7 +53,7 @@ class ParaBank:
         Raises:
             ValueError: One is out of its range, or a system is none of table 3's.
         """
-        from toolkit.generate.recipes import parse_systems
+        from toolkit.generate.systems import parse_systems
 
         parse_systems(self.systems)
         check_at_most("beam", self.beam, MAX_BEAM)
@@ -88,7 +88,8 @@ def parabank(rows: Iterable[Row], forward: Translator, lexicon: Lexicon, setting
     """
     # Here and not above: they load torch, which no --help and no mistyped flag should wait for.
     from toolkit.generate.constrain import constrain_rows
-    from toolkit.generate.recipes import RECIPES, constraint_sets, parse_systems
+    from toolkit.generate.recipes import constraint_sets
+    from toolkit.generate.systems import RECIPES, parse_systems
     from toolkit.score.judgment import judgment_rows
     from toolkit.score.overlap import overlap_rows
     from toolkit.select.filter import refuse_copies
@@ -138,7 +139,8 @@ class ParaBankRun(ParaBank, RunSettings):
         Raises:
             ValueError: A system needs PPDB and there is none.
         """
-        from toolkit.generate.recipes import check_ppdb, parse_systems
+        from toolkit.generate.recipes import check_ppdb
+        from toolkit.generate.systems import parse_systems
 
         RunSettings.__post_init__(self)
         ParaBank.__post_init__(self)
@@ -180,7 +182,8 @@ def load(run: ParaBankRun, state: PartialState) -> Pipeline:
     Raises:
         ValueError: A system wants more words of a kind than the references have.
     """
-    from toolkit.generate.recipes import check_pools, parse_systems
+    from toolkit.generate.recipes import check_pools
+    from toolkit.generate.systems import parse_systems
     from toolkit.translator.load import described
 
     lexicon = read_lexicon(run)

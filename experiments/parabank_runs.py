@@ -23,7 +23,7 @@ from toolkit.bitext.words import read_words
 from toolkit.evaluate import systems
 from toolkit.evaluate.judged import read_judged
 from toolkit.evaluate.systems import Texts
-from toolkit.generate.recipes import parse_systems
+from toolkit.generate.systems import parse_systems
 from toolkit.generate.translate import translate_rows
 from toolkit.rows import Row
 from toolkit.score.overlap import PieceSplitter, without_punctuation

@@ -15,7 +15,8 @@ from toolkit.clean.rules import CleanSettings
 from toolkit.encoder.settings import MARGIN, Architecture, EncoderTraining
 from toolkit.evaluate import corpus, lengths, profile, simlex, trees
 from toolkit.generate.ppdb import RELATIONS
-from toolkit.generate.recipes import EVALUATED, MAX_IDF, MIN_IDF, PREPOSITIONS, RECIPES, parse_systems
+from toolkit.generate.recipes import MAX_IDF, MIN_IDF, PREPOSITIONS
+from toolkit.generate.systems import EVALUATED, RECIPES, parse_systems
 from toolkit.lexicon import pairs, pmi
 from toolkit.package import references
 from toolkit.package.statistics import PAPER_RANGES, RANGES

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from toolkit.decode.beam import Hypothesis
+from toolkit.decode.hypotheses import Hypothesis
 
 TIE = 2e-5  # nats per token: well above what kernels differ by, well below what two hypotheses mostly differ by
 

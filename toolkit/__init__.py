@@ -45,7 +45,7 @@ if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", str(spin_count()))
 
 if TYPE_CHECKING:
-    from toolkit.decode.lexical import ConstraintSet as ConstraintSet
+    from toolkit.decode.constraint_set import ConstraintSet as ConstraintSet
     from toolkit.encoder.load import load_encoder as load_encoder
     from toolkit.generate.rewrite import rewrite as rewrite
     from toolkit.package.load import load_parabank as load_parabank
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 PUBLIC = {
-    "ConstraintSet": "toolkit.decode.lexical",
+    "ConstraintSet": "toolkit.decode.constraint_set",
     "Row": "toolkit.rows",
     "load_encoder": "toolkit.encoder.load",
     "load_parabank": "toolkit.package.load",

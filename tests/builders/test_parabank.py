@@ -14,7 +14,7 @@ from scripts.build_parabank import main
 from tests.test_run import KILL_AT_SHARD_3, contents, last_line
 from tests.tiny import DEMO, ENVIRONMENT, ROOT, folder, pairs
 from toolkit.bitext.idf import count_idf, write_idf
-from toolkit.decode.lexical import ConstraintSet
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.score.judgment import predict
 from toolkit.shards import read_shard
 

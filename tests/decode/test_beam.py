@@ -10,10 +10,13 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedModel
 
 from tests import tiny
 from tests.ties import Scored, assert_same_hypotheses, assert_same_searches, scored
-from toolkit.decode.beam import Hypothesis, beam_search
-from toolkit.decode.lexical import ConstraintSet, Lexical
+from toolkit.bitext.words import constraint_words
+from toolkit.decode.beam import beam_search
+from toolkit.decode.constraint_set import ConstraintSet
+from toolkit.decode.hypotheses import Hypothesis
+from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.shared import SharedEngine
-from toolkit.decode.words import KnownWords, WordTable, runs
+from toolkit.decode.words import KnownWords, WordTable
 
 LIMIT = 40
 
@@ -107,15 +110,15 @@ def text_of(ids: Sequence[int], surfaces: Sequence[str]) -> str:
     return "".join(surfaces[i] for i in ids).strip()
 
 
-def lexical_of(sets: Sequence[ConstraintSet], surfaces: Sequence[str]) -> Lexical | None:
-    return Lexical.of(sets, WordTable.of(surfaces, Toy.eos), lambda phrase: spell(phrase, surfaces))
+def lexical_of(sets: Sequence[ConstraintSet], surfaces: Sequence[str]) -> LexicalConstraints | None:
+    return LexicalConstraints.of(sets, WordTable.of(surfaces, Toy.eos), lambda phrase: spell(phrase, surfaces))
 
 
 def constraints(chance: random.Random, surfaces: Sequence[str], tokens: int, most=(2, 2, 1)) -> ConstraintSet:
     """A random set that can be required and spelled, with less than so many constraint tokens."""
 
     def phrase() -> str:
-        said = list(runs(text_of([chance.randrange(2, len(surfaces)) for _ in range(4)], surfaces)))
+        said = list(constraint_words(text_of([chance.randrange(2, len(surfaces)) for _ in range(4)], surfaces)))
         i = chance.randrange(len(said))
         return " ".join(said[i : i + chance.choice((1, 1, 2))])
 
@@ -214,7 +217,7 @@ def test_a_phrase_longer_than_the_beam_and_one_wanted_twice():
 
 def test_what_no_text_can_meet_gives_nothing_that_ended():
     surfaces, never = ["", "", " a", "b"], ConstraintSet(("x",))
-    lexical = Lexical.of(
+    lexical = LexicalConstraints.of(
         [never], WordTable.of(surfaces, 0), lambda phrase: [2, 3]
     )  # a tokenizer that says "ab" for "x"
     found = beam_search(Toy(4, 0), [[5]], 4, 6, 4, 1.0, lexical)[0]
@@ -224,11 +227,11 @@ def test_what_no_text_can_meet_gives_nothing_that_ended():
 
 def test_a_search_that_can_say_nothing_finds_nothing():
     surfaces = ["", "", " a"]
-    lexical = Lexical.of(
+    lexical = LexicalConstraints.of(
         [ConstraintSet(("x",), (",",)), ConstraintSet()], WordTable.of(surfaces, 0), lambda phrase: [2]
     )
     known = KnownWords.of(["b"]).with_own([""])
-    nothing = Lexical.of([ConstraintSet(("x",))], WordTable.of(surfaces, 0), lambda phrase: [2], known)
+    nothing = LexicalConstraints.of([ConstraintSet(("x",))], WordTable.of(surfaces, 0), lambda phrase: [2], known)
     assert beam_search(Toy(3, 0), [[5]], 2, 6, 1, 1.0, nothing) == [[]]
     assert len(beam_search(Toy(3, 0), [[5], [6]], 2, 6, 1, 1.0, lexical)[1]) == 1
 
@@ -236,9 +239,12 @@ def test_a_search_that_can_say_nothing_finds_nothing():
 def test_known_words_need_no_words_of_a_search():
     surfaces = ["", "", " a", "b", " b"]
     known = KnownWords.of(["a", "ab"])
-    lexical = Lexical.of([ConstraintSet(), ConstraintSet()], WordTable.of(surfaces, 0), lambda phrase: None, known)
+    lexical = LexicalConstraints.of(
+        [ConstraintSet(), ConstraintSet()], WordTable.of(surfaces, 0), lambda phrase: None, known
+    )
     for found in beam_search(Toy(5, 3, 1.0), [[5], [6]], 4, 12, 4, 1.0, lexical):
-        assert found and {word.lower() for h in found for word in runs(text_of(h.ids, surfaces))} <= {"a", "ab"}
+        texts = [text_of(h.ids, surfaces) for h in found]
+        assert texts and {word.lower() for text in texts for word in constraint_words(text)} <= {"a", "ab"}
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -246,12 +252,12 @@ def test_only_known_words_are_said(seed):
     chance, surfaces = random.Random(seed), VOCABULARIES[seed % 2]
     known = KnownWords.of(["a", "ab", "c", "bb", "ba"]).with_own(["abb", ""])
     sets = [constraints(chance, surfaces, 5, (0, 1, 1)) for _ in range(2)]
-    lexical = Lexical.of(sets, WordTable.of(surfaces, 0), lambda phrase: spell(phrase, surfaces), known)
+    lexical = LexicalConstraints.of(sets, WordTable.of(surfaces, 0), lambda phrase: spell(phrase, surfaces), known)
     found = beam_search(Toy(7, seed, 2.0), [[3]], 6, 12, 6, 1.0, lexical, [2])
     for own, hypotheses in zip(("abb", None), found, strict=True):
         assert any(h.ended for h in hypotheses)
         for text in (text_of(h.ids, surfaces) for h in hypotheses if h.ended):
-            assert {word for word in runs(text) if word.isalpha()} <= {"a", "ab", "c", "bb", "ba", own}
+            assert {word for word in constraint_words(text) if word.isalpha()} <= {"a", "ab", "c", "bb", "ba", own}
 
 
 # The tiny translator
@@ -374,9 +380,9 @@ def test_a_beam_of_one_is_greedy_search(engine, sources):
         assert found.logprob == pytest.approx(logprob, abs=1e-3)
 
 
-def lexical_for(sets: Sequence[ConstraintSet]) -> Lexical | None:
+def lexical_for(sets: Sequence[ConstraintSet]) -> LexicalConstraints | None:
     target = tiny.translator("de-en").target
-    return Lexical.of(sets, WordTable.of(target.surfaces(), target.eos), target.spell)
+    return LexicalConstraints.of(sets, WordTable.of(target.surfaces(), target.eos), target.spell)
 
 
 def ids_of(found: Sequence[Sequence[Hypothesis]]) -> list[list[list[int]]]:
@@ -387,7 +393,7 @@ def references(tokens: int, count: int = 12) -> list[ConstraintSet]:
     """For each of the first sentences, words of its reference to require, of at most so many pieces, and to forbid."""
     target, chance, sets = tiny.translator("de-en").target, random.Random(1), []
     for _, reference in tiny.pairs(count):
-        words = list(dict.fromkeys(word for word in runs(reference) if word.isalpha()))
+        words = list(dict.fromkeys(word for word in constraint_words(reference) if word.isalpha()))
         chance.shuffle(words)
         required: list[str] = []
         for word in words:
@@ -438,7 +444,7 @@ def test_a_forbidden_word_is_in_no_hypothesis_however_it_is_spelled(engine, sour
     target = tiny.translator("de-en").target
     plain = beam_search(engine, sources, 5, LIMIT, 5)
     texts = target.decode([h.ids for hypotheses in plain for h in hypotheses])
-    word = max(words := [w for text in texts for w in runs(text) if w.islower()], key=words.count)
+    word = max(words := [w for text in texts for w in constraint_words(text) if w.islower()], key=words.count)
     one = ConstraintSet(negative=(word,))
     found = beam_search(engine, sources, 5, LIMIT, 5, 1.0, lexical_for([one] * len(sources)))
     texts = target.decode([h.ids for hypotheses in found for h in hypotheses if h.ended])
@@ -476,5 +482,5 @@ def test_more_constraint_tokens_than_tokens(engine, sources):
         "with EOS in search 1; require less or raise max_tokens"
     )
     with pytest.raises(ValueError, match=wanted):
-        beam_search(engine, sources[:2], 4, count, lexical=lexical)
-    beam_search(engine, sources[:2], 4, count + 1, lexical=lexical)
+        beam_search(engine, sources[:2], 4, count, constraints=lexical)
+    beam_search(engine, sources[:2], 4, count + 1, constraints=lexical)

@@ -7,9 +7,10 @@ from transformers import T5Config, T5ForConditionalGeneration
 from tests.ties import assert_same_searches, scored
 from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode.beam import beam_search
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.engine import engine_of
 from toolkit.decode.expanded import ExpandedEngine
-from toolkit.decode.lexical import ConstraintSet, Lexical
+from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.sampling import sample
 from toolkit.decode.shared import SharedEngine
 from toolkit.decode.words import WordTable
@@ -84,7 +85,7 @@ def test_constrained_beams_are_those_of_the_shared_engine(expanded):
     sets = [ConstraintSet(("dog",), ("the",)), *[ConstraintSet()] * 5]
     table = WordTable.of(model.target.surfaces(), model.target.eos)
     ours, theirs = (
-        beam_search(engine, sources, 4, 20, 2, 1.0, Lexical.of(sets, table, model.target.spell))
+        beam_search(engine, sources, 4, 20, 2, 1.0, LexicalConstraints.of(sets, table, model.target.spell))
         for engine in (expanded, SharedEngine(model.model))
     )
     assert_same_searches([scored(one) for one in ours], [scored(one) for one in theirs])

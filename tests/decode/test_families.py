@@ -9,8 +9,8 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
 from tests import families, tiny
 from toolkit.decode.beam import beam_search
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.engine import FAMILIES, engine_of
-from toolkit.decode.lexical import ConstraintSet
 from toolkit.decode.sampling import sample
 from toolkit.decode.shared import SharedEngine
 from toolkit.generate.rewrite import rewrite

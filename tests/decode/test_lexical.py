@@ -7,8 +7,12 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from toolkit.decode.lexical import CLOSE, NO_PIECE, ConstraintSet, Lexical, Progress, automaton
-from toolkit.decode.words import KnownWords, WordTable, begins_with, runs, times_said
+from toolkit.bitext.words import constraint_words
+from toolkit.decode.automata import CLOSE_WORD, NO_PIECE, transition_table
+from toolkit.decode.constraint_set import ConstraintSet, begins_with, times_said
+from toolkit.decode.constraint_state import ConstraintState
+from toolkit.decode.lexical import LexicalConstraints
+from toolkit.decode.words import KnownWords, WordTable
 
 EOS, UNSAID = 0, 1
 PLAIN = ["", "", " a", "b", "c", " for", "tune", " f", "or", " For", ",", '"', " ", "f", "字", " 京", " ,"]
@@ -32,19 +36,21 @@ def text_of(ids: Sequence[int], surfaces: Sequence[str] = PLAIN) -> str:
     return "".join(surfaces[i] for i in ids).strip()
 
 
-def lexical_of(*sets: ConstraintSet, surfaces: Sequence[str] = PLAIN, known: KnownWords | None = None) -> Lexical:
-    found = Lexical.of(sets, WordTable.of(surfaces, EOS), lambda phrase: spell(phrase, surfaces), known)
+def lexical_of(
+    *sets: ConstraintSet, surfaces: Sequence[str] = PLAIN, known: KnownWords | None = None
+) -> LexicalConstraints:
+    found = LexicalConstraints.of(sets, WordTable.of(surfaces, EOS), lambda phrase: spell(phrase, surfaces), known)
     assert found is not None
     return found
 
 
-def after(lexical: Lexical, ids: Sequence[int]) -> tuple[Progress, bool]:
+def after(lexical: LexicalConstraints, ids: Sequence[int]) -> tuple[ConstraintState, bool]:
     """One row of one search that has said `ids`, and whether that said something forbidden."""
-    progress, said = lexical.start(1), False
+    state, said = ConstraintState.start(lexical, 1), False
     for i in ids:
-        progress, bad = lexical.say(progress, torch.tensor([[i]]))
+        state, bad = state.advance(torch.tensor([[i]]))
         said |= bool(bad)
-    return progress, said
+    return state, said
 
 
 def ids_of(*pieces: str) -> list[int]:
@@ -129,7 +135,7 @@ def test_the_automaton_against_a_suffix_matcher(seed):
     chance = random.Random(seed)
     letters = range(5, 5 + chance.choice((1, 2, 3)))
     pieces = [chance.choice(letters) for _ in range(chance.randint(1, 6))]
-    table, state, said = automaton(pieces), 0, []
+    table, state, said = transition_table(pieces), 0, []
     for _ in range(60):
         piece = chance.choice([*letters, 99])
         said.append(piece)
@@ -144,13 +150,13 @@ def test_the_states_of_rows_are_those_of_the_automaton(seed):
     surfaces = ["", "", " a", "b", " b"]
     lexical = lexical_of(*sets, surfaces=surfaces)
     spelled = [[spell(phrase, surfaces) for phrase in one.positive] for one in sets]
-    progress, said = lexical.start(4), [[[] for _ in range(4)] for _ in sets]
+    state, said = ConstraintState.start(lexical, 4), [[[] for _ in range(4)] for _ in sets]
     for _ in range(12):
         ids = [[chance.choice((2, 3, 4)) for _ in range(4)] for _ in sets]
-        progress, _ = lexical.say(progress, torch.tensor(ids))
+        state, _ = state.advance(torch.tensor(ids))
         for search, row in ((s, r) for s in range(3) for r in range(4)):
             said[search][row].append(ids[search][row])
-            states = progress.state[search, row].tolist()
+            states = state.spelled[search, row].tolist()
             assert states[: len(spelled[search])] == [naive(pieces, said[search][row]) for pieces in spelled[search]]
             assert not any(states[len(spelled[search]) :])
 
@@ -183,8 +189,8 @@ FOR = ConstraintSet(negative=("for",))
 )
 def test_a_forbidden_word_is_said_once_it_is_closed(pieces, said, closing):
     lexical = lexical_of(FOR)
-    progress, bad = after(lexical, ids_of(*pieces))
-    assert (bad, bool(lexical.closing(progress)[0])) == (said, closing)
+    state, bad = after(lexical, ids_of(*pieces))
+    assert (bad, bool(state.closing()[0])) == (said, closing)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +206,7 @@ def test_a_forbidden_word_is_said_once_it_is_closed(pieces, said, closing):
 )
 def test_a_forbidden_phrase_whose_beginning_repeats(pieces, bad):
     lexical = lexical_of(ConstraintSet(negative=("a a b",)))
-    assert bool(lexical.closing(after(lexical, ids_of(*pieces))[0])[0]) is bad
+    assert bool(after(lexical, ids_of(*pieces))[0].closing()[0]) is bad
 
 
 @pytest.mark.parametrize("given", ["for", "For"])
@@ -218,13 +224,13 @@ def test_a_forbidden_phrase_whose_beginning_repeats(pieces, bad):
 )
 def test_an_anchored_word(given, pieces, bad):
     lexical = lexical_of(ConstraintSet(not_first=(given,)))
-    assert bool(lexical.closing(after(lexical, ids_of(*pieces))[0])[0]) is bad
+    assert bool(after(lexical, ids_of(*pieces))[0].closing()[0]) is bad
 
 
 @pytest.mark.parametrize(("pieces", "bad"), [((" for", " a"), True), ((" for",), False), ((" a", " for", " a"), False)])
 def test_an_anchored_phrase(pieces, bad):
     lexical = lexical_of(ConstraintSet(not_first=("for a",)))
-    assert bool(lexical.closing(after(lexical, ids_of(*pieces))[0])[0]) is bad
+    assert bool(after(lexical, ids_of(*pieces))[0].closing()[0]) is bad
 
 
 @pytest.mark.parametrize(
@@ -238,7 +244,7 @@ def test_an_anchored_phrase(pieces, bad):
 )
 def test_an_anchored_phrase_begins_with_its_marks(pieces, bad):
     lexical = lexical_of(ConstraintSet(not_first=('"For',)))
-    assert bool(lexical.closing(after(lexical, ids_of(*pieces))[0])[0]) is bad
+    assert bool(after(lexical, ids_of(*pieces))[0].closing()[0]) is bad
 
 
 @pytest.mark.parametrize(
@@ -247,12 +253,12 @@ def test_an_anchored_phrase_begins_with_its_marks(pieces, bad):
         (("ab", "for"), (), 0, (" a", " for")),
         (("ab", "for"), (" a",), 1, ("b", " for")),
         (("ab", "for"), (" a", " a"), 1, ("b", " for")),
-        (("ab", "for"), (" a", "b"), 2, (CLOSE, " for")),  # spelled, and still open
+        (("ab", "for"), (" a", "b"), 2, (CLOSE_WORD, " for")),  # spelled, and still open
         (("ab", "for"), (" a", "b", "c"), 0, (" a", " for")),  # "abc": all in vain
-        (("ab", "for"), (" a", "b", " for"), 3, (None, CLOSE)),
+        (("ab", "for"), (" a", "b", " for"), 3, (None, CLOSE_WORD)),
         (("ab", "for"), (" a", "b", " for", "tune"), 2, (None, " for")),
         (("ab", "for"), (" for", " a"), 2, ("b", None)),
-        (("ab", "for"), (" a", " for"), 1, (" a", CLOSE)),  # the one that is furthest counts
+        (("ab", "for"), (" a", " for"), 1, (" a", CLOSE_WORD)),  # the one that is furthest counts
         (("for",), (" f", "or", ","), 1, (None,)),  # said in other pieces
         (("for",), (" For", ","), 1, (None,)),  # with a capital
         (("ab", "ab"), (" a", "b", " a"), 3, ("b",)),  # twice
@@ -260,17 +266,17 @@ def test_an_anchored_phrase_begins_with_its_marks(pieces, bad):
         ((",",), (" ,",), 1, (None,)),  # a mark is said at once
         ((",", ","), (" ,",), 1, (" ,",)),
         ((",", ","), (" ,", ","), 2, (None,)),
-        (("a", "a"), (" a", " a"), 2, (CLOSE,)),  # the second is on its way though it begins as the first is over
+        (("a", "a"), (" a", " a"), 2, (CLOSE_WORD,)),  # the second is on its way though it begins as the first is over
         (("字",), ("字",), 2, (None,)),  # in fewer pieces than its own two
     ],
 )
 def test_banks_and_the_pieces_that_go_on(positive, pieces, bank, following):
     lexical = lexical_of(ConstraintSet(positive))
-    progress, _ = after(lexical, ids_of(*pieces))
-    assert lexical.banks(progress).tolist() == [[bank]]
-    pieces_of = {None: NO_PIECE, CLOSE: CLOSE} | {piece: i for i, piece in enumerate(PLAIN)}
+    state, _ = after(lexical, ids_of(*pieces))
+    assert state.banks().tolist() == [[bank]]
+    pieces_of = {None: NO_PIECE, CLOSE_WORD: CLOSE_WORD} | {piece: i for i, piece in enumerate(PLAIN)}
     wanted = [pieces_of[piece] for piece in following]
-    assert lexical.next_pieces(progress).tolist() == [[wanted]]
+    assert state.next_pieces().tolist() == [[wanted]]
 
 
 @pytest.mark.parametrize(
@@ -279,7 +285,7 @@ def test_banks_and_the_pieces_that_go_on(positive, pieces, bank, following):
 )
 def test_the_end_of_a_text_closes_its_word(pieces, complete):
     lexical = lexical_of(ConstraintSet(("ab",)))
-    assert bool(lexical.closing(after(lexical, ids_of(*pieces))[0])[1]) is complete
+    assert bool(after(lexical, ids_of(*pieces))[0].closing()[1]) is complete
 
 
 # Words through pieces, against the decoded text
@@ -289,7 +295,7 @@ def phrases(chance: random.Random, surfaces: Sequence[str], most: int) -> list[s
     """Random words in a row of random texts."""
     found = []
     for _ in range(chance.randint(0, most)):
-        said = list(runs(text_of([chance.randrange(2, len(surfaces)) for _ in range(5)], surfaces)))
+        said = list(constraint_words(text_of([chance.randrange(2, len(surfaces)) for _ in range(5)], surfaces)))
         i = chance.randrange(max(len(said), 1))
         found += [" ".join(said[i : i + chance.choice((1, 1, 2))])] if said else []
     return found
@@ -313,7 +319,7 @@ def broken(one: ConstraintSet, text: str) -> int:
 
 def closed_part(text: str) -> str:
     """The words of a text that no letter can change any more."""
-    said = list(runs(text))
+    said = list(constraint_words(text))
     return " ".join(said[:-1] if text and (text[-1].isalnum() and text[-1] not in "字京") else said)
 
 
@@ -323,22 +329,22 @@ def test_rows_against_their_decoded_texts(seed, surfaces):
     chance = random.Random(seed)
     one = constraints(chance, surfaces)
     lexical = lexical_of(one, surfaces=surfaces)
-    progress, said, said_bad = lexical.start(1), [], False
+    state, said, said_bad = ConstraintState.start(lexical, 1), [], False
     for _ in range(9):
-        bad, complete = map(bool, lexical.closing(progress))
+        bad, complete = map(bool, state.closing())
         text = "".join(surfaces[i] for i in said)
         assert (said_bad or bad) == (broken(one, text) > 0)
         assert complete == (not any(times_said(text, p) < one.positive.count(p) for p in one.positive))
-        refused = dict(zip(lexical.checked.tolist(), lexical.refused(progress)[0, 0].tolist(), strict=True))
+        refused = dict(zip(lexical.checked.tolist(), state.refused()[0, 0].tolist(), strict=True))
         before = broken(one, closed_part(text))
         for i in range(2, len(surfaces)):
-            says = bool(lexical.say(progress, torch.tensor([[i]]))[1])
+            says = bool(state.advance(torch.tensor([[i]]))[1])
             assert says == (broken(one, closed_part(text + surfaces[i])) > before)
-            assert says == refused.get(i, bad and bool(lexical.table.fresh[i])), "what the search masks"
+            assert says == refused.get(i, bad and bool(lexical.table.closes_first[i])), "what the search masks"
         said.append(chance.randrange(1, len(surfaces)))
-        progress, bad_now = lexical.say(progress, torch.tensor([[said[-1]]]))
+        state, bad_now = state.advance(torch.tensor([[said[-1]]]))
         said_bad |= bool(bad_now)
-        assert int(lexical.banks(progress)) <= int(lexical.tokens)
+        assert int(state.banks()) <= int(lexical.tokens)
 
 
 def test_rows_of_many_searches_are_each_on_its_own():
@@ -346,19 +352,19 @@ def test_rows_of_many_searches_are_each_on_its_own():
     sets = [constraints(chance, MIXED) for _ in range(12)]
     together = lexical_of(*sets, surfaces=MIXED)
     alone = [lexical_of(one, surfaces=MIXED) for one in sets]
-    progress, each = together.start(3), [one.start(3) for one in alone]
+    state, each = ConstraintState.start(together, 3), [ConstraintState.start(one, 3) for one in alone]
     for _ in range(8):
         ids = torch.tensor([[chance.randrange(1, len(MIXED)) for _ in range(3)] for _ in sets])
-        progress, bad = together.say(progress, ids)
-        for n, one in enumerate(alone):
-            each[n], own_bad = one.say(each[n], ids[n : n + 1])
+        state, bad = state.advance(ids)
+        for n in range(len(sets)):
+            each[n], own_bad = each[n].advance(ids[n : n + 1])
             assert bad[n].tolist() == own_bad[0].tolist()
         order = torch.tensor([[chance.randrange(3) for _ in range(3)] for _ in sets])
-        progress, each = progress.pick(order), [p.pick(order[n : n + 1]) for n, p in enumerate(each)]
-        banks, closing = together.banks(progress), torch.stack(together.closing(progress))
-        for n, (one, own) in enumerate(zip(alone, each, strict=True)):
-            assert banks[n].tolist() == one.banks(own)[0].tolist()
-            assert closing[:, n].tolist() == torch.stack(one.closing(own))[:, 0].tolist()
+        state, each = state.pick(order), [p.pick(order[n : n + 1]) for n, p in enumerate(each)]
+        banks, closing = state.banks(), torch.stack(state.closing())
+        for n, own in enumerate(each):
+            assert banks[n].tolist() == own.banks()[0].tolist()
+            assert closing[:, n].tolist() == torch.stack(own.closing())[:, 0].tolist()
 
 
 def test_keep_keeps_searches_in_the_order_asked_for():
@@ -367,13 +373,14 @@ def test_keep_keeps_searches_in_the_order_asked_for():
     kept, wanted = lexical_of(*sets).keep(order), lexical_of(sets[2], sets[1])
     ids = torch.tensor([ids_of(" a", " "), ids_of(" for", " a")])
     assert kept.tokens.tolist() == wanted.tokens.tolist() == [0, 4]
-    progress, bad = kept.say(kept.start(2), ids)
-    other, other_bad = wanted.say(wanted.start(2), ids)
+    state, bad = ConstraintState.start(kept, 2).advance(ids)
+    other, other_bad = ConstraintState.start(wanted, 2).advance(ids)
     assert bad.tolist() == other_bad.tolist()
-    assert torch.stack(kept.closing(progress)).tolist() == torch.stack(wanted.closing(other)).tolist()
-    back = kept.keep(torch.tensor([1]))
-    assert progress.keep(torch.tensor([1])).open_word.tolist() == progress.open_word[1:].tolist()
-    assert back.banks(progress.keep(torch.tensor([1]))).tolist() == kept.banks(progress)[1:].tolist()
+    assert torch.stack(state.closing()).tolist() == torch.stack(other.closing()).tolist()
+    back = state.keep(torch.tensor([1]))
+    assert back.constraints.tokens.tolist() == [4]
+    assert back.open_word.tolist() == state.open_word[1:].tolist()
+    assert back.banks().tolist() == state.banks()[1:].tolist()
 
 
 # Making the tensors
@@ -381,9 +388,9 @@ def test_keep_keeps_searches_in_the_order_asked_for():
 
 def test_no_constraints_are_none_unless_words_are_known():
     table, empty = WordTable.of(PLAIN, EOS), [ConstraintSet(), ConstraintSet()]
-    assert Lexical.of(empty, table, spell) is None
-    assert Lexical.of([], table, spell) is None
-    assert Lexical.of(empty, table, spell, KnownWords.of(["a"]).with_own(["", ""])) is not None
+    assert LexicalConstraints.of(empty, table, spell) is None
+    assert LexicalConstraints.of([], table, spell) is None
+    assert LexicalConstraints.of(empty, table, spell, KnownWords.of(["a"]).with_own(["", ""])) is not None
 
 
 def test_a_phrase_that_the_vocabulary_cannot_spell_is_an_error():
@@ -412,23 +419,23 @@ def test_checked_is_empty_where_pieces_do_not_close_words_inside():
 KNOWN, OWN = ("a", "ab", "bb", "as", "c"), "abb"
 
 
-def walk(chance: random.Random, lexical: Lexical, surfaces: Sequence[str]) -> list[int]:
+def walk(chance: random.Random, lexical: LexicalConstraints, surfaces: Sequence[str]) -> list[int]:
     """Random pieces of those that a search would not mask; a row with none, or that EOS may end, ends."""
-    progress, said = lexical.start(1), []
+    state, said = ConstraintState.start(lexical, 1), []
     while True:
-        shut = bool(lexical.closing(progress)[0])
-        refused = dict(zip(lexical.checked.tolist(), lexical.refused(progress)[0, 0].tolist(), strict=True))
+        shut = bool(state.closing()[0])
+        refused = dict(zip(lexical.checked.tolist(), state.refused()[0, 0].tolist(), strict=True))
         ids = list(range(2, len(surfaces)))
-        hopeless = lexical.hopeless(progress, torch.tensor([[ids]]))[0, 0].tolist()
+        dead_ends = state.dead_ends(torch.tensor([[ids]]))[0, 0].tolist()
         free = [
             i
-            for i, lost in zip(ids, hopeless, strict=True)
-            if not (lost or refused.get(i) or (shut and bool(lexical.table.fresh[i])))
+            for i, lost in zip(ids, dead_ends, strict=True)
+            if not (lost or refused.get(i) or (shut and bool(lexical.table.closes_first[i])))
         ]
         if not free or (len(said) > 6 and not shut):
             return [] if shut else said
         said.append(chance.choice(free))
-        progress, _ = lexical.say(progress, torch.tensor([[said[-1]]]))
+        state, _ = state.advance(torch.tensor([[said[-1]]]))
 
 
 def test_only_known_words_and_those_of_the_search_are_said():
@@ -437,7 +444,7 @@ def test_only_known_words_and_those_of_the_search_are_said():
     words = set()
     for seed in range(60):
         text = text_of(walk(random.Random(seed), lexical, MIXED), MIXED)
-        words |= {word for word in runs(text) if word.isalpha() and word != "字"}
+        words |= {word for word in constraint_words(text) if word.isalpha() and word != "字"}
     assert words <= {form for word in KNOWN for form in (word, word.upper(), word.capitalize())} | {OWN}
     assert {"a", "ab", "As", OWN} <= words
 
@@ -459,13 +466,13 @@ def test_only_known_words_and_those_of_the_search_are_said():
 def test_a_row_is_lost_in_a_word_that_no_known_one_begins_with(pieces, piece, lost):
     surfaces = [*MIXED, "c"]
     lexical = lexical_of(ConstraintSet(), surfaces=surfaces, known=KnownWords.of(KNOWN).with_own([OWN]))
-    progress, _ = after(lexical, [surfaces.index(p) for p in pieces])
-    assert bool(lexical.hopeless(progress, torch.tensor([[[surfaces.index(piece)]]]))) is lost
+    state, _ = after(lexical, [surfaces.index(p) for p in pieces])
+    assert bool(state.dead_ends(torch.tensor([[[surfaces.index(piece)]]]))) is lost
 
 
 def test_a_piece_cannot_close_an_unknown_word_inside_itself():
     lexical = lexical_of(ConstraintSet(), surfaces=MIXED, known=KnownWords.of(["a", "as"]).with_own([""]))
     at = lexical.checked.tolist().index(MIXED.index("s."))
     for pieces, refused in ((["A"], False), ([" a"], False), ([" b"], True), ([" (a", "b"], True), ([], True)):
-        progress, _ = after(lexical, [MIXED.index(p) for p in pieces])
-        assert bool(lexical.refused(progress)[0, 0, at]) is refused
+        state, _ = after(lexical, [MIXED.index(p) for p in pieces])
+        assert bool(state.refused()[0, 0, at]) is refused

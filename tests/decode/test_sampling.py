@@ -5,8 +5,9 @@ import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
 from tests.tiny import pairs, translator, wide_translator
-from toolkit.decode.sampling import Sample, sample, top, uniform
+from toolkit.decode.sampling import Sample, sample, uniform
 from toolkit.decode.shared import SharedEngine, places
+from toolkit.decode.top_k import top
 
 LIMIT = 40
 CHI_SQUARE_9, CHI_SQUARE_15 = 27.88, 37.70  # p = 0.001 with 9 and 15 degrees of freedom (any statistics table)
@@ -94,15 +95,17 @@ def test_a_row_is_cut_at_the_limit(engine, sources):
 def test_a_batch_is_each_sentence_on_its_own(engine, sources):
     each, words = 6, sorted({i for s in sources for i in s if i > 2})
     phrases = [[[words[(5 * n + m) % len(words)]] for m in range(n % 4)] + [words[n : n + 2]] for n in range(7 * each)]
-    seeds = [100 + n for n in range(7 * each)]
-    together = sample(engine, sources, phrases, seeds, 10, LIMIT)
+    sample_keys = [100 + n for n in range(7 * each)]
+    together = sample(engine, sources, phrases, sample_keys, 10, LIMIT)
     alone: list[Sample] = []
     for i, source in enumerate(sources):
         part = slice(i * each, (i + 1) * each)
-        alone += sample(engine, [source], phrases[part], seeds[part], 10, LIMIT)
+        alone += sample(engine, [source], phrases[part], sample_keys[part], 10, LIMIT)
     assert [s.ids for s in together] == [s.ids for s in alone]
     assert [s.logprob for s in together] == pytest.approx([s.logprob for s in alone], abs=1e-3)
-    one_row = [sample(engine, [sources[n // each]], [phrases[n]], [seeds[n]], 10, LIMIT)[0] for n in range(0, 42, 5)]
+    one_row = [
+        sample(engine, [sources[n // each]], [phrases[n]], [sample_keys[n]], 10, LIMIT)[0] for n in range(0, 42, 5)
+    ]
     assert [s.ids for s in one_row] == [s.ids for s in together[::5]]
 
 
@@ -180,11 +183,11 @@ def test_the_same_phrase_twice_is_once(engine, sources):
 
 
 @pytest.mark.parametrize(
-    ("sentences", "rows", "seeds", "top_k"), [(0, 0, 0, 10), (2, 3, 3, 10), (1, 2, 1, 10), (1, 2, 2, 0)]
+    ("sentences", "rows", "sample_keys", "top_k"), [(0, 0, 0, 10), (2, 3, 3, 10), (1, 2, 1, 10), (1, 2, 2, 0)]
 )
-def test_bad_arguments(engine, sources, sentences, rows, seeds, top_k):
+def test_bad_arguments(engine, sources, sentences, rows, sample_keys, top_k):
     with pytest.raises(ValueError, match="wanted as many rows for every sentence"):
-        sample(engine, sources[:sentences], free(rows), list(range(seeds)), top_k, LIMIT)
+        sample(engine, sources[:sentences], free(rows), list(range(sample_keys)), top_k, LIMIT)
 
 
 def test_an_empty_phrase_is_refused(engine, sources):
@@ -231,9 +234,9 @@ def test_uniform_is_splitmix64():
     assert (
         int(splitmix64(1234567, 0) * 2**53) == 6457827717110365317 >> 11
     )  # rosettacode.org/wiki/Pseudo-random_numbers/Splitmix64
-    seeds = [0, 1, 7, 1234567, 2**62 + 12345, 2**63 - 1]
+    sample_keys = [0, 1, 7, 1234567, 2**62 + 12345, 2**63 - 1]
     for step in (0, 1, 2, 39, 511):
-        assert uniform(torch.tensor(seeds), step).tolist() == [splitmix64(seed, step) for seed in seeds]
+        assert uniform(torch.tensor(sample_keys), step).tolist() == [splitmix64(seed, step) for seed in sample_keys]
 
 
 @pytest.mark.parametrize("by", ["seed", "step"])

@@ -5,16 +5,9 @@ import random
 import pytest
 import torch
 
-from toolkit.decode.words import (
-    NOTHING,
-    KnownWords,
-    WordTable,
-    begins_with,
-    in_word,
-    runs,
-    times_said,
-    word_hash,
-)
+from toolkit.bitext.words import constraint_words, continues_word
+from toolkit.decode.constraint_set import begins_with, times_said
+from toolkit.decode.words import NOTHING, KnownWords, WordTable, word_hash
 
 # Pieces that begin words, go on with them, close them, and hold whole words inside themselves.
 MIXED = ["", "", " a", "b", " ", "s.", " (a", "...", "a-b", ",", "字", " 東京", "'", "-c-d-", "A", "\u0301", "7", "\n"]
@@ -40,13 +33,13 @@ EOS = 0
         ("👍🏽", ["👍", "🏽"]),
     ],
 )
-def test_runs(text, wanted):
-    assert list(runs(text)) == wanted
+def test_constraint_words(text, wanted):
+    assert list(constraint_words(text)) == wanted
 
 
 def test_a_word_is_letters_marks_and_digits():
-    assert all(map(in_word, "aÄß9²\u0301שمн한"))
-    assert not any(map(in_word, " '-.,_\"字ひカ\n👍"))
+    assert all(map(continues_word, "aÄß9²\u0301שمн한"))
+    assert not any(map(continues_word, " '-.,_\"字ひカ\n👍"))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +100,7 @@ def follow(table: WordTable, ids: list[int]) -> tuple[list[int], int]:
     """The words that a row closes with these pieces, and the one it is in then."""
     word, closed = torch.tensor(NOTHING), []
     for i in ids:
-        events, word = table.events(torch.tensor(i), word)
+        events, word = table.advance(torch.tensor(i), word)
         closed += [int(event) for event in events if event != NOTHING]
     return closed, int(word)
 
@@ -117,7 +110,7 @@ def test_pieces_say_the_words_of_their_text(seed):
     chance = random.Random(seed)
     ids = [chance.randrange(1, len(MIXED)) for _ in range(12)]
     closed, _ = follow(WordTable.of(MIXED, EOS), [*ids, EOS])
-    assert closed == [word_hash(word) for word in runs("".join(MIXED[i] for i in ids))]
+    assert closed == [word_hash(word) for word in constraint_words("".join(MIXED[i] for i in ids))]
 
 
 def test_many_rows_at_a_time_are_the_same():
@@ -126,7 +119,7 @@ def test_many_rows_at_a_time_are_the_same():
     word = torch.zeros(5, 8, dtype=torch.long)
     closed = [[] for _ in said]
     for step in torch.tensor(said).view(5, 8, 8).unbind(-1):
-        events, word = table.events(step, word)
+        events, word = table.advance(step, word)
         for event in events:
             for row, found in zip(closed, event.flatten().tolist(), strict=True):
                 row += [found] if found != NOTHING else []
@@ -140,8 +133,8 @@ def test_many_rows_at_a_time_are_the_same():
 def test_what_closes_and_what_closes_first(piece, closes, fresh):
     table = WordTable.of(MIXED, EOS)
     i = MIXED.index(piece)
-    assert (bool(table.closes[i]), bool(table.fresh[i])) == (closes, fresh)
-    assert table.closes[EOS] and table.fresh[EOS] and not table.closes[1]
+    assert (bool(table.closes[i]), bool(table.closes_first[i])) == (closes, fresh)
+    assert table.closes[EOS] and table.closes_first[EOS] and not table.closes[1]
 
 
 def hashes(*words: str) -> torch.Tensor:
@@ -151,22 +144,22 @@ def hashes(*words: str) -> torch.Tensor:
 def test_known_words_come_with_a_capital_and_in_capitals():
     known = KnownWords.of(["for", "fortune"]).with_own([""])
     asked = hashes("for", "For", "FOR", "fOR", "fort", "fortune", "tune")
-    assert known.whole(asked).tolist() == [[True, True, True, False, False, True, False]]
+    assert known.is_word(asked).tolist() == [[True, True, True, False, False, True, False]]
 
 
 def test_beginnings_of_known_words():
     known = KnownWords.of(["for", "fortune"]).with_own([""])
     asked = hashes("f", "fo", "for", "F", "FORT", "fortune", "Fortun", "x")
-    assert known.begun(asked).tolist() == [[True, True, True, True, True, False, True, False]]
+    assert known.is_beginning(asked).tolist() == [[True, True, True, True, True, False, True, False]]
 
 
 def test_own_words_are_of_one_search_and_as_they_stand():
     known = KnownWords.of(["for"]).with_own(["Tom's 3 dogs", "", "Anna"])
     asked = hashes("Tom", "tom", "s", "3", "Anna", "for").repeat(3, 1)
     whole = [[True, False, True, True, False, True], [False] * 5 + [True], [False] * 4 + [True, True]]
-    assert known.whole(asked).tolist() == whole
-    assert known.keep(torch.tensor([2, 0])).whole(asked[:2]).tolist() == [whole[2], whole[0]]
-    assert known.begun(hashes("To", "An", "do", "fo").repeat(3, 1)).tolist() == [
+    assert known.is_word(asked).tolist() == whole
+    assert known.keep(torch.tensor([2, 0])).is_word(asked[:2]).tolist() == [whole[2], whole[0]]
+    assert known.is_beginning(hashes("To", "An", "do", "fo").repeat(3, 1)).tolist() == [
         [True, False, True, True],
         [False, False, False, True],
         [False, True, False, True],
@@ -175,5 +168,5 @@ def test_own_words_are_of_one_search_and_as_they_stand():
 
 def test_no_known_word_but_own_ones():
     known = KnownWords.of([]).with_own(["go"])
-    assert known.whole(hashes("go", "a")).tolist() == [[True, False]]
-    assert known.begun(hashes("g", "a")).tolist() == [[True, False]]
+    assert known.is_word(hashes("go", "a")).tolist() == [[True, False]]
+    assert known.is_beginning(hashes("g", "a")).tolist() == [[True, False]]

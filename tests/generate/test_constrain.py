@@ -7,12 +7,12 @@ import pytest
 
 from tests.tiny import pairs, translator, wide_translator
 from toolkit.bitext.idf import Idf
-from toolkit.bitext.words import tokens
-from toolkit.decode.beam import Hypothesis
-from toolkit.decode.lexical import ConstraintSet
-from toolkit.decode.words import runs
-from toolkit.generate.constrain import Named, _candidates, batches, constrain_rows
-from toolkit.generate.recipes import RECIPES, constraint_sets
+from toolkit.bitext.words import constraint_words, tokens
+from toolkit.decode.constraint_set import ConstraintSet
+from toolkit.decode.hypotheses import Hypothesis
+from toolkit.generate.constrain import NamedSet, _candidates, batches, constrain_rows
+from toolkit.generate.recipes import constraint_sets
+from toolkit.generate.systems import RECIPES
 from toolkit.rows import Candidate, Row
 
 FREE = ConstraintSet()
@@ -25,14 +25,14 @@ def rows(count: int = 6) -> list[Row]:
 
 def words(row: Row) -> list[str]:
     """Lower-case words of a reference, each once, in an order of chance."""
-    found = [word for word in dict.fromkeys(runs(row.reference)) if word.isalpha() and word.islower()]
+    found = [word for word in dict.fromkeys(constraint_words(row.reference)) if word.isalpha() and word.islower()]
     return random.Random(row.id).sample(found, len(found))
 
 
-def sets_of(row: Row) -> list[Named]:
+def sets_of(row: Row) -> list[NamedSet]:
     """Seven systems and five sets: two systems have the same, and one has none."""
     one, two, three, four = words(row)[:4]
-    first = runs(row.reference)
+    first = constraint_words(row.reference)
     return [
         ("1", FREE),
         ("2", ConstraintSet((one,))),
@@ -106,7 +106,7 @@ def test_what_is_in_meets_its_set():
 def test_equal_sets_are_decoded_once():
     asked: list[int] = []
 
-    def twice(row: Row) -> list[Named]:
+    def twice(row: Row) -> list[NamedSet]:
         asked.append(1)
         return [(name, ConstraintSet((words(row)[0],))) for name in ("1", "2", "3")]
 
@@ -130,7 +130,7 @@ def test_batches_do_not_matter(batch_rows, n_best):
 
 
 def test_a_row_is_cut_alike_beside_one_that_has_much_to_say():
-    def sets(row: Row) -> list[Named]:
+    def sets(row: Row) -> list[NamedSet]:
         return [("1", ConstraintSet(tuple(words(row)[:4])) if row.id == "demo-0" else FREE)]
 
     def texts(batch_rows: int) -> list[list[tuple[str, str | None]]]:
@@ -143,7 +143,7 @@ def test_a_row_is_cut_alike_beside_one_that_has_much_to_say():
 
 
 def test_what_the_vocabulary_cannot_spell_is_said():
-    def sets(row: Row) -> list[Named]:
+    def sets(row: Row) -> list[NamedSet]:
         unspellable = ConstraintSet((words(row)[0], "漢字"), ("go",))
         return [("1", FREE), ("2", unspellable), ("3", unspellable), ("4", ConstraintSet((), ("漢字",)))]
 
@@ -157,7 +157,7 @@ def test_what_the_vocabulary_cannot_spell_is_said():
 
 
 def test_a_row_of_which_no_set_can_be_spelled_and_one_without_sets():
-    def sets(row: Row) -> list[Named]:
+    def sets(row: Row) -> list[NamedSet]:
         return [("1", ConstraintSet(("漢",)))] if row.id == "demo-0" else []
 
     first, second = constrained(rows(2), sets)
@@ -176,18 +176,18 @@ def test_a_set_under_which_nothing_was_found_is_said():
 
 
 def test_known_words_and_those_of_the_row_are_all_that_is_said():
-    known = {word for _, english in pairs(40) for word in runs(english.lower()) if word.isalpha()}
+    known = {word for _, english in pairs(40) for word in constraint_words(english.lower()) if word.isalpha()}
     said: set[str] = set()
     for row in constrained(
         rows(), lambda row: [*sets_of(row), ("8", ConstraintSet(("unheardof",)))], known_words=known
     ):
-        own = {word for word in runs(f"{row.source} {row.reference} unheardof")}
+        own = {word for word in constraint_words(f"{row.source} {row.reference} unheardof")}
         for candidate in (c for c in row.candidates if c.reason is None):
-            found = {word for word in runs(candidate.text) if word[0].isalnum()}
+            found = {word for word in constraint_words(candidate.text) if word[0].isalnum()}
             assert {word for word in found if word.lower() not in known} <= own
             said |= found
     assert "unheardof" in said, "what is required is known"
-    free = {word for row in usual() for c in row.candidates for word in runs(c.text) if word.isalpha()}
+    free = {word for row in usual() for c in row.candidates for word in constraint_words(c.text) if word.isalpha()}
     assert any(word.lower() not in known for word in free), "without the list the translator makes words up"
 
 
@@ -229,7 +229,7 @@ def test_a_positional_system_keeps_no_beginning_of_its_reference(count):
     said = [(row, row.candidates[0].text) for row in constrained(free, lambda row: [(None, FREE)])]
     own = [Row(row.id, "demo", row.source, "de", text, "en", "train") for row, text in said]
 
-    def banned(row: Row) -> list[Named]:
+    def banned(row: Row) -> list[NamedSet]:
         return [("x", one) for one in constraint_sets(RECIPES[31 + count], row.reference, row.id, 0, Idf(0, {}))]
 
     found = constrained([row for row in own if banned(row)], banned)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from toolkit.decode.beam import Hypothesis
+from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.sampling import Sample
-from toolkit.generate.merge import longest, merge, too_long
+from toolkit.generate.merge import max_output_tokens, merge, source_too_long
 from toolkit.rows import Origin
 
 
@@ -62,10 +62,10 @@ def test_nothing_gives_nothing():
 
 
 def test_too_long_is_a_candidate_that_nobody_drew():
-    found = too_long("beam", "tiny")
+    found = source_too_long("beam", "tiny")
     assert (found.text, found.method, found.draws, found.origins, found.generator) == ("", "beam", 0, [], "tiny")
     assert found.reason == "source_too_long"
 
 
-def test_longest():
-    assert [longest(n) for n in (1, 20)] == [12, 50]
+def test_max_output_tokens():
+    assert [max_output_tokens(n) for n in (1, 20)] == [12, 50]

@@ -9,16 +9,14 @@ import pytest
 from toolkit.bitext.idf import Idf
 from toolkit.generate.ppdb import read_ppdb
 from toolkit.generate.recipes import (
-    EVALUATED,
     PREPOSITIONS,
-    RECIPES,
-    banned,
-    beginning,
     check_pools,
     constraint_sets,
-    parse_systems,
+    first_tokens,
+    forbidden_forms,
     token_pool,
 )
+from toolkit.generate.systems import EVALUATED, RECIPES, parse_systems
 
 PROUD = "I told her I was proud to work for them."
 TABLE_2 = {"proud": 11.1, "told": 7.9, "work": 7.4, "them": 6.2, "her": 5.8, "was": 4.3, "for": 3.6, "to": 2.3}
@@ -237,19 +235,19 @@ def test_a_word_has_the_part_of_its_first_place(parts, asked):
         ("", [None, None, None]),
     ],
 )
-def test_positional_systems_forbid_the_reference_s_own_beginning(reference, beginnings):
+def test_positional_systems_forbid_the_reference_s_own_first_tokens(reference, beginnings):
     for number, phrase in zip((32, 33, 34), beginnings, strict=True):
-        assert beginning(reference, number - 31) == phrase
+        assert first_tokens(reference, number - 31) == phrase
         found = sets(number, reference, {})
         if phrase is None:
             assert found == []
             continue
-        assert [(one.positive, one.negative, one.not_first) for one in found] == [((), (), banned(phrase))]
+        assert [(one.positive, one.negative, one.not_first) for one in found] == [((), (), forbidden_forms(phrase))]
         assert found[0].unmet(reference) and not found[0].unmet(f"Perhaps {reference}")
 
 
 def test_a_beginning_is_the_reference_s_text():
-    assert beginning("  - Hello   there", 2) == "- Hello   there"
+    assert first_tokens("  - Hello   there", 2) == "- Hello   there"
 
 
 # Reference, what is said without constraints, and under 32, 33 and 34: ours, each of the pattern that the outputs have

@@ -8,7 +8,7 @@ from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTok
 from transformers import T5ForConditionalGeneration as T5
 
 from tests.tiny import pairs, translator
-from toolkit.decode.lexical import ConstraintSet
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.rewrite import rewrite
 from toolkit.translator.load import load_translator
 

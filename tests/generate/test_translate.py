@@ -5,7 +5,7 @@ import pytest
 from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode.beam import beam_search
 from toolkit.decode.shared import SharedEngine
-from toolkit.generate.merge import longest
+from toolkit.generate.merge import max_output_tokens
 from toolkit.generate.translate import translate_rows
 from toolkit.rows import Origin, Row
 
@@ -37,7 +37,7 @@ def test_candidates_are_the_hypotheses_of_a_search_of_each_row_best_first(n_best
     model, source, target = wide_translator("de-en").model, translator("de-en").source, translator("de-en").target
     for row in translated(rows(), n_best):
         ids = source.encode([row.source])[0]
-        (found,) = beam_search(SharedEngine(model), [ids], BEAM, longest(len(ids)), n_best)
+        (found,) = beam_search(SharedEngine(model), [ids], BEAM, max_output_tokens(len(ids)), n_best)
         texts = target.decode([h.ids for h in found])
         assert [c.text for c in row.candidates] == list(dict.fromkeys(texts))
         assert sum(c.draws for c in row.candidates) == n_best

@@ -73,14 +73,16 @@ def test_a_backward_translator_of_any_family(name, batch_tokens):
     for row in rows:
         row.candidates = [Candidate(row.reference, "sample"), Candidate("Yes, of course.", "sample")]
     backward = families.translator(name, "en", "de")
-    for row in dual_rows(rows, backward, batch_tokens):
+    scored = list(dual_rows(rows, backward, batch_tokens))
+    assert [row.id for row in scored] == ["a-0", "a-1", "a-2", "a-3"]
+    for row in scored:
         ids = backward.target.encode([row.source])[0]
         for candidate in row.candidates:
             given = engine_of(backward.model).given
             source = torch.tensor(backward.source.encode([candidate.text]))
             with torch.no_grad():
-                told = torch.tensor([[*given, *ids[:-1]]])
-                logits = backward.model(input_ids=source, decoder_input_ids=told).logits[0, len(given) - 1 :].double()
+                read = torch.tensor([[*given, *ids[:-1]]])
+                logits = backward.model(input_ids=source, decoder_input_ids=read).logits[0, len(given) - 1 :].double()
             expected = logits.log_softmax(-1).gather(1, torch.tensor(ids)[:, None]).sum().item()
             assert candidate.scores.backward_logprob == pytest.approx(expected, abs=1e-3)
             assert candidate.scores.backward_tokens == len(ids)
@@ -104,10 +106,9 @@ def test_dual_is_forward_plus_backward_per_token():
     assert Scores(0.0, 3, 0.0, 2).dual == 0.0
 
 
-def test_dual_and_its_sum_choose_different_candidates():
-    short, long = Scores(-4.0, 2, -4.0, 4), Scores(-9.0, 9, -4.0, 4)
-    assert short.dual < long.dual
-    assert short.forward_logprob + short.backward_logprob > long.forward_logprob + long.backward_logprob
+def test_dual_prefers_a_long_candidate_that_is_more_probable_per_token():
+    short, long = Scores(-4.0, 2, -4.0, 4), Scores(-9.0, 9, -4.0, 4)  # the sum of log-probabilities prefers the short
+    assert (short.dual, long.dual) == (-3.0, -2.0)
 
 
 @pytest.mark.parametrize(

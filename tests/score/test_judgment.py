@@ -22,7 +22,7 @@ from scripts.train_judgment import (
 from toolkit.rows import Candidate, Row
 from toolkit.score import judgment
 from toolkit.score.judgment import MAX_WORDS_AND_MARKS, SHIPPED, Regression, judgment_rows, predict, read_regression
-from toolkit.score.judgment_features import SIGNS, STARTER, features, read, tokens_of
+from toolkit.score.judgment_features import SIGNS, STARTER, features, sentence_of, tokens_of
 from toolkit.starters import starter
 
 REFERENCE = "He did not buy the two old houses in Berlin."
@@ -96,7 +96,7 @@ def test_a_score_depends_on_its_pair_alone():
     alone = [predict([a], [b])[0] for a, b in zip(references, candidates, strict=True)]
     assert repr(together) == repr(alone)  # nan included, to the last bit
     assert repr(predict(references[::-1], candidates[::-1])[::-1]) == repr(together)
-    read.cache_clear()
+    sentence_of.cache_clear()
     assert repr(predict(references, candidates)) == repr(together)
     assert len({score for score in together if not math.isnan(score)}) == 5
 

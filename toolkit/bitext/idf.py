@@ -1,7 +1,7 @@
-"""How rare a word is: its inverse document frequency, counted in sentences of a training corpus.
+"""The inverse document frequency (IDF) of words, counted in sentences of a training corpus.
 
-A table is counted once, on the text that a translator was trained on, and kept in a file. The words of a small input
-say nothing about rarity, so no input is ever its own table.
+A table is counted once, on the text that a translator was trained on, and kept in a file. No table is counted on the
+input of a run: a small text does not tell which words are rare.
 """
 
 from __future__ import annotations
@@ -9,34 +9,33 @@ from __future__ import annotations
 import gzip
 import io
 import math
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from toolkit.bitext.words import LETTERS_AND_DIGITS
 from toolkit.shards import write_whole
 
-WORD = re.compile(r"[^\W_]+")  # a maximal run of letters and digits
-MIN_DF = 2  # ours: below 131,072 sentences a word seen once stays under ParaBank's ceiling of 17.0, typing errors too
+MIN_DF = 2  # ours: in less than 131,072 sentences a word seen once, such as a typing error, is below ParaBank's 17.0
 HEADER = "# sentences"
 
 
 @dataclass(frozen=True)
 class Idf:
-    """In how many sentences of a corpus each word is.
+    """The document frequencies of a corpus, where a sentence is a document.
 
     Attributes:
-        sentences: Sentences of the corpus, N.
-        df: Sentences with a word, by lower-cased word.
+        sentences: Number of sentences of the corpus, N.
+        df: Number of sentences that a word occurs in, by lower-cased word.
     """
 
     sentences: int
     df: dict[str, int]
 
     def idf(self, word: str) -> float | None:
-        """log2(N / df) of a lower-cased word, in bits, >= 0; None if it is in fewer than `MIN_DF` sentences.
+        """log2(N / df) of a lower-cased word, in bits, >= 0; None if it occurs in fewer than `MIN_DF` sentences.
 
         >>> table = count_idf(["Go!", "Go on.", "Come on.", "Stay."])
         >>> table.idf("go"), table.idf("stay"), table.idf("leave")
@@ -49,7 +48,7 @@ class Idf:
 
 
 def count_idf(sentences: Iterable[str]) -> Idf:
-    """Count the sentences that each lower-cased word is in.
+    """Count the sentences that each lower-cased word occurs in.
 
     >>> count_idf(["The more, the better.", "The end"]).df["the"]
     2
@@ -61,17 +60,17 @@ def count_idf(sentences: Iterable[str]) -> Idf:
     count = 0
     for sentence in sentences:
         count += 1
-        df.update(set(WORD.findall(sentence.lower())))
+        df.update(set(LETTERS_AND_DIGITS.findall(sentence.lower())))
     return Idf(count, dict(df))
 
 
 def write_idf(path: Path, idf: Idf) -> None:
     """Write a table: `# sentences<TAB>N`, then `word<TAB>df` sorted by word, words under `MIN_DF` left out.
 
-    Equal tables are equal bytes, compressed ones too.
+    Equal tables give equal bytes, also when compressed.
 
     Args:
-        path: Where it goes; gzip if it ends in .gz.
+        path: The file to write; compressed by gzip if it ends in .gz.
         idf: The table.
     """
     words = sorted(word for word, df in idf.df.items() if df >= MIN_DF)
@@ -99,7 +98,7 @@ def read_idf(path: Path) -> Idf:
 
 
 def is_idf(path: Path) -> bool:
-    """Whether a file begins as a table that `write_idf` wrote."""
+    """Whether a file begins like a table that `write_idf` wrote."""
     try:
         return next(_lines(path), "").startswith(f"{HEADER}\t")
     except (ValueError, OSError, EOFError, zlib.error):
@@ -107,10 +106,10 @@ def is_idf(path: Path) -> bool:
 
 
 def parse_idf(lines: Iterable[str]) -> Idf:
-    """The table that lines of text say.
+    """The table in some lines of text.
 
     Raises:
-        ValueError: A line is not of a table, or a count is impossible; the message names the line.
+        ValueError: A line has another format, or a count is impossible; the message names the line.
     """
     sentences, df = 0, {}
     for number, line in enumerate(lines, 1):
@@ -129,5 +128,6 @@ def parse_idf(lines: Iterable[str]) -> Idf:
 
 
 def _lines(path: Path) -> Iterator[str]:
+    """The lines of a plain or .gz file."""
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         yield from io.TextIOWrapper(file, encoding="utf-8")

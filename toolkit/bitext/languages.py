@@ -1,7 +1,7 @@
-"""Language codes, and whether a bitext is in the languages that it is said to be in.
+"""Language codes, and a check that a bitext is in the languages that its settings name.
 
-The identifier (py3langid) works offline; it names single sentences right far more often than wrong, so a sample of
-lines is enough to find swapped columns and wrong codes. It refuses no single line.
+The identifier (py3langid) works offline. It identifies most single sentences correctly, so that a sample of lines is
+enough to find swapped columns and wrong codes. No single line is refused for its language.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ ISO_639_1 = (
     "yi yo za zh zu "
 )
 CODES = frozenset(ISO_639_1.split())
-SAMPLE = 500  # ours: lines that are looked at, a second's work
-FEWEST = 10  # ours: fewer lines say too little
-# ours: languages that the identifier takes for one another in short sentences; "wuu" and "yue" are written like zh
+SAMPLE = 500  # ours: lines that are identified, which takes a second
+FEWEST = 10  # ours: fewer lines are not checked
+# ours: languages that the identifier confuses in short sentences; "wuu" and "yue" are written like zh
 NEAR = (
     ("no", "nb", "nn", "da"),
     ("bs", "hr", "sr", "sh"),
@@ -40,6 +40,10 @@ def check_code(lang: str, flag: str) -> str:
     >>> check_code("en", "--lang")
     'en'
 
+    Args:
+        lang: The code.
+        flag: The command-line flag that gave it, for the message.
+
     Raises:
         ValueError: It is not.
     """
@@ -52,19 +56,19 @@ def check_codes(settings: object) -> None:
     """Refuse settings whose `source_lang` or `lang` is no code of ISO 639-1.
 
     Raises:
-        ValueError: One is none.
+        ValueError: One of them is not.
     """
     for name in ("source_lang", "lang"):
         check_code(getattr(settings, name), f"--{name}")
 
 
 def check_languages(pairs: Sequence[Pair], source_lang: str, lang: str) -> None:
-    """Refuse a bitext of which one side is in another language than said.
+    """Refuse a bitext of which one side is in another language than the settings say.
 
     Args:
-        pairs: Cleaned pairs; the first `SAMPLE` are looked at.
-        source_lang: What the sources are said to be in (ISO 639-1).
-        lang: What the references are said to be in.
+        pairs: Cleaned pairs; the first `SAMPLE` of them are identified.
+        source_lang: The language of the sources according to the settings (ISO 639-1).
+        lang: The language of the references according to the settings.
 
     Raises:
         ValueError: More than half of a side's lines are identified as one other language.
@@ -84,7 +88,7 @@ def check_languages(pairs: Sequence[Pair], source_lang: str, lang: str) -> None:
 
 
 def main_language(texts: Sequence[str]) -> str | None:
-    """The language that more than half of some texts are in; None if there is none."""
+    """The language of more than half of the texts; None if no language has so many."""
     from py3langid import classify  # its model takes a second to load
 
     label, count = Counter(str(classify(text)[0]) for text in texts).most_common(1)[0]
@@ -92,7 +96,7 @@ def main_language(texts: Sequence[str]) -> str | None:
 
 
 def near(lang: str, other: str) -> bool:
-    """Whether two languages are one, or too close to be told apart by single sentences.
+    """Whether two languages are the same, or too similar to be distinguished by single sentences.
 
     >>> near("nb", "da"), near("de", "nl")
     (True, False)

@@ -1,6 +1,6 @@
-"""One spelling for one text: Unicode form, white space, punctuation, and the alphabet test of ParaBank 2.
+"""Normalisation of text: Unicode form, white space and punctuation; and the alphabet test of ParaBank 2.
 
-Nothing here looks at a pair's meaning or drops a line; that is `clean`.
+What it does not do: refuse a line. The rules for that are in `clean/`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# ParaBank 2, section 3.1: "we normalize Unicode punctuation". Which marks is not said; ours: quotes, dashes and the
-# ellipsis, as ASCII keyboards write them. Full-width and ideographic marks (，。「」) are others, and left alone.
+from toolkit.bitext.words import NO_LETTERS_OR_DIGITS
+
+# ParaBank 2, section 3.1: "we normalize Unicode punctuation". It does not say which marks; ours: quotes, dashes and the
+# ellipsis become what ASCII keyboards write for them. Full-width and ideographic marks (，。「」) are left as they are.
 PUNCTUATION = {
     **dict.fromkeys("‘’‚‛′‵‹›ʼ`´", "'"),
     **dict.fromkeys(["“", "”", "„", "‟", "″", "‶", "«", "»"], '"'),
@@ -23,8 +25,6 @@ TYPOGRAPHIC = re.compile("|".join(map(re.escape, sorted(PUNCTUATION, key=len, re
 # Control characters, lone surrogates, and the invisible ones that only break words and duplicates (soft hyphen,
 # zero-width space, word joiner, byte order mark). Joiners (emoji, Persian) and right-to-left marks stay.
 INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b\u2060\ud800-\udfff\ufeff]")
-
-NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
 
 # ParaBank 2, section 3.1: English in latin-1 (ISO 8859-1), Czech in latin-2. The other languages are ours: the part of
 # ISO 8859 that spells them whole. French, Finnish and Estonian need latin-9 (œ, š, ž). Romanian is left out: its ș has
@@ -65,14 +65,14 @@ def normalize(text: str, punctuation: bool = True) -> str:
 
 
 def match_key(text: str) -> str:
-    """The letters and digits of a text alone, without case: what equal texts share in any punctuation and spacing.
+    """The letters and digits of a text in lower case: equal for texts that differ in case, punctuation and spaces only.
 
     >>> match_key("Don't stop!") == match_key("don’t  STOP")
     True
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    return NOT_ALPHANUMERIC.sub("", text.lower())
+    return NO_LETTERS_OR_DIGITS.sub("", text.lower())
 
 
 def fits_latin(source: str, reference: str, source_lang: str, lang: str) -> bool:
@@ -96,7 +96,7 @@ def fits_latin(source: str, reference: str, source_lang: str, lang: str) -> bool
 
 
 def encodes(text: str, lang: str) -> bool:
-    """Whether a text fits the codec of its language; a language without one takes any text."""
+    """Whether a text can be encoded by the codec of its language; true for a language without one."""
     if text.isascii() or lang not in CODECS:
         return True
     try:

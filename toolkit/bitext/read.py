@@ -1,7 +1,7 @@
-"""Bitext in: a stream of pairs from files, Parquet or a dataset, in constant memory.
+"""Read a bitext as a stream of pairs, from text files, Parquet or a dataset, in constant memory.
 
-A line that cannot be used does not stop the stream: its pair carries a `fault` and `clean` counts it. A bitext that
-cannot be used is an error at the call, before the first pair. Nothing here changes a text; that is `normalize`.
+A line that cannot be used does not stop the stream: its pair carries a `fault`, and `clean` counts it. A bitext that
+cannot be used is an error at the call, before the first pair. What it does not do: change a text (`normalize.py`).
 """
 
 from __future__ import annotations
@@ -82,32 +82,32 @@ def read_bitext(
             raise ValueError(
                 f"wanted no columns with two files, got {source_column!r}, {reference_column!r}: leave the columns out"
             )
-        return started(read_aligned(*bitext), " and ".join(bitext))
-    return started(read_one(bitext[0], source_column, reference_column, data_split), bitext[0])
+        return with_first_pair(read_aligned(*bitext), " and ".join(bitext))
+    return with_first_pair(read_one(bitext[0], source_column, reference_column, data_split), bitext[0])
 
 
 def read_one(
     address: str, source_column: str | int | None, reference_column: str | int | None, data_split: str
 ) -> Iterator[Pair]:
-    """The pairs of one file, glob or dataset, read as what its name and the disk say it is."""
+    """The pairs of one file, glob or dataset. Its name, and what is on the disk, decide how it is read."""
     suffix = text_suffix(address)
     if Path(address).is_dir() or is_dataset(address):
         names = column_name(source_column, "source"), column_name(reference_column, "reference")
         return read_dataset(address, *names, data_split)
     if suffix == ".parquet":
         names = column_name(source_column, "source"), column_name(reference_column, "reference")
-        return read_parquet(matches(address), *names)
+        return read_parquet(matching_paths(address), *names)
     if suffix in (".tsv", ".txt"):
         return read_tsv(address, column_number(source_column, 0), column_number(reference_column, 1))
-    existing(address)
+    checked_path(address)
     raise ValueError(
         f"wanted a bitext in {', '.join(SUFFIXES)} (text also {', '.join(COMPRESSED)}), got {address}: "
         "convert it, or give two line-aligned files"
     )
 
 
-def started(pairs: Iterator[Pair], name: str) -> Iterator[Pair]:
-    """The same pairs with the first one already read, so that an unusable bitext is an error now.
+def with_first_pair(pairs: Iterator[Pair], name: str) -> Iterator[Pair]:
+    """The same pairs, the first of which has been read already, so that an unusable bitext is an error at once.
 
     Raises:
         ValueError: There is no first pair.
@@ -126,7 +126,7 @@ def read_tsv(path: str, source_column: int, reference_column: int) -> Iterator[P
         if len(columns) < needed:
             yield Pair(line, decode(raw)[0], "", "columns")
         else:
-            yield decoded(line, columns[source_column], columns[reference_column])
+            yield decoded_pair(line, columns[source_column], columns[reference_column])
 
 
 def read_aligned(source: str, reference: str) -> Iterator[Pair]:
@@ -136,7 +136,7 @@ def read_aligned(source: str, reference: str) -> Iterator[Pair]:
         ValueError: One file has more lines than the other; raised at the end of the shorter one.
     """
     for path in (source, reference):
-        if text_suffix(existing(path)) == ".parquet":
+        if text_suffix(checked_path(path)) == ".parquet":
             raise ValueError(f"wanted two text files, got {path}: give one Parquet file and its columns")
     sources, references = lines(source), lines(reference)
     for line, (left, right) in enumerate(zip_longest(sources, references), 1):
@@ -147,7 +147,7 @@ def read_aligned(source: str, reference: str) -> Iterator[Pair]:
                 f"wanted files with equally many lines, got {counts[0]} in {source} and {counts[1]} in {reference}: "
                 "align them again"
             )
-        yield decoded(line, left, right)
+        yield decoded_pair(line, left, right)
 
 
 def read_parquet(paths: Sequence[str], source_column: str, reference_column: str) -> Iterator[Pair]:
@@ -159,7 +159,7 @@ def read_parquet(paths: Sequence[str], source_column: str, reference_column: str
             for batch in file.iter_batches(BATCH, columns=names):
                 for source, reference in zip(*(column_bytes(batch, name, path) for name in names), strict=True):
                     record += 1
-                    yield decoded(record, source, reference)
+                    yield decoded_pair(record, source, reference)
 
 
 def read_dataset(address: str, source_column: str, reference_column: str, data_split: str) -> Iterator[Pair]:
@@ -218,7 +218,7 @@ def lines(path: str) -> Iterator[bytes]:
         ValueError: The compression is damaged or cut short.
     """
     number = 0
-    existing(path)
+    checked_path(path)
     try:
         with io.BufferedReader(pa.input_stream(path, compression="detect"), BUFFER) as file:
             for number, raw in enumerate(file, 1):  # noqa: B007 - the error names it
@@ -241,7 +241,7 @@ def decode(raw: bytes) -> tuple[str, str | None]:
         return raw.decode("utf-8", "replace"), "invalid_utf8"
 
 
-def decoded(line: int, source: bytes | None, reference: bytes | None) -> Pair:
+def decoded_pair(line: int, source: bytes | None, reference: bytes | None) -> Pair:
     """A pair from the bytes of its two sides; a missing value is an empty text."""
     source_text, source_fault = decode(source or b"")
     reference_text, reference_fault = decode(reference or b"")
@@ -255,7 +255,7 @@ def open_parquet(path: str) -> pq.ParquetFile:
         ValueError: It is not Parquet, or cut short.
     """
     try:
-        return pq.ParquetFile(existing(path))
+        return pq.ParquetFile(checked_path(path))
     except pa.ArrowInvalid as error:
         raise ValueError(f"wanted a Parquet file, got {path}, which is none ({error}): write it again") from error
 
@@ -292,7 +292,7 @@ def field_text(record: dict, name: str, address: str) -> str:
 
 
 def nested_type(value: object) -> pa.DataType:
-    """A stand-in for a value's Arrow type that tells only nested from flat."""
+    """A type in place of a value's Arrow type, which only distinguishes nested from flat values."""
     return pa.struct([(name, pa.null()) for name in value]) if isinstance(value, dict) else pa.null()
 
 
@@ -300,7 +300,7 @@ def column_in(schema: pa.Schema, name: str, path: str) -> str:
     """The name itself, if the schema has such a column or field.
 
     Raises:
-        ValueError: It has none; the message lists those there are.
+        ValueError: It has none; the message lists the columns that it has.
     """
     names = [
         f"{field.name}.{child.name}" if child else field.name
@@ -313,14 +313,22 @@ def column_in(schema: pa.Schema, name: str, path: str) -> str:
 
 
 def column_name(column: str | int | None, default: str) -> str:
-    """A column's name, for what has named columns."""
+    """The name of a column in data with named columns.
+
+    Raises:
+        ValueError: It is a number.
+    """
     if isinstance(column, int):
         raise ValueError(f"wanted the name of a column, got the number {column}: only TSV columns have numbers")
     return default if column is None else column
 
 
 def column_number(column: str | int | None, default: int) -> int:
-    """A column's number from 0, for a TSV file; digits will do, as the command line gives them."""
+    """The number of a column of a TSV file, from 0; it may be a string of digits, as from the command line.
+
+    Raises:
+        ValueError: It is no number.
+    """
     if column is None:
         return default
     if not str(column).isdecimal():
@@ -328,7 +336,7 @@ def column_number(column: str | int | None, default: int) -> int:
     return int(column)
 
 
-def matches(pattern: str) -> list[str]:
+def matching_paths(pattern: str) -> list[str]:
     """The files that a path or glob names, sorted.
 
     Raises:
@@ -336,11 +344,11 @@ def matches(pattern: str) -> list[str]:
     """
     if glob.has_magic(pattern) and not Path(pattern).exists():
         paths = sorted(glob.glob(pattern, recursive=True))
-        return paths or [existing(pattern)]
-    return [existing(pattern)]
+        return paths or [checked_path(pattern)]
+    return [checked_path(pattern)]
 
 
-def existing(path: str) -> str:
+def checked_path(path: str) -> str:
     """The path itself, if it is a file.
 
     Raises:
@@ -352,7 +360,7 @@ def existing(path: str) -> str:
 
 
 def text_suffix(path: str) -> str:
-    """The suffix without the one of the compression.
+    """The suffix of a path before that of its compression.
 
     >>> text_suffix("corpus.tsv.gz")
     '.tsv'
@@ -362,10 +370,10 @@ def text_suffix(path: str) -> str:
 
 
 def is_dataset(address: str) -> bool:
-    """Whether something that is not on the disk reads as a Hub id rather than as a lost file.
+    """Whether an address that is not on the disk looks like a Hub id rather than like a missing file.
 
     >>> is_dataset("Helsinki-NLP/opus-100:de-en"), is_dataset("lost/corpus.tsv"), is_dataset("./lost")
     (True, False, False)
     """
-    lost = Path(address).suffix in (*SUFFIXES, *COMPRESSED)
-    return not Path(address).exists() and not lost and DATASET.fullmatch(address) is not None
+    is_file_name = Path(address).suffix in (*SUFFIXES, *COMPRESSED)
+    return not Path(address).exists() and not is_file_name and DATASET.fullmatch(address) is not None

@@ -1,7 +1,7 @@
-"""Which split a reference belongs to, by its text alone: no file order, no random state, no second look.
+"""The split that a reference belongs to, computed from its text alone, whatever the order of the files.
 
-Equal references fall into one split wherever they are read, so a test set holds no reference of the training set.
-Near duplicates (other words) are not found.
+Equal references fall into one split wherever they are read, so a test set holds no reference of the training set. Near
+duplicates, which differ in a word, are not found.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def split_of(reference: str, validation: float = 0.01, test: float = 0.01, seed:
         reference: The reference; its letters and digits decide (`match_key`), so all texts without any share one split.
         validation: Share of distinct references in "validation", in [0, 1].
         test: Share in "test", in [0, 1]; a reference in "test" stays there when only `validation` grows.
-        seed: Another seed is another division.
+        seed: Another seed divides the references differently.
 
     Returns:
         "train", "validation" or "test"; the same on every machine and in every process.
@@ -40,6 +40,6 @@ def split_of(reference: str, validation: float = 0.01, test: float = 0.01, seed:
 
 
 def position(reference: str, seed: int) -> float:
-    """Where in [0, 1) the hash of a reference falls, evenly over references."""
+    """The hash of a reference as a number in [0, 1), uniformly distributed over references."""
     digest = hashlib.blake2b(f"{seed}\n{match_key(reference)}".encode(), digest_size=6)
     return int.from_bytes(digest.digest()) / 2**48

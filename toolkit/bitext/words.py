@@ -1,21 +1,64 @@
-"""The tokens of a text, as papers count them, and its words: a list against which a sampler's inventions show."""
+r"""Every rule of the toolkit for what a word or a token of a text is, side by side, and the files of known words.
+
+The rules differ because their users do: a table of frequencies, a decoder that must recognise words piece by piece, and
+a limit from a paper do not count the same things. This is one text under each of them:
+
+>>> text = "She can't re-read item_2, 京都!"
+>>> LETTERS.findall(text)
+['She', 'can', 't', 're', 'read', 'item', '京都']
+>>> LETTERS_AND_DIGITS.findall(text)
+['She', 'can', 't', 're', 'read', 'item', '2', '京都']
+>>> COMPOUND.findall(text)
+['She', "can't", 're-read', 'item_2', '京都']
+>>> WORD_OR_MARK.findall(text)
+['She', 'can', "'", 't', 're', '-', 'read', 'item_2', ',', '京都', '!']
+>>> TREEBANK_TOKEN.findall(text)
+['She', 'ca', "n't", 're', '-', 'read', 'item', '_', '2', ',', '京', '都', '!']
+>>> list(constraint_words(text))
+['She', 'can', "'", 't', 're', '-', 'read', 'item', '_', '2', ',', '京', '都', '!']
+
+Two rules are not here. `toolkit.encoder.tokens` cuts arrays of code points ("can", "'t"), and DuckDB cuts by
+`toolkit.package.statistics.WORD`, in the syntax of RE2: like `COMPOUND`, with marks in words and without "_".
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PARANMT_TOKENS = 30  # ParaNMT-50M, section 5.4 and A.1: the most tokens of either sentence of a pair
-WORD = re.compile(r"[^\W\d_]+")
 
-# What one token is, the first that fits. English contractions are cut as spaCy and the Penn Treebank cut them.
-WITHOUT_SPACES = "\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # kana and Han: each alone
+# Kana and Han, which are written without spaces: each character is a word. For the brackets of a regular expression.
+WITHOUT_SPACES = "\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+CHARACTER_WITHOUT_SPACES = re.compile(f"[{WITHOUT_SPACES}]")
+
+# Runs of letters: the files of known words. A number is no word that a sampler could have invented.
+LETTERS = re.compile(r"[^\W\d_]+")
+
+# Runs of letters and digits: tables of document frequencies (`idf.py`), where "2nd" is as much a word as "second".
+LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
+
+# One letter or digit, and runs of all else: texts are equal but for punctuation (`normalize.py`, `clean/rules.py`).
+LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+NO_LETTERS_OR_DIGITS = re.compile(r"[\W_]+")
+
+# Words with their apostrophes and hyphens: which words of a reference ParaBank 2 may forbid (`generate/sample.py`). It
+# takes words of letters only, so that "house-boat" and "didn't" must be seen whole to be passed over.
+COMPOUND = re.compile(r"\w+(?:['’-]\w+)*")
+
+# Runs of word characters, and every other visible character: the judged pairs (`score/judgment_features.py`), whose
+# contractions are written out before. Unlike `constraint_words` it has "_" in a word, and Han words uncut.
+WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
+
+# Tokens as papers count them (`tokens`): words, numbers and marks. Unlike the rules above it cuts English contractions
+# as spaCy and the Penn Treebank do ("ca|n't") and keeps "4.7", "a.m." and "..." whole. The first alternative that fits.
 LETTER = rf"[^\W_{WITHOUT_SPACES}]"
 NOT = r"(?i:n['’]t)\b"
 CLITIC = r"['’](?i:s|ll|re|ve|d|m)\b"
-TOKEN = re.compile(
-    rf"{LETTER}+(?!{LETTER}|['’.]|[,:/]\d)"  # most words; what follows is for the rest
+TREEBANK_TOKEN = re.compile(
+    rf"{LETTER}+(?!{LETTER}|['’.]|[,:/]\d)"  # most words; the other alternatives take those before ' . , : /
     rf"|{NOT}|{CLITIC}"
     rf"|(?i:mrs?|ms|dr)\.|(?:(?!\d){LETTER}\.)+(?!\.)"  # "Mr.", "P.", "a.m."
     r"|\d+(?:[.,:/]\d+)+"  # "4.7", "91/440"
@@ -26,8 +69,8 @@ TOKEN = re.compile(
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:
-    """Where each token of a text begins and ends; see `tokens`."""
-    return [match.span() for match in TOKEN.finditer(text)]
+    """The begin and the end of each token of a text; see `tokens`."""
+    return [match.span() for match in TREEBANK_TOKEN.finditer(text)]
 
 
 def tokens(text: str) -> list[str]:
@@ -39,16 +82,52 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Didn't the dog's owner say 4.7 o'clock?")
     ['Did', "n't", 'the', 'dog', "'s", 'owner', 'say', '4.7', "o'clock", '?']
     """
-    return TOKEN.findall(text)
+    return TREEBANK_TOKEN.findall(text)
 
 
 def token_count(text: str) -> int:
-    """How many tokens a text has.
+    """The number of tokens of a text.
 
     >>> token_count("No, I can't."), token_count("你好!"), token_count("  ")
     (6, 3, 0)
     """
-    return len(TOKEN.findall(text))
+    return len(TREEBANK_TOKEN.findall(text))
+
+
+def continues_word(character: str) -> bool:
+    """Whether a character belongs to the word before it: a letter, mark or digit of a script with spaces.
+
+    >>> [continues_word(c) for c in "a7' 字"]
+    [True, True, False, False, False]
+    """
+    return unicodedata.category(character)[0] in "LMN" and not CHARACTER_WITHOUT_SPACES.match(character)
+
+
+def constraint_words(text: str) -> Iterator[str]:
+    r"""The words of a text in order, as lexical constraints count them (`toolkit/decode/words.py`).
+
+    A word is a run of letters, marks and digits; every other visible character is a word of its own, and so is every
+    character of a script without spaces. White space separates words. Each character decides by itself whether it
+    continues the open word, so that a decoder can apply the rule to the pieces of a text as it produces them. Unlike in
+    the regular expressions above, a combining mark is part of its word:
+
+    >>> list(constraint_words("Don't go,  Tom!"))
+    ['Don', "'", 't', 'go', ',', 'Tom', '!']
+    >>> list(constraint_words("Q\u0301")) == ["Q\u0301"], LETTERS.findall("Q\u0301")
+    (True, ['Q'])
+    """
+    word = ""
+    for character in text:
+        if continues_word(character):
+            word += character
+            continue
+        if word:
+            yield word
+        word = ""
+        if not character.isspace():
+            yield character
+    if word:
+        yield word
 
 
 def words_of(text: str) -> set[str]:
@@ -57,11 +136,11 @@ def words_of(text: str) -> set[str]:
     >>> sorted(words_of("Don't go, Tom!"))
     ['don', 'go', 't', 'tom']
     """
-    return set(WORD.findall(text.lower()))
+    return set(LETTERS.findall(text.lower()))
 
 
 def write_words(path: Path, texts: Iterable[str]) -> None:
-    """Write the words of a text to a file, one a line, sorted."""
+    """Write the words of some texts to a file, one a line, sorted."""
     found: set[str] = set()
     for text in texts:
         found |= words_of(text)

@@ -1,4 +1,4 @@
-"""Which pairs of a bitext have been there before."""
+"""Duplicate pairs of a bitext, found by hashes of their text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from toolkit.bitext.read import Pair
 
 
 def seen_before(pair: Pair, seen: set[int]) -> bool:
-    """Whether a pair with this text is in the set of hashes already; it is afterwards."""
+    """Whether the hash of a pair's text is in the set of hashes; it is added if it is not."""
     text = f"{pair.source}\n{pair.reference}"  # normalised text has no line feed
     key = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
     if key in seen:

@@ -1,6 +1,7 @@
-"""Which pairs of a bitext are worth translating: simple rules on the text, one counted reason for each pair refused.
+"""The rules that refuse pairs of a bitext by their text, each with a reason that is counted.
 
-The rules read one pair at a time, except for duplicates. What needs a model (dual cross-entropy) is not here.
+The rules read one pair at a time, except for the rule on duplicates. Rules that need a model (dual cross-entropy) are
+not here.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from dataclasses import dataclass
 
 from toolkit.bitext.normalize import fits_latin, match_key, normalize
 from toolkit.bitext.read import Pair
+from toolkit.bitext.words import LETTER_OR_DIGIT
 from toolkit.clean.duplicates import seen_before
 from toolkit.clean.scripts import in_script
 
 LENGTH_GRACE = 10  # ours: characters, so that "Ja." and "Yes, I do." may be a pair
 WIDE_LETTER = 3  # ours: a Chinese character is about three Latin letters of the translation
-ALPHANUMERIC = re.compile(r"[^\W_]")
 WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+")
 
 OWN_PUNCTUATION = ("ja", "ko", "zh")  # “ ” … — are these languages' own marks, as wide as a letter
@@ -25,7 +26,7 @@ OWN_PUNCTUATION = ("ja", "ko", "zh")  # “ ” … — are these languages' own
 
 @dataclass(frozen=True)
 class CleanSettings:
-    """What is refused. Lengths are of the normalised text; a limit on length holds for each side.
+    """Which pairs are refused. Lengths are those of the normalised text; a limit on length holds for each side.
 
     Attributes:
         normalize_punctuation: Typographic marks to ASCII, but not in Chinese, Japanese and Korean.
@@ -70,18 +71,18 @@ class CleanSettings:
 def judged(
     pairs: Iterable[Pair], settings: CleanSettings, source_lang: str, lang: str
 ) -> Iterator[tuple[Pair, str | None]]:
-    """The normalised pairs in their order, each with the reason for which it is refused; None if it is not.
+    """The normalised pairs in their order, each with the reason for which it is refused, None if it is not.
 
     Args:
-        pairs: As read. The stream is read once; memory is that of the duplicates' hashes, about 100 bytes for each pair
-            that passes the other rules (1.9 GB for ParaBank 2's 19.7 million), none with `deduplicate=False`.
-        settings: What is refused.
+        pairs: As read. The stream is read once. Memory is needed for the hashes of the pairs that pass the other rules,
+            about 100 bytes each (1.9 GB for ParaBank 2's 19.7 million), and none with `deduplicate=False`.
+        settings: Which pairs are refused.
         source_lang: The language of the sources (ISO 639-1).
         lang: The language of the references.
 
     Yields:
-        A pair and the first reason that holds, in the order of `RULES`, then "duplicate". Of two different pairs with
-        equal 64-bit hashes one is a duplicate: odds of 1 in 3000 for a hundred million.
+        A pair and the reason of the first rule that refuses it, in the order of `RULES`, then "duplicate". Two
+        different pairs with equal 64-bit hashes are taken for duplicates: odds of 1 in 3000 for a hundred million.
     """
     seen: set[int] = set()
     marks = [settings.normalize_punctuation and language not in OWN_PUNCTUATION for language in (source_lang, lang)]
@@ -120,7 +121,7 @@ def clean(
 
 
 def none_usable(bitext: Sequence[str], refused: Mapping[str, int]) -> str:
-    """What to say of a bitext of which no pair was left.
+    """The error message for a bitext of which no pair was left.
 
     >>> none_usable(["a.tsv"], {"columns": 2}).partition(", got ")[2]
     'none of 2 lines: 2 as columns (too few columns between TABs); check the file'
@@ -133,7 +134,7 @@ def none_usable(bitext: Sequence[str], refused: Mapping[str, int]) -> str:
 
 
 def refusals(refused: Mapping[str, int]) -> str:
-    """Refused lines by reason, most first, and what each reason means.
+    """The number of refused lines of each reason and what the reason means, the most frequent first.
 
     >>> refusals({"columns": 1, "duplicate": 3})
     '3 as duplicate (the same pair before), 1 as columns (too few columns between TABs)'
@@ -152,7 +153,7 @@ def first_reason(pair: Pair, settings: CleanSettings, source_lang: str, lang: st
 
 
 def faulty(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
-    """Refuse what could not be read: "invalid_utf8" or "columns"."""
+    """Refuse a line that could not be read: "invalid_utf8" or "columns"."""
     return pair.fault
 
 
@@ -177,9 +178,8 @@ def length_ratio(pair: Pair, settings: CleanSettings, source_lang: str, lang: st
 
 def same_text(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
     """Refuse a pair that is not translated: equal letters and digits in the same order."""
-    if not settings.drop_same_text or initial(pair.source) != initial(
-        pair.reference
-    ):  # spares most pairs the next line
+    # the first letters are compared first, because most pairs differ there and the whole texts take longer
+    if not settings.drop_same_text or initial(pair.source) != initial(pair.reference):
         return None
     return "same_text" if match_key(pair.source) == match_key(pair.reference) else None
 
@@ -198,7 +198,7 @@ def latin(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> s
     return "latin"
 
 
-REASONS = {  # what each reason says of a line
+REASONS = {  # what each reason means, for messages
     "invalid_utf8": "not in UTF-8",
     "columns": "too few columns between TABs",
     "empty": "a side has too few characters",
@@ -227,7 +227,7 @@ def initial(text: str) -> str:
     >>> initial("„Ärger“")
     'ä'
     """
-    first = ALPHANUMERIC.search(text)
+    first = LETTER_OR_DIGIT.search(text)
     return match_key(first[0])[:1] if first else ""
 
 

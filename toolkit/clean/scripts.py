@@ -1,10 +1,10 @@
-"""Which letters a language is written with."""
+"""The scripts that languages are written in, and whether a text is in the script of its language."""
 
 from __future__ import annotations
 
 import re
 
-MIN_SCRIPT_SHARE = 0.5  # ours: a name in another script is no reason, a line in another language is
+MIN_SCRIPT_SHARE = 0.5  # ours: a line with a name in another script passes, a line in another language does not
 
 # The blocks of a script as the inside of a regular expression's brackets.
 BLOCKS = {

@@ -1,8 +1,8 @@
 """Dynamic beam allocation (Post & Vilar 2018, section 4): how many places of a beam each bank gets.
 
-A bank holds the candidates that have met equally many constraint tokens. The places are shared out evenly among the
-banks, so that neither hypotheses that put constraints off nor those that hurry to meet them crowd the others out.
-Integers in, integers out.
+A bank holds the candidates that have met equally many constraint tokens. The places of a beam are shared out evenly
+among the banks. Otherwise hypotheses that have met few constraints would displace those that have met many, because
+constraint tokens are often less probable. The function reads and returns integers only.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from torch import Tensor
 def allocate(beam: int, tokens: Tensor, candidates: Tensor) -> Tensor:
     """Places of each bank of each search.
 
-    Every bank gets `beam // (tokens + 1)`, the bank with everything met the remainder too. What a bank cannot fill
-    goes down to the next bank with candidates to spare; what is left at the bottom comes back up.
+    Every bank gets `beam // (tokens + 1)` places, and the bank with all constraint tokens met gets the remainder too.
+    Places that a bank cannot fill go to the next lower bank with candidates left; places that remain after bank 0 go
+    to the higher banks.
 
     Args:
         beam: Places of a search, >= 1.
@@ -31,7 +32,7 @@ def allocate(beam: int, tokens: Tensor, candidates: Tensor) -> Tensor:
     [[4, 1, 1]]
 
     Source: Post & Vilar (2018), "Fast Lexically Constrained Decoding with Dynamic Beam Allocation", section 4.2.
-    Downward before upward is ours.
+    That places go down before they go up is ours.
     """
     banks = candidates.shape[1]
     even = beam // (tokens + 1)

@@ -23,10 +23,11 @@ class Rows:
     """Which sentence every decoding row belongs to.
 
     Attributes:
-        keys: Cross-attention keys of each layer, (sentences, heads, source steps, dim); told apart by identity.
+        keys: Cross-attention keys of each layer, (sentences, heads, source steps, dim). Attention that is called with
+            one of these very tensors is cross-attention, any other is self-attention.
         mask: Added to cross-attention scores, (sentences, 1, 1, source steps): 0 or -inf; None without padding.
         place: (rows,) sentence * width + number of the row among the live rows of its sentence; None while all rows
-            live, and stand in that order.
+            are alive and stand in that order.
         width: The greatest number of live rows of a sentence.
     """
 
@@ -57,7 +58,7 @@ class StepsLayer(DynamicLayer):
         return self.keys[: self.used], self.values[: self.used]
 
     def get_seq_length(self) -> int:
-        """How many steps are written."""
+        """The number of steps that are written."""
         return self.used
 
     def move(self, source: Tensor, target: Tensor, rows: int) -> None:
@@ -130,9 +131,9 @@ def attend(
     rows: Rows | None = None,
     **_: object,
 ) -> tuple[Tensor, None]:
-    """What `transformers` calls: (rows, heads, 1, dim) queries, keys and values as the caches hold them.
+    """The attention function that `transformers` calls with (rows, heads, 1, dim) queries and what the caches hold.
 
-    `rows` reaches it as an argument of the decoder call. The signature is the interface's, hence its `**_`.
+    `rows` is an argument of the decoder's call, which `transformers` passes on. The interface requires the `**_`.
     """
     assert rows is not None
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling

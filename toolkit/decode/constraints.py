@@ -1,4 +1,4 @@
-"""Negative constraints, one list per row, as tensors: what a row may not say next is a gather, not a loop.
+"""Negative constraints on ids, a list for each row, as tensors.
 
 A constraint is a phrase of token ids. Its last id is forbidden while the row's own last ids are the rest of the
 phrase, so that a phrase of one id is always forbidden (Post & Vilar 2018; ParaBank 2, section 2.1). Constraints hold on
@@ -15,12 +15,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from toolkit.models.padding import pad
+
 NONE = -1  # pads phrases and lists of phrases
 
 
 @dataclass
 class NegativeConstraints:
-    """Phrases that rows must not say.
+    """The phrases that each row must not say.
 
     Attributes:
         prefix: (rows, phrases, longest phrase - 1) ids before a phrase's last, right-aligned, NONE on the left.
@@ -34,7 +36,7 @@ class NegativeConstraints:
     def of(
         cls, phrases: Sequence[Sequence[Sequence[int]]], device: torch.device | None = None
     ) -> NegativeConstraints | None:
-        """The tensors of one list of phrases per row; None if no row has any.
+        """The tensors of one list of phrases for each row; None if no row has any.
 
         >>> NegativeConstraints.of([[[7]], [[5, 6], [8]]]).last.tolist()
         [[7, -1], [6, 8]]
@@ -48,36 +50,35 @@ class NegativeConstraints:
         if not count:
             return None
         longest = max(len(phrase) for row in phrases for phrase in row)
+        last = pad([[phrase[-1] for phrase in row] for row in phrases], NONE)
         prefix = torch.full((len(phrases), count, longest - 1), NONE)
-        last = torch.full((len(phrases), count), NONE)
         for i, row in enumerate(phrases):
             for j, phrase in enumerate(row):
-                last[i, j] = phrase[-1]
                 if len(phrase) > 1:
                     prefix[i, j, longest - len(phrase) :] = torch.tensor(phrase[:-1])
         return cls(prefix.to(device), last.to(device))
 
     def forbidden(self, said: Tensor) -> Tensor:
-        """What each row may not say next.
+        """The ids that each row must not say next.
 
         Args:
             said: (rows, steps) ids so far.
 
         Returns:
-            (rows, phrases) ids, NONE where a phrase does not apply.
+            (rows, phrases) the last id of each phrase whose other ids the row has just said, NONE in place of the rest.
         """
-        reach = self.prefix.shape[-1]
-        if not reach:
+        window = self.prefix.shape[-1]
+        if not window:
             return self.last
-        recent = said[:, -reach:]
-        if recent.shape[1] < reach:
-            blank = said.new_full((len(said), reach - recent.shape[1]), NONE - 1)
-            recent = torch.cat([blank, recent], 1)
+        recent = said[:, -window:]
+        if recent.shape[1] < window:
+            before_first = said.new_full((len(said), window - recent.shape[1]), NONE - 1)  # equal to no id, nor to NONE
+            recent = torch.cat([before_first, recent], 1)
         met = ((self.prefix == NONE) | (self.prefix == recent[:, None])).all(-1)
         return torch.where(met, self.last, NONE)
 
     def move(self, source: Tensor, target: Tensor, rows: int) -> NegativeConstraints:
-        """Put the rows `source` in the places `target` and keep the first `rows`, as `Engine.keep` does."""
+        """Move the rows `source` to the places `target` and keep the first `rows`, as `Engine.keep` does."""
         for per_row in (self.prefix, self.last):
             per_row[target] = per_row[source]
         return NegativeConstraints(self.prefix[:rows], self.last[:rows])

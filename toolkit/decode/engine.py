@@ -1,8 +1,8 @@
-"""What advances the rows of a decoder by one token at a time, and which engine drives which model.
+"""The protocol of an engine, which advances the rows of a decoder by one token, and which engine drives which model.
 
-An engine knows the model, its caches and which rows are still alive, and nothing of how a token is chosen
-(`sampling.py`, `beam.py`). Rows that are done leave at once: the last live rows move into their places, so that every
-tensor stays dense and nothing is computed for padding.
+A row is one text that is being decoded: a sample (`sampling.py`) or a hypothesis of a beam (`beam.py`). An engine knows
+the model and its caches, and not how a token is chosen. Rows that are done leave early: the last live rows move into
+their places, so that every tensor stays dense and little is computed for rows that are done.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.cache_utils import EncoderDecoderCache
 
+from toolkit.models.padding import pad
+
 FAMILIES = ("marian", "bart", "mbart", "m2m_100", "pegasus", "blenderbot", "plbart")  # decoders of `SharedEngine`
 
 
@@ -24,7 +26,7 @@ class State:
     """Rows in flight.
 
     Attributes:
-        cache: What every row has said and what it attends to.
+        cache: Keys and values of what every row has said, and of its source.
         sentence: (rows,) the number of a row's sentence.
         steps: How many tokens every row has.
     """
@@ -79,18 +81,18 @@ class Engine(Protocol[S]):
         """Logits of a slice of rows at a time: the slice and (slice rows, vocabulary)."""
 
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
-        """Log-probabilities of given outputs, token by token: what rows would gain that say them.
+        """The log-probability of each token of known outputs: what a row would gain by saying it.
 
         Args:
             sources: Ids of each sentence, EOS included.
-            outputs: For each sentence what is said of it, EOS included, all of one length; without `given` tokens.
+            outputs: Ids of the output of each sentence, EOS included, all of one length; without `given` tokens.
 
         Returns:
             (sentences, tokens) in nats.
         """
 
     def copy(self, state: S, source: Tensor, target: Tensor) -> None:
-        """Let the rows `target` go on from what the rows `source` of the same sentences have said.
+        """Copy what the rows `source` have said over the rows `target` of the same sentences.
 
         Args:
             state: Rows in flight.
@@ -99,22 +101,23 @@ class Engine(Protocol[S]):
         """
 
     def keep(self, state: S, alive: Tensor) -> tuple[Tensor, Tensor, int]:
-        """Drop the rows that are done: live rows from the end move into their places.
+        """Drop the rows that are done. Live rows from the end move into their places.
 
         Args:
             state: Rows in flight.
             alive: (rows,) booleans.
 
         Returns:
-            The moved rows' old places, their new places, and how many rows are left, for what the caller keeps per row.
+            The old places of the rows that move, their new places, and how many rows are left, so that callers can move
+            what they keep of each row.
         """
 
 
 def engine_of(model: PreTrainedModel) -> Engine:
-    """The engine that drives a model: with shared encoder states where its family allows it.
+    """The engine that drives a model: `SharedEngine` for its `FAMILIES`, `ExpandedEngine` for all others.
 
     Raises:
-        ValueError: The model has no encoder and decoder.
+        ValueError: The model is no encoder-decoder model.
     """
     from toolkit.decode.expanded import ExpandedEngine
     from toolkit.decode.shared import SharedEngine
@@ -132,39 +135,49 @@ def special_tokens(model: PreTrainedModel) -> tuple[list[int], int, int]:
     return [begin] if forced is None else [begin, forced], eos[0] if isinstance(eos, list) else eos, pad
 
 
-def begin_rows(engine: Engine[S], state: S) -> S:
-    """Advance every row by all given tokens but the last."""
+def read_given(engine: Engine[S], state: S) -> S:
+    """Let every row read all given tokens but the last, which the first step of a search reads."""
     for token in engine.given[:-1]:
         engine.step(state, torch.full_like(state.sentence, token))
     return state
 
 
-def told(engine: Engine, outputs: Tensor) -> Tensor:
+def decoder_inputs(engine: Engine, outputs: Tensor) -> Tensor:
     """(sentences, tokens) outputs as the decoder reads them: the given tokens first, the last one left out."""
     given = torch.tensor(engine.given, device=engine.device).expand(len(outputs), -1)
     return torch.cat([given, outputs[:, :-1]], 1)
 
 
-def padded(engine: Engine, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-    """(sentences, source steps) ids, and whether they are of a token."""
-    ids = torch.full((len(sources), max(map(len, sources))), engine.pad)
-    for row, source in zip(ids, sources, strict=True):
-        row[: len(source)] = torch.tensor(source)
-    real = torch.arange(ids.shape[1]) < torch.tensor([[len(s)] for s in sources])
-    return ids.to(engine.device), real.to(engine.device)
+def padded_sources(engine: Engine, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """(sentences, source steps) ids, and whether each is a token of its sentence."""
+    ids = pad(sources, engine.pad)
+    is_token = torch.arange(ids.shape[1]) < torch.tensor([[len(source)] for source in sources])
+    return ids.to(engine.device), is_token.to(engine.device)
 
 
-def sentences(engine: Engine, count: int, rows_each: int | Sequence[int]) -> tuple[Tensor, list[int]]:
-    """(rows,) the sentence of each row, and how many rows each sentence has."""
+def sentence_of_rows(engine: Engine, count: int, rows_each: int | Sequence[int]) -> tuple[Tensor, list[int]]:
+    """(rows,) the number of each row's sentence, and how many rows each of the `count` sentences has."""
     each = [rows_each] * count if isinstance(rows_each, int) else list(rows_each)
     return torch.arange(count, device=engine.device).repeat_interleave(torch.tensor(each).to(engine.device)), each
 
 
-def moves(alive: Tensor) -> tuple[Tensor, Tensor, int]:
-    """How the live rows come to stand first: rows from the end, the dead places that they take, how many are left.
+def token_limits(engine: Engine, count: int, max_tokens: int | Sequence[int]) -> list[int]:
+    """The most tokens of each of `count` sentences, which are no more than the model has positions for."""
+    limits = [max_tokens] * count if isinstance(max_tokens, int) else list(max_tokens)
+    return [min(limit, engine.limit - 1) for limit in limits]
 
-    >>> moves(torch.tensor([False, True, True]))
+
+def moves_to_front(alive: Tensor) -> tuple[Tensor, Tensor, int]:
+    """How to move rows so that the live ones stand first: live rows from the end move to the places of dead ones.
+
+    >>> moves_to_front(torch.tensor([False, True, True]))
     (tensor([2]), tensor([0]), 2)
+
+    Args:
+        alive: (rows,) booleans.
+
+    Returns:
+        The rows that move, the places that they move to, and how many rows are alive.
     """
     left = int(alive.sum())
     return torch.nonzero(alive[left:]).flatten() + left, torch.nonzero(~alive[:left]).flatten(), left

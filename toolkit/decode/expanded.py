@@ -1,6 +1,7 @@
 """The engine for any other seq2seq model: its own attention, every row with its own copy of the encoder states.
 
-Slower than `shared.py` and the same results: what a family needs here is `transformers`' own forward pass and caches.
+It is slower than `shared.py` and gives the same results. All that it needs of a model is `transformers`' own forward
+pass and caches.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
-from toolkit.decode.engine import State, begin_rows, moves, padded, sentences, special_tokens, told
+from toolkit.decode.engine import (
+    State,
+    decoder_inputs,
+    moves_to_front,
+    padded_sources,
+    read_given,
+    sentence_of_rows,
+    special_tokens,
+)
 
 UNBOUNDED = 1 << 20  # ours: steps of a model that has no positions to run out of
 LOGITS = 1 << 26  # ours: numbers of the logits that are held at a time when outputs are scored; 256 MB in float32
@@ -28,7 +37,7 @@ class ExpandedState(State):
 
     Attributes:
         encoded: (rows, source steps, width) encoder states.
-        mask: (rows, source steps) 1 where they are of a token.
+        mask: (rows, source steps) 1 where a state is that of a token, 0 where it is that of padding.
     """
 
     encoded: Tensor
@@ -63,11 +72,11 @@ class ExpandedEngine:
     @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> ExpandedState:
         """See `Engine.start`."""
-        ids, real = padded(self, sources)
-        encoded = self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state
-        sentence, _ = sentences(self, len(sources), rows_each)
+        ids, is_token = padded_sources(self, sources)
+        encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
+        sentence, _ = sentence_of_rows(self, len(sources), rows_each)
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-        return begin_rows(self, ExpandedState(cache, sentence, 0, encoded[sentence], real[sentence].long()))
+        return read_given(self, ExpandedState(cache, sentence, 0, encoded[sentence], is_token[sentence].long()))
 
     def step(self, state: ExpandedState, ids: Tensor) -> Tensor:
         """Advance every row by one token; (rows, vocabulary) logits, which `logits` cuts."""
@@ -81,7 +90,7 @@ class ExpandedEngine:
         ).logits[:, -1]
 
     def logits(self, hidden: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """All rows at a time."""
+        """See `Engine.logits`; all rows at a time, because `step` has computed them."""
         yield slice(0, len(hidden)), hidden
 
     @torch.inference_mode()
@@ -90,23 +99,26 @@ class ExpandedEngine:
         at_a_time = max(1, LOGITS // (self.config.vocab_size * max(map(len, outputs))))
         found = []
         for first in range(0, len(sources), at_a_time):
-            ids, real = padded(self, sources[first : first + at_a_time])
+            ids, is_token = padded_sources(self, sources[first : first + at_a_time])
             chosen = torch.tensor(outputs[first : first + at_a_time], device=self.device)
             logits = self.model(
-                input_ids=ids, attention_mask=real.long(), decoder_input_ids=told(self, chosen), use_cache=False
+                input_ids=ids,
+                attention_mask=is_token.long(),
+                decoder_input_ids=decoder_inputs(self, chosen),
+                use_cache=False,
             ).logits[:, len(self.given) - 1 :]
             found.append(torch.log_softmax(logits.float(), -1).gather(2, chosen[..., None])[..., 0])
         return torch.cat(found)
 
     def copy(self, state: ExpandedState, source: Tensor, target: Tensor) -> None:
-        """See `Engine.copy`; rows of one sentence have the same cross-attention."""
+        """See `Engine.copy`. Rows of one sentence have the same cross-attention, so only self-attention is copied."""
         for layer in cast(list[DynamicLayer], state.cache.self_attention_cache.layers):
             for kept in (cast(Tensor, layer.keys), cast(Tensor, layer.values)):
                 kept[target] = kept[source]
 
     def keep(self, state: ExpandedState, alive: Tensor) -> tuple[Tensor, Tensor, int]:
         """See `Engine.keep`."""
-        source, target, left = moves(alive)
+        source, target, left = moves_to_front(alive)
         for cache in (state.cache.self_attention_cache, state.cache.cross_attention_cache):
             for layer in cast(list[DynamicLayer], cache.layers):
                 layer.keys, layer.values = (_moved(t, source, target, left) for t in (layer.keys, layer.values))
@@ -117,6 +129,7 @@ class ExpandedEngine:
 
 
 def _moved(per_row: Tensor | None, source: Tensor, target: Tensor, left: int) -> Tensor:
+    """A tensor by row after the rows `source` have moved to the places `target` and the first `left` were kept."""
     assert per_row is not None
     per_row[target] = per_row[source]
     return per_row[:left]

@@ -1,4 +1,4 @@
-"""How likely a model finds given outputs, in batches without padding on the output's side."""
+"""The log-likelihood of known outputs under a model (forced decoding), in batches of equally long outputs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def log_likelihood(
     batch_tokens: int,
     working: Callable[[Sequence[int]], AbstractContextManager[object]] = nullcontext,
 ) -> list[float]:
-    """Score log p(output | input), the sum over the output's tokens in nats, for each pair.
+    """The log-likelihood log p(output | input) of each pair: the sum over the output's tokens, in nats.
 
     Args:
         engine: Of the model that scores.
         inputs: Ids with EOS, no more than the model has positions.
-        outputs: Likewise, without the tokens that the engine is `given`: those are not chosen and weigh nothing.
+        outputs: Likewise, without the `given` tokens of the engine: a decoder does not choose those.
         batch_tokens: Greatest size of a batch: pairs times the longer side's tokens.
-        working: Given the numbers of a batch's pairs, what is around the work on it.
+        working: Called with the numbers of a batch's pairs; the batch is scored inside the context that it returns.
 
     Returns:
         A number <= 0 for each pair, in order.

@@ -1,4 +1,4 @@
-"""The engine whose rows share the encoder states of their sentence, which is encoded once."""
+"""The engine for the families of models whose attention we replace: all rows of a sentence share its encoder states."""
 
 from __future__ import annotations
 
@@ -13,17 +13,26 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
 from toolkit.decode.attention import NAME, Rows, StepsLayer, new_cache
-from toolkit.decode.engine import FAMILIES, State, begin_rows, moves, padded, sentences, special_tokens, told
+from toolkit.decode.engine import (
+    FAMILIES,
+    State,
+    decoder_inputs,
+    moves_to_front,
+    padded_sources,
+    read_given,
+    sentence_of_rows,
+    special_tokens,
+)
 
 SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time; 128 x 20 000 stay in the cache
 
 
 @dataclass
 class SharedState(State):
-    """Rows in flight; the cache has self-attention steps of each row and cross-attention keys of each sentence.
+    """Rows in flight. The cache has self-attention keys of each row and cross-attention keys of each sentence.
 
     Attributes:
-        rows: Which sentence a row attends to.
+        rows: Which sentence each row attends to.
     """
 
     rows: Rows
@@ -63,31 +72,31 @@ class SharedEngine:
             Keys, values: a (sentences, heads, source steps, dim) tensor per layer. Mask: to add to scores,
             (sentences, 1, 1, source steps); None without padding.
         """
-        ids, real = padded(self, sources)
-        encoded = self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state
+        ids, is_token = padded_sources(self, sources)
+        encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         first = torch.full((len(ids), 1), self.given[0], device=self.device)
         # One step of the model's own decoder fills the cross-attention cache, whatever its projections are called.
         self.decoder(
             input_ids=first,
             encoder_hidden_states=encoded,
-            encoder_attention_mask=real.long(),
+            encoder_attention_mask=is_token.long(),
             past_key_values=cache,
             use_cache=True,
         )
         layers = cast(list[DynamicLayer], cache.cross_attention_cache.layers)
         keys = [cast(Tensor, layer.keys).contiguous() for layer in layers]
         values = [cast(Tensor, layer.values).contiguous() for layer in layers]
-        mask = torch.zeros_like(real, dtype=torch.float32).masked_fill_(~real, -torch.inf)[:, None, None]
-        return keys, values, None if bool(real.all()) else mask
+        mask = torch.zeros_like(is_token, dtype=torch.float32).masked_fill_(~is_token, -torch.inf)[:, None, None]
+        return keys, values, None if bool(is_token.all()) else mask
 
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> SharedState:
         """See `Engine.start`."""
         keys, values, mask = self.encode(sources)
-        sentence, each = sentences(self, len(sources), rows_each)
+        sentence, each = sentence_of_rows(self, len(sources), rows_each)
         place, width = (None, each[0]) if len(set(each)) == 1 else places(sentence, len(sources))
         cache = new_cache(keys, values, steps + len(self.given) - 1)
-        return begin_rows(self, SharedState(cache, sentence, 0, Rows(keys, mask, place, width)))
+        return read_given(self, SharedState(cache, sentence, 0, Rows(keys, mask, place, width)))
 
     def step(self, state: SharedState, ids: Tensor) -> Tensor:
         """See `Engine.step`."""
@@ -114,11 +123,12 @@ class SharedEngine:
     @torch.inference_mode()
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
         """See `Engine.likelihoods`."""
-        (ids, real), chosen = padded(self, sources), torch.tensor(outputs, device=self.device)
+        (ids, is_token), chosen = padded_sources(self, sources), torch.tensor(outputs, device=self.device)
+        encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
         hidden = self.decoder(
-            input_ids=told(self, chosen),
-            encoder_hidden_states=self.model.get_encoder()(input_ids=ids, attention_mask=real.long()).last_hidden_state,
-            encoder_attention_mask=real.long(),
+            input_ids=decoder_inputs(self, chosen),
+            encoder_hidden_states=encoded,
+            encoder_attention_mask=is_token.long(),
             use_cache=False,
         ).last_hidden_state[:, len(self.given) - 1 :]
         found = [
@@ -135,7 +145,7 @@ class SharedEngine:
 
     def keep(self, state: SharedState, alive: Tensor) -> tuple[Tensor, Tensor, int]:
         """See `Engine.keep`."""
-        source, target, left = moves(alive)
+        source, target, left = moves_to_front(alive)
         state.sentence[target] = state.sentence[source]
         state.sentence = state.sentence[:left]
         for layer in state.cache.self_attention_cache.layers:
@@ -146,7 +156,7 @@ class SharedEngine:
 
     @contextlib.contextmanager
     def attending(self) -> Iterator[None]:
-        """Let the decoder attend with `attention.attend`."""
+        """Make the decoder attend with `attention.attend` inside the block."""
         own = self.config._attn_implementation
         self.config._attn_implementation = NAME
         try:

@@ -14,7 +14,8 @@ from statistics import fmean
 import sacrebleu
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-from toolkit.bitext.idf import MIN_DF, WORD, Idf
+from toolkit.bitext.idf import MIN_DF, Idf
+from toolkit.bitext.words import LETTERS_AND_DIGITS
 from toolkit.evaluate.tables import mean_and_deviation
 from toolkit.evaluate.trees import Parses, shape, top
 
@@ -89,7 +90,7 @@ def mean_idf(text: str, idf: Idf) -> float | None:
     >>> mean_idf("Go, go home!", Idf(8, {"go": 4, "home": 2}))
     1.3333333333333333
     """
-    known = [value for value in map(idf.idf, WORD.findall(text.lower())) if value is not None]
+    known = [value for value in map(idf.idf, LETTERS_AND_DIGITS.findall(text.lower())) if value is not None]
     return fmean(known) if known else None
 
 
@@ -141,7 +142,7 @@ def profile(texts: Sequence[str], idf: Idf | None = None, parses: Parses | None 
 def idf_figures(texts: Sequence[str], idf: Idf) -> dict[str, float]:
     """Mean IDF over sentences that have a known word, and the share of words that are not known."""
     means = [mean for mean in (mean_idf(text, idf) for text in texts) if mean is not None]
-    words = [word for text in texts for word in WORD.findall(text.lower())]
+    words = [word for text in texts for word in LETTERS_AND_DIGITS.findall(text.lower())]
     unknown = sum(idf.idf(word) is None for word in words)
     return {**spread("idf", means), "idf_unknown": unknown / len(words) if words else 0.0}
 

@@ -1,4 +1,4 @@
-"""How well a translator translates: BLEU with its signature."""
+"""The quality of a translator: BLEU with its signature."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, cast
 import torch
 from sacrebleu.metrics import BLEU
 
+from toolkit.models.padding import pad
 from toolkit.translator.load import Translator
 
 BEAM = 5  # ours: the usual beam of a BLEU table
@@ -18,26 +19,31 @@ def translate(translator: Translator, sources: Sequence[str], beam: int = BEAM, 
     """The best translation of each source by beam search with `transformers`.
 
     Args:
-        translator: Any.
-        sources: Sentences.
-        beam: Its width, >= 1.
-        batch_rows: Sentences at a time.
+        translator: A model of `transformers` with its subwords.
+        sources: Sentences in its source language.
+        beam: Hypotheses that a search follows at a time, >= 1.
+        batch_rows: Sentences that are translated at a time.
+
+    Returns:
+        A translation for each source, in order.
     """
-    model, pad = translator.model, translator.model.config.pad_token_id
+    model, pad_id = translator.model, translator.model.config.pad_token_id
     ids = translator.source.encode(sources)
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-    found = [""] * len(ids)
+    translations = [""] * len(ids)
     for begin in range(0, len(order), batch_rows):
         batch = order[begin : begin + batch_rows]
-        longest = max(len(ids[i]) for i in batch)
-        rows = torch.tensor([[*ids[i], *[pad] * (longest - len(ids[i]))] for i in batch], device=model.device)
-        said = cast(Any, model).generate(
-            input_ids=rows, attention_mask=(rows != pad).long(), num_beams=beam, max_new_tokens=2 * longest + 10
+        rows = pad([ids[i] for i in batch], pad_id).to(model.device)
+        generated = cast(Any, model).generate(
+            input_ids=rows,
+            attention_mask=(rows != pad_id).long(),
+            num_beams=beam,
+            max_new_tokens=2 * rows.shape[1] + 10,  # ours: a translation of more than 2 x source + 10 tokens is cut
         )
-        texts = translator.target.decode([[t for t in row if t != pad] for row in said.tolist()])
+        texts = translator.target.decode([[t for t in row if t != pad_id] for row in generated.tolist()])
         for i, text in zip(batch, texts, strict=True):
-            found[i] = text
-    return found
+            translations[i] = text
+    return translations
 
 
 def bleu(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> tuple[float, str]:

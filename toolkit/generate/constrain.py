@@ -8,22 +8,25 @@ from functools import lru_cache
 import torch
 
 from toolkit.bitext.subwords import Pieces
-from toolkit.decode.beam import Hypothesis, beam_search
+from toolkit.decode.beam import beam_search
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.engine import engine_of
-from toolkit.decode.lexical import ConstraintSet, Lexical
+from toolkit.decode.hypotheses import Hypothesis
+from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.words import KnownWords, WordTable
-from toolkit.generate.merge import longest, merge, too_long
+from toolkit.generate.merge import max_output_tokens, merge, source_too_long
 from toolkit.progress import at_hand
 from toolkit.rows import Candidate, Origin, Row
 from toolkit.translator.load import Translator
 
-Named = tuple[str | None, ConstraintSet]  # a recipe and one of the constraint sets that it gives
+NamedSet = tuple[str | None, ConstraintSet]  # the name of a recipe, and one of the constraint sets that it gives
+RecipesOfSets = dict[ConstraintSet, list[str | None]]  # the recipes that give each distinct set
 
 
 def constrain_rows(
     rows: Iterable[Row],
     translator: Translator,
-    sets_of: Callable[[Row], Sequence[Named]],
+    sets_of: Callable[[Row], Sequence[NamedSet]],
     beam: int,
     batch_rows: int,
     method: str = "constrain",
@@ -32,52 +35,51 @@ def constrain_rows(
 ) -> Iterator[Row]:
     """Give every row the best translations under each of its constraint sets; equal texts of one row are one candidate.
 
-    Equal sets of several recipes are decoded once. Every text is looked at again: an origin lists the constraints that
-    it does not meet.
+    A set that several recipes give is decoded once. Every decoded text is checked: its origin lists the constraints
+    that it does not meet.
 
     Args:
-        rows: Rows without candidates; all of a shard are held at a time. A row without a source is rewritten: the model
-            reads its reference (section 6).
+        rows: Rows without candidates; all of a shard are held at a time. Of a row without a source the model reads the
+            reference (rewriting, section 6).
         translator: Source language to the references' language, or a monolingual model.
         sets_of: The constraint sets of a row, with the recipes that name them.
         beam: Hypotheses that a search follows at a time.
-        batch_rows: How many hypotheses are decoded at a time; the searches of one row are never parted.
-        method: What the candidates are said to be made by.
+        batch_rows: How many hypotheses are decoded at a time; the searches of one row stay in one batch.
+        method: The `method` of the candidates.
         n_best: Hypotheses kept of each search.
-        known_words: Words that may be said, lower-cased, besides those of a row's source, reference and constraints;
-            none, as in the papers, lets any be said.
+        known_words: Words that may be said, lower-cased, besides those of a row's source, reference and constraints.
+            If there are none, as in the papers, any word may be said.
 
     Yields:
-        The rows in their order, `candidates` filled. Reasons are those of `merge`; a set with a required phrase that
-        the vocabulary cannot spell gives a candidate without text, "constraint_unspellable"; one under which nothing
-        was found "constraint_unmet"; a source that the model has no positions for "source_too_long".
+        The rows in their order, `candidates` filled. Reasons are those of `merge`, and three of candidates without
+        text: "constraint_unspellable" for a set with a required phrase that the vocabulary cannot spell,
+        "constraint_unmet" for a set under which nothing was found, and "source_too_long" for a source with more tokens
+        than the model has positions.
 
     Source: ParaBank (Hu et al. 2019a), section 3.2.
     """
     shard, engine = list(rows), engine_of(translator.model)
     table = _word_table(translator.target, engine.device)
-    known = _known(frozenset(known_words), engine.device) if known_words else None
+    known = _known_words(frozenset(known_words), engine.device) if known_words else None
     sources = translator.source.encode([row.reference if row.source is None else row.source for row in shard])
     order = sorted(range(len(shard)), key=lambda i: (len(sources[i]), i))
     for i in (i for i in order if len(sources[i]) > engine.limit):
-        shard[i].candidates = [too_long(method, translator.signature)]
-    named = {i: _by_set(sets_of(shard[i])) for i in order if len(sources[i]) <= engine.limit}
+        shard[i].candidates = [source_too_long(method, translator.signature)]
+    named = {i: _recipes_of_sets(sets_of(shard[i])) for i in order if len(sources[i]) <= engine.limit}
     for i in named:
-        shard[i].candidates += _unspellable(named[i], translator, method)
+        shard[i].candidates += _pop_unspellable(named[i], translator, method)
     for batch in batches(
         [i for i in order if named.get(i)], {i: len(sets) for i, sets in named.items()}, beam, batch_rows
     ):
         with at_hand([shard[i] for i in batch]):
-            sets = [one for i in batch for one in named[i]]
+            sets, searches = [one for i in batch for one in named[i]], [len(named[i]) for i in batch]
             own = [
                 " ".join((shard[i].source or "", shard[i].reference, *one.positive)) for i in batch for one in named[i]
             ]
-            lexical = Lexical.of(sets, table, translator.target.spell, known and known.with_own(own))
-            room = _room(lexical, [len(named[i]) for i in batch])
-            limits = [longest(len(sources[i])) + more for i, more in zip(batch, room, strict=True)]
-            found = beam_search(
-                engine, [sources[i] for i in batch], beam, limits, n_best, 1.0, lexical, [len(named[i]) for i in batch]
-            )
+            constraints = LexicalConstraints.of(sets, table, translator.target.spell, known and known.with_own(own))
+            extra = _required_tokens(constraints, searches)
+            limits = [max_output_tokens(len(sources[i])) + more for i, more in zip(batch, extra, strict=True)]
+            found = beam_search(engine, [sources[i] for i in batch], beam, limits, n_best, 1.0, constraints, searches)
             for i in batch:
                 here, found = found[: len(named[i])], found[len(named[i]) :]
                 shard[i].candidates = _candidates(named[i], here, translator, method) + shard[i].candidates
@@ -86,21 +88,27 @@ def constrain_rows(
 
 @lru_cache(maxsize=2)
 def _word_table(pieces: Pieces, device: torch.device) -> WordTable:
-    """Made once for all shards: it reads the whole vocabulary."""
+    """The table of a vocabulary, made once for all shards."""
     return WordTable.of(pieces.surfaces(), pieces.eos, device)
 
 
 @lru_cache(maxsize=2)
-def _known(words: frozenset[str], device: torch.device) -> KnownWords:
-    """Made once for all shards: it hashes every beginning of every word."""
+def _known_words(words: frozenset[str], device: torch.device) -> KnownWords:
+    """The known words with the hashes of all their beginnings, made once for all shards."""
     return KnownWords.of(words, device)
 
 
 def batches(order: Sequence[int], searches: dict[int, int], beam: int, batch_rows: int) -> Iterator[list[int]]:
-    """Rows in order, as many at a time as have searches for `batch_rows` hypotheses; at least one.
+    """Cut rows into batches whose searches follow at most `batch_rows` hypotheses; a batch has at least one row.
 
     >>> list(batches([4, 2, 7], {4: 2, 2: 1, 7: 3}, beam=4, batch_rows=12))
     [[4, 2], [7]]
+
+    Args:
+        order: Numbers of the rows.
+        searches: How many searches each row has.
+        beam: Hypotheses of a search.
+        batch_rows: Most hypotheses of a batch of several rows.
     """
     batch: list[int] = []
     for row in order:
@@ -112,44 +120,45 @@ def batches(order: Sequence[int], searches: dict[int, int], beam: int, batch_row
         yield batch
 
 
-def _by_set(named: Sequence[Named]) -> dict[ConstraintSet, list[str | None]]:
-    """The recipes of each distinct set, in the order of the first."""
-    found: dict[ConstraintSet, list[str | None]] = {}
+def _recipes_of_sets(named: Sequence[NamedSet]) -> RecipesOfSets:
+    """The recipes that give each distinct set; sets in the order in which they first come."""
+    found: RecipesOfSets = {}
     for recipe, one in named:
         found.setdefault(one, []).append(recipe)
     return found
 
 
-def _unspellable(sets: dict[ConstraintSet, list[str | None]], translator: Translator, method: str) -> list[Candidate]:
-    """Take out the sets that the vocabulary cannot spell, and say so in candidates without text."""
-    bad = [one for one in sets if any(translator.target.spell(phrase) is None for phrase in one.positive)]
+def _pop_unspellable(sets: RecipesOfSets, translator: Translator, method: str) -> list[Candidate]:
+    """Remove the sets that the vocabulary cannot spell, and return a candidate without text in place of each."""
+    unspellable = [one for one in sets if any(translator.target.spell(phrase) is None for phrase in one.positive)]
     return [
         Candidate(
             "", method, _origins(one, sets.pop(one), ""), 0, None, translator.signature, reason="constraint_unspellable"
         )
-        for one in bad
+        for one in unspellable
     ]
 
 
-def _room(lexical: Lexical | None, searches_each: Sequence[int]) -> list[int]:
-    """More tokens of each row for what one of its searches must say, whatever rows it is decoded with."""
-    if lexical is None:
+def _required_tokens(constraints: LexicalConstraints | None, searches_each: Sequence[int]) -> list[int]:
+    """The most constraint tokens of any search of each row, by which the row's limit of tokens is raised."""
+    if constraints is None:
         return [0] * len(searches_each)
-    return [int(tokens.max()) for tokens in lexical.tokens.cpu().split(list(searches_each))]
+    return [int(tokens.max()) for tokens in constraints.tokens.cpu().split(list(searches_each))]
 
 
 def _origins(one: ConstraintSet, recipes: Sequence[str | None], text: str) -> list[Origin]:
+    """How a text was reached under a set, an origin for each recipe, with the constraints that it does not meet."""
     negative = [*one.negative, *(f"<BOS> {phrase}" for phrase in one.not_first)]
     return [Origin(recipe, list(one.positive), negative, one.unmet(text)) for recipe in recipes]
 
 
 def _candidates(
-    sets: dict[ConstraintSet, list[str | None]],
+    sets: RecipesOfSets,
     found: Sequence[Sequence[Hypothesis]],
     translator: Translator,
     method: str,
 ) -> list[Candidate]:
-    """What the searches of one row found, equal texts merged, and the searches that found nothing."""
+    """The candidates of one row: those its searches found, equal texts merged, and one for all that found nothing."""
     reached: list[tuple[Hypothesis, str, Origin]] = []
     missing: list[Origin] = []
     for (one, recipes), hypotheses in zip(sets.items(), found, strict=True):

@@ -1,7 +1,7 @@
-"""What a word is and may become: its inflections and, roughly, its part of speech in a sentence.
+"""The inflections of a word and, roughly, its part of speech in a sentence.
 
-Both come from LemmInflect's dictionary, offline. What it does not do: parse. The tagger knows which parts a word can be
-and looks at the words beside it; a spaCy model by name takes its place where one is installed.
+Both come from LemmInflect's dictionary, offline. What it does not do: parse. The tagger looks up which parts of speech
+a word can be and chooses by the words beside it; an installed spaCy model can replace it (`spacy_tagger`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ CACHE = 1 << 16  # ours: words whose parts are remembered
 
 
 def _words(text: str) -> frozenset[str]:
+    """The set of the words of a text between spaces."""
     return frozenset(text.split())
 
 
@@ -45,7 +46,7 @@ def inflections(word: str) -> list[str]:
     (['take', 'taken', 'takes', 'taking', 'took'], ['myth', 'myths'], ['for'])
 
     Args:
-        word: In lower case. One that the dictionary does not have is its own only form.
+        word: In lower case. A word that is not in the dictionary has no other forms.
 
     Source: ParaBank (Hu et al. 2019a), section 3.2, "Morphological Variants".
     """
@@ -57,8 +58,8 @@ def inflections(word: str) -> list[str]:
 def verb_forms(word: str) -> list[str]:
     """The forms of a verb, sorted, the word among them, in the spelling that the dictionary gives first.
 
-    A text will have to say one of them, so none should be odd: LemmInflect has "occured" beside "occurred", and of two
-    lemmas the first counts ("saw" is of "see").
+    A text will be required to say one of them, so rare spellings are left out (LemmInflect has "occured" beside
+    "occurred"). Of two lemmas the first counts ("saw" is a form of "see").
 
     >>> verb_forms("occurred"), verb_forms("saw")
     (['occur', 'occurred', 'occurring', 'occurs'], ['saw', 'see', 'seeing', 'seen', 'sees'])
@@ -78,7 +79,7 @@ def is_plain(word: str) -> bool:
 
 
 def coarse(penn: str) -> str:
-    """The part of speech that a Penn Treebank tag is of.
+    """The coarse part of speech of a Penn Treebank tag.
 
     >>> [coarse(tag) for tag in ("NNS", "VBD", "JJR", "RB", "IN", "MD")]
     ['NOUN', 'VERB', 'ADJ', 'ADV', 'OTHER', 'OTHER']
@@ -89,9 +90,9 @@ def coarse(penn: str) -> str:
 def part_of_speech(words: Sequence[str]) -> list[str]:
     """Roughly the part of speech of each word of an English sentence.
 
-    The dictionary says which parts a word can be, a dozen rules on its neighbours choose. No trained tagger: on 13,406
-    words in examples of Open English WordNet that no rule was made on, 89 % get the part of their entry, and of what
-    is a verb there, and what is called one, 92 % are right.
+    The dictionary says which parts of speech a word can be, and a dozen rules on its neighbours choose one of them. On
+    13,406 words in examples of Open English WordNet, on which no rule was made, 89 % get the part of speech of their
+    entry; precision and recall of verbs are 92 %.
 
     >>> part_of_speech("I told her I was proud to work for them .".split())[1:8:2]
     ['VERB', 'OTHER', 'ADJ', 'VERB']
@@ -104,7 +105,7 @@ def part_of_speech(words: Sequence[str]) -> list[str]:
     """
     low = [word.lower().replace("’", "'") for word in words]
     tags: list[str] = []
-    before, tag_before = "", ""  # the last word that is no adverb
+    before, tag_before = "", ""  # of the last word that is no adverb
     for word, after in zip(low, [*low, ""][1:], strict=True):
         parts = _parts(word)
         tag = next(iter(parts)) if len(parts) == 1 else _choose(word, parts, before, tag_before, after, "VERB" in tags)
@@ -115,7 +116,7 @@ def part_of_speech(words: Sequence[str]) -> list[str]:
 
 
 def _choose(word: str, parts: frozenset[str], before: str, tag_before: str, after: str, verb_said: bool) -> str:
-    """The part of a word that can be several: the first rule whose part it can be."""
+    """The part of speech of an ambiguous word: that of the first rule which holds and whose part the word can be."""
     verb = _penn_tags(word) if "VERB" in parts else frozenset()
     base, participle = "VB" in verb, bool(verb & {"VBG", "VBN"}) or word.endswith(("ed", "en", "ing"))
     to_noun = "NOUN" in _parts(after)
@@ -140,7 +141,7 @@ def _choose(word: str, parts: frozenset[str], before: str, tag_before: str, afte
 
 @lru_cache(CACHE)
 def _parts(word: str) -> frozenset[str]:
-    """The parts of speech that a lower-cased word can be; the dictionary's, else by its ending."""
+    """The parts of speech that a lower-cased word can be: those of the dictionary, or by its ending if it has none."""
     if word in CLOSED or not word[:1].isalpha():
         return frozenset({"OTHER"})
     found = frozenset("VERB" if part == "AUX" else part for part in lemminflect.getAllLemmas(word)) & set(PARTS)
@@ -160,7 +161,7 @@ def _penn_tags(word: str) -> frozenset[str]:
 
 
 def spacy_tagger(name: str) -> Tagger:
-    """The tagger of a spaCy model, of the same signature as `part_of_speech`; the paper's was spaCy's.
+    """The tagger of a spaCy model, which can replace `part_of_speech`; the paper used spaCy's.
 
     Args:
         name: An installed model ("en_core_web_sm") or its folder.

@@ -1,37 +1,39 @@
-"""Decoded translations of one row become its candidates: equal texts are one, which names every way it was reached."""
+"""From the decoded translations of a row to its candidates: equal texts are one candidate with several origins."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolkit.decode.beam import Hypothesis
+from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.sampling import Sample
 from toolkit.rows import Candidate, Origin, Scores
 
 MAX_TOKENS_PER_SOURCE_TOKEN, MAX_TOKENS_MORE = 2, 10  # ours: a translation of more than 2 x source + 10 tokens is cut
 
 
-def longest(source_tokens: int) -> int:
+def max_output_tokens(source_tokens: int) -> int:
     """The most tokens that the translation of a source may have."""
     return MAX_TOKENS_PER_SOURCE_TOKEN * source_tokens + MAX_TOKENS_MORE
 
 
-def too_long(method: str, generator: str) -> Candidate:
-    """What stands in a row whose source has more tokens than the model has positions."""
+def source_too_long(method: str, generator: str) -> Candidate:
+    """The only candidate of a row whose source has more tokens than the model has positions; it has no text."""
     return Candidate("", method, draws=0, generator=generator, reason="source_too_long")
 
 
 def merge(
     drawn: Sequence[Sample | Hypothesis], texts: Sequence[str], origins: Sequence[Origin], method: str, generator: str
 ) -> list[Candidate]:
-    """Candidates of distinct text: the most probable draw stays, `draws` and `origins` count them all.
+    """One candidate for each distinct text.
 
-    A text that says nothing has the reason "empty", one that did not end "unfinished", one of which no way met its
-    constraints "constraint_unmet"; of equal texts the one without a reason stays.
+    Of equal texts the candidate keeps the scores of the most probable one, of those without a reason where there are
+    any; `draws` counts them all and `origins` lists how they were reached. The reason of an empty text is "empty", that
+    of one that did not end "unfinished", and that of one that never met the constraints it was decoded under
+    "constraint_unmet".
 
     Args:
-        drawn: Ids and log-probabilities.
-        texts: Their texts.
+        drawn: Ids and log-probabilities of the translations.
+        texts: The text of each.
         origins: How each was reached.
         method: "sample", "beam" or "constrain".
         generator: The translator's signature.
@@ -53,6 +55,7 @@ def merge(
 
 
 def _reason(text: str, ended: bool, origin: Origin) -> str | None:
+    """Why a translation cannot be used; None if it can."""
     if not text:
         return "empty"
     if not ended:

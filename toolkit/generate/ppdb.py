@@ -1,7 +1,7 @@
-"""Lexical paraphrases with their entailment, read from PPDB 2.0 (Pavlick et al. 2015), which the user gives.
+"""Lexical paraphrases with their entailment relations, read from a file of PPDB 2.0 (Pavlick et al. 2015).
 
-A line of it is `[NN] ||| myth ||| mythology ||| PPDB2.0Score=4.1 ... ||| 0-0 ||| ReverseEntailment`. Only pairs of
-single lower-case alphabetical words are kept: no other becomes a constraint.
+A line of the file is `[NN] ||| myth ||| mythology ||| PPDB2.0Score=4.1 ... ||| 0-0 ||| ReverseEntailment`. Only pairs
+of single lower-case alphabetical words are kept: constraints are about no others.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read_ppdb(path: Path) -> Ppdb:
     """The lexical paraphrases of a PPDB 2.0 pack, plain or .gz; the paper's is the lexical XL pack.
 
     Raises:
-        ValueError: There is no such file, it is damaged, a line is none of PPDB, or no pair is of use.
+        ValueError: There is no such file, it is damaged, a line is not in PPDB's format, or no pair can be used.
     """
     found = defaultdict(set)
     for number, line in enumerate(_lines(path), 1):
@@ -51,24 +51,33 @@ def read_ppdb(path: Path) -> Ppdb:
                 "fetch a PPDB 2.0 pack"
             )
         tag, word, paraphrase, relation = fields[0], fields[1], fields[2], fields[5]
-        if relation in RELATIONS and _of_use(word, paraphrase):
+        if relation in RELATIONS and _can_be_constraint(word, paraphrase):
             found[intern(word), intern(relation), coarse(tag.strip("[]"))].add(intern(paraphrase))
     return _table(found, path)
 
 
-def _of_use(word: str, paraphrase: str) -> bool:
+def _can_be_constraint(word: str, paraphrase: str) -> bool:
+    """Whether a pair is of two different lower-case alphabetical words."""
     return is_plain(word) and is_plain(paraphrase) and word != paraphrase
 
 
 def _table(found: dict[tuple[str, str, str], set[str]], path: Path) -> Ppdb:
-    """The paraphrases sorted, so that a choice by seed does not depend on the order of the file."""
+    """The paraphrases, sorted so that a random choice does not depend on the order of the file.
+
+    Raises:
+        ValueError: There are none.
+    """
     if not found:
         raise ValueError(f"wanted pairs of single lower-case words, got {path}, which has none: give a lexical pack")
     return Ppdb({key: sorted(words) for key, words in found.items()})
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The lines of a file; a byte that is not UTF-8 makes a word that is of no use."""
+    """The lines of a file; a word with a byte that is not UTF-8 is no alphabetical word, and so is not used.
+
+    Raises:
+        ValueError: There is no such file, or its compression is damaged.
+    """
     if not path.is_file():
         raise ValueError(f"wanted a file of paraphrases, got {path}, which is none: check the path")
     try:

@@ -1,4 +1,4 @@
-"""Which words a paraphrase must or must not say: the 37 systems of ParaBank (Hu et al. 2019a), table 3.
+"""From a reference to the words that its paraphrases must or must not say, as a system of `systems.py` chooses them.
 
 A recipe turns a reference into sets of constraints, one for each decoding. What it does not do: decode.
 """
@@ -8,103 +8,24 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from toolkit.bitext.idf import Idf
 from toolkit.bitext.words import token_spans, tokens
-from toolkit.decode.lexical import ConstraintSet
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.inflections import Tagger, inflections, is_plain, part_of_speech, verb_forms
-from toolkit.generate.ppdb import RELATIONS, Ppdb
+from toolkit.generate.ppdb import Ppdb
+from toolkit.generate.systems import PPDB_RELATIONS, RECIPES, Recipe
 from toolkit.parallel import row_seed
 
 MIN_IDF, MAX_IDF = 7.0, 17.0  # ParaBank, section 3.2, "IDF Criteria"
 PREPOSITIONS = frozenset(  # ParaBank, section 3.2, "Prepositions": in the pool however frequent
     ("about", "as", "at", "by", "for", "from", "in", "into", "of", "on", "onto", "over", "to", "with")
 )
-TAKES_NOT = re.compile(  # words that "n't" is cut from, at the end of a phrase
+TAKES_NOT = re.compile(  # a phrase that ends in a word to which "n't" can be added
     r"\b(?:ai|are|ca|could|dare|did|do|does|had|has|have|is|may|might|must|need|ought|sha|should|was|were|wo|would)$",
     re.IGNORECASE,
 )
-CUT_SHORT = frozenset(("ai", "ca", "sha", "wo"))  # those of them that are no words without it
-
-Kind = Literal["idf_high", "idf_low", "random", "none", "verb_form", "positional", "ppdb"]
-Sign = Literal["⊖", "⊕", "⊕⊖", ""]
-Lex = Literal["None", "All", "Verb"]
-Ranks = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """One system of table 3.
-
-    Attributes:
-        number: Of the system.
-        sign: ⊖: words that must not be said; ⊕: words that must; "" without constraints.
-        kind: What puts the words in order: the highest IDF in the pool first ("verb_form" too), the lowest first,
-            chance, or their place in the reference ("positional"); "ppdb" takes each for itself.
-        ranks: Which in that order are chosen, from 1.
-        description: What table 3 says of it.
-        variants: Whether all inflections of a chosen word are forbidden with it.
-        relation: Of the paraphrases that PPDB is asked for.
-    """
-
-    number: int
-    sign: Sign
-    kind: Kind
-    ranks: Ranks
-    description: str
-    variants: bool = False
-    relation: str | None = None
-
-    @property
-    def name(self) -> str:
-        """What the records call it: its number."""
-        return str(self.number)
-
-
-EACH: tuple[Ranks, ...] = ((1,), (2,), (3,))
-PAIRS: tuple[Ranks, ...] = ((1, 2), (2, 3), (1, 3))
-ALL: tuple[Ranks, ...] = ((1, 2, 3),)
-COUNTS: tuple[Ranks, ...] = ((1,), (1, 2), (1, 2, 3))
-
-# ParaBank, table 3, line by line: No., ⊕/⊖, what puts the words in order, which of them, Token(s) Selected, Lex.
-TABLE_3: tuple[tuple[Ranks, Sign, Kind, tuple[Ranks, ...], str, Lex], ...] = (
-    ((1, 2, 3), "⊖", "idf_high", EACH, "{ranks} highest IDF", "None"),
-    ((4, 5, 6), "⊖", "idf_high", PAIRS, "({ranks}) highest IDF", "None"),
-    ((7,), "⊖", "idf_high", ALL, "({ranks}) highest IDF", "None"),
-    ((8, 9, 10), "⊖", "idf_high", EACH, "{ranks} highest IDF", "All"),
-    ((11, 12, 13), "⊖", "idf_high", PAIRS, "({ranks}) highest IDF", "All"),
-    ((14,), "⊖", "idf_high", ALL, "({ranks}) highest IDF", "All"),
-    ((15, 16, 17), "⊖", "idf_low", EACH, "{ranks} lowest IDF", "None"),
-    ((18, 19, 20), "⊖", "idf_low", PAIRS, "({ranks}) lowest IDF", "None"),
-    ((21,), "⊖", "idf_low", ALL, "({ranks}) lowest IDF", "None"),
-    ((22, 23, 24), "⊖", "random", COUNTS, "{count} at random", "None"),
-    ((25, 26, 27), "⊖", "random", COUNTS, "{count} at random", "All"),
-    ((28,), "", "none", ((),), "no constraints", "None"),
-    ((29, 30, 31), "⊕", "verb_form", EACH, "{ranks} highest IDF", "Verb"),
-    ((32, 33, 34), "⊖", "positional", COUNTS, "positional ⟨BOS⟩: first {count}", "None"),
-    ((35, 36, 37), "⊕⊖", "ppdb", ((), (), ()), "PPDB {relation}", "None"),
-)
-PPDB_RELATIONS = dict(zip((35, 36, 37), RELATIONS, strict=True))  # "equ, fwd, rev entailment"
-EVALUATED = (17, 21, 28, 31, 34)  # in bold in table 3
-
-
-def _recipe(number: int, sign: Sign, kind: Kind, ranks: Ranks, selected: str, lex: Lex) -> Recipe:
-    """One system from its line of table 3."""
-    relation, ordinals = PPDB_RELATIONS.get(number), ", ".join(("1st", "2nd", "3rd")[rank - 1] for rank in ranks)
-    count = "1 token" if len(ranks) == 1 else f"{len(ranks)} tokens"
-    words = selected.format(ranks=ordinals, count=count, relation=relation)
-    words += {"None": "", "All": ", all variants", "Verb": ", a form of a verb"}[lex]
-    return Recipe(number, sign, kind, ranks, f"{sign} {words}".strip(), lex == "All", relation)
-
-
-RECIPES = {
-    number: _recipe(number, sign, kind, ranks, selected, lex)
-    for numbers, sign, kind, all_ranks, selected, lex in TABLE_3
-    for number, ranks in zip(numbers, all_ranks, strict=True)
-}
-assert list(RECIPES) == list(range(1, 38))
+CUT_SHORT = frozenset(("ai", "ca", "sha", "wo"))  # those that are no words without "n't"
 
 
 def constraint_sets(
@@ -123,12 +44,12 @@ def constraint_sets(
     [ConstraintSet(positive=(), negative=('to', 'for'), not_first=())]
 
     Args:
-        recipe: Of `RECIPES`.
+        recipe: Of `toolkit.generate.systems.RECIPES`.
         reference: The human sentence.
-        row_id: Its row's; chance belongs to the row, the seed and the recipe.
+        row_id: Of the row of the reference. Random numbers depend on it, the seed and the recipe.
         seed: Of the run.
         idf: Counted on the training text.
-        tag: Tells verbs (29-31) and matches PPDB's parts of speech (35-37).
+        tag: Finds verbs (29-31) and the parts of speech that PPDB's entries must match (35-37).
         ppdb: Paraphrases for 35-37.
 
     Returns:
@@ -143,26 +64,26 @@ def constraint_sets(
     if recipe.kind == "none":
         return [ConstraintSet()]
     if recipe.kind == "positional":
-        phrase = beginning(reference, len(recipe.ranks))
-        return [ConstraintSet(not_first=banned(phrase))] if phrase else []
+        phrase = first_tokens(reference, len(recipe.ranks))
+        return [ConstraintSet(not_first=forbidden_forms(phrase))] if phrase else []
     pool, chance = token_pool(reference, idf), random.Random(row_seed(seed, row_id, f"recipe-{recipe.name}"))
     if recipe.kind == "ppdb":
-        return paraphrase_pairs(recipe, pool, _part_of_each(reference, tag), ppdb, chance)
+        return paraphrase_pairs(recipe, pool, _part_of_speech_by_word(reference, tag), ppdb, chance)
     chosen = choose(recipe, pool, idf, chance)
     if not chosen:
         return []
     if recipe.kind == "verb_form":
-        part_of = _part_of_each(reference, tag)
-        return [ConstraintSet(positive=tuple(_form(word, part_of[word], chance) for word in chosen))]
+        part_of = _part_of_speech_by_word(reference, tag)
+        return [ConstraintSet(positive=tuple(_random_form(word, part_of[word], chance) for word in chosen))]
     variants = [form for word in chosen for form in (word, *(inflections(word) if recipe.variants else []))]
-    return [ConstraintSet(negative=tuple(dict.fromkeys(form for word in variants for form in banned(word))))]
+    return [ConstraintSet(negative=tuple(dict.fromkeys(form for word in variants for form in forbidden_forms(word))))]
 
 
 def token_pool(reference: str, idf: Idf) -> list[str]:
-    """The words of a reference that constraints may be about, each once, in descending IDF; ties as they stand.
+    """The words of a reference that constraints may be about, each once, in descending IDF; ties in textual order.
 
-    Lower-case alphabetical words that the table has, of at least `MIN_IDF`, prepositions excepted, and at most
-    `MAX_IDF`.
+    They are the lower-case alphabetical words of the table with an IDF of at most `MAX_IDF` and, unless they are
+    prepositions, at least `MIN_IDF`.
     """
     rarity = {word: idf.idf(word) for word in tokens(reference) if is_plain(word) and word not in CUT_SHORT}
     known = {word: bits for word, bits in rarity.items() if bits is not None and bits <= MAX_IDF}
@@ -171,7 +92,7 @@ def token_pool(reference: str, idf: Idf) -> list[str]:
 
 
 def choose(recipe: Recipe, pool: Sequence[str], idf: Idf, chance: random.Random) -> list[str]:
-    """The words of a pool, in descending IDF, that a recipe selects; none if it has too few for its ranks.
+    """The words that a recipe selects from a pool in descending IDF; none if the pool is smaller than its ranks need.
 
     Source: ParaBank (Hu et al. 2019a), table 3, footnote 4: "Highest within the token pool. Same for lowest."
     """
@@ -185,15 +106,17 @@ def choose(recipe: Recipe, pool: Sequence[str], idf: Idf, chance: random.Random)
     return [order[rank - 1] for rank in recipe.ranks]
 
 
-def beginning(reference: str, count: int) -> str | None:
-    """The first tokens of a reference as it has them: an anchored phrase `<BOS> t1 [t2 [t3]]`.
+def first_tokens(reference: str, count: int) -> str | None:
+    """The first tokens of a reference, spelled as there: a phrase that a text must not begin with.
 
-    Marks before the first word stand in the phrase and do not count; later ones do. The paper does not say so; the
-    outputs that its authors released with their judgments do: under 32 a text may begin with the reference's opening
-    quotation mark, but not with that and the reference's first word.
+    Marks before the first word are part of the phrase but are not counted as tokens; later marks are counted. The paper
+    does not say so, but the outputs that its authors released with their judgments do: under system 32 a text may begin
+    with the reference's opening quotation mark, but not with that mark and the reference's first word.
 
-    >>> beginning("How often?", 2), beginning("No, they do.", 2), beginning("Didn't you?", 1), beginning("'Go!'", 1)
-    ('How often', 'No,', 'Did', "'Go")
+    >>> first_tokens("How often?", 2), first_tokens("No, they do.", 2)
+    ('How often', 'No,')
+    >>> first_tokens("Didn't you?", 1), first_tokens("'Go!'", 1)
+    ('Did', "'Go")
 
     Args:
         reference: The human sentence.
@@ -209,12 +132,12 @@ def beginning(reference: str, count: int) -> str | None:
     return reference[: spans[first + count - 1][1]].strip() if first + count <= len(spans) else None
 
 
-def banned(phrase: str) -> tuple[str, ...]:
-    """A phrase that must not be said, and what else has its tokens: "didn't" is "did" and "n't".
+def forbidden_forms(phrase: str) -> tuple[str, ...]:
+    """A phrase to forbid, and its forms with "n't", which have the same tokens: "didn't" is "did" and "n't".
 
-    A decoder's word is a run of letters, so that a ban of "did" alone would let "didn't" pass.
+    The constraints of the decoder are on runs of letters: if "did" alone were forbidden, "didn't" could be said.
 
-    >>> banned("often"), banned("Why did")
+    >>> forbidden_forms("often"), forbidden_forms("Why did")
     (('often',), ('Why did', "Why didn't", 'Why didn’t'))
     """
     return (phrase, f"{phrase}n't", f"{phrase}n’t") if TAKES_NOT.search(phrase) else (phrase,)
@@ -223,7 +146,7 @@ def banned(phrase: str) -> tuple[str, ...]:
 def paraphrase_pairs(
     recipe: Recipe, pool: Sequence[str], part_of: dict[str, str], ppdb: Ppdb | None, chance: random.Random
 ) -> list[ConstraintSet]:
-    """One paraphrase at random for each word of a pool that has any: the word forbidden, the paraphrase asked for.
+    """One constraint set for each word of a pool with paraphrases: forbid the word, require one paraphrase at random.
 
     Raises:
         ValueError: There is no PPDB, or it cannot tell the recipe's relation from others.
@@ -234,18 +157,18 @@ def paraphrase_pairs(
     check_ppdb([recipe.number], ppdb is not None)
     assert ppdb is not None
     found = [(word, ppdb.lookup(word, relation, part_of[word])) for word in pool]
-    return [ConstraintSet((chance.choice(words),), banned(word)) for word, words in found if words]
+    return [ConstraintSet((chance.choice(words),), forbidden_forms(word)) for word, words in found if words]
 
 
 def check_ppdb(systems: Sequence[int], given: bool) -> None:
-    """Refuse systems that have no PPDB to look into.
+    """Refuse systems 35 to 37 where no PPDB is given.
 
     Args:
         systems: Numbers of table 3.
-        given: Whether there is PPDB 2.0.
+        given: Whether PPDB 2.0 is given.
 
     Raises:
-        ValueError: A system of 35 to 37 without it.
+        ValueError: It is not, and one of these systems is asked for.
     """
     for number in (n for n in systems if n in PPDB_RELATIONS and not given):
         raise ValueError(
@@ -279,39 +202,12 @@ def check_pools(references: Iterable[str], systems: Sequence[int], idf: Idf) -> 
         )
 
 
-def parse_systems(text: str) -> tuple[int, ...]:
-    """The systems that a setting names, ascending, each once.
-
-    >>> parse_systems("17,28-30"), parse_systems("evaluated"), len(parse_systems("all"))
-    ((17, 28, 29, 30), (17, 21, 28, 31, 34), 37)
-
-    Args:
-        text: Numbers and ranges of them between commas, "evaluated" (those in bold in table 3) or "all".
-
-    Raises:
-        ValueError: It is neither, or names a system that table 3 does not have.
-    """
-    if text.strip() in ("all", "evaluated"):
-        return tuple(RECIPES) if text.strip() == "all" else EVALUATED
-    found: set[int] = set()
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*([0-9]+)(?:\s*-\s*([0-9]+))?\s*", part)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-        if not match or not {first, last} <= RECIPES.keys() or first > last:
-            raise ValueError(
-                f'wanted systems 1 to {len(RECIPES)} like "17,21,28-31", "evaluated" or "all", got {part.strip()!r} '
-                f"in {text!r}: name systems of ParaBank's table 3"
-            )
-        found |= set(range(first, last + 1))
-    return tuple(sorted(found))
-
-
-def _part_of_each(reference: str, tag: Tagger) -> dict[str, str]:
-    """The part of speech of each word of a reference where it first stands."""
+def _part_of_speech_by_word(reference: str, tag: Tagger) -> dict[str, str]:
+    """The part of speech of each word of a reference at its first occurrence."""
     words = tokens(reference)
     return dict(reversed(list(zip(words, tag(words), strict=True))))
 
 
-def _form(word: str, part: str, chance: random.Random) -> str:
-    """A random form of a verb, any other word itself (ParaBank, table 3, footnote 5)."""
+def _random_form(word: str, part: str, chance: random.Random) -> str:
+    """A random form of a verb; any other word as it is (ParaBank, table 3, footnote 5)."""
     return chance.choice(verb_forms(word)) if part == "VERB" else word

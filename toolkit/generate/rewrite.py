@@ -1,11 +1,11 @@
-"""Rewriting texts in their own language with a monolingual model, constraints and all (ParaBank, section 6)."""
+"""Rewriting texts in their own language with a monolingual model, with or without constraints (ParaBank, section 6)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
 from toolkit.bitext.subwords import check_texts
-from toolkit.decode.lexical import ConstraintSet
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
 from toolkit.rows import Candidate, Row
 from toolkit.translator.load import Translator
@@ -25,17 +25,17 @@ def rewrite(
     """The best rewritings of each text, under its constraints.
 
     Args:
-        texts: What is to be rewritten, in the model's language.
+        texts: Sentences to rewrite, in the model's language.
         rewriter: Any seq2seq model (`load_translator`) that was trained to rewrite.
-        constraints: One set for each text; None for free rewriting.
+        constraints: One set for each text; None rewrites without constraints.
         beam: Hypotheses that a search follows at a time.
         n_best: Rewritings of each text, 1 to `beam`.
         batch_rows: Hypotheses that are decoded at a time.
-        known_words: No other words but these, the text's and its constraints' are said; none lets any be said.
+        known_words: If given, only these words and those of the text and its constraints are said.
 
     Returns:
-        For each text its distinct rewritings, best first. One with a `reason` cannot be used; `origins[0].unmet` says
-        which constraints it does not meet.
+        For each text its distinct rewritings, best first. A rewriting with a `reason` cannot be used;
+        `origins[0].unmet` lists the constraints that it does not meet.
 
     Raises:
         ValueError: There are not as many constraint sets as texts, or the texts are no list of strings.

@@ -10,7 +10,8 @@ from pathlib import Path
 from toolkit.bitext.idf import Idf
 from toolkit.bitext.read import decode, lines
 from toolkit.generate.constrain import constrain_rows
-from toolkit.generate.recipes import RECIPES, check_pools, constraint_sets, parse_systems
+from toolkit.generate.recipes import check_pools, constraint_sets
+from toolkit.generate.systems import RECIPES, parse_systems
 from toolkit.rows import Row
 from toolkit.translator.load import Translator
 

@@ -7,21 +7,20 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from toolkit.bitext.subwords import SPACE, Pieces
+from toolkit.bitext.words import COMPOUND
 from toolkit.decode.engine import engine_of
 from toolkit.decode.sampling import sample
-from toolkit.generate.merge import longest, merge, too_long
+from toolkit.generate.merge import max_output_tokens, merge, source_too_long
 from toolkit.parallel import row_seed
 from toolkit.progress import at_hand
 from toolkit.rows import Origin, Row
 from toolkit.translator.load import Translator
 
-# A word of a text with what stands between letters in it: "house-boat" and "didn't" are no words of letters only.
-COMPOUND = re.compile(r"\w+(?:['’-]\w+)*")
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 SPECIAL = re.compile(r"<[^<>]+>")
 NO_LETTER, NO_TEXT = "_", "\n"  # stand for an unknown letter, and for a special token
 
-NegativeWord = tuple[str, list[list[int]]]  # a word, and each of the segmentations that are forbidden with it
+NegativeWord = tuple[str, list[list[int]]]  # a word, and the ids of each segmentation that is forbidden with it
 
 
 def sample_rows(
@@ -49,8 +48,9 @@ def sample_rows(
         min_p: Tokens below this share of the most probable allowed one's probability are left out; 0 is the paper's.
 
     Yields:
-        The rows in their order, `candidates` filled. A sample that said nothing has the reason "empty", one that did
-        not end "unfinished"; a source that the model has no positions for gives one without text, "source_too_long".
+        The rows in their order, `candidates` filled. The reason of an empty sample is "empty", that of one that did not
+        end "unfinished". A source with more tokens than the model has positions gives one candidate without text,
+        "source_too_long".
 
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.1 and 3.3.
     """
@@ -59,7 +59,7 @@ def sample_rows(
     each = constraint_sets * samples_per_set
     for row, ids in zip(shard, sources, strict=True):
         if len(ids) > engine.limit:
-            row.candidates = [too_long("sample", translator.signature)]
+            row.candidates = [source_too_long("sample", translator.signature)]
     order = sorted(
         (i for i in range(len(shard)) if len(sources[i]) <= engine.limit), key=lambda i: (len(sources[i]), i)
     )
@@ -73,11 +73,11 @@ def sample_rows(
                 )
                 for row, _ in batch
             ]
-            banned = [[ids for _, spans in chosen for ids in spans] for sets in words for chosen in sets]
-            phrases = [spans for spans in banned for _ in range(samples_per_set)]
-            seeds = [row_seed(seed, row.id, f"sample-{n}") for row, _ in batch for n in range(each)]
-            limits = [longest(len(ids)) for _, ids in batch]
-            drawn = sample(engine, [ids for _, ids in batch], phrases, seeds, top_k, limits, min_p)
+            forbidden = [[ids for _, spans in chosen for ids in spans] for sets in words for chosen in sets]
+            phrases = [spans for spans in forbidden for _ in range(samples_per_set)]
+            sample_keys = [row_seed(seed, row.id, f"sample-{n}") for row, _ in batch for n in range(each)]
+            limits = [max_output_tokens(len(ids)) for _, ids in batch]
+            drawn = sample(engine, [ids for _, ids in batch], phrases, sample_keys, top_k, limits, min_p)
             texts = translator.target.decode([s.ids for s in drawn])
             for n, (row, _) in enumerate(batch):
                 part = slice(n * each, (n + 1) * each)
@@ -92,7 +92,8 @@ def negative_words(reference: str, pieces: Pieces) -> list[NegativeWord]:
 
     Only lower-case alphabetical words are taken, as in ParaBank (Hu et al. 2019a, section 3): a forbidden name or
     number cannot be paraphrased. This is ours for ParaBank 2, whose section 2.1 says "tokens". A word without a space
-    before it ('"maybe"') is forbidden after the mark that it stands behind: its pieces alone may be parts of others.
+    before it ('"maybe"') is forbidden together with the mark before it, because its own pieces may be parts of other
+    words.
 
     Args:
         reference: The human sentence.
@@ -102,8 +103,8 @@ def negative_words(reference: str, pieces: Pieces) -> list[NegativeWord]:
         Each word once, in order, with its distinct segmentations.
     """
     ids = pieces.encode([reference])[0][:-1]
-    shown = [_shown(i, pieces) for i in ids]
-    text, piece_of = "".join(shown), [n for n, piece in enumerate(shown) for _ in piece]
+    visible = [_visible_text(i, pieces) for i in ids]
+    text, piece_of = "".join(visible), [n for n, piece in enumerate(visible) for _ in piece]
     found: dict[str, list[list[int]]] = {}
     for match in COMPOUND.finditer(text):
         word, before = match.group(), match.start() - 1
@@ -115,8 +116,8 @@ def negative_words(reference: str, pieces: Pieces) -> list[NegativeWord]:
     return list(found.items())
 
 
-def _shown(i: int, pieces: Pieces) -> str:
-    """What a piece says, at least one character."""
+def _visible_text(i: int, pieces: Pieces) -> str:
+    """The text of a piece, at least one character: one that stands for it where it is unknown or special."""
     name = pieces.names[i]
     if i == pieces.unk or BYTE.fullmatch(name):
         return NO_LETTER
@@ -126,6 +127,14 @@ def _shown(i: int, pieces: Pieces) -> str:
 def choose_words(
     words: Sequence[NegativeWord], sets: int, rate: float, seed: int, row_id: str
 ) -> list[list[NegativeWord]]:
-    """Random subsets of a row's words, each word in each with probability `rate` (the paper names no size: ours)."""
+    """Random subsets of a row's words, each with probability `rate`. This is ours: the paper does not say how many.
+
+    Args:
+        words: As of `negative_words`.
+        sets: How many sets.
+        rate: Probability with which a word is in a set, in [0, 1].
+        seed: Of the run.
+        row_id: Of the row.
+    """
     chance = random.Random(row_seed(seed, row_id, "constraints"))
     return [[word for word in words if chance.random() < rate] for _ in range(sets)]

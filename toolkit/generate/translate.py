@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from toolkit.decode.lexical import ConstraintSet
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
 from toolkit.rows import Row
 from toolkit.translator.load import Translator

@@ -1,10 +1,12 @@
-"""The score that people would give a candidate for meaning what its reference means: a regression on judgments.
+"""Predict how similar in meaning people would judge a candidate and its reference: a regression on human judgments.
 
-A weighted sum of cheap features (`judgment_features.py`), English only. Its weights are in `judgment.json`, with what
-they were fitted on; `scripts/train_judgment.py` makes that file. Spearman's rho with people on references it has not
-seen: 0.53 (mean of ten folds, which deviate by 0.07), 0.46 on the fifth of the references that no choice was made on,
-and 0.36 among the candidates of one reference. The paper has 0.53 on CzEng and does not say how it was split. The
-predictions are shrunk towards the mean: they order candidates, they are no measurement of one.
+The prediction is a weighted sum of cheap features (`judgment_features.py`), for English only. The weights are in
+`judgment.json`, together with a record of the data that they were fitted on; `scripts/train_judgment.py` writes it.
+
+Spearman's rho of predictions and judgments is 0.53 on references that were not fitted on (mean of ten folds, standard
+deviation 0.07), 0.46 on the fifth of the references on which no choice was made, and 0.36 among the candidates of one
+reference. The paper reports 0.53 on CzEng without saying how the references were split. The predictions are shrunk
+towards the mean: they serve to sort candidates, and are no measurement of a single one.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from toolkit.rows import Row
-from toolkit.score.judgment_features import SIGNS, features, read
+from toolkit.score.judgment_features import SIGNS, features, sentence_of
 
 SHIPPED = Path(__file__).with_name("judgment.json")
 # ParaBank, section 5.1, leaves out references of over 100 "tokens post-BPE". Ours: words and marks of either side,
@@ -52,7 +54,7 @@ def read_regression(path: Path = SHIPPED) -> Regression:
     """The regression in a file that `scripts/train_judgment.py` wrote.
 
     Raises:
-        ValueError: It is no such file, or its features are not those of `judgment_features.py`.
+        ValueError: It is no such file, or has other features than `judgment_features.py`.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -65,8 +67,8 @@ def read_regression(path: Path = SHIPPED) -> Regression:
 
 
 def scorable(text: str) -> bool:
-    """Whether a text has a word, and no more than `MAX_WORDS_AND_MARKS`."""
-    sentence = read(text)
+    """Whether a text has a word, and no more than `MAX_WORDS_AND_MARKS` words and marks."""
+    sentence = sentence_of(text)
     return bool(sentence.words) and len(sentence.tokens) <= MAX_WORDS_AND_MARKS
 
 
@@ -83,8 +85,8 @@ def predict(references: Sequence[str], candidates: Sequence[str]) -> list[float]
         candidates: As many, the candidate of each reference.
 
     Returns:
-        For each pair a number in [0, 100], whatever else is scored with it. A copy of the reference has 100 by rule.
-        nan where a side has no word or more than `MAX_WORDS_AND_MARKS`.
+        For each pair a number in [0, 100], which does not depend on the other pairs: 100 for a copy of the reference,
+        and nan where a side has no word or more than `MAX_WORDS_AND_MARKS` words and marks.
 
     Raises:
         ValueError: There are not as many references as candidates.
@@ -103,7 +105,7 @@ def predict(references: Sequence[str], candidates: Sequence[str]) -> list[float]
 
 
 def judgment_rows(rows: Iterable[Row]) -> Iterator[Row]:
-    """Fill `judgment` of every candidate that is still in; it stays None where `predict` has nan.
+    """Fill `judgment` of every candidate without a reason; it stays None where `predict` gives nan.
 
     Args:
         rows: Rows of English references; `CHUNK` of them are held at a time.

@@ -1,9 +1,9 @@
-"""What a candidate keeps, loses and adds of its reference, as numbers: the input of the regression in `judgment.py`.
+"""The features of a pair of reference and candidate: the input of the regression in `judgment.py`. English only.
 
-English only. Word vectors and word frequencies are the German-English starter's: the vectors of a translator's output
-layer put together what translates alike, and the log-probability of a piece says how common it is. No feature tells
-anything of the reference alone: with a few hundred judged references, such a feature learns which
-reference it was and does worse on others.
+They measure what the candidate keeps of the reference, what it loses and what it adds. Word vectors and frequencies are
+those of the German-English starter: in a translator's output layer, words with the same translations have similar
+vectors, and the log-probability of a piece in its SentencePiece model says how common it is. No feature depends on the
+reference alone: with a few hundred judged references, such a feature identifies the reference and does not generalise.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from rapidfuzz.distance import Levenshtein
 from safetensors import safe_open
 from sentencepiece import SentencePieceProcessor
 
+from toolkit.bitext.words import WORD_OR_MARK
 from toolkit.starters import starter
 
-STARTER = "de-en"  # ours: its vectors are a little better here than en-de's, and English is what it writes
+STARTER = "de-en"  # ours: its vectors are a little better here than those of en-de, and its output is English
 
 # The features in order, each with the sign that its weight may have (ours: a regression without signs overfits).
 SIGNS = {
@@ -40,10 +41,10 @@ SIGNS = {
     "numbers_added": -1,
     "question": -1,
 }
-MOST = 3  # ours: counts of lost or added things stop here, so that a list of numbers is no worse than a few
+MOST = 3  # ours: counts are cut here, so that a sentence with many numbers or negations weighs no more than others
 
 MARKS = str.maketrans("’‘´`“”„–—", "''''\"\"\"--")
-DETACHED = re.compile(r"\s+(?=n't\b|'(?:s|re|ve|ll|m|d|t)\b)")  # "did n't": some corpora part what belongs together
+DETACHED = re.compile(r"\s+(?=n't\b|'(?:s|re|ve|ll|m|d|t)\b)")  # "did n't": some corpora separate clitics by a space
 CONTRACTIONS = (
     (re.compile(r"\b(?:can't|cannot)\b"), "can not"),
     (re.compile(r"\bwon't\b"), "will not"),
@@ -56,26 +57,25 @@ CONTRACTIONS = (
     (re.compile(r"'d\b"), " would"),
     (re.compile(r"'s\b"), ""),
 )
-TOKEN = re.compile(r"\w+|[^\w\s]")
 NUMBER = re.compile(r"\d+")
 
 
-def listed(text: str) -> frozenset[str]:
-    """The words of a list, as a set."""
+def word_set(text: str) -> frozenset[str]:
+    """The set of the words of a text between spaces."""
     return frozenset(text.split())
 
 
-NEGATIONS = listed("not no never nothing none nobody neither nor without nowhere hardly")
+NEGATIONS = word_set("not no never nothing none nobody neither nor without nowhere hardly")
 PERSONS = (
-    listed("i me my mine myself"),
-    listed("you your yours yourself"),
-    listed("he him his himself"),
-    listed("she her hers herself"),
-    listed("it its itself"),
-    listed("we us our ours ourselves"),
-    listed("they them their theirs themselves"),
+    word_set("i me my mine myself"),
+    word_set("you your yours yourself"),
+    word_set("he him his himself"),
+    word_set("she her hers herself"),
+    word_set("it its itself"),
+    word_set("we us our ours ourselves"),
+    word_set("they them their theirs themselves"),
 )
-FUNCTION_WORDS = NEGATIONS.union(*PERSONS) | listed(
+FUNCTION_WORDS = NEGATIONS.union(*PERSONS) | word_set(
     """a an the and or but if then than that this these those there here of in on at to from by for with about as into
     onto over under up down out off who whom whose which what when where why how be am is are was were been being do
     does did doing have has had having will would shall should can could may might must so very just too also only even
@@ -85,10 +85,10 @@ FUNCTION_WORDS = NEGATIONS.union(*PERSONS) | listed(
 
 @dataclass(frozen=True)
 class Sentence:
-    """One side of a pair, read once.
+    """What the features need of one side of a pair.
 
     Attributes:
-        text: As it came.
+        text: As given.
         tokens: Words and marks, lower-cased, contractions written out.
         words: The words among them.
         trigrams: Counts of character trigrams of the words.
@@ -112,7 +112,11 @@ class Sentence:
 
 @cache
 def pieces() -> tuple[SentencePieceProcessor, np.ndarray, np.ndarray]:
-    """The starter's English pieces: the model, (pieces, dimensions) unit vectors, (pieces,) nats of information."""
+    """The SentencePiece model of the starter's English side, and of each piece a unit vector and its information.
+
+    Returns:
+        The model; (pieces, dimensions) unit vectors; (pieces,) negative log-probabilities in nats.
+    """
     folder = starter(STARTER)
     processor = SentencePieceProcessor(model_file=str(folder / "target.spm"))
     with safe_open(folder / "model.safetensors", "np") as weights:
@@ -125,7 +129,10 @@ def pieces() -> tuple[SentencePieceProcessor, np.ndarray, np.ndarray]:
 
 @lru_cache(20_000)
 def word_vector(word: str) -> tuple[np.ndarray, float]:
-    """A word's unit vector and its information in nats: the weighted sum and the sum over its pieces."""
+    """A word's unit vector and its information in nats.
+
+    The vector is that of its pieces, weighted by their information; its information is the sum of theirs.
+    """
     processor, vectors, information = pieces()
     ids = processor.encode(word)
     vector = information[ids] @ vectors[ids]
@@ -152,12 +159,12 @@ def tokens_of(text: str) -> list[str]:
     text = DETACHED.sub("", text.translate(MARKS)).lower()
     for pattern, written_out in CONTRACTIONS:
         text = pattern.sub(written_out, text)
-    return TOKEN.findall(text)
+    return WORD_OR_MARK.findall(text)
 
 
 @lru_cache(1024)
-def read(text: str) -> Sentence:
-    """A sentence as the features see it; the last thousand are remembered, because a reference has many candidates."""
+def sentence_of(text: str) -> Sentence:
+    """The words, counts and vectors of a sentence, cached because a reference is compared with many candidates."""
     tokens = tokens_of(text)
     words = [token for token in tokens if token[0].isalnum()]
     joined = " ".join(words)
@@ -175,13 +182,13 @@ def read(text: str) -> Sentence:
     )
 
 
-def kept(wanted: Counter[str], other: Counter[str]) -> float:
-    """The share of one side's counts that the other has too, in [0, 1]; 1 where there is none to keep."""
+def recall(wanted: Counter[str], other: Counter[str]) -> float:
+    """The share of one side's counts that the other side has too, in [0, 1]; 1 where there are no counts."""
     return sum((wanted & other).values()) / wanted.total() if wanted else 1.0
 
 
-def kept_information(wanted: Counter[str], other: Counter[str]) -> float:
-    """Like `kept`, each word weighted by its information."""
+def information_recall(wanted: Counter[str], other: Counter[str]) -> float:
+    """As `recall`, with each word weighted by its information."""
     weights = {word: word_vector(word)[1] for word in wanted}
     total = sum(weights[word] * count for word, count in wanted.items())
     return sum(weights[word] * count for word, count in (wanted & other).items()) / total if total else 1.0
@@ -195,9 +202,9 @@ def compare(reference: Sentence, candidate: Sentence) -> list[float]:
     return [
         float(alike.max(1) @ reference.weights / reference.weights.sum()),
         float(alike.max(0) @ candidate.weights / candidate.weights.sum()),
-        kept(reference.trigrams, candidate.trigrams),
-        kept_information(reference.content, candidate.content),
-        kept_information(candidate.content, reference.content),
+        recall(reference.trigrams, candidate.trigrams),
+        information_recall(reference.content, candidate.content),
+        information_recall(candidate.content, reference.content),
         Levenshtein.normalized_distance(reference.text, candidate.text),
         abs(float(np.log((len(candidate.words) + 1) / (len(reference.words) + 1)))),
         min(abs(negations[0] - negations[1]), MOST),
@@ -219,5 +226,5 @@ def features(references: Sequence[str], candidates: Sequence[str]) -> np.ndarray
     Returns:
         (pairs, features), a column for each name of `SIGNS`.
     """
-    rows = [compare(read(a), read(b)) for a, b in zip(references, candidates, strict=True)]
+    rows = [compare(sentence_of(a), sentence_of(b)) for a, b in zip(references, candidates, strict=True)]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(SIGNS))

@@ -1,4 +1,4 @@
-"""How much of a candidate's wording is the reference's: shared word trigrams, and intersection over union of pieces."""
+"""Lexical overlap of candidate and reference: shared word trigrams, and intersection over union of words or pieces."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ PieceSplitter = Callable[[str], list[str]]  # cuts a text into subword pieces
 
 
 def trigram_overlap(reference: str, candidate: str) -> float:
-    """Shared word trigrams over the trigrams of whichever text has fewer.
+    """The number of shared word trigrams, divided by the number of trigrams of the text that has fewer.
 
-    A trigram said twice counts twice, and is shared as often as both texts say it. The paper's texts are lower-cased
-    and tokenised; so are ours (sacreBLEU's 13a: punctuation marks are words). A text of fewer than three words has no
-    trigram, and the overlap is 0, also of equal texts: ours, the paper is silent.
+    A trigram that occurs twice counts twice, and is shared as often as it occurs in both texts. Texts are lower-cased
+    and tokenised, as in the paper (by sacreBLEU's 13a: punctuation marks are words). A text of fewer than three words
+    has no trigram, and the overlap is 0 then, also of equal texts: this is ours, the paper does not say.
 
     >>> trigram_overlap("It was a long day.", "Yes, it was a long week.")
     0.5
@@ -58,7 +58,7 @@ def trigrams(text: str) -> Counter[tuple[str, ...]]:
 
 
 def trigram_rows(rows: Iterable[Row]) -> Iterator[Row]:
-    """Fill `trigram_overlap` of every candidate that is still in.
+    """Fill `trigram_overlap` of every candidate without a reason.
 
     Args:
         rows: Rows with candidates.
@@ -73,19 +73,19 @@ def trigram_rows(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 @cache
-def deleted() -> dict[int, None]:
-    """For `str.translate`: every Unicode punctuation mark (category P) and SentencePiece's white space symbol."""
+def deleted_characters() -> dict[int, None]:
+    """A table for `str.translate` that deletes Unicode punctuation (category P) and SentencePiece's space symbol."""
     marks = (i for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i)).startswith("P"))
     return dict.fromkeys((*marks, ord(SPACE)))
 
 
 def without_punctuation(text: str) -> str:
-    """Lower-cased, without punctuation, words parted by one space.
+    """A text in lower case, without punctuation, with one space between words.
 
     >>> without_punctuation("Don't go, she said!")
     'dont go she said'
     """
-    return " ".join(text.lower().translate(deleted()).split())
+    return " ".join(text.lower().translate(deleted_characters()).split())
 
 
 def intersection_over_union_signature(pieces: PieceSplitter | None = None) -> str:
@@ -94,7 +94,7 @@ def intersection_over_union_signature(pieces: PieceSplitter | None = None) -> st
 
 
 def intersection_over_union(reference: str, paraphrase: str, pieces: PieceSplitter | None = None) -> float:
-    """Shared words of two texts over all their words, as sets, x 100.
+    """The words that two texts share, over all words of either, as sets, x 100.
 
     >>> intersection_over_union("We go home.", "We go now!")
     50.0
@@ -102,7 +102,7 @@ def intersection_over_union(reference: str, paraphrase: str, pieces: PieceSplitt
     Args:
         reference: A text.
         paraphrase: Another.
-        pieces: Cuts a text into subword pieces, which then stand for words; None cuts at white space.
+        pieces: Cuts a text into subword pieces, which are compared in place of words; None cuts at white space.
 
     Returns:
         A number in [0, 100]; 100 where neither text has a word.
@@ -121,7 +121,7 @@ def piece_set(text: str, pieces: PieceSplitter | None) -> set[str]:
 
 
 def overlap_rows(rows: Iterable[Row], pieces: Pieces) -> Iterator[Row]:
-    """Fill `intersection_over_union` of every candidate that is still in.
+    """Fill `intersection_over_union` of every candidate without a reason.
 
     Args:
         rows: Rows with candidates.

@@ -17,11 +17,11 @@ from toolkit.starters import shown_name
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-DECIMALS = 6  # ours: float32 vectors say no more, and the last bits differ from batch to batch
+DECIMALS = 6  # ours: the precision of float32 vectors; further digits differ from batch to batch
 
 
 def semantic_signature(encoder: SentenceTransformer, name: str) -> str:
-    """The settings of the paraphrase score: encoder, its size, and the most tokens it reads of a text.
+    """The settings of the paraphrase score: the encoder, its size, and the most tokens that it reads of a text.
 
     Args:
         encoder: A sentence encoder.
@@ -33,9 +33,9 @@ def semantic_signature(encoder: SentenceTransformer, name: str) -> str:
 
 
 def semantic_rows(rows: Iterable[Row], encoder: SentenceTransformer, batch_size: int) -> Iterator[Row]:
-    """Fill `semantic` of every candidate that is still in: its cosine with the reference.
+    """Fill `semantic` of every candidate without a reason: its cosine with the reference.
 
-    Distinct texts of a shard are encoded once, batched by length. A text longer than the encoder reads is cut by it.
+    Distinct texts of a shard are encoded once, batched by length. The encoder truncates texts that are too long for it.
 
     Args:
         rows: Rows with candidates; all of a shard are held at a time.
@@ -56,7 +56,7 @@ def semantic_rows(rows: Iterable[Row], encoder: SentenceTransformer, batch_size:
 
 
 def cosines(vectors: np.ndarray, pairs: np.ndarray) -> list[float]:
-    """The cosine of each pair of vectors; 0 where one is zero, as of a text without any known word.
+    """The cosine of each pair of vectors; 0 where a vector is zero, as that of a text without known words is.
 
     >>> cosines(np.array([[1, 0], [3, 4], [0, 0]], np.float32), np.array([[0, 1], [1, 1], [0, 2]]))
     [0.6, 1.0, 0.0]

@@ -18,7 +18,8 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from toolkit.bitext.subwords import Pieces, hub_pieces, pieces_of
+from toolkit.bitext.hub_subwords import hub_pieces
+from toolkit.bitext.subwords import Pieces, pieces_of
 from toolkit.decode.engine import FAMILIES
 from toolkit.errors import named_line
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT

@@ -35,6 +35,7 @@ from toolkit.bitext.words import write_words
 from toolkit.clean.rules import CleanSettings, clean, none_usable
 from toolkit.errors import named_line
 from toolkit.models.checkpoint import DAMAGED, NOT_A_CHECKPOINT, writing
+from toolkit.models.padding import pad
 from toolkit.models.precision import has_bfloat16
 from toolkit.parallel import processes
 from toolkit.shards import write_whole
@@ -156,7 +157,7 @@ def batches(
         pairs = [pair for pair in pairs if max(map(len, pair)) <= settings.max_tokens]
         cut = list(pack(pairs, settings.batch_tokens))
         for i in chance.permutation(len(cut)):
-            yield padded([s for s, _ in cut[i]]), padded([t for _, t in cut[i]])
+            yield pad([s for s, _ in cut[i]], PAD), pad([t for _, t in cut[i]], PAD)
 
 
 def pack(pairs: list[tuple[list[int], list[int]]], batch_tokens: int) -> Iterator[list[tuple[list[int], list[int]]]]:
@@ -175,14 +176,6 @@ def pack(pairs: list[tuple[list[int], list[int]]], batch_tokens: int) -> Iterato
         batch.append(pair)
     if batch:
         yield batch
-
-
-def padded(sequences: list[list[int]]) -> Tensor:
-    """(rows, longest) ids, padded with PAD on the right."""
-    out = torch.full((len(sequences), max(map(len, sequences))), PAD)
-    for row, ids in zip(out, sequences, strict=True):
-        row[: len(ids)] = torch.tensor(ids)
-    return out
 
 
 def learning_rate(step: int, settings: TrainingSettings) -> float:
@@ -408,8 +401,8 @@ def likelihood(
     device = next(loss_of.parameters()).device
     total, tokens = 0.0, 0
     for batch in pack(pairs, settings.batch_tokens):
-        labels = padded([t for _, t in batch])
-        total += loss_of(padded([s for s, _ in batch]).to(device), labels.to(device), smoothing=0.0).item()
+        labels = pad([t for _, t in batch], PAD)
+        total += loss_of(pad([s for s, _ in batch], PAD).to(device), labels.to(device), smoothing=0.0).item()
         tokens += int((labels != PAD).sum())
     loss_of.train()
     return total / max(1, tokens)
