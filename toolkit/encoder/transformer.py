@@ -40,10 +40,9 @@ from toolkit.encoder.loss import SCALE, margin_loss
 from toolkit.encoder.negatives import nearest
 from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
 from toolkit.encoder.settings import TransformerTraining
-from toolkit.errors import named_line
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint, writing
+from toolkit.models.checkpoint import last_checkpoint, writing
 from toolkit.models.precision import has_bfloat16
-from toolkit.models.weights import check_tensors, loading, without_poolers
+from toolkit.models.weights import load_whole
 from toolkit.parallel import processes
 from toolkit.shards import write_whole
 from toolkit.training import check_folder, in_folder
@@ -112,17 +111,14 @@ def load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
     """
     logging.disable_progress_bar()
     set_seed(seed)
-    try:
-        with loading() as missing:
-            encoder = SentenceTransformer(name, device="cuda" if torch.cuda.is_available() else "cpu")
+
+    def load() -> SentenceTransformer:
+        encoder = SentenceTransformer(name, device="cuda" if torch.cuda.is_available() else "cpu")
         if not isinstance(encoder[0], Transformer):
             raise TypeError(f"its first module is {type(encoder[0]).__name__}")
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(
-            f"wanted a transformer to begin with, got {name!r}, which is no folder or Hub id of one "
-            f"({named_line(error)})"
-        ) from error
-    check_tensors(without_poolers(missing), encoder.state_dict(), name)
+        return encoder
+
+    encoder = load_whole(load, name, "a transformer to begin with", "no folder or Hub id of one")
     own = encoder.max_seq_length
     encoder.max_seq_length = min(max_tokens, own) if own else max_tokens
     return encoder.float()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from huggingface_hub import hf_hub_download
 from safetensors import SafetensorError
 
+from toolkit.contents import hash_file
 from toolkit.errors import named_line
 from toolkit.starters import SAVED, resolve
 
@@ -97,8 +98,7 @@ def fingerprint(name: str) -> str:
     for path in sorted(path for path in folder.rglob("*") if path.suffix in READ and path.is_file()):
         inside = path.relative_to(folder)
         if not any(part.startswith((".", "checkpoint-")) for part in inside.parts):
-            with path.open("rb") as file:
-                digest.update(f"{inside.as_posix()} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+            digest.update(f"{inside.as_posix()} {hash_file(path)}\n".encode())
     return f"sha256:{digest.hexdigest()}"
 
 

@@ -17,13 +17,13 @@ from datasets import Dataset
 from sentence_transformers import CrossEncoder
 from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
 from sentence_transformers.cross_encoder.losses import CrossEntropyLoss, MSELoss
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, set_seed
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, PreTrainedModel, set_seed
 from transformers.utils import logging
 
 from toolkit.errors import named_line
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint
 from toolkit.models.precision import has_bfloat16
-from toolkit.models.weights import check_tensors, loading, without_poolers
+from toolkit.models.weights import load_whole
 from toolkit.pair_classifier.pairs import LabelledPair
 from toolkit.pair_classifier.settings import FitSettings
 
@@ -85,28 +85,37 @@ def new_classifier(base_model: str, max_length: int, seed: int, outputs: int = L
     logging.set_verbosity_error()  # it reports the missing output layer, which is as it should be
     getLogger("sentence_transformers").setLevel(ERROR)  # that a sentence encoder becomes a classifier, likewise
     set_seed(seed)
-    try:
-        with loading() as missing:
-            classifier = CrossEncoder(
-                base_model, num_labels=outputs, max_length=max_length, device=device_name(),
-                model_kwargs={"ignore_mismatched_sizes": True},  # of the output layer, which is drawn anew
-            )  # fmt: skip
-        model = classifier.model
-        if model is None:
-            raise TypeError("it holds no model of transformers")
-        set_seed(seed)
-        fresh = AutoModelForSequenceClassification.from_config(model.config)
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(
-            f"wanted a checkpoint that can have an output layer, got {base_model!r}, which is no folder or Hub id "
-            f"of one ({named_line(error)})"
-        ) from error
-    below = [tensor for tensor in missing if tensor.startswith(f"{model.base_model_prefix}.")]
-    check_tensors(without_poolers(below), model.base_model.state_dict(), base_model)
+
+    def load() -> CrossEncoder:
+        classifier = CrossEncoder(
+            base_model, num_labels=outputs, max_length=max_length, device=device_name(),
+            model_kwargs={"ignore_mismatched_sizes": True},  # of the output layer, which is initialised anew
+        )  # fmt: skip
+        initialise_output_layer(model_of(classifier), seed)
+        return classifier
+
+    wanted, alternatives = "a checkpoint that can have an output layer", "no folder or Hub id of one"
+    return load_whole(load, base_model, wanted, alternatives, pretrained_of=model_of)
+
+
+def model_of(classifier: CrossEncoder) -> PreTrainedModel:
+    """The model of transformers in a cross-encoder.
+
+    Raises:
+        TypeError: It has none.
+    """
+    if classifier.model is None:
+        raise TypeError("it holds no model of transformers")
+    return classifier.model
+
+
+def initialise_output_layer(model: PreTrainedModel, seed: int) -> None:
+    """Give the layers above a model's base model random weights, which depend on the seed alone."""
+    set_seed(seed)
+    fresh = AutoModelForSequenceClassification.from_config(model.config)
     for name, module in model.named_children():
         if module is not model.base_model:
             module.load_state_dict(fresh.get_submodule(name).state_dict())
-    return classifier
 
 
 def device_name() -> str:
