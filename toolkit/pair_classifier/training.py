@@ -1,14 +1,12 @@
-"""A run that trains a classifier of sentence pairs: on a parabank's paraphrase identification, or on a labelled task.
+"""Train a classifier of sentence pairs, on a parabank's paraphrase identification or on a labelled task.
 
-ParaBank 2's pBERT is BERT after the first; a task's run then starts from it.
+ParaBank 2's pBERT is a BERT trained on paraphrase identification; the training of a task then starts from it.
 
 Source: ParaBank 2 (Hu et al. 2019b), section 3.8.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,7 +17,6 @@ from sentence_transformers import CrossEncoder
 
 from toolkit.encoder.load import load_encoder
 from toolkit.errors import named_line
-from toolkit.models.checkpoint import writing
 from toolkit.package.load import load_parabank
 from toolkit.pair_classifier.classifier import LABELS, SCORE, device_name, fit, new_classifier
 from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs
@@ -27,21 +24,20 @@ from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.pair_classifier.tasks import figures, predict, predict_scores, read_task, score_figures
 from toolkit.parallel import processes, row_seed
 from toolkit.shards import write_whole
-from toolkit.training import check_folder, in_folder
+from toolkit.training import check_folder, finish, in_folder, is_finished
 
-FREE = {"save_every", "test", "processes"}  # settings that may change from call to call
-RECORD = "training.json"
+FREE = {"save_every", "test", "processes"}  # may change when a training resumes
 
 
 def train(settings: PairClassifierSettings) -> Path:
-    """Train a classifier, go on where a killed run left off, or do nothing where it is finished.
+    """Train a classifier, or resume a killed training, and save it; a finished training is left as it is.
 
     Returns:
-        The folder of the classifier, which is a base model again; training.json in it says how it was made.
+        The folder of the classifier, which can be a base model again; training.json in it says how it was trained.
 
     Raises:
         ValueError: There is nothing to learn from; the base model is no checkpoint; a file to measure on is bad; the
-            output folder belongs to a run with other settings.
+            output folder belongs to a training with other settings.
         OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
@@ -49,30 +45,27 @@ def train(settings: PairClassifierSettings) -> Path:
     model = folder / "model"
     files = {name: [path] for name in ("parabank", "task") if (path := getattr(settings, name)) is not None}
     models = {"base_model": settings.base_model} | ({"encoder": settings.encoder} if settings.encoder else {})
-    record = check_folder(folder, settings, files | {"test": settings.test}, models, FREE, state)
+    settings_record = check_folder(folder, settings, files | {"test": settings.test}, models, FREE, state)
     for path in settings.test:
         read_task(path, settings.columns, settings.scored)
-    if (model / RECORD).exists():
+    if is_finished(model):
         return model
-    find = pair_finder(settings)
+    find_pairs = pair_finder(settings)
     outputs = SCORE if settings.scored else LABELS
     classifier = new_classifier(settings.base_model, settings.max_length, output_layer_seed(settings), outputs)
-    with in_folder(folder, record, FREE, state), writing(folder):
+    with in_folder(folder, settings_record, FREE, state):
         with state.main_process_first():
-            pairs = find()
+            pairs = find_pairs()
         loss = fit(classifier, pairs, folder, settings)
         if state.is_main_process:
             classifier.save_pretrained(str(model), create_model_card=False)
-            learnt = {"pairs": len(pairs), **labels_of(pairs, settings.scored), "loss": round(loss, 4)}
-            write_whole(model / RECORD, json.dumps({"settings": published(settings), **learnt}, indent=1))
-            for checkpoint in folder.glob("checkpoint-*"):
-                shutil.rmtree(checkpoint)
-        state.wait_for_everyone()
+            figures = {"pairs": len(pairs), **label_figures(pairs, settings.scored), "loss": round(loss, 4)}
+            finish(model, {"settings": published(settings), **figures}, list(folder.glob("checkpoint-*")))
     return model
 
 
-def labels_of(pairs: Sequence[LabelledPair], scored: bool) -> dict[str, float]:
-    """What the record says of the labels: how many are 1, or the mean score."""
+def label_figures(pairs: Sequence[LabelledPair], scored: bool) -> dict[str, float]:
+    """Figures of the labels for the record: how many are 1, or the mean score."""
     total = sum(pair.label for pair in pairs)
     return {"mean_score": round(total / len(pairs), 4)} if scored else {"positive": total}
 
