@@ -71,12 +71,12 @@ def label_figures(pairs: Sequence[LabelledPair], scored: bool) -> dict[str, floa
 
 
 def pair_finder(settings: PairClassifierSettings) -> Callable[[], list[LabelledPair]]:
-    """What gives the pairs that a run learns, all that it reads being open or loaded, so that a bad name is found now.
+    """A function that returns the training pairs; its inputs are read or loaded now, so that bad ones are refused now.
 
-    A parabank's pairs are found once and then read from pairs.parquet in the run's folder.
+    The pairs of a parabank are computed once and then read from pairs.parquet in the output folder.
 
     Raises:
-        ValueError: The task or the encoder is none.
+        ValueError: The task or the encoder cannot be used.
         FileNotFoundError: There is no such task or parabank.
     """
     if settings.task is not None:
@@ -85,23 +85,28 @@ def pair_finder(settings: PairClassifierSettings) -> Callable[[], list[LabelledP
     assert settings.parabank is not None and settings.encoder is not None
     path = Path(settings.output_dir) / "pairs.parquet"
     if path.exists():
-        return lambda: read_found(path)
+        return lambda: read_pairs(path)
     rows = load_parabank(settings.parabank, split="train").select_columns(["id", "sentence1", "sentence2"])
     encoder = load_encoder(settings.encoder, device_name())
 
     def find() -> list[LabelledPair]:
         if not path.exists():  # the main process may have been here first
-            found = identification_pairs(rows, encoder, settings.max_pairs, settings.max_cosine, seed=settings.seed)
-            sink = pa.BufferOutputStream()
-            pq.write_table(pa.Table.from_pylist([pair._asdict() for pair in found]), sink, compression="zstd")
-            write_whole(path, sink.getvalue().to_pybytes())
-        return read_found(path)
+            pairs = identification_pairs(rows, encoder, settings.max_pairs, settings.max_cosine, seed=settings.seed)
+            write_pairs(path, pairs)
+        return read_pairs(path)
 
     return find
 
 
-def read_found(path: Path) -> list[LabelledPair]:
-    """The pairs that an earlier call found.
+def write_pairs(path: Path, pairs: Sequence[LabelledPair]) -> None:
+    """Write pairs to a Parquet file, whole or not at all."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist([pair._asdict() for pair in pairs]), sink, compression="zstd")
+    write_whole(path, sink.getvalue().to_pybytes())
+
+
+def read_pairs(path: Path) -> list[LabelledPair]:
+    """Read the pairs of a file of `write_pairs`.
 
     Raises:
         ValueError: The file is damaged.
@@ -116,16 +121,16 @@ def read_found(path: Path) -> list[LabelledPair]:
 
 
 def output_layer_seed(settings: PairClassifierSettings) -> int:
-    """A seed in [0, 2^32) that differs by what is learnt.
+    """A seed of the output layer in [0, 2^32), different for every parabank and task.
 
-    Were it the same for paraphrase identification and the task after it, the task's output layer would be drawn as the
-    one that the weights below have learnt to serve.
+    With one seed for paraphrase identification and the task after it, the output layer of the task would start equal to
+    the one that the weights below were trained with.
     """
     return row_seed(settings.seed, Path(settings.task or settings.parabank or "").name, "output layer") % 2**32
 
 
 def published(settings: PairClassifierSettings) -> dict:
-    """The settings that say what a classifier is, with a bare name for whatever lies in a folder here."""
+    """The settings for the record, without those of the machine, and with only the names of local files."""
     shown = {name: value for name, value in asdict(settings).items() if name not in (*FREE, "output_dir")}
     for name in ("base_model", "parabank", "encoder", "task"):
         value = shown[name]
@@ -134,16 +139,16 @@ def published(settings: PairClassifierSettings) -> dict:
 
 
 def measure(model: Path, paths: Sequence[str], columns: Sequence[str], scored: bool = False) -> dict[str, dict]:
-    """By file, the figures of a classifier that `train` has saved.
+    """Measure a classifier that `train` has saved on labelled files.
 
     Args:
-        model: Its folder.
+        model: Folder of the classifier.
         paths: Files of labelled pairs.
-        columns: Of their two sentences and the label.
-        scored: The label is a score.
+        columns: Columns of the two sentences and the label.
+        scored: Whether the label is a score.
 
     Returns:
-        What `toolkit.pair_classifier.tasks.figures` returns, or `score_figures` of scores.
+        By file, the return value of `toolkit.pair_classifier.tasks.figures`, or of `score_figures` for scores.
     """
     tasks = {path: read_task(path, columns, scored) for path in paths}
     classifier = CrossEncoder(str(model), device=device_name())
