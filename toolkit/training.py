@@ -1,8 +1,14 @@
-"""The folder of a training: whose it is, what it began with, and one launch at a time in it."""
+"""The folder of a training: what it may hold, one launch at a time in it, and the record that says it is finished.
+
+A training calls `check_folder` before it reads anything; returns if `is_finished`; trains and saves the model inside of
+`in_folder`; and calls `finish` on the main process.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
@@ -10,12 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.contents import contents_of, with_contents
 from toolkit.lock import check_free, held
-from toolkit.models.checkpoint import fingerprint
+from toolkit.models.checkpoint import fingerprint, writing
 from toolkit.outputs import check_output_folder
 from toolkit.settings import SETTINGS, check_record, compare_record
+from toolkit.shards import write_whole
 
 if TYPE_CHECKING:
     from accelerate import PartialState
+
+RECORD = "training.json"  # in a model's folder: how it was trained; written after the model
 
 
 def check_folder(
@@ -26,22 +35,22 @@ def check_folder(
     free: Set[str],
     state: PartialState,
 ) -> dict:
-    """Refuse, before anything is read or written, a folder that this training may not use.
+    """Refuse a folder that this training may not use, before anything is read or written.
 
     Args:
-        folder: Where the model is to go.
+        folder: Output folder of the training.
         settings: The dataclass of the training.
         files: The files, folders and Hub names of text that it reads, by setting.
         models: The models that it reads, folders or Hub ids, by setting.
-        free: Names of settings that may change when a training goes on.
-        state: The processes, of which the main one looks.
+        free: Names of settings that may change when a training resumes.
+        state: The processes; only the main one checks.
 
     Returns:
-        The record of the training, on the main process: its settings, and the content of what they name.
+        The record of the training, on the main process: its settings, and the content of the files that they name.
 
     Raises:
         OSError: The folder is or holds an input, or it holds files that the toolkit did not make.
-        ValueError: It holds a training with other settings, files or models; or a model is none.
+        ValueError: It holds a training with other settings, files or models; or a name of `models` is no model.
         RuntimeError: Another launch works in it.
     """
     if not state.is_main_process:
@@ -54,22 +63,51 @@ def check_folder(
     return record
 
 
+def is_finished(model: Path) -> bool:
+    """Whether a training has finished the model in this folder, so that nothing is left to do."""
+    return (model / RECORD).is_file()
+
+
 @contextlib.contextmanager
 def in_folder(folder: Path, record: dict, free: Set[str], state: PartialState) -> Iterator[None]:
-    """Work alone in the folder of a training, its record written; enter once the inputs are known to be good.
+    """Hold the folder of a training for this launch, with the settings recorded; enter once the inputs are checked.
+
+    At the end of the block all processes wait for each other.
 
     Args:
-        folder: Where the model is to go; it is made if it is not there.
-        record: What `check_folder` returned.
+        folder: Output folder of the training; it is made if it does not exist.
+        record: Return value of `check_folder`.
         free: As of `check_folder`.
         state: The processes, all of which enter.
 
     Raises:
-        RuntimeError: Another launch works in it.
+        RuntimeError: Another launch works in the folder.
         ValueError: Another launch has begun a training with other settings there.
+        OSError: The disk is full; the message names the folder.
     """
     with held(folder, state):
         if state.is_main_process:
             check_record(folder / SETTINGS, record, free)
         state.wait_for_everyone()
-        yield
+        with writing(folder):
+            yield
+        state.wait_for_everyone()
+
+
+def finish(model: Path, record: dict, checkpoints: Sequence[Path] = ()) -> None:
+    """Record how a saved model was trained, and remove the checkpoints; for the main process alone.
+
+    Args:
+        model: Folder of the model; all its other files are there.
+        record: The content of its `RECORD`.
+        checkpoints: Files and folders that are no longer needed; they need not exist.
+
+    Raises:
+        OSError: The record cannot be written.
+    """
+    write_whole(model / RECORD, json.dumps(record, indent=1) + "\n")
+    for path in checkpoints:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)

@@ -22,16 +22,8 @@ from tests.tiny import ENVIRONMENT
 from toolkit.encoder.loss import margin_loss
 from toolkit.encoder.pairs import number_pairs, read_pairs
 from toolkit.encoder.settings import TRANSFORMER_LOSSES
-from toolkit.encoder.transformer import (
-    MegaBatchMargin,
-    TransformerTraining,
-    distinct,
-    fit,
-    last_checkpoint,
-    load_base,
-    nearest_margin,
-    train,
-)
+from toolkit.encoder.transformer import TransformerTraining, distinct, fit, last_checkpoint, load_base, train
+from toolkit.encoder.transformer_loss import MegaBatchMargin, nearest_margin
 from toolkit.parallel import processes
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "train_transformer_encoder.py"

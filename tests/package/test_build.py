@@ -5,9 +5,10 @@ import sys
 import pytest
 
 from tests.tiny import ENVIRONMENT
+from toolkit.contents import hash_file
 from toolkit.package import build
 from toolkit.package.build import package_parabank
-from toolkit.package.checksums import CHECKSUMS, checksum
+from toolkit.package.checksums import CHECKSUMS
 
 
 def contents(folder):
@@ -37,7 +38,7 @@ def test_pieces_are_named_in_the_signature(demo_run, demo_models, tmp_path):
 
 def assert_as_listed(folder):
     lines = (folder / CHECKSUMS).read_text().splitlines()
-    assert lines and all(line.split("  ") == [checksum(folder / line[66:]), line[66:]] for line in lines)
+    assert lines and all(line.split("  ") == [hash_file(folder / line[66:]), line[66:]] for line in lines)
 
 
 def test_an_older_one_is_replaced_whole(demo_run, demo_models, tmp_path):

@@ -3,7 +3,8 @@ import subprocess
 
 import pytest
 
-from toolkit.package.checksums import CHECKSUMS, checksum
+from toolkit.contents import hash_file
+from toolkit.package.checksums import CHECKSUMS
 
 WITH_SHA256SUM = pytest.mark.skipif(shutil.which("sha256sum") is None, reason="no sha256sum here")
 
@@ -14,7 +15,7 @@ def test_all_files_are_listed_and_hold(demo_parabank):
     assert listed == sorted(set(there) - {CHECKSUMS})
     assert {"README.md", "parabank.json", "statistics.json"} < set(listed)
     lines = (demo_parabank / CHECKSUMS).read_text().splitlines()
-    assert lines == [f"{checksum(demo_parabank / name)}  {name}" for name in listed]
+    assert lines == [f"{hash_file(demo_parabank / name)}  {name}" for name in listed]
 
 
 @WITH_SHA256SUM

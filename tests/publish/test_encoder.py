@@ -1,12 +1,17 @@
+"""A packaged encoder: its weights, its figures and its card, against what is computed here."""
+
 import json
+import resource
 
 import numpy as np
 import pytest
+import torch
 from datasets import Dataset
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
+from scripts.package_encoder import main
 from tests.encoder.test_training import synonyms
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.training import EncoderTraining, train
@@ -30,6 +35,18 @@ def trained(tmp_path_factory):
     return folder
 
 
+def flags(trained, output):
+    model = ["--model", str(trained / "model"), "--data", str(trained), "--tasks", "benchmark"]
+    return [*model, "--output_dir", str(output), "--lang", "en", "--license", "cc0-1.0", "--text", "made-up text"]
+
+
+@pytest.fixture(scope="module")
+def packaged(trained, tmp_path_factory):
+    output = tmp_path_factory.mktemp("packaged") / "small"
+    assert main(flags(trained, output)) == 0
+    return output
+
+
 def test_what_is_packaged_is_half_as_large_and_says_what_it_measures(trained, tmp_path):
     measured = package_encoder(
         str(trained / "model"), str(trained), ["benchmark"], str(tmp_path / "small"), "en", "cc0-1.0", "made-up text"
@@ -42,6 +59,58 @@ def test_what_is_packaged_is_half_as_large_and_says_what_it_measures(trained, tm
     assert f"| small | - | - | {figure:.1f} |" in card and "made-up text" in card and "license: cc0-1.0" in card
     training = json.loads((tmp_path / "small" / "training.json").read_text())
     assert str(trained) not in json.dumps(training) and training["pairs"] > 0
+
+
+def test_its_weights_are_those_of_the_training_rounded_to_float16(trained, packaged):
+    before, after = (load_file(folder / "model.safetensors") for folder in (trained / "model", packaged))
+    assert before.keys() == after.keys()
+    assert all(torch.equal(after[name], before[name].half()) for name in before)
+    assert any(not torch.equal(after[name].float(), before[name]) for name in before), "nothing was rounded"
+
+
+def test_its_figure_is_the_correlation_of_its_cosines(packaged):
+    vectors = load_encoder(str(packaged)).encode(DEV).astype(np.float64)
+    cosines = vectors @ vectors[0] / np.linalg.norm(vectors, axis=1) / np.linalg.norm(vectors[0])
+    expected = 100 * np.corrcoef(cosines, (5, 3, 0))[0, 1]
+    measured = json.loads((packaged / "measured.json").read_text())
+    figure = measured["evaluation"]["figures"]["STS Benchmark dev"]
+    assert figure["value"] == pytest.approx(expected, abs=0.01) and figure["signature"].startswith("pearson x100")
+    assert measured["parameters"] == sum(w.numel() for w in load_file(packaged / "model.safetensors").values())
+
+
+def test_its_card_shows_what_was_measured(packaged):
+    card, measured = (packaged / "README.md").read_text(), json.loads((packaged / "measured.json").read_text())
+    training = json.loads((packaged / "training.json").read_text())
+    size = sum(path.stat().st_size for path in packaged.iterdir() if path.name != "README.md")
+    assert f"{measured['parameters'] / 1e6:.1f}M parameters in float16, {round(size / 1e6, 1)} MB" in card
+    assert f"{measured['evaluation']['figures']['STS Benchmark dev']['value']:.1f} |" in card
+    assert f"{training['pairs']:,} pairs of {training['texts']:,} distinct sentences" in card
+    assert f"Mean loss of each epoch: {training['loss'][0]}." in card and "license: cc0-1.0" in card
+    assert f"| rows of the word table | {training['rows']['word']:,} |" in card
+    assert f"| learning_rate | {training['settings']['learning_rate']} |" in card
+    assert not {"pairs", "output_dir", "word_vectors", "processes"} & training["settings"].keys()
+
+
+def test_a_full_disk_leaves_the_old_package_whole(trained, packaged, capsys):
+    before = {path.name: path.read_bytes() for path in packaged.iterdir()}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, limits[1]))
+        assert main(flags(trained, packaged)) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("package_encoder.py: ") and "make room" in error
+    assert {path.name: path.read_bytes() for path in packaged.iterdir()} == before
+    assert list(packaged.parent.iterdir()) == [packaged]
+
+
+def test_the_command_prints_its_figures(trained, packaged, capsys):
+    measured = json.loads((packaged / "measured.json").read_text())
+    assert main(flags(trained, packaged)) == 0, "its own folder is written again"
+    value = measured["evaluation"]["figures"]["STS Benchmark dev"]["value"]
+    assert capsys.readouterr().out == f"{packaged}, 0.0 MB: STS Benchmark dev {value:.1f}\n"
+    assert json.loads((packaged / "measured.json").read_text()) == measured
 
 
 def test_a_folder_that_was_not_trained_here_is_refused(tmp_path):

@@ -16,18 +16,13 @@ from safetensors.torch import save_file
 from transformers import MarianMTModel
 
 from tests.tiny import DEMO, ENVIRONMENT, pairs, translator
+from toolkit.translator.batches import batches, pack
+from toolkit.translator.checkpoints import average_weights
 from toolkit.translator.load import load_translator
-from toolkit.translator.training import (
-    SIZES,
-    Size,
-    TrainingSettings,
-    average_weights,
-    batches,
-    learning_rate,
-    pack,
-    prepare,
-    train,
-)
+from toolkit.translator.optimizer import learning_rate
+from toolkit.translator.prepare import prepare
+from toolkit.translator.settings import SIZES, Size, TrainingSettings
+from toolkit.translator.training import train
 
 SETTINGS = TrainingSettings([str(DEMO)], "out", "de", "en", batch_tokens=400, seed=3)
 
@@ -128,15 +123,15 @@ def driver(folder: Path, kill_at: int | None = None) -> subprocess.CompletedProc
     program = f"""
 import os, signal, sys
 import torch
-from toolkit.translator import training
+from toolkit.translator import steps, training
 torch.set_num_threads(1)
 training.SIZES["tiny"] = training.Size{TINY}
-checkpoint = training.checkpoint
-def kill(settings, accelerator, step):
-    checkpoint(settings, accelerator, step)
+save_checkpoint = steps.save_checkpoint
+def kill(accelerator, folder, step, kept):
+    save_checkpoint(accelerator, folder, step, kept)
     if step == {kill_at}:
         os.kill(os.getpid(), signal.SIGKILL)
-training.checkpoint = kill
+steps.save_checkpoint = kill
 try:
     training.train(training.TrainingSettings(**{asked(folder)!r}))
 except ValueError as error:
@@ -221,7 +216,7 @@ def test_what_a_failed_preparation_began_binds_nobody(tmp_path, monkeypatch):
     def no_room(*given, **named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("toolkit.translator.training.train_pieces", no_room)
+    monkeypatch.setattr("toolkit.translator.prepare.train_pieces", no_room)
     AcceleratorState._reset_state()  # another test of this process may have begun in another precision
     for size in ("starter", "parabank2-scoring"):  # another size is no other training, while none has begun
         with pytest.raises(OSError, match=r"^wanted to write .*out, got a full disk .*: make room; what was finished"):

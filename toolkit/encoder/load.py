@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolkit.errors import named_line
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT
 from toolkit.starters import resolve
 
 if TYPE_CHECKING:
@@ -18,30 +16,26 @@ def load_encoder(name: str, device: torch.device | str = "cpu") -> SentenceTrans
 
     Args:
         name: "starter/encoder", a Hub id ("sentence-transformers/all-MiniLM-L6-v2") or a local folder.
-        device: Where it computes.
+        device: Device on which it computes.
 
     Raises:
-        ValueError: The name is neither; a tensor is missing, or holds NaN; or the model was not saved as a sentence
-            encoder: the library would put a pooling of its own on any other, on weights that may be random.
+        ValueError: The name is none of these; a tensor is missing or not finite; or the model was not saved as a
+            sentence encoder. The library would add a pooling to any other model, and its weights may be random.
     """
     from sentence_transformers import SentenceTransformer  # takes seconds, and most builders need none
     from sentence_transformers.util import is_sentence_transformer_model
     from transformers.utils import logging
 
-    import toolkit.encoder.modules  # noqa: F401 - so that the library knows our module
-    from toolkit.models.weights import check_tensors, loading, without_poolers
+    import toolkit.encoder.modules  # noqa: F401 - it registers our module with the library
+    from toolkit.models.weights import load_whole
 
     logging.disable_progress_bar()
     path = resolve(name)
-    try:
+
+    def load() -> SentenceTransformer:
         if not is_sentence_transformer_model(path):
             raise TypeError("it has no modules.json")
-        with loading() as missing:
-            encoder = SentenceTransformer(path, device=str(device))
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(
-            f"wanted a sentence encoder, got {name!r}, which is neither a folder that SentenceTransformer.save made "
-            f"nor a Hub id that can be reached ({named_line(error)})"
-        ) from error
-    check_tensors(without_poolers(missing), encoder.state_dict(), name)
-    return encoder.float().eval()
+        return SentenceTransformer(path, device=str(device))
+
+    alternatives = "neither a folder that SentenceTransformer.save made nor a Hub id that can be reached"
+    return load_whole(load, name, "a sentence encoder", alternatives).float().eval()

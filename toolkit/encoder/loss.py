@@ -1,4 +1,4 @@
-"""The losses that sentence encoders are trained with."""
+"""The losses of sentence encoders: margin loss and multiple negatives ranking loss."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ SCALE = 20.0  # ours: sentence-transformers' MultipleNegativesRankingLoss
 def margin_loss(
     anchors: Tensor, positives: Tensor, negatives: Tensor, positives_negatives: Tensor, margin: float
 ) -> Tensor:
-    """The margin between a pair and its negatives, on both sides.
+    """The margin loss of pairs against their negatives, on both sides.
 
     l(s, s', t, t') = max(0, margin - cos(s, s') + cos(s, t)) + max(0, margin - cos(s, s') + cos(s', t'))
 
     Args:
-        anchors: (pairs, dimensions) vectors of s; a zero vector has cosine 0 with all.
-        positives: Those of s'.
-        negatives: Those of t, the anchors' negatives.
-        positives_negatives: Those of t'.
-        margin: How much nearer than its negative the paraphrase should be, in [0, 2].
+        anchors: (pairs, dimensions) vectors of s; a zero vector has cosine 0 with all others.
+        positives: (pairs, dimensions) vectors of s'.
+        negatives: (pairs, dimensions) vectors of t, the negatives of the anchors.
+        positives_negatives: (pairs, dimensions) vectors of t', the negatives of the positives.
+        margin: How much greater the cosine of the positive than that of the negative should be, in [0, 2].
 
     Returns:
         (pairs,) in [0, 2 (margin + 2)].
@@ -35,15 +35,15 @@ def margin_loss(
 
 
 class MarginLoss(torch.autograd.Function):
-    """`margin_loss` of four stacked sides with its gradient written down: half the time of what autograd would do.
+    """`margin_loss` of four stacked tensors with an explicit gradient, in half the time of autograd.
 
-    With n = v / |v| a hinge that is open moves n_s by n_t - n_s', n_s' by - n_s and n_t by n_s, and a move g of n is a
-    move (g - (g . n) n) / |v| of v.
+    With n = v / |v|, the gradient of an active hinge is n_t - n_s' for n_s, -n_s for n_s' and n_s for n_t; a gradient g
+    of n is a gradient (g - (g . n) n) / |v| of v.
     """
 
     @staticmethod
     def forward(ctx: Any, sides: Tensor, margin: float) -> Tensor:
-        """Four sides (4, pairs, dimensions) to (pairs,)."""
+        """Losses (pairs,) of (4, pairs, dimensions): anchors, positives and the negatives of both."""
         lengths = torch.linalg.vector_norm(sides, dim=2, keepdim=True).clamp_(min=SHORTEST)
         unit = sides / lengths
         positive = (unit[0] * unit[1]).sum(1)
@@ -53,29 +53,29 @@ class MarginLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradient of the four sides."""
+        """The gradient of the four stacked tensors."""
         unit, lengths, hinges = ctx.saved_tensors
-        opened = ((hinges > 0) * gradients[0])[..., None]  # (2, pairs, 1)
-        moves = torch.cat([unit[2:], unit[:2]]).mul_(opened.repeat(2, 1, 1))
-        moves[:2].addcmul_(unit[:2].flip(0), opened.sum(0), value=-1)
-        moves.addcmul_(unit, (moves * unit).sum(2, keepdim=True), value=-1)
-        return moves.div_(lengths), None
+        active = ((hinges > 0) * gradients[0])[..., None]  # (2, pairs, 1)
+        gradient = torch.cat([unit[2:], unit[:2]]).mul_(active.repeat(2, 1, 1))
+        gradient[:2].addcmul_(unit[:2].flip(0), active.sum(0), value=-1)
+        gradient.addcmul_(unit, (gradient * unit).sum(2, keepdim=True), value=-1)
+        return gradient.div_(lengths), None
 
 
 def ranking_loss(anchors: Tensor, positives: Tensor, own: Tensor, forbidden: Tensor, scale: float = SCALE) -> Tensor:
-    """Cross-entropy of finding a sentence's paraphrase among all of a batch (multiple negatives ranking).
+    """Cross-entropy of finding an anchor's positive among all positives of a batch (multiple negatives ranking).
 
     Args:
-        anchors: (pairs, dimensions) vectors of s.
-        positives: (batch, dimensions) vectors of every s' of the batch.
-        own: (pairs,) the place of each pair's own s' among them.
-        forbidden: (pairs, batch) bool: no negatives, because the reference or the text is the same.
-        scale: What cosines are multiplied with.
+        anchors: (pairs, dimensions) vectors.
+        positives: (batch, dimensions) vectors of all positives of the batch.
+        own: (pairs,) index of each anchor's own positive among them.
+        forbidden: (pairs, batch) bool: not negatives, because the reference or the text is the same.
+        scale: Factor of the cosines.
 
     Returns:
         (pairs,) in nats.
 
-    Source: Henderson et al. 2017, section 4.4, as sentence-transformers has it.
+    Source: Henderson et al. 2017, section 4.4, as implemented in sentence-transformers.
     """
     cosines = normalize(anchors, dim=1) @ normalize(positives, dim=1).T
     allowed = torch.zeros_like(forbidden).scatter_(1, own[:, None], True) | ~forbidden

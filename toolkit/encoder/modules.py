@@ -25,8 +25,8 @@ from toolkit.encoder.tokens import Tokens, tokenize, trigrams, word_keys
 from toolkit.encoder.vocabulary import Vocabulary, character_trigrams, read_entries, words, write_entries
 
 WEIGHTS, WORDS, TRIGRAMS = "model.safetensors", "words.txt", "trigrams.txt"
-WIDTH = 0.1  # ours: a table's first numbers are drawn from [-0.1, 0.1], about the size of PARAGRAM's
-WIDTH_BESIDE_TRIGRAMS = 0.02  # ours: those of words: what little text says of a rare word is less than its trigrams say
+WIDTH = 0.1  # ours: a table is initialised uniformly in [-0.1, 0.1], about the range of PARAGRAM's vectors
+WIDTH_BESIDE_TRIGRAMS = 0.02  # ours: for words beside trigrams, because trigrams represent rare words better
 LONGEST_RUN = 512  # ours: tokens that a recurrent part reads of a text; the averaging parts read all
 
 Features = dict[str, Tensor]
@@ -34,7 +34,7 @@ Tables = dict[str, Tensor]
 
 
 class ParaphrasticEncoder(InputModule):
-    """Texts in, vectors out.
+    """An encoder of texts as vectors, by averages of word or trigram vectors, a recurrent network, or both.
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), section 4 and appendix A.2.
     """
@@ -46,8 +46,8 @@ class ParaphrasticEncoder(InputModule):
         """Make an encoder with random weights.
 
         Args:
-            architecture: What it is made of.
-            vocabularies: "word" for the parts word and lstm, its first entry standing for all unknown words, and
+            architecture: Its parts and sizes.
+            vocabularies: "word" for the parts word and lstm, whose first entry stands for all unknown words, and
                 "trigram" for the part trigram.
         """
         super().__init__()
@@ -67,19 +67,19 @@ class ParaphrasticEncoder(InputModule):
             self.lstm = nn.LSTM(architecture.dimensions, hidden, batch_first=True, bidirectional=both)
 
     def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **kwargs: Any) -> Features:
-        """Texts to rows of the tables; the arguments are those of the library's interface.
+        """Convert texts to rows of the tables; the arguments are those of the library's interface.
 
         Args:
-            inputs: Any texts.
-            prompt: Put before every text.
+            inputs: Texts.
+            prompt: A prefix of every text.
             **kwargs: Not used.
 
         Returns:
-            `word_ids` (words,) and `word_offsets` (texts + 1,), and the same of trigrams, as far as a part needs them;
-            and one of the ids again as `input_ids`, by which the library's trainer knows a column.
+            `word_ids` (words,) and `word_offsets` (texts + 1,), and the same of trigrams, as the parts need them; and
+            one of the ids again as `input_ids`, which the library's trainer requires.
 
         Raises:
-            ValueError: One is no text.
+            ValueError: An input is no string.
         """
         for item in inputs:
             if not isinstance(item, str):
@@ -92,17 +92,17 @@ class ParaphrasticEncoder(InputModule):
         return features | {"input_ids": next(iter(features.values()))}
 
     def ids_of(self, tokens: Tokens) -> dict[str, np.ndarray]:
-        """What `preprocess` returns, as numpy arrays: an unknown word has row 0, an unknown trigram none."""
-        found: dict[str, np.ndarray] = {}
+        """The features of `preprocess` as numpy arrays: an unknown word has row 0, an unknown trigram is left out."""
+        arrays: dict[str, np.ndarray] = {}
         if "word" in self.vocabularies:
             rows = self.vocabularies["word"].find(word_keys(tokens))
-            found |= {"word_ids": np.maximum(rows, 0), "word_offsets": tokens.offsets}
+            arrays |= {"word_ids": np.maximum(rows, 0), "word_offsets": tokens.offsets}
         if "trigram" in self.vocabularies:
             keys, offsets = trigrams(tokens)
             rows = self.vocabularies["trigram"].find(keys)
             known = np.append(0, np.cumsum(rows >= 0))
-            found |= {"trigram_ids": rows[rows >= 0], "trigram_offsets": known[offsets]}
-        return found
+            arrays |= {"trigram_ids": rows[rows >= 0], "trigram_offsets": known[offsets]}
+        return arrays
 
     def forward(self, features: Features, **kwargs: Any) -> Features:
         """Add `sentence_embedding`, (texts, size), to the features."""
@@ -110,11 +110,11 @@ class ParaphrasticEncoder(InputModule):
         return features
 
     def embed(self, features: Features, tables: Tables) -> Tensor:
-        """The vectors of texts by other tables than the encoder's own: training has only the rows of a batch at hand.
+        """The vectors of texts by given tables; in training these hold only the rows of a batch.
 
         Args:
-            features: As `preprocess` returns them, the ids being rows of these tables.
-            tables: For each part (rows, dimensions).
+            features: As `preprocess` returns them, with ids that are rows of these tables.
+            tables: (rows, dimensions) for each part.
 
         Returns:
             (texts, size); zeros for a text without a known word or trigram.
@@ -131,11 +131,11 @@ class ParaphrasticEncoder(InputModule):
         """The pooled states of the recurrent part, (texts, size of the part)."""
         ids, offsets = features["word_ids"], features["word_offsets"]
         lengths = offsets.diff().clamp(max=LONGEST_RUN)
-        if not len(lengths):  # a process without a share
+        if not len(lengths):  # a process whose share of the batch is empty
             return table.new_zeros(0, self.architecture.size_of("lstm"))
         longest = max(int(lengths.max()), 1)
         places = torch.arange(longest, device=ids.device)
-        said = places < lengths[:, None]  # (texts, longest)
+        is_token = places < lengths[:, None]  # (texts, longest); the rest is padding
         rows = (offsets[:-1, None] + places).clamp(max=max(len(ids) - 1, 0))
         inputs = table[ids[rows] if len(ids) else rows]
         packed = nn.utils.rnn.pack_padded_sequence(
@@ -145,13 +145,13 @@ class ParaphrasticEncoder(InputModule):
         if self.architecture.direction == "average":
             states = states.unflatten(2, (2, -1)).mean(2)
         if self.architecture.pooling == "max":
-            pooled = states.masked_fill(~said[..., None], -math.inf).amax(1)
+            pooled = states.masked_fill(~is_token[..., None], -math.inf).amax(1)
             return pooled.masked_fill(lengths[:, None] == 0, 0)
-        return (states * said[..., None]).sum(1) / lengths.clamp(min=1)[:, None]
+        return (states * is_token[..., None]).sum(1) / lengths.clamp(min=1)[:, None]
 
     @property
     def max_seq_length(self) -> float:
-        """The averaging parts read all of a text."""
+        """The most tokens that are read of a text; the averaging parts have no limit."""
         return LONGEST_RUN if self.architecture.parts == ("lstm",) else math.inf
 
     def get_embedding_dimension(self) -> int:
@@ -159,11 +159,11 @@ class ParaphrasticEncoder(InputModule):
         return self.architecture.size
 
     def get_config_dict(self) -> dict[str, Any]:
-        """The architecture."""
+        """The architecture, for the configuration file."""
         return asdict(self.architecture)
 
     def save(self, output_path: str, *args: Any, safe_serialization: bool = True, **kwargs: Any) -> None:
-        """Write configuration, vocabularies and weights, always as safetensors; the arguments are the library's."""
+        """Write configuration, vocabularies and weights as safetensors; the arguments are the library's."""
         self.save_config(output_path)
         for kind, file in (("word", WORDS), ("trigram", TRIGRAMS)):
             if kind in self.vocabularies:
@@ -172,7 +172,7 @@ class ParaphrasticEncoder(InputModule):
         save_file(weights, Path(output_path, WEIGHTS))
 
     @classmethod
-    def load(  # type: ignore[override]  # what the library passes on and we do not need is in **kwargs
+    def load(  # type: ignore[override]  # **kwargs are arguments of the library that are not needed here
         cls,
         model_name_or_path: str,
         subfolder: str = "",
@@ -182,21 +182,21 @@ class ParaphrasticEncoder(InputModule):
         local_files_only: bool = False,
         **kwargs: Any,
     ) -> ParaphrasticEncoder:
-        """Read what `save` wrote, from a folder or the Hub; the arguments are the library's."""
-        where: dict[str, Any] = {
+        """Load an encoder that `save` wrote, from a folder or the Hub; the arguments are the library's."""
+        source: dict[str, Any] = {
             "token": token,
             "cache_folder": cache_folder,
             "revision": revision,
             "local_files_only": local_files_only,
         }
-        config = cls.load_config(model_name_or_path, subfolder=subfolder, **where)
+        config = cls.load_config(model_name_or_path, subfolder=subfolder, **source)
         architecture = Architecture(**config | {"parts": tuple(config["parts"])})
 
         def file(name: str) -> Path:
-            found = cls.load_file_path(model_name_or_path, name, subfolder=subfolder, **where)
-            if found is None:
+            path = cls.load_file_path(model_name_or_path, name, subfolder=subfolder, **source)
+            if path is None:
                 raise ValueError(f"wanted {name} beside {cls.config_file_name}, got none in {model_name_or_path}")
-            return Path(found)
+            return Path(path)
 
         kinds = {kind_of(part) for part in architecture.parts}
         vocabularies = {}
@@ -210,7 +210,7 @@ class ParaphrasticEncoder(InputModule):
 
 
 def kind_of(part: str) -> str:
-    """The vocabulary that a part reads."""
+    """The vocabulary that a part uses: "word" or "trigram"."""
     return "trigram" if part == "trigram" else "word"
 
 
@@ -231,9 +231,9 @@ def averages(
     Args:
         table: (rows, dimensions).
         ids: (tokens,) rows of all texts.
-        offsets: (texts + 1,) where each text begins among them.
-        texts: (tokens,) the same the other way round, for a fast gradient: for every row the texts that read it, ...
-        rows: ... and (rows + 1,) where each row begins among these.
+        offsets: (texts + 1,) where each text begins among `ids`.
+        texts: (tokens,) the inverse index, for a fast gradient: for each row the texts that contain it.
+        rows: (rows + 1,) where each row begins among `texts`.
     """
     if texts is not None:
         return Averages.apply(table, ids, offsets, texts, rows)
@@ -241,14 +241,14 @@ def averages(
 
 
 class Averages(torch.autograd.Function):
-    """`averages` whose gradient is computed as it is itself: a row's is a sum over the texts that read it.
+    """`averages` with a gradient by the same kernel: the gradient of a row is a sum over the texts that contain it.
 
-    Torch's own scatters token by token, which takes four times as long on a CPU.
+    The gradient of torch adds up token by token, which takes four times as long on a CPU.
     """
 
     @staticmethod
     def forward(ctx: Any, table: Tensor, ids: Tensor, offsets: Tensor, texts: Tensor, rows: Tensor) -> Tensor:
-        """As `averages`."""
+        """The mean row of each text; see `averages`."""
         ctx.save_for_backward(offsets, texts, rows)
         return averages(table, ids, offsets)
 
@@ -257,12 +257,12 @@ class Averages(torch.autograd.Function):
         """The gradient of the table, (rows, dimensions)."""
         offsets, texts, rows = ctx.saved_tensors
         shares = gradients[0] / offsets.diff().clamp(min=1)[:, None]
-        found = nn.functional.embedding_bag(texts, shares, rows, mode="sum", include_last_offset=True)
-        return found, None, None, None, None
+        gradient = nn.functional.embedding_bag(texts, shares, rows, mode="sum", include_last_offset=True)
+        return gradient, None, None, None, None
 
 
 def sentence_transformer(encoder: ParaphrasticEncoder) -> SentenceTransformer:
-    """The encoder as what users load, save and call."""
+    """The encoder as a SentenceTransformer, which users load, save and call."""
     return SentenceTransformer(modules=[encoder], device="cpu", similarity_fn_name="cosine")
 
 

@@ -1,4 +1,4 @@
-"""What the trainings of sentence encoders can be told, without anything that takes seconds to import."""
+"""The settings of the trainings of sentence encoders, without imports that take seconds."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Architecture:
     pooling: str = "average"  # section 4
 
     def __post_init__(self) -> None:
-        """Check that it can be built.
+        """Check that such an encoder can be built.
 
         Raises:
-            ValueError: A word is none of those it can be, or the parts' vectors cannot be added.
+            ValueError: A value is not among those allowed, or the parts' vectors cannot be added.
         """
         if not self.parts or len(set(self.parts)) < len(self.parts) or not set(self.parts) <= set(PARTS):
             raise ValueError(f"wanted distinct parts of {', '.join(PARTS)}, got {', '.join(self.parts) or 'none'}")
@@ -69,7 +69,7 @@ class Architecture:
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderTraining:
-    """The knobs of a training; what ParaNMT-50M gives is the default.
+    """The settings of a training of our own encoders; the defaults are those of ParaNMT-50M where it gives them.
 
     Attributes:
         pairs: Parabanks: folders, Hub names, runs' folders of shards, and .parquet, .tsv or .jsonl files.
@@ -130,7 +130,7 @@ class EncoderTraining:
         """Check the numbers.
 
         Raises:
-            ValueError: One is out of its range, or a word is none of those it can be.
+            ValueError: A number is out of its range, or a value is not among those allowed.
         """
         _ = self.architecture
         whole = ("min_count", "max_words", "max_trigrams", "max_tokens", "batch", "mega_batch", "epochs", "save_every")
@@ -144,13 +144,13 @@ class EncoderTraining:
 
     @property
     def architecture(self) -> Architecture:
-        """What is trained."""
+        """The architecture of the encoder."""
         return Architecture(tuple(self.parts), self.combine, self.dimensions, self.hidden, self.direction, self.pooling)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerTraining:
-    """The knobs of a training.
+    """The settings of a fine-tuning of a transformer.
 
     Attributes:
         pairs: Parabanks: folders, Hub names, runs' folders of shards, and .parquet, .tsv or .jsonl files.
@@ -192,7 +192,7 @@ class TransformerTraining:
         """Check the numbers.
 
         Raises:
-            ValueError: One is out of its range, or the loss or the dtype is none of those it can be.
+            ValueError: A number is out of its range, or the loss or the dtype is unknown.
         """
         check_at_least_one(self, "mini_batch", "epochs", "max_tokens", "save_every")
         if self.batch < 2:

@@ -1,8 +1,8 @@
-"""Text to tokens to keys, for whole batches at a time: no Python object is made for a word.
+"""Tokenize whole batches of texts and compute keys of words and character trigrams, without a Python object per word.
 
-A batch becomes one array of code points. Where its words begin is a comparison of neighbours, a word's key is a sum
-over its letters, a character trigram's key is its three letters side by side. `toolkit.encoder.vocabulary` turns keys
-into rows of a table. Not here: anything that is learnt.
+A batch becomes one array of code points. Word boundaries come from a comparison of neighbours; the key of a word is a
+sum over its letters, the key of a trigram its three code points side by side. `toolkit.encoder.vocabulary` maps keys to
+rows of a table.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import NamedTuple
 import numpy as np
 
 BETWEEN_TEXTS = "\0"
-SPACE, LETTER, ALONE = 0, 1, 2  # what a code point is: between words, part of a word, a word by itself
+SPACE, LETTER, ALONE = 0, 1, 2  # classes of code points: between words, part of a word, a word by itself
 APOSTROPHES = ("'", "\N{RIGHT SINGLE QUOTATION MARK}")
 WITHOUT_SPACES = ((0x3040, 0x30FF), (0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))  # kana and Han
 FACTOR = 0x9E3779B97F4A7C15  # ours: odd, so that its powers never vanish modulo 2^64
 LETTER_BITS = 21  # a Unicode code point
-LONGEST_WORD = 1024  # ours: letters of a word that count
+LONGEST_WORD = 1024  # ours: from here on all letters of a word have one factor
 
 
 class Tokens(NamedTuple):
     """The words of a batch of texts, lower-cased: "Don't stop!" is "don", "'t", "stop", "!".
 
     Attributes:
-        codes: (letters,) uint32 code points of all words, without what stood between them.
+        codes: (letters,) uint32 code points of all words, without the space between them.
         starts: (words + 1,) where each word begins in `codes`; the last entry is the end.
         offsets: (texts + 1,) where each text begins among the words; the last entry is the end.
     """
@@ -39,19 +39,19 @@ class Tokens(NamedTuple):
 
 @cache
 def classes() -> np.ndarray:
-    """The class of every code point, uint8; 20 ms once."""
+    """The class of every code point, (code points,) uint8; it takes 20 ms, once."""
     points = np.arange(0x110000, dtype=np.uint32)
     points[0xD800:0xE000] = 0  # surrogates are no characters
     letters = points.view("<U1")
-    found = np.where(np.char.isalnum(letters), LETTER, ALONE).astype(np.uint8)
-    found[np.char.isspace(letters) | (points < 0x20)] = SPACE
+    kinds = np.where(np.char.isalnum(letters), LETTER, ALONE).astype(np.uint8)
+    kinds[np.char.isspace(letters) | (points < 0x20)] = SPACE
     for first, last in WITHOUT_SPACES:
-        found[first : last + 1] = ALONE
-    return found
+        kinds[first : last + 1] = ALONE
+    return kinds
 
 
 def code_points(texts: Sequence[str]) -> np.ndarray:
-    """The texts one after the other, in composed form and lower case, NUL between them, as uint32."""
+    """The texts joined by NUL, normalised to NFC and lower-cased, as uint32 code points."""
     if any(BETWEEN_TEXTS in text for text in texts):
         texts = [text.replace(BETWEEN_TEXTS, " ") for text in texts]
     joined = BETWEEN_TEXTS.join(texts)
@@ -61,7 +61,7 @@ def code_points(texts: Sequence[str]) -> np.ndarray:
 
 
 def tokenize(texts: Sequence[str]) -> Tokens:
-    """Cut texts into words.
+    """Split texts into words.
 
     >>> tokens = tokenize(["Don't stop!", "", "你好 2"])
     >>> spell(tokens), tokens.offsets.tolist()
@@ -71,8 +71,8 @@ def tokenize(texts: Sequence[str]) -> Tokens:
         texts: Any texts; an empty one has no words.
 
     Returns:
-        Runs of letters and digits; an apostrophe after a letter begins a word; every other mark, and every letter of a
-        script without spaces, is a word by itself.
+        The words: sequences of letters and digits; an apostrophe after a letter begins a word; any other mark, and any
+        letter of a script without spaces, is a word by itself.
     """
     if not len(texts):
         return Tokens(np.zeros(0, np.uint32), np.zeros(1, np.int64), np.zeros(1, np.int64))
@@ -94,14 +94,14 @@ def tokenize(texts: Sequence[str]) -> Tokens:
 
 
 def spell(tokens: Tokens) -> list[str]:
-    """The words themselves."""
+    """The words as strings."""
     text = tokens.codes.tobytes().decode("utf-32-le", "surrogatepass")
     return [text[a:b] for a, b in zip(tokens.starts[:-1], tokens.starts[1:], strict=True)]
 
 
 @cache
 def powers() -> np.ndarray:
-    """FACTOR's powers modulo 2^64."""
+    """The powers of FACTOR modulo 2^64, (LONGEST_WORD,)."""
     return np.multiply.accumulate(np.full(LONGEST_WORD, FACTOR, np.uint64))
 
 
@@ -115,15 +115,15 @@ def word_keys(tokens: Tokens) -> np.ndarray:
 
 
 def trigrams(tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
-    """The character trigrams of every text, its words joined and surrounded by single spaces.
+    """The character trigrams of every text, with single spaces between, before and after its words.
 
     Args:
-        tokens: Of a batch of texts.
+        tokens: The words of a batch of texts.
 
     Returns:
-        The keys, (trigrams,) uint64, which `spell_trigram` reads; and (texts + 1,) where each text begins among them.
+        The keys, (trigrams,) uint64, which `spell_trigram` decodes; and (texts + 1,) where each text begins among them.
 
-    Source: Huang et al. 2013 and Wieting et al. 2016a, as ParaNMT-50M (section 4) uses them.
+    Source: Huang et al. 2013 and Wieting et al. 2016a, as used in ParaNMT-50M (section 4).
     """
     letters = np.diff(tokens.starts)
     words = np.diff(tokens.offsets)

@@ -1,6 +1,6 @@
-"""Which words or trigrams have a row of their own in a table, and which row.
+"""Vocabularies: which words or trigrams have a row in a table, and which row.
 
-Keys are found by open addressing in one array: a lookup is a few operations on the whole batch.
+Keys are looked up by open addressing in one array, with a few array operations for a whole batch.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from toolkit.shards import write_whole
 
 UNKNOWN = "<unk>"  # row 0 of a table of words: every word without a row of its own
 MIX = np.uint64(0xD6E8FEB86659FD93)  # ours: spreads keys over the slots
-SLOTS_PER_KEY = 8  # ours: of a table of 30,000 keys 1 MB; nine lookups in ten are over at the first slot
-TEXTS = 100_000  # ours: texts that are tokenized at a time
+SLOTS_PER_KEY = 8  # ours: 1 MB for 30,000 keys; nine lookups in ten end at the first slot
+TEXTS = 100_000  # ours: texts that are tokenized at once
 
 
 class Vocabulary:
@@ -28,11 +28,11 @@ class Vocabulary:
     """
 
     def __init__(self, entries: Sequence[str], key_of: Callable[[Sequence[str]], np.ndarray]) -> None:
-        """Lay the keys out in slots.
+        """Assign the keys to slots.
 
         Args:
             entries: Distinct strings.
-            key_of: Their keys, in order.
+            key_of: Maps entries to their keys, in order.
 
         Raises:
             ValueError: Two entries are the same, or have the same key.
@@ -50,22 +50,23 @@ class Vocabulary:
             while self.rows[slot] >= 0:
                 slot = (slot + 1) % len(self.rows)
             self.rows[slot] = row
-        self.key_in = np.append(self.keys, np.uint64(0))[self.rows]  # an empty slot's row -1 is the last, a zero
+        self.key_in = np.append(self.keys, np.uint64(0))[self.rows]  # row -1 of an empty slot reads the final zero
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def _slots(self, keys: np.ndarray) -> np.ndarray:
+        """The slot at which the search for a key begins."""
         return ((keys * MIX) >> self.shift).astype(np.int64)
 
     def find(self, keys: np.ndarray) -> np.ndarray:
-        """The rows of keys, -1 where there is none.
+        """Look up the rows of keys.
 
         Args:
-            keys: Any uint64 numbers, (n,).
+            keys: (n,) uint64.
 
         Returns:
-            (n,) int64.
+            (n,) int64; -1 for a key that has no row.
         """
         slots = self._slots(keys)
         rows = self.rows[slots]
@@ -78,7 +79,7 @@ class Vocabulary:
 
 
 def words(entries: Sequence[str]) -> Vocabulary:
-    """A vocabulary of words. The first entry is that of all unknown words, whatever it is called.
+    """A vocabulary of words. The first entry stands for all unknown words, whatever its spelling.
 
     >>> words([UNKNOWN, "tom", "'s"]).find(word_keys(tokenize(["Tom's dog"]))).tolist()
     [1, 2, -1]
@@ -87,7 +88,7 @@ def words(entries: Sequence[str]) -> Vocabulary:
 
 
 def keys_of_words(entries: Sequence[str]) -> np.ndarray:
-    """The keys of single words, (entries,) uint64, whatever letters they have."""
+    """The keys of words, (entries,) uint64; an entry is one word, whatever characters it has."""
     lengths = np.array([len(entry) for entry in entries], np.int64)
     codes = np.frombuffer("".join(entries).encode("utf-32-le", "surrogatepass"), np.uint32)
     return word_keys(Tokens(codes, np.append(0, np.cumsum(lengths)), np.array([0, len(entries)])))
@@ -104,57 +105,57 @@ def keys_of_trigrams(entries: Sequence[str]) -> np.ndarray:
 
 
 def count_words(texts: Iterable[str], min_count: int, most: int) -> list[str]:
-    """The words that texts say often, most frequent first.
+    """The most frequent words of texts, in descending order of frequency.
 
     Args:
         texts: Any number of texts.
-        min_count: A word that stands there less often has no row.
+        min_count: Words with a smaller count are left out.
         most: The largest number of words.
 
     Returns:
-        Their spellings; words of equal count in order of spelling.
+        The words; those of equal count in alphabetical order.
     """
     count: dict[int, int] = {}
     spelling: dict[int, str] = {}
     for batch in batches(texts):
         tokens = tokenize(batch)
-        keys, first, found = np.unique(word_keys(tokens), return_index=True, return_counts=True)
+        keys, first, counts = np.unique(word_keys(tokens), return_index=True, return_counts=True)
         new = [n for n, key in enumerate(keys.tolist()) if key not in count]
-        spelling.update(zip(keys[new].tolist(), spell_some(tokens, first[new]), strict=True))
-        for key, times in zip(keys.tolist(), found.tolist(), strict=True):
-            count[key] = count.get(key, 0) + times
-    return most_frequent({spelling[key]: times for key, times in count.items()}, min_count, most)
+        spelling.update(zip(keys[new].tolist(), words_at(tokens, first[new]), strict=True))
+        for key, occurrences in zip(keys.tolist(), counts.tolist(), strict=True):
+            count[key] = count.get(key, 0) + occurrences
+    return most_frequent({spelling[key]: total for key, total in count.items()}, min_count, most)
 
 
-def spell_some(tokens: Tokens, chosen: np.ndarray) -> list[str]:
-    """The words at some places."""
+def words_at(tokens: Tokens, chosen: np.ndarray) -> list[str]:
+    """The words at some indices."""
     bounds = zip(tokens.starts[chosen].tolist(), tokens.starts[chosen + 1].tolist(), strict=True)
     return [tokens.codes[a:b].tobytes().decode("utf-32-le", "surrogatepass") for a, b in bounds]
 
 
 def count_trigrams(texts: Iterable[str], min_count: int, most: int) -> list[str]:
-    """The character trigrams that texts have often, most frequent first; as `count_words`."""
+    """The most frequent character trigrams of texts; as `count_words`."""
     count: dict[int, int] = {}
     for batch in batches(texts):
-        keys, found = np.unique(trigrams(tokenize(batch))[0], return_counts=True)
-        for key, times in zip(keys.tolist(), found.tolist(), strict=True):
-            count[key] = count.get(key, 0) + times
-    return most_frequent({spell_trigram(key): times for key, times in count.items()}, min_count, most)
+        keys, counts = np.unique(trigrams(tokenize(batch))[0], return_counts=True)
+        for key, occurrences in zip(keys.tolist(), counts.tolist(), strict=True):
+            count[key] = count.get(key, 0) + occurrences
+    return most_frequent({spell_trigram(key): total for key, total in count.items()}, min_count, most)
 
 
 def most_frequent(count: dict[str, int], min_count: int, most: int) -> list[str]:
     """The entries with the largest counts; a lone surrogate cannot be written to a file and is left out."""
-    fit = [entry for entry, times in count.items() if times >= min_count and writable(entry)]
-    return sorted(fit, key=lambda entry: (-count[entry], entry))[:most]
+    frequent = [entry for entry, total in count.items() if total >= min_count and writable(entry)]
+    return sorted(frequent, key=lambda entry: (-count[entry], entry))[:most]
 
 
 def writable(text: str) -> bool:
-    """Whether a text has no half of a character."""
+    """Whether a text has no surrogate, so that it can be written as UTF-8."""
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def batches(texts: Iterable[str]) -> Iterable[list[str]]:
-    """The texts, some at a time."""
+    """The texts in lists of at most `TEXTS`."""
     batch: list[str] = []
     for text in texts:
         batch.append(text)
@@ -166,11 +167,11 @@ def batches(texts: Iterable[str]) -> Iterable[list[str]]:
 
 
 def write_entries(path: Path, vocabulary: Vocabulary) -> None:
-    """Write the entries to a file, one a line; no word or trigram has a line break."""
+    """Write the entries to a file, one per line; no word or trigram has a line break."""
     write_whole(path, "".join(f"{entry}\n" for entry in vocabulary.entries))
 
 
 def read_entries(path: Path) -> list[str]:
-    """Read what `write_entries` wrote."""
+    """Read the entries from a file of `write_entries`."""
     text = path.read_text(encoding="utf-8")
     return text.removesuffix("\n").split("\n") if text else []

@@ -1,4 +1,4 @@
-"""Checkpoints of trainings and models: which to go on from, which bytes one is, how one fails to load or be written."""
+"""Checkpoints of trainings and models: the newest one, fingerprints of models, errors of loading and of writing."""
 
 from __future__ import annotations
 
@@ -14,41 +14,42 @@ from typing import TYPE_CHECKING
 from huggingface_hub import hf_hub_download
 from safetensors import SafetensorError
 
+from toolkit.contents import hash_file
 from toolkit.errors import named_line
 from toolkit.starters import SAVED, resolve
 
 if TYPE_CHECKING:
     import torch
 
-# what loading a folder or a Hub id raises that is no checkpoint, or none of the wanted kind
+# errors of loading a folder or a Hub id that is no checkpoint, or none of the wanted kind
 NOT_A_CHECKPOINT = (OSError, TypeError, KeyError, ValueError, RuntimeError, ImportError, SafetensorError)
-# what a checkpoint's model and tokenizer are read from; not a trainer's optimizer.pt, not a card
+# suffixes of the files that a model and its tokenizer are loaded from; not a trainer's optimizer.pt, not a card
 READ = (".safetensors", ".bin", ".json", ".spm", ".model", ".txt", ".tiktoken")
-# what loading a file of torch raises that is damaged or none
+# errors of loading a damaged file with torch
 DAMAGED = (OSError, EOFError, KeyError, ValueError, RuntimeError, pickle.UnpicklingError, zipfile.BadZipFile)
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-FULL_WORDS = ("inline_container", "I/O error")  # in what torch and safetensors raise where a file is cut short
+FULL_WORDS = ("inline_container", "I/O error")  # in the errors of torch and safetensors where a disk is full
 
 
 def last_checkpoint(folder: Path) -> str | None:
-    """The newest checkpoint of transformers' Trainer that is whole; it writes its state last."""
+    """The newest complete checkpoint of transformers' Trainer, which writes its state last; None without any."""
     whole = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]
     return str(max(whole, key=lambda path: int(path.name.rpartition("-")[2]))) if whole else None
 
 
 def read_state(path: Path, device: torch.device | str = "cpu") -> dict:
-    """A checkpoint of a training, which `torch.save` wrote.
+    """Load a checkpoint of a training, which `torch.save` wrote.
 
     Raises:
         ValueError: It is damaged.
     """
-    import torch  # here and not above: publishing reads only names from this module
+    import torch  # here and not above: most importers of this module do not need it
 
     try:
-        found = torch.load(path, map_location=device, weights_only=True)
-        if not isinstance(found, dict):
-            raise ValueError(f"it holds a {type(found).__name__}")
-        return found
+        state = torch.load(path, map_location=device, weights_only=True)
+        if not isinstance(state, dict):
+            raise ValueError(f"it holds a {type(state).__name__}")
+        return state
     except DAMAGED as error:
         raise ValueError(
             f"wanted a checkpoint, got {path}, which is damaged ({type(error).__name__}): delete it, and the training "
@@ -58,10 +59,10 @@ def read_state(path: Path, device: torch.device | str = "cpu") -> dict:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Say which file or folder a library could not write, and that nothing else is lost.
+    """Name the file or folder that could not be written when the disk is full.
 
     Args:
-        path: What is written inside of this context.
+        path: The file or folder that is written inside of this context.
 
     Raises:
         OSError: The disk is full. All other errors stay as they are.
@@ -79,13 +80,13 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def fingerprint(name: str) -> str:
-    """What a model's bytes are known by: the same as long as no file that it is read from has changed.
+    """A hash by which a model is known: the same as long as no file that it is loaded from has changed.
 
     Args:
         name: A local path, "starter/de-en", or a Hub id.
 
     Returns:
-        "sha256:..." over the names and bytes of a folder's files, or "commit:..." of a Hub id's snapshot.
+        "sha256:..." over the names and bytes of a folder's files, or "commit:..." of the snapshot of a Hub id.
 
     Raises:
         ValueError: There is no such folder or starter, and no Hub id of this name in the cache or in reach.
@@ -97,13 +98,12 @@ def fingerprint(name: str) -> str:
     for path in sorted(path for path in folder.rglob("*") if path.suffix in READ and path.is_file()):
         inside = path.relative_to(folder)
         if not any(part.startswith((".", "checkpoint-")) for part in inside.parts):
-            with path.open("rb") as file:
-                digest.update(f"{inside.as_posix()} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+            digest.update(f"{inside.as_posix()} {hash_file(path)}\n".encode())
     return f"sha256:{digest.hexdigest()}"
 
 
 def _commit(name: str) -> str:
-    """The commit that a Hub id stands for now: from the Hub, or without a network from the cache."""
+    """The current commit of a Hub id: from the Hub, or without a network from the cache."""
     errors = []
     for file in SAVED:
         try:

@@ -1,19 +1,19 @@
-"""What this machine can compute on, and in reduced precision."""
+"""The devices and the reduced precisions of this machine."""
 
 import os
 from collections.abc import Container
 
 import torch
 
-# oneDNN's names of instruction sets: without 8-bit products (there they overflow 16 bits), and without bfloat16
+# oneDNN's names of instruction sets without 8-bit products (they overflow 16 bits there), and without bfloat16
 WITHOUT_INT8 = ("SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE")
 WITHOUT_BFLOAT16 = (*WITHOUT_INT8, "AVX512_CORE_VNNI")
 
 
 def capped_to(names: Container[str]) -> bool:
-    """Whether the environment caps oneDNN, which computes the products, to one of these instruction sets.
+    """Whether the environment limits oneDNN, which computes the products, to one of these instruction sets.
 
-    torch does not know: it says what the processor has.
+    torch reports the instruction sets of the processor without that limit.
     """
     cap = os.environ.get("ONEDNN_MAX_CPU_ISA") or os.environ.get("DNNL_MAX_CPU_ISA") or "ALL"
     return cap.upper() in names
@@ -28,13 +28,13 @@ def has_bfloat16() -> bool:
 
 
 def check_device(name: str) -> None:
-    """Refuse a device that torch does not know, or that this machine has not.
+    """Refuse a device that torch does not know, or that this machine does not have.
 
     Args:
-        name: As torch names it: "cpu", "cuda", "cuda:1".
+        name: The name that torch gives it: "cpu", "cuda", "cuda:1".
 
     Raises:
-        ValueError: It is no such name, or nothing can be computed there.
+        ValueError: It is no such name, or the device cannot compute.
     """
     try:
         torch.zeros(1, device=name).item()

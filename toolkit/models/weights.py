@@ -1,26 +1,32 @@
-"""Whether a model's weights are those of its checkpoint, all of them, and numbers."""
+"""Checks that a loaded model has all the tensors of its checkpoint, and that they are finite."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import torch
 from transformers import PreTrainedModel
 
+from toolkit.errors import named_line
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT
+
+Model = TypeVar("Model", bound=torch.nn.Module)
+
 
 def check_whole(model: PreTrainedModel, info: dict, name: str) -> None:
-    """See that every tensor of a model came from its checkpoint, and that it holds numbers.
+    """Check that every tensor of a model came from its checkpoint and is finite.
 
-    `transformers` fills what is missing at random. Tied weights are not missing where one of them is stored, and tables
-    of sines, which Pegasus' checkpoints are without, are computed.
+    `transformers` fills missing tensors with random numbers. Tied weights are not missing where one of them is stored.
+    Tables of sines, which Pegasus' checkpoints do not store, are computed.
 
     Args:
-        model: As loaded.
-        info: What `from_pretrained(..., output_loading_info=True, ignore_mismatched_sizes=True)` says of it.
-        name: Of the checkpoint.
+        model: The loaded model.
+        info: The second result of `from_pretrained(..., output_loading_info=True, ignore_mismatched_sizes=True)`.
+        name: Name of the checkpoint, for the error.
 
     Raises:
         ValueError: A tensor is missing, has another shape, or holds NaN or infinity; the first is named.
@@ -36,23 +42,62 @@ def check_whole(model: PreTrainedModel, info: dict, name: str) -> None:
     check_tensors(missing, model.state_dict(), name)
 
 
-def check_tensors(missing: Sequence[str], found: Mapping[str, torch.Tensor], name: str) -> None:
-    """Refuse a checkpoint of which tensors are missing or hold no numbers.
+def load_whole(
+    load: Callable[[], Model],
+    name: str,
+    wanted: str,
+    alternatives: str,
+    pretrained_of: Callable[[Model], PreTrainedModel] | None = None,
+) -> Model:
+    """Load a model with a library that calls `transformers`, and check that it is whole.
+
+    BERT's pooler may be missing: encoders are saved without one, and a classifier trains a new one.
 
     Args:
-        missing: Names of those that it should have and has not.
-        found: Those that it has, by name.
-        name: Of the checkpoint.
+        load: Loads the model; it may raise any of `NOT_A_CHECKPOINT`.
+        name: Name of the checkpoint, for the error.
+        wanted: What the checkpoint should be, for the error: "a sentence encoder".
+        alternatives: What `name` is not, for the error: "no folder or Hub id of one".
+        pretrained_of: Gives the part of the model of which only the base model must be whole, because its output layer
+            may be new; without it all of the model must be whole.
+
+    Returns:
+        The model, its tensors complete and finite.
 
     Raises:
-        ValueError: There is one of either; the first is named.
+        ValueError: It cannot be loaded, or a tensor is missing, or holds NaN or infinity.
+    """
+    try:
+        with loading() as missing:
+            model = load()
+    except NOT_A_CHECKPOINT as error:
+        raise ValueError(f"wanted {wanted}, got {name!r}, which is {alternatives} ({named_line(error)})") from error
+    if pretrained_of is None:
+        check_tensors(without_poolers(missing), model.state_dict(), name)
+    else:
+        pretrained = pretrained_of(model)
+        required = [tensor for tensor in missing if tensor.startswith(f"{pretrained.base_model_prefix}.")]
+        check_tensors(without_poolers(required), pretrained.base_model.state_dict(), name)
+    return model
+
+
+def check_tensors(missing: Sequence[str], tensors: Mapping[str, torch.Tensor], name: str) -> None:
+    """Refuse a checkpoint of which a tensor is missing or not finite.
+
+    Args:
+        missing: Names of the tensors that the checkpoint lacks.
+        tensors: The tensors that it has, by name.
+        name: Name of the checkpoint, for the error.
+
+    Raises:
+        ValueError: A tensor is missing, or holds NaN or infinity; the first is named.
     """
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise ValueError(
             f"wanted a model with all its tensors, got {name!r} without {missing[0]}{more}; save the whole model again"
         )
-    for tensor, values in found.items():
+    for tensor, values in tensors.items():
         if values.is_floating_point() and values.numel() and not finite(values):
             raise ValueError(
                 f"wanted finite weights, got NaN or infinity in {tensor} of {name!r}; train or save it anew"
@@ -60,47 +105,49 @@ def check_tensors(missing: Sequence[str], found: Mapping[str, torch.Tensor], nam
 
 
 def _computed(model: PreTrainedModel, tensor: str) -> bool:
+    """Whether a tensor is a table of sines, which no checkpoint has to store."""
     return "Sinusoidal" in type(model.get_submodule(tensor.rpartition(".")[0])).__name__
 
 
 def finite(values: torch.Tensor) -> bool:
-    """Whether a tensor holds no NaN and no infinity; one pass, without a mask of its size."""
+    """Whether a tensor holds neither NaN nor infinity; one pass, without a mask of the tensor's size."""
     low, high = torch.aminmax(values)
     return bool(low.isfinite() & high.isfinite())
 
 
 @contextlib.contextmanager
 def loading() -> Iterator[list[str]]:
-    """Load without the report of tensors that `transformers` logs, and learn from it which are missing.
+    """Suppress the report of tensors that `transformers` logs, and read from it which tensors are missing.
 
-    Where another library calls `transformers`, nothing else is known; what is missing is filled at random.
+    Where another library calls `transformers`, the report is the only source; missing tensors are filled with random
+    numbers.
 
     Yields:
-        Names of missing tensors, complete once all is loaded; what is neither needed nor stored is among them.
+        Names of missing tensors, complete at the end of the block; tensors that the model does not need are among them.
     """
-    found: list[str] = []
+    missing: list[str] = []
 
     def keep(record: logging.LogRecord) -> bool:
         text = re.sub(r"\x1b\[[0-9;]*m", "", record.getMessage())
         if "LOAD REPORT" not in text:
             return True
-        found.extend(re.findall(r"^(\S.*?) +\| MISSING", text, re.M))
+        missing.extend(re.findall(r"^(\S.*?) +\| MISSING", text, re.M))
         return False
 
-    # The report is a warning, so the library has to log those. With a level of its own, this logger would say more.
+    # The report is a warning, so the library has to log warnings. A level of its own would make this logger verbose.
     logger, library = logging.getLogger("transformers.modeling_utils"), logging.getLogger("transformers")
     level = library.level
     logger.addFilter(keep)
     library.setLevel(min(level, logging.WARNING))
     try:
-        yield found
+        yield missing
     finally:
         library.setLevel(level)
         logger.removeFilter(keep)
 
 
 def without_poolers(missing: Sequence[str]) -> list[str]:
-    """Missing tensors but those of BERT's pooler: encoders are saved without one, and a classifier trains a new one.
+    """The names of missing tensors, sorted, without those of BERT's pooler.
 
     >>> without_poolers(["pooler.dense.bias", "bert.pooler.dense.weight", "layer.2.weight"])
     ['layer.2.weight']

@@ -1,11 +1,13 @@
-"""A finished run's shards to a data set's folder, whole or not at all: `package_parabank`."""
+"""Make a data set's folder of a finished run's shards, whole or not at all: `package_parabank`."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import toolkit
@@ -35,12 +37,13 @@ def package_parabank(
     pieces: PieceSplitter | None = None,
     max_rows_per_file: int = 500_000,
 ) -> dict:
-    """Make a data set of a finished run: Parquet, card, statistics, checksums.
+    """Make a data set of a finished run: Parquet files, statistics, card and checksums.
 
-    All is written into a hidden folder beside `output_dir`, which takes its name when it is complete. The same shards
-    give the same bytes. A pair stands once per reference text (`toolkit.package.equal`): a row keeps those of its
-    paraphrases that no row of an equal reference has better, with the ranks 0, 1, 2, ...; a row that keeps none is left
-    out. So every paraphrase stays beside its own source, and `references` nests what `pairs` spells out.
+    All files are written into a hidden folder beside `output_dir`, which takes its place when it is complete. The same
+    shards give the same bytes. A pair stands once per reference text (`toolkit.package.equal`): a row keeps a
+    paraphrase unless a row of an equal reference has it with a better score, and the kept ones get the ranks 0, 1, 2,
+    ...; a row that keeps none is left out. So every paraphrase stays beside its own source, and `references` nests the
+    rows of `pairs`.
 
     Args:
         shards: The run's folder, with settings.json, inputs.json and all output shards.
@@ -59,46 +62,31 @@ def package_parabank(
 
     Raises:
         FileNotFoundError: `shards` is not a run's folder; `builder` has no card.
-        FileExistsError: `output_dir` is something else than a data set of this toolkit.
+        FileExistsError: `output_dir` holds something other than a data set of this toolkit.
         ValueError: The run is not finished or kept no paraphrase; its records are damaged; a bad version; a model lacks
             a key.
     """
     check_package(output_dir, version, builder)
-    output_dir = output_dir.resolve()
     check_models(models)
     finished, settings = finished_shards(shards), read_record(shards / SETTINGS)
-    work = sibling(output_dir, "packaging")
-    remove_leftovers(output_dir, "packaging")
-    try:
+    with made_in_sibling(output_dir.resolve()) as folder:
         equal = find_equal_pairs(finished)
-        files = write_parquet(finished, work, equal.repeated, max_rows_per_file)
+        files = write_parquet(finished, folder, equal.repeated, max_rows_per_file)
         statistics = measure(finished, files, equal.copies, pieces)
-        manifest = {
-            "name": name,
-            "version": version,
-            "license": license,
-            "builder": builder,
-            "toolkit": toolkit.__version__,
-            "settings": public(settings),
-            "counts": {"total": statistics["total"], **statistics["splits"]},
-            "models": [{key: model[key] for key in ROLES} for model in models],
-        }
-        write_whole(work / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
-        write_whole(work / STATISTICS, json.dumps(statistics, indent=1, ensure_ascii=False) + "\n")
-        write_whole(work / "README.md", render_card(manifest, files, statistics))
-        write_checksums(work)
-        replace_folder(output_dir, work)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        manifest = manifest_of(name, version, license, builder, settings, statistics, models)
+        write_json(folder / MANIFEST, manifest)
+        write_json(folder / STATISTICS, statistics)
+        write_whole(folder / "README.md", render_card(manifest, files, statistics))
+        write_checksums(folder)
     return statistics
 
 
 def check_package(output_dir: Path, version: str, builder: str) -> None:
-    """Find what would stop the packaging, before there is anything to package.
+    """Refuse arguments with which packaging would fail, before there is anything to package.
 
     Raises:
-        OSError: `output_dir` is something else than a data set of this toolkit, or cannot be written; `builder` has no
-            card.
+        OSError: `output_dir` holds something other than a data set of this toolkit, or cannot be written; `builder` has
+            no card.
         ValueError: A bad version.
     """
     check_version(version)
@@ -107,7 +95,7 @@ def check_package(output_dir: Path, version: str, builder: str) -> None:
 
 
 def check_models(models: list[dict]) -> None:
-    """Refuse a model that does not say what the card tells of it.
+    """Refuse a model without one of the keys that the card shows.
 
     Raises:
         ValueError: A key is missing.
@@ -117,8 +105,50 @@ def check_models(models: list[dict]) -> None:
             raise ValueError(f"wanted models with {', '.join(ROLES)}, got one without {missing}: None says 'not known'")
 
 
+def manifest_of(
+    name: str, version: str, license: str, builder: str, settings: dict, statistics: dict, models: list[dict]
+) -> dict:
+    """What parabank.json says of a data set: its names, how it was made, how much there is, and by which models."""
+    return {
+        "name": name,
+        "version": version,
+        "license": license,
+        "builder": builder,
+        "toolkit": toolkit.__version__,
+        "settings": public(settings),
+        "counts": {"total": statistics["total"], **statistics["splits"]},
+        "models": [{key: model[key] for key in ROLES} for model in models],
+    }
+
+
+def write_json(path: Path, content: dict) -> None:
+    """Write a JSON file for readers: indented, text as it is, whole or not at all."""
+    write_whole(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+@contextlib.contextmanager
+def made_in_sibling(output_dir: Path) -> Iterator[Path]:
+    """A hidden folder beside another, which takes its place at the end of the block.
+
+    After an error the hidden folder is removed, and the other is as it was. What killed processes left is removed.
+
+    Args:
+        output_dir: An absolute path; it may exist.
+
+    Yields:
+        The path of the hidden folder, which does not exist yet.
+    """
+    folder = sibling(output_dir, "packaging")
+    remove_leftovers(output_dir, "packaging")
+    try:
+        yield folder
+        replace_folder(output_dir, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def public(settings: dict) -> dict:
-    """Settings without the folders of this machine: an absolute path is cut to its last part.
+    """Settings without this machine's folders: an absolute path is cut to its last part.
 
     >>> public({"seed": 1, "forward": "/home/me/models/de-en", "bitext": ["/home/me/a.de", "a.en"]})
     {'seed': 1, 'forward': 'de-en', 'bitext': ['a.de', 'a.en']}
@@ -133,7 +163,7 @@ def public(settings: dict) -> dict:
 
 
 def sibling(folder: Path, purpose: str) -> Path:
-    """A hidden folder beside another, on the same file system, of this process alone.
+    """The path of a hidden folder beside another, on the same file system, for this process alone.
 
     >>> name = sibling(Path("build/parabank2"), "packaging").name
     >>> name.startswith(".parabank2.packaging.") and name.endswith(f".{os.getpid()}")
@@ -143,7 +173,7 @@ def sibling(folder: Path, purpose: str) -> Path:
 
 
 def remove_leftovers(folder: Path, purpose: str) -> None:
-    """Remove what processes of this machine that are gone left beside a folder; what a living one writes stays."""
+    """Remove the hidden siblings of a folder that ended processes of this machine left; those of running ones stay."""
     name = sibling(folder, purpose).stem
     for leftover in folder.parent.iterdir() if folder.parent.is_dir() else ():
         process = leftover.suffix[1:]
@@ -166,13 +196,13 @@ def alive(process: int) -> bool:
     return True
 
 
-def replace_folder(folder: Path, work: Path) -> None:
-    """Give a complete folder its name; what had it before is moved aside first, and comes back if that fails."""
+def replace_folder(folder: Path, complete: Path) -> None:
+    """Rename a complete folder to its final name; an older folder is moved aside first, and back if that fails."""
     old = sibling(folder, "replaced")
     if folder.exists():
         folder.rename(old)
     try:
-        work.rename(folder)
+        complete.rename(folder)
     except OSError:
         if old.exists() and not folder.exists():
             old.rename(folder)

@@ -9,8 +9,8 @@ from pathlib import Path
 from huggingface_hub import DatasetCard, DatasetCardData
 
 import toolkit
+from toolkit.contents import hash_file
 from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
-from toolkit.package.checksums import checksum
 from toolkit.package.parquet import DATA
 
 # The Hub's size categories: rows below the number; the last has no upper bound
@@ -71,7 +71,7 @@ def configurations(files: dict[str, dict[str, list[Path]]], version: str) -> lis
 
 def content(splits: dict[str, list[Path]]) -> str:
     """A short checksum of the files of a config, which are there."""
-    sums = "".join(f"{checksum(file)}  {file.name}\n" for files in splits.values() for file in files)
+    sums = "".join(f"{hash_file(file)}  {file.name}\n" for files in splits.values() for file in files)
     return hashlib.sha256(sums.encode()).hexdigest()[:16]
 
 

@@ -1,6 +1,6 @@
-"""A classifier of sentence pairs on any checkpoint, with an output layer drawn anew, and its training.
+"""A classifier of sentence pairs on any checkpoint, with a randomly initialised output layer, and its training.
 
-The model is a `CrossEncoder` with two outputs and cross-entropy, or for scores with one and the squared error, so that
+The model is a `CrossEncoder` with two outputs and cross-entropy, or for scores with one output and the squared error;
 the trainer and its checkpoints are the library's.
 
 Source: ParaBank 2 (Hu et al. 2019b), section 3.8; Devlin et al. (2018), sections 4.1 and A.3.
@@ -17,13 +17,13 @@ from datasets import Dataset
 from sentence_transformers import CrossEncoder
 from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncoderTrainingArguments
 from sentence_transformers.cross_encoder.losses import CrossEntropyLoss, MSELoss
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, set_seed
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, PreTrainedModel, set_seed
 from transformers.utils import logging
 
 from toolkit.errors import named_line
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint
 from toolkit.models.precision import has_bfloat16
-from toolkit.models.weights import check_tensors, loading, without_poolers
+from toolkit.models.weights import load_whole
 from toolkit.pair_classifier.pairs import LabelledPair
 from toolkit.pair_classifier.settings import FitSettings
 
@@ -35,14 +35,14 @@ KEPT = 2  # ours: checkpoints; the newest may be half written when a run is kill
 
 
 def write_fresh(base_model: str, folder: str | Path, layers: int, width: int, seed: int) -> Path:
-    """Write a BERT with random weights and the tokenizer of another checkpoint; a base model like any other.
+    """Write a BERT with random weights and the tokenizer of another checkpoint, which can be a base model.
 
     Args:
         base_model: A checkpoint with a tokenizer: a folder or a Hub id.
-        folder: Where it goes.
+        folder: Folder of the new checkpoint.
         layers: Number of its layers.
-        width: Of its layers, a multiple of 64.
-        seed: Of the weights.
+        width: Width of its layers, a multiple of 64.
+        seed: Seed of the weights.
 
     Returns:
         The folder.
@@ -67,14 +67,14 @@ def write_fresh(base_model: str, folder: str | Path, layers: int, width: int, se
 
 
 def new_classifier(base_model: str, max_length: int, seed: int, outputs: int = LABELS) -> CrossEncoder:
-    """A classifier of two labels on a checkpoint; whatever lies above the checkpoint's base model is drawn anew.
+    """A classifier on a checkpoint; all layers above the checkpoint's base model are initialised anew.
 
     Args:
-        base_model: A folder or a Hub id of anything that `transformers` can put an output layer on: a language model, a
+        base_model: A folder or a Hub id of a model that `transformers` can give an output layer: a language model, a
             sentence encoder, an earlier classifier.
         max_length: The most tokens it reads of a pair.
-        seed: Of the output layer.
-        outputs: `LABELS`, or `SCORE` for a scored task; the checkpoint may have had another number.
+        seed: Seed of the output layer.
+        outputs: `LABELS`, or `SCORE` for a scored task; the checkpoint may have another number of outputs.
 
     Raises:
         ValueError: The base model is no such checkpoint, or a tensor of it is missing or not finite.
@@ -82,49 +82,58 @@ def new_classifier(base_model: str, max_length: int, seed: int, outputs: int = L
     Source: ParaBank 2, section 3.8: "a single task-specific, randomly initialized output layer".
     """
     logging.disable_progress_bar()
-    logging.set_verbosity_error()  # it reports the missing output layer, which is as it should be
-    getLogger("sentence_transformers").setLevel(ERROR)  # that a sentence encoder becomes a classifier, likewise
+    logging.set_verbosity_error()  # it reports the missing output layer, which is expected
+    getLogger("sentence_transformers").setLevel(ERROR)  # it reports a sentence encoder without output layer, likewise
     set_seed(seed)
-    try:
-        with loading() as missing:
-            classifier = CrossEncoder(
-                base_model, num_labels=outputs, max_length=max_length, device=device_name(),
-                model_kwargs={"ignore_mismatched_sizes": True},  # of the output layer, which is drawn anew
-            )  # fmt: skip
-        model = classifier.model
-        if model is None:
-            raise TypeError("it holds no model of transformers")
-        set_seed(seed)
-        fresh = AutoModelForSequenceClassification.from_config(model.config)
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(
-            f"wanted a checkpoint that can have an output layer, got {base_model!r}, which is no folder or Hub id "
-            f"of one ({named_line(error)})"
-        ) from error
-    below = [tensor for tensor in missing if tensor.startswith(f"{model.base_model_prefix}.")]
-    check_tensors(without_poolers(below), model.base_model.state_dict(), base_model)
+
+    def load() -> CrossEncoder:
+        classifier = CrossEncoder(
+            base_model, num_labels=outputs, max_length=max_length, device=device_name(),
+            model_kwargs={"ignore_mismatched_sizes": True},  # of the output layer, which is initialised anew
+        )  # fmt: skip
+        initialise_output_layer(model_of(classifier), seed)
+        return classifier
+
+    wanted, alternatives = "a checkpoint that can have an output layer", "no folder or Hub id of one"
+    return load_whole(load, base_model, wanted, alternatives, pretrained_of=model_of)
+
+
+def model_of(classifier: CrossEncoder) -> PreTrainedModel:
+    """The model of transformers in a cross-encoder.
+
+    Raises:
+        TypeError: It has none.
+    """
+    if classifier.model is None:
+        raise TypeError("it holds no model of transformers")
+    return classifier.model
+
+
+def initialise_output_layer(model: PreTrainedModel, seed: int) -> None:
+    """Give the layers above a model's base model random weights, which depend on the seed alone."""
+    set_seed(seed)
+    fresh = AutoModelForSequenceClassification.from_config(model.config)
     for name, module in model.named_children():
         if module is not model.base_model:
             module.load_state_dict(fresh.get_submodule(name).state_dict())
-    return classifier
 
 
 def device_name() -> str:
-    """Where the model is made; the trainer of several processes moves it on."""
+    """The device on which a model is loaded; the trainer of several processes moves it to the process's own."""
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | Path, settings: FitSettings) -> float:
-    """Train a classifier, or go on from the last checkpoint in the folder.
+    """Train a classifier in place, or resume from the last checkpoint in the folder.
 
     Args:
-        classifier: What `new_classifier` returned; its weights change.
-        pairs: What it learns.
-        folder: Of the checkpoints.
-        settings: How it learns.
+        classifier: Return value of `new_classifier`; its weights change.
+        pairs: Training pairs.
+        folder: Folder of the checkpoints.
+        settings: Settings of the training.
 
     Returns:
-        The mean loss of the steps that this call did, in nats per pair; of scores, the mean squared error.
+        The mean loss of the steps of this call, in nats per pair; for scores, the mean squared error.
 
     Raises:
         ValueError: There are no pairs, or too few for a step of all processes.
@@ -154,10 +163,10 @@ def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | P
 
 
 def check_enough(pairs: int, batch: int, processes: int) -> None:
-    """Refuse too few pairs; the trainer of several processes leaves out what does not fill a batch for each.
+    """Refuse too few pairs; the trainer of several processes drops pairs that do not fill a batch for each process.
 
     Raises:
-        ValueError: There are too few.
+        ValueError: There are too few for one step.
     """
     wanted = batch * processes if processes > 1 else 1
     if pairs < wanted:

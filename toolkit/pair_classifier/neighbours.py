@@ -1,4 +1,4 @@
-"""The nearest neighbour of a vector among all others that it may have, exactly, a block of queries at a time."""
+"""Exact search of the nearest permitted neighbour of each vector, a block of queries at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-BLOCK = 256  # ours: queries that are compared at a time; 100 MB of cosines among 10^5 vectors
+BLOCK = 256  # ours: queries that are compared at once; 100 MB of cosines among 10^5 vectors
 NONE = -2.0  # below every cosine
 
 
@@ -24,36 +24,36 @@ def nearest(
 
     Args:
         vectors: (vectors, dimensions), float32, each of length 1 or 0.
-        queries: Numbers of the vectors whose neighbours are wanted.
-        forbidden: For each query the numbers of vectors that are no neighbours of it; its own belongs there.
-        max_cosine: What is nearer than this is no neighbour either, in [-1, 1].
+        queries: Indices of the vectors whose neighbours are searched.
+        forbidden: For each query the indices of vectors that are no neighbours of it, its own among them.
+        max_cosine: Vectors with a greater cosine are no neighbours either, in [-1, 1].
 
     Returns:
-        For each query the number of its neighbour and their cosine in [-1, 1]; -1 and -2 if it has none.
+        For each query the index of its neighbour and their cosine in [-1, 1]; -1 and -2 if it has none.
 
     Raises:
         ValueError: A query has no list of forbidden vectors.
     """
     if len(queries) != len(forbidden):
         raise ValueError(f"wanted forbidden vectors of each of {len(queries)} queries, got those of {len(forbidden)}")
-    found: list[int] = []
-    near: list[float] = []
+    neighbours: list[int] = []
+    neighbour_cosines: list[float] = []
     for begin in range(0, len(queries), BLOCK):
-        asked = torch.tensor(queries[begin : begin + BLOCK], device=vectors.device)
-        cosines = (vectors[asked] @ vectors.T).clamp(-1, 1)
-        cosines[listed(forbidden[begin : begin + BLOCK], vectors.device)] = NONE
+        block = torch.tensor(queries[begin : begin + BLOCK], device=vectors.device)
+        cosines = (vectors[block] @ vectors.T).clamp(-1, 1)
+        cosines[coordinates(forbidden[begin : begin + BLOCK], vectors.device)] = NONE
         if max_cosine < 1:
             cosines[cosines > max_cosine] = NONE
-        best, at = cosines.max(1)
-        found += torch.where(best > NONE, at, -1).tolist()
-        near += best.tolist()
-    return found, near
+        best, place = cosines.max(1)
+        neighbours += torch.where(best > NONE, place, -1).tolist()
+        neighbour_cosines += best.tolist()
+    return neighbours, neighbour_cosines
 
 
-def listed(lists: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """The numbers of several lists in one row, each with the number of its list.
+def coordinates(lists: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """The rows and columns of a matrix that lists of columns name, one list for each row.
 
-    >>> [t.tolist() for t in listed([[7, 8], [], [9]], torch.device("cpu"))]
+    >>> [t.tolist() for t in coordinates([[7, 8], [], [9]], torch.device("cpu"))]
     [[0, 0, 2], [7, 8, 9]]
     """
     lengths = torch.tensor([len(one) for one in lists], dtype=torch.long, device=device)

@@ -1,8 +1,8 @@
-"""Training pairs for paraphrase identification, out of a parabank: paraphrases, and near sentences that are none.
+"""Training pairs for paraphrase identification, from a parabank: paraphrases, and similar sentences that are not.
 
 Every distinct sentence s gives (s, s', 1) and (s, n, 0): s' is drawn among those that the parabank pairs it with, and n
-is its nearest neighbour among all sentences that share no reference with it. A parabank that holds the same meaning
-under two references has neighbours that are paraphrases; `max_cosine` leaves out the nearest of them.
+is its nearest neighbour among all sentences that share no reference with it. If a parabank has the same meaning under
+two references, some neighbours are paraphrases; `max_cosine` leaves out the nearest of them.
 
 Source: ParaBank 2 (Hu et al. 2019b), section 3.8.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LabelledPair(NamedTuple):
-    """Two sentences and whether they are paraphrases: 1 or 0; of a scored task, how alike they are."""
+    """Two sentences with a label, 1 for paraphrases and 0 for others; for a scored task, their similarity."""
 
     sentence1: str
     sentence2: str
@@ -31,12 +31,12 @@ class LabelledPair(NamedTuple):
 
 @dataclass(frozen=True)
 class Sentences:
-    """The distinct sentences of a parabank; those that differ in case or punctuation alone are one.
+    """The distinct sentences of a parabank; sentences that differ only in case or punctuation are one.
 
     Attributes:
-        texts: Each as it first stands in the parabank.
-        partners: For each the numbers of those that some row pairs it with.
-        related: For each the numbers of those that share a reference with it, itself included.
+        texts: Each sentence as it first occurs in the parabank.
+        partners: For each sentence the indices of those that a row pairs it with.
+        related: For each sentence the indices of those that share a reference with it, itself included.
     """
 
     texts: list[str]
@@ -45,11 +45,11 @@ class Sentences:
 
 
 def sentences_of(rows: Iterable[Mapping[str, str]]) -> Sentences:
-    """The distinct sentences of rows, and which belong together.
+    """The distinct sentences of rows, and which are paired or share a reference.
 
     >>> rows = [{"id": "a", "sentence1": "I go.", "sentence2": text} for text in ("I leave.", "i go!", "I'm off.")]
-    >>> found = sentences_of(rows)
-    >>> found.texts, found.partners, found.related
+    >>> sentences = sentences_of(rows)
+    >>> sentences.texts, sentences.partners, sentences.related
     (['I go.', 'I leave.', "I'm off."], [[1, 2], [0], [0]], [[0, 1, 2], [0, 1, 2], [0, 1, 2]])
 
     Args:
@@ -86,18 +86,18 @@ def identification_pairs(
     batch_size: int = 64,
     seed: int = 0,
 ) -> list[LabelledPair]:
-    """As many paraphrases as non-paraphrases for a binary classifier.
+    """Training pairs for a binary classifier, as many paraphrases as others.
 
     Args:
         rows: Records with `id`, of the reference, `sentence1` and `sentence2`, as `toolkit.package.read` gives them.
-        encoder: Whose cosines say what is near (`toolkit.score.semantic.load_encoder`).
-        limit: The most pairs, half of them with label 1; neighbours are sought among all sentences all the same.
-        max_cosine: A neighbour that is nearer than this is passed over for the next; 1 is as in the paper.
-        batch_size: Sentences that are encoded at a time.
-        seed: Of the sentences that are drawn, and of their paraphrases.
+        encoder: Sentence encoder that defines the nearest neighbours.
+        limit: The most pairs, half of them with label 1; neighbours are still searched among all sentences.
+        max_cosine: Neighbours with a greater cosine are skipped; 1 is as in the paper.
+        batch_size: Sentences that are encoded at once.
+        seed: Seed of the choice of sentences and of their paraphrases.
 
     Returns:
-        (s, s', 1) and (s, n, 0) by turns, no s twice. A sentence without a permitted neighbour has neither.
+        (s, s', 1) and (s, n, 0) in turn, each s once. A sentence without a permitted neighbour has neither.
 
     Raises:
         ValueError: No row has two different sentences; all rows are of one reference.
@@ -109,9 +109,9 @@ def identification_pairs(
     if not anchors:
         raise ValueError("wanted pairs of two different sentences, got none: give a parabank with paraphrases")
     draw.shuffle(anchors)
-    found = neighbours_of(sentences, anchors[: None if limit is None else limit // 2], encoder, max_cosine, batch_size)
+    chosen = anchors[: None if limit is None else limit // 2]
     pairs = []
-    for anchor, neighbour in found.items():
+    for anchor, neighbour in neighbours_of(sentences, chosen, encoder, max_cosine, batch_size).items():
         paraphrase = draw.choice(sentences.partners[anchor])
         pairs.append(LabelledPair(sentences.texts[anchor], sentences.texts[paraphrase], 1))
         pairs.append(LabelledPair(sentences.texts[anchor], sentences.texts[neighbour], 0))
@@ -130,7 +130,7 @@ def neighbours_of(
     max_cosine: float,
     batch_size: int,
 ) -> dict[int, int]:
-    """The nearest neighbour of each anchor that has one, in their order."""
+    """The nearest permitted neighbour of each anchor that has one, in the order of the anchors."""
     vectors = encoder.encode(
         sentences.texts,
         batch_size=batch_size,
@@ -139,5 +139,5 @@ def neighbours_of(
         show_progress_bar=False,
     ).float()
     related = [sentences.related[anchor] for anchor in anchors]
-    found, _ = nearest(vectors, anchors, related, max_cosine)
-    return {anchor: neighbour for anchor, neighbour in zip(anchors, found, strict=True) if neighbour >= 0}
+    neighbours, _ = nearest(vectors, anchors, related, max_cosine)
+    return {anchor: neighbour for anchor, neighbour in zip(anchors, neighbours, strict=True) if neighbour >= 0}

@@ -1,4 +1,4 @@
-"""What the training of a classifier of sentence pairs can be told, without anything that takes seconds to import."""
+"""The settings of the training of a classifier of sentence pairs, without imports that take seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMED = ["sentence1", "sentence2", "label"]
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How a classifier is trained.
+    """Settings of the training itself.
 
     Attributes:
         epochs: Times that each pair is seen.
@@ -42,7 +42,7 @@ class FitSettings:
 
 @dataclass(frozen=True)
 class PairClassifierSettings(FitSettings):
-    """What a classifier starts from, what it learns and where it goes.
+    """Settings of the command: base model, training data, output folder.
 
     Attributes:
         base_model: A checkpoint: a folder or a Hub id; its output layer is drawn anew.
@@ -71,10 +71,10 @@ class PairClassifierSettings(FitSettings):
     processes: int = 1
 
     def __post_init__(self) -> None:
-        """Check the numbers, and that there is one thing to learn from.
+        """Check the numbers, and that there is one source of pairs.
 
         Raises:
-            ValueError: One is out of its range; there is nothing to learn from, or two things.
+            ValueError: A number is out of its range; there is no source of pairs, or there are two.
         """
         super().__post_init__()
         if (self.parabank is None) == (self.task is None):

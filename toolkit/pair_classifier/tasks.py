@@ -1,4 +1,4 @@
-"""Labelled or scored pairs of sentences in a file, and how well a classifier tells them.
+"""Read labelled or scored pairs of sentences from a file, and measure a classifier on them.
 
 MRPC is a TSV file with a header; LCQMC, AFQMC and STS-B have none, so their columns are numbers; PAWS-X has the default
 names.
@@ -34,14 +34,14 @@ SCORES_SIGNATURE = f"Pearson, Spearman|x100|scipy:{scipy.__version__}|v:1.0.0"
 
 
 def read_task(path: str | Path, columns: Sequence[str] = NAMED, scored: bool = False) -> list[LabelledPair]:
-    """The labelled pairs of a file.
+    """Read the labelled pairs of a file.
 
     Args:
-        path: A TSV file, in which quotes mean nothing; or, with the suffix .csv and no tab in the first line, a CSV
-            file; UTF-8.
-        columns: Of the two sentences and of the label, which is 0 or 1: their names in the first line, or numbers from
-            0 if there is no such line.
-        scored: The label is a score from 0 to 5 instead (STS-B).
+        path: A TSV file, in which quotes have no special meaning; or, with the suffix .csv and no tab in the first
+            line, a CSV file; UTF-8.
+        columns: Columns of the two sentences and of the label, which is 0 or 1: names in the first line, or numbers
+            from 0 if there is no header.
+        scored: Whether the label is a score from 0 to 5 instead (STS-B).
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -66,7 +66,7 @@ def read_task(path: str | Path, columns: Sequence[str] = NAMED, scored: bool = F
 
 
 def split_lines(file: Iterator[str], path: Path) -> Iterator[list[str]]:
-    """The fields of each line; STS-B calls its TSV files .csv."""
+    """The fields of each line; the TSV files of STS-B have the suffix .csv."""
     first = next(file, "")
     every = itertools.chain([first] if first else [], file)
     if path.suffix == ".csv" and "\t" not in first:
@@ -77,10 +77,10 @@ def split_lines(file: Iterator[str], path: Path) -> Iterator[list[str]]:
 def labelled(
     lines: Iterator[list[str]], columns: Sequence[str], path: str | Path, scored: bool
 ) -> Iterator[LabelledPair]:
-    """A pair of each line.
+    """One pair per line; see `read_task`.
 
     Raises:
-        ValueError: As `read_task`.
+        ValueError: A column is missing, or a line is too short or has another label.
     """
     numbered = all(column.isdecimal() for column in columns)
     header = [str(i) for i in range(1 + max(map(int, columns)))] if numbered else next(lines, [])
@@ -97,7 +97,7 @@ def labelled(
 
 
 def label_of(text: str, scored: bool) -> float | None:
-    """A label, 0 or 1, or a score from 0 to 5; None if the text is none.
+    """A label, 0 or 1, or a score from 0 to 5; None if the text is neither.
 
     >>> label_of("1", False), label_of("3.25", True), label_of("6", True), label_of("3.25", False)
     (1, 3.25, None, None)
@@ -112,26 +112,27 @@ def label_of(text: str, scored: bool) -> float | None:
 
 
 def predict(classifier: CrossEncoder, pairs: Sequence[LabelledPair], batch_size: int = 64) -> list[int]:
-    """The label that a classifier gives each pair: 1 or 0.
+    """Predict the label of each pair, 1 or 0.
 
     Args:
         classifier: A cross-encoder with two outputs (`toolkit.pair_classifier.training`).
-        pairs: Their own labels are not looked at.
-        batch_size: Pairs that are read at a time; they are sorted by length.
+        pairs: The pairs; their labels are not used.
+        batch_size: Pairs of a batch; pairs are sorted by length.
     """
     texts = [(pair.sentence1, pair.sentence2) for pair in pairs]
     return classifier.predict(texts, batch_size=batch_size, show_progress_bar=False).argmax(1).tolist()
 
 
 def predict_scores(classifier: CrossEncoder, pairs: Sequence[LabelledPair], batch_size: int = 64) -> list[float]:
-    """The score that a cross-encoder with one output gives each pair, about 0 to 5."""
+    """Predict the score of each pair, about 0 to 5, with a cross-encoder with one output; see `predict`."""
     texts = [(pair.sentence1, pair.sentence2) for pair in pairs]
-    found = classifier.predict(texts, batch_size=batch_size, show_progress_bar=False, activation_fn=torch.nn.Identity())
-    return found.tolist()
+    identity = torch.nn.Identity()
+    scores = classifier.predict(texts, batch_size=batch_size, show_progress_bar=False, activation_fn=identity)
+    return scores.tolist()
 
 
 def score_figures(scores: Sequence[float], predicted: Sequence[float]) -> dict[str, float]:
-    """How well predicted scores agree with people's.
+    """Correlation of predicted scores with human scores.
 
     >>> score_figures([1.0, 3.0, 5.0], [0.1, 0.2, 0.6])
     {'pearson': 94.491, 'spearman': 100.0, 'pairs': 3}
@@ -149,14 +150,14 @@ def score_figures(scores: Sequence[float], predicted: Sequence[float]) -> dict[s
 
 
 def figures(labels: Sequence[float], predicted: Sequence[float]) -> dict[str, float]:
-    """How many labels are right, and F1 of label 1.
+    """Accuracy, and F1 of label 1.
 
     >>> figures([1, 1, 1, 0], [1, 1, 0, 1])
     {'accuracy': 50.0, 'f1': 66.667, 'pairs': 4}
 
     Args:
-        labels: What people said: 1 or 0.
-        predicted: As many, what a classifier says.
+        labels: Human labels, 1 or 0.
+        predicted: Labels that a classifier predicts.
 
     Returns:
         `accuracy` and `f1` in per cent, and the number of `pairs`.

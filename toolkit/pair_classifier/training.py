@@ -1,14 +1,12 @@
-"""A run that trains a classifier of sentence pairs: on a parabank's paraphrase identification, or on a labelled task.
+"""Train a classifier of sentence pairs, on a parabank's paraphrase identification or on a labelled task.
 
-ParaBank 2's pBERT is BERT after the first; a task's run then starts from it.
+ParaBank 2's pBERT is a BERT trained on paraphrase identification; the training of a task then starts from it.
 
 Source: ParaBank 2 (Hu et al. 2019b), section 3.8.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,29 +17,27 @@ from sentence_transformers import CrossEncoder
 
 from toolkit.encoder.load import load_encoder
 from toolkit.errors import named_line
-from toolkit.models.checkpoint import writing
-from toolkit.package.read import read_pairs
+from toolkit.package import read
 from toolkit.pair_classifier.classifier import LABELS, SCORE, device_name, fit, new_classifier
 from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.pair_classifier.tasks import figures, predict, predict_scores, read_task, score_figures
 from toolkit.parallel import processes, row_seed
 from toolkit.shards import write_whole
-from toolkit.training import check_folder, in_folder
+from toolkit.training import check_folder, finish, in_folder, is_finished
 
-FREE = {"save_every", "test", "processes"}  # settings that may change from call to call
-RECORD = "training.json"
+FREE = {"save_every", "test", "processes"}  # may change when a training resumes
 
 
 def train(settings: PairClassifierSettings) -> Path:
-    """Train a classifier, go on where a killed run left off, or do nothing where it is finished.
+    """Train a classifier, or resume a killed training, and save it; a finished training is left as it is.
 
     Returns:
-        The folder of the classifier, which is a base model again; training.json in it says how it was made.
+        The folder of the classifier, which can be a base model again; training.json in it says how it was trained.
 
     Raises:
         ValueError: There is nothing to learn from; the base model is no checkpoint; a file to measure on is bad; the
-            output folder belongs to a run with other settings.
+            output folder belongs to a training with other settings.
         OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
@@ -49,41 +45,38 @@ def train(settings: PairClassifierSettings) -> Path:
     model = folder / "model"
     files = {name: [path] for name in ("parabank", "task") if (path := getattr(settings, name)) is not None}
     models = {"base_model": settings.base_model} | ({"encoder": settings.encoder} if settings.encoder else {})
-    record = check_folder(folder, settings, files | {"test": settings.test}, models, FREE, state)
+    settings_record = check_folder(folder, settings, files | {"test": settings.test}, models, FREE, state)
     for path in settings.test:
         read_task(path, settings.columns, settings.scored)
-    if (model / RECORD).exists():
+    if is_finished(model):
         return model
-    find = pair_finder(settings)
+    find_pairs = pair_finder(settings)
     outputs = SCORE if settings.scored else LABELS
     classifier = new_classifier(settings.base_model, settings.max_length, output_layer_seed(settings), outputs)
-    with in_folder(folder, record, FREE, state), writing(folder):
+    with in_folder(folder, settings_record, FREE, state):
         with state.main_process_first():
-            pairs = find()
+            pairs = find_pairs()
         loss = fit(classifier, pairs, folder, settings)
         if state.is_main_process:
             classifier.save_pretrained(str(model), create_model_card=False)
-            learnt = {"pairs": len(pairs), **labels_of(pairs, settings.scored), "loss": round(loss, 4)}
-            write_whole(model / RECORD, json.dumps({"settings": published(settings), **learnt}, indent=1))
-            for checkpoint in folder.glob("checkpoint-*"):
-                shutil.rmtree(checkpoint)
-        state.wait_for_everyone()
+            figures = {"pairs": len(pairs), **label_figures(pairs, settings.scored), "loss": round(loss, 4)}
+            finish(model, {"settings": published(settings), **figures}, list(folder.glob("checkpoint-*")))
     return model
 
 
-def labels_of(pairs: Sequence[LabelledPair], scored: bool) -> dict[str, float]:
-    """What the record says of the labels: how many are 1, or the mean score."""
+def label_figures(pairs: Sequence[LabelledPair], scored: bool) -> dict[str, float]:
+    """Figures of the labels for the record: how many are 1, or the mean score."""
     total = sum(pair.label for pair in pairs)
     return {"mean_score": round(total / len(pairs), 4)} if scored else {"positive": total}
 
 
 def pair_finder(settings: PairClassifierSettings) -> Callable[[], list[LabelledPair]]:
-    """What gives the pairs that a run learns, all that it reads being open or loaded, so that a bad name is found now.
+    """A function that returns the training pairs; its inputs are read or loaded now, so that bad ones are refused now.
 
-    A parabank's pairs are found once and then read from pairs.parquet in the run's folder.
+    The pairs of a parabank are computed once and then read from pairs.parquet in the output folder.
 
     Raises:
-        ValueError: The task or the encoder is none.
+        ValueError: The task or the encoder cannot be used.
         FileNotFoundError: There is no such task or parabank.
     """
     if settings.task is not None:
@@ -92,24 +85,29 @@ def pair_finder(settings: PairClassifierSettings) -> Callable[[], list[LabelledP
     assert settings.parabank is not None and settings.encoder is not None
     path = Path(settings.output_dir) / "pairs.parquet"
     if path.exists():
-        return lambda: read_found(path)
-    tables = read_pairs(settings.parabank, "train")
+        return lambda: read_pairs(path)
+    tables = read.read_pairs(settings.parabank, "train")
     encoder = load_encoder(settings.encoder, device_name())
 
     def find() -> list[LabelledPair]:
         if not path.exists():  # the main process may have been here first
             rows = (row for table in tables for row in table.to_pylist())
-            found = identification_pairs(rows, encoder, settings.max_pairs, settings.max_cosine, seed=settings.seed)
-            sink = pa.BufferOutputStream()
-            pq.write_table(pa.Table.from_pylist([pair._asdict() for pair in found]), sink, compression="zstd")
-            write_whole(path, sink.getvalue().to_pybytes())
-        return read_found(path)
+            pairs = identification_pairs(rows, encoder, settings.max_pairs, settings.max_cosine, seed=settings.seed)
+            write_pairs(path, pairs)
+        return read_pairs(path)
 
     return find
 
 
-def read_found(path: Path) -> list[LabelledPair]:
-    """The pairs that an earlier call found.
+def write_pairs(path: Path, pairs: Sequence[LabelledPair]) -> None:
+    """Write pairs to a Parquet file, whole or not at all."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist([pair._asdict() for pair in pairs]), sink, compression="zstd")
+    write_whole(path, sink.getvalue().to_pybytes())
+
+
+def read_pairs(path: Path) -> list[LabelledPair]:
+    """Read the pairs of a file of `write_pairs`.
 
     Raises:
         ValueError: The file is damaged.
@@ -124,16 +122,16 @@ def read_found(path: Path) -> list[LabelledPair]:
 
 
 def output_layer_seed(settings: PairClassifierSettings) -> int:
-    """A seed in [0, 2^32) that differs by what is learnt.
+    """A seed of the output layer in [0, 2^32), different for every parabank and task.
 
-    Were it the same for paraphrase identification and the task after it, the task's output layer would be drawn as the
-    one that the weights below have learnt to serve.
+    With one seed for paraphrase identification and the task after it, the output layer of the task would start equal to
+    the one that the weights below were trained with.
     """
     return row_seed(settings.seed, Path(settings.task or settings.parabank or "").name, "output layer") % 2**32
 
 
 def published(settings: PairClassifierSettings) -> dict:
-    """The settings that say what a classifier is, with a bare name for whatever lies in a folder here."""
+    """The settings for the record, without those of the machine, and with only the names of local files."""
     shown = {name: value for name, value in asdict(settings).items() if name not in (*FREE, "output_dir")}
     for name in ("base_model", "parabank", "encoder", "task"):
         value = shown[name]
@@ -142,16 +140,16 @@ def published(settings: PairClassifierSettings) -> dict:
 
 
 def measure(model: Path, paths: Sequence[str], columns: Sequence[str], scored: bool = False) -> dict[str, dict]:
-    """By file, the figures of a classifier that `train` has saved.
+    """Measure a classifier that `train` has saved on labelled files.
 
     Args:
-        model: Its folder.
+        model: Folder of the classifier.
         paths: Files of labelled pairs.
-        columns: Of their two sentences and the label.
-        scored: The label is a score.
+        columns: Columns of the two sentences and the label.
+        scored: Whether the label is a score.
 
     Returns:
-        What `toolkit.pair_classifier.tasks.figures` returns, or `score_figures` of scores.
+        By file, the return value of `toolkit.pair_classifier.tasks.figures`, or of `score_figures` for scores.
     """
     tasks = {path: read_task(path, columns, scored) for path in paths}
     classifier = CrossEncoder(str(model), device=device_name())

@@ -1,4 +1,4 @@
-"""A trained encoder as something to publish: float16 weights, measured tables, a card."""
+"""Package a trained encoder for publication: float16 weights, measured tables, a card."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from toolkit.encoder.load import load_encoder
 from toolkit.encoder.modules import WEIGHTS, ParaphrasticEncoder
 from toolkit.evaluate.embeddings import as_json, check_tasks, evaluate_encoder, markdown
 from toolkit.outputs import check_output_folder
-from toolkit.publish.folder import MEASURED, TRAINING, made_beside, read_training
+from toolkit.publish.folder import MEASURED, made_beside, read_training
 from toolkit.shards import write_whole
+from toolkit.training import RECORD
 
 TEMPLATE = Path(cards.__file__).parent / "encoder.md"
-SHOWN = (  # the settings that say how a model was trained, for its card
+SHOWN = (  # the settings that the card shows
     "dimensions",
     "hidden",
     "direction",
@@ -36,25 +37,25 @@ SHOWN = (  # the settings that say how a model was trained, for its card
     "negatives_dtype",
     "seed",
 )
-HERE = ("pairs", "output_dir", "word_vectors", "processes")  # of the machine that trained it
+PRIVATE = ("pairs", "output_dir", "word_vectors", "processes")  # settings that describe the machine of the training
 
 
 def package_encoder(
     model: str, data: str, tasks: list[str], output_dir: str, lang: str, license_name: str, text: str
 ) -> dict:
-    """Save an encoder in float16 with `measured.json` and its card, measured as it was saved.
+    """Save an encoder in float16 with `measured.json` and its card; the saved model is measured.
 
     Args:
         model: Folder of a trained encoder.
         data: Folder of evaluation sets, see `toolkit.evaluate.embeddings.evaluate_encoder`.
         tasks: Which of them.
-        output_dir: Where it goes.
+        output_dir: Folder of the packaged encoder.
         lang: Language of its sentences (ISO 639-1).
         license_name: Licence of the model, as the Hub names it.
-        text: What it was trained on, with attribution.
+        text: The text it was trained on, with attribution.
 
     Returns:
-        What `measured.json` says.
+        The content of `measured.json`, and the size of the folder as "megabytes".
 
     Raises:
         ValueError: `model` is no encoder of `toolkit.encoder.training`, or the evaluation sets cannot be used.
@@ -65,36 +66,42 @@ def package_encoder(
     wanted = check_tasks(tasks)
     if not Path(data).is_dir():
         raise FileNotFoundError(f"wanted a folder of evaluation sets, got {data}, which is none: check the path")
-    training = read_training(model, "train_encoder.py")
-    for name in HERE:
-        training["settings"].pop(name, None)
+    training = read_training(model, "train_encoder.py", PRIVATE)
     encoder = load_encoder(model)
     if not isinstance(encoder[0], ParaphrasticEncoder):
         raise ValueError(f"wanted a folder that scripts/train_encoder.py made, got {model} with another encoder")
-    with made_beside(folder) as work:
-        encoder.save(str(work))
-        weights = {name: weight.half() for name, weight in load_file(work / WEIGHTS).items()}
-        save_file(weights, work / WEIGHTS)
-        saved = load_encoder(str(work))
-        found = evaluate_encoder(saved, Path(data), wanted)
+    with made_beside(folder) as made:
+        encoder.save(str(made))
+        weights = {name: weight.half() for name, weight in load_file(made / WEIGHTS).items()}
+        save_file(weights, made / WEIGHTS)
+        saved = load_encoder(str(made))
+        figures = evaluate_encoder(saved, Path(data), wanted)
         measured: dict[str, Any] = {
             "toolkit": toolkit.__version__,
             "language": lang,
             "license": license_name,
             "text": text,
             "parameters": sum(weight.numel() for weight in weights.values()),
-            "evaluation": as_json({folder.name: found})[folder.name],
+            "evaluation": as_json({folder.name: figures})[folder.name],
         }
-        write_whole(work / TRAINING, json.dumps(training, indent=1) + "\n")
-        write_whole(work / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
-        measured["megabytes"] = round(sum(f.stat().st_size for f in work.iterdir()) / 1e6, 1)
-        tables = markdown({folder.name: found}, wanted).replace("\n## ", "\n### ").replace("## ", "### ", 1)
-        write_whole(work / "README.md", encoder_card(saved[0], folder.name, measured, training, tables))
+        write_whole(made / RECORD, json.dumps(training, indent=1) + "\n")
+        write_whole(made / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+        measured["megabytes"] = round(sum(f.stat().st_size for f in made.iterdir()) / 1e6, 1)
+        tables = markdown({folder.name: figures}, wanted).replace("\n## ", "\n### ").replace("## ", "### ", 1)
+        write_whole(made / "README.md", encoder_card(saved[0], folder.name, measured, training, tables))
     return measured
 
 
 def encoder_card(encoder: Module, name: str, measured: dict[str, Any], training: dict[str, Any], tables: str) -> str:
-    """The card of an encoder that was measured."""
+    """The card of a packaged encoder.
+
+    Args:
+        encoder: Its first module.
+        name: Name of its folder.
+        measured: What `package_encoder` returns.
+        training: Record of its training.
+        tables: The measured tables, in Markdown.
+    """
     data = ModelCardData(
         language=measured["language"],
         license=measured["license"],
@@ -109,7 +116,7 @@ def encoder_card(encoder: Module, name: str, measured: dict[str, Any], training:
 
 
 def card_content(encoder: Module, name: str) -> dict[str, Any]:
-    """What the card says of the architecture."""
+    """The values that the card's template shows of the architecture."""
     architecture = cast(ParaphrasticEncoder, encoder).architecture
     return {
         "name": name,

@@ -1,4 +1,4 @@
-"""The folder of a published model: made beside its place, whole or not at all."""
+"""The folder of a published model, made beside its destination, and the record of the model's training."""
 
 from __future__ import annotations
 
@@ -6,33 +6,35 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from toolkit.models.checkpoint import writing
+from toolkit.training import RECORD
 
-MEASURED = "measured.json"  # of a published model; by its key "toolkit" the toolkit knows its own folder
-TRAINING = "training.json"  # how a model was trained
+MEASURED = "measured.json"  # of a published model; its key "toolkit" marks a folder that the toolkit made
 
 
-def read_training(model: str, script: str) -> dict:
-    """The record of a training beside a model.
+def read_training(model: str, script: str, private: Sequence[str]) -> dict:
+    """The record of the training of a model, without the settings that describe the machine it ran on.
 
     Args:
         model: Folder of the model.
-        script: What makes such a folder, for the error.
+        script: The script that makes such a folder, for the error.
+        private: Names of the settings to leave out.
 
     Raises:
-        ValueError: There is none, or it is damaged.
+        ValueError: There is no record, or it is damaged.
     """
-    record = Path(model, TRAINING)
+    record = Path(model, RECORD)
     if not record.is_file():
-        raise ValueError(f"wanted a folder that scripts/{script} made, got {model} without {TRAINING}: check the path")
+        raise ValueError(f"wanted a folder that scripts/{script} made, got {model} without {RECORD}: check the path")
     try:
-        found = json.loads(record.read_text(encoding="utf-8"))
-        if not isinstance(found["settings"], dict):
+        training = json.loads(record.read_text(encoding="utf-8"))
+        if not isinstance(training["settings"], dict):
             raise TypeError("settings are no mapping")
-        return found
+        shown = {name: value for name, value in training["settings"].items() if name not in private}
+        return training | {"settings": shown}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"wanted the record of a training by scripts/{script}, got {record}, which is damaged "
@@ -42,19 +44,24 @@ def read_training(model: str, script: str) -> dict:
 
 @contextlib.contextmanager
 def made_beside(folder: Path) -> Iterator[Path]:
-    """A temporary folder whose files go to a folder once they are all there; `MEASURED` goes first.
+    """A temporary folder, whose files move to a folder at the end of the block; `MEASURED` is the first to move.
+
+    After an error in the block nothing in `folder` has changed, and the temporary folder is gone.
 
     Args:
-        folder: Where they go; files of the same names are replaced, others stay.
+        folder: Destination; files of the same names are replaced, others stay.
+
+    Yields:
+        The temporary folder, beside the destination.
 
     Raises:
-        OSError: The disk is full; nothing in `folder` has changed.
+        OSError: The disk is full.
     """
     with contextlib.ExitStack() as stack:
         stack.enter_context(writing(folder))
         folder.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent)))
-        yield work
+        made = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent)))
+        yield made
         folder.mkdir(exist_ok=True)
-        for file in sorted(work.iterdir(), key=lambda file: file.name != MEASURED):
+        for file in sorted(made.iterdir(), key=lambda file: file.name != MEASURED):
             os.replace(file, folder / file.name)

@@ -1,4 +1,4 @@
-"""A trained translator as something to publish: float16 weights, a measured BLEU, a card."""
+"""Package a trained translator for publication: float16 weights, a measured BLEU, a card."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from toolkit.bitext.read import Pair, read_bitext
 from toolkit.clean.rules import CleanSettings, clean, none_usable
 from toolkit.evaluate.translation import bleu
 from toolkit.outputs import check_output_folder
-from toolkit.publish.folder import MEASURED, TRAINING, made_beside, read_training
+from toolkit.publish.folder import MEASURED, made_beside, read_training
 from toolkit.shards import write_whole
 from toolkit.starters import WORDS
+from toolkit.training import RECORD
 from toolkit.translator.languages import check_stated
-from toolkit.translator.load import load_translator
+from toolkit.translator.load import Translator, load_translator
 
 TEMPLATE = Path(cards.__file__).parent / "translator.md"
-HERE = ("bitext", "validation", "output_dir", "processes")  # of the machine that trained it
+PRIVATE = ("bitext", "validation", "output_dir", "processes")  # settings that describe the machine of the training
 
 
 def package_translator(
@@ -41,7 +42,7 @@ def package_translator(
     text: str,
     check_language: bool = True,
 ) -> dict:
-    """Save a translator in float16 with `measured.json` and its card, BLEU measured on what was saved.
+    """Save a translator in float16 with `measured.json` and its card; BLEU is measured on the saved model.
 
     Args:
         model: Folder of the trained model.
@@ -50,53 +51,47 @@ def package_translator(
         reference_column: Column of the reference.
         source_lang: Language that it reads.
         lang: Language that it writes.
-        output_dir: Where it goes.
+        output_dir: Folder of the packaged model.
         license_name: Licence of the model, as the Hub names it.
-        text: What it was trained on, with attribution.
-        check_language: Whether a bitext is refused of which one side is in another language than said.
+        text: The text it was trained on, with attribution.
+        check_language: Whether to refuse a bitext with a side in another language than stated.
 
     Returns:
-        What `measured.json` says.
+        The content of `measured.json`.
 
     Raises:
         ValueError: `model` is no translator of `toolkit.translator.training`, was trained for other languages, or the
             bitext cannot be used.
         OSError: The folder cannot be written, or holds files that the toolkit did not make.
     """
-    folder, known = Path(output_dir), Path(model, WORDS)
+    folder, words = Path(output_dir), Path(model, WORDS)
     check_output_folder(folder, MEASURED, [model, *bitext])
     pairs = held_out(bitext, source_column, reference_column, source_lang, lang)
     if check_language:
         check_languages(pairs, source_lang, lang)
-    training = read_training(model, "train_translator.py")
+    training = read_training(model, "train_translator.py", PRIVATE)
     trained = training["settings"].get("source_lang"), training["settings"].get("lang")
     check_stated(model, trained, (source_lang, lang))
-    for name in HERE:
-        training["settings"].pop(name, None)
-    if not known.is_file():
+    if not words.is_file():
         raise ValueError(f"wanted a folder that scripts/train_translator.py made, got {model} without {WORDS}")
     load_translator(model, "float32")
-    with made_beside(folder) as work:
-        MarianMTModel.from_pretrained(model, dtype=torch.float16).save_pretrained(work)
-        MarianTokenizer.from_pretrained(model).save_pretrained(work)
-        shutil.copyfile(known, work / WORDS)
-        write_whole(work / TRAINING, json.dumps(training, indent=1) + "\n")
-        saved = load_translator(str(work), "float32")
-        score, signature = bleu(saved, [p.source for p in pairs], [p.reference for p in pairs])
+    with made_beside(folder) as made:
+        MarianMTModel.from_pretrained(model, dtype=torch.float16).save_pretrained(made)
+        MarianTokenizer.from_pretrained(model).save_pretrained(made)
+        shutil.copyfile(words, made / WORDS)
+        write_whole(made / RECORD, json.dumps(training, indent=1) + "\n")
+        saved = load_translator(str(made), "float32")
         measured = {
             "toolkit": toolkit.__version__,
             "source_lang": source_lang,
             "lang": lang,
-            "bleu": round(score, 2),
-            "signature": signature,
-            "pairs": len(pairs),
+            **bleu_figures(saved, pairs),
             "license": license_name,
             "text": text,
-            "parameters": sum(p.numel() for p in saved.model.parameters() if p.requires_grad),
-            "megabytes": round(sum(f.stat().st_size for f in work.iterdir()) / 1e6, 1),
+            **size_figures(saved, made),
         }
-        write_whole(work / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
-        write_whole(work / "README.md", translator_card(measured, training))
+        write_whole(made / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+        write_whole(made / "README.md", translator_card(measured, training))
     return measured
 
 
@@ -116,8 +111,25 @@ def held_out(
     return pairs
 
 
+def bleu_figures(translator: Translator, pairs: list[Pair]) -> dict[str, Any]:
+    """BLEU on held-out pairs in [0, 100], its signature, and the number of pairs."""
+    score, signature = bleu(translator, [pair.source for pair in pairs], [pair.reference for pair in pairs])
+    return {"bleu": round(score, 2), "signature": signature, "pairs": len(pairs)}
+
+
+def size_figures(translator: Translator, folder: Path) -> dict[str, Any]:
+    """The trainable parameters of a translator, and the megabytes of the files in its folder."""
+    parameters = sum(p.numel() for p in translator.model.parameters() if p.requires_grad)
+    return {"parameters": parameters, "megabytes": round(sum(f.stat().st_size for f in folder.iterdir()) / 1e6, 1)}
+
+
 def translator_card(measured: dict[str, Any], training: dict[str, Any]) -> str:
-    """The card of a translator that was measured."""
+    """The card of a packaged translator.
+
+    Args:
+        measured: Content of its `measured.json`.
+        training: Record of its training.
+    """
     data = ModelCardData(
         language=[measured["source_lang"], measured["lang"]],
         license=measured["license"],

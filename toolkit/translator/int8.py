@@ -1,11 +1,11 @@
 """8-bit matrix products for a decoder on processors with VNNI: twice the rate of bfloat16, four times that of float32.
 
 Weights are rounded once, with a scale for each output; activations at every call, with one scale for the tensor. The
-sums are exact 32-bit integers. The output layer gives float32 logits. What stays as it was: embeddings, norms,
-attention, and the encoder.
+sums are exact 32-bit integers. The output layer gives float32 logits. Embeddings, norms, attention and the encoder are
+not changed.
 
-What it costs: every product is off by about 1.3 % (relative norm), so scores are of the rounded model, not of the
-stored one; and since the scale of a tensor depends on all its rows, so do a sample's last digits.
+Accuracy: every product has an error of about 1.3 % (relative norm), so scores are those of the rounded model, not of
+the stored one. The scale of a tensor depends on all its rows, and so do the last digits of a sample's scores.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Int8Linear(nn.Module):
     """A linear layer with 8-bit weights and activations.
 
     Args:
-        linear: The layer it replaces.
-        out: The dtype of its output.
+        linear: The layer that it replaces.
+        out: Dtype of its output.
     """
 
     def __init__(self, linear: nn.Linear, out: torch.dtype):
@@ -38,7 +38,7 @@ class Int8Linear(nn.Module):
         self.out = out
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., inputs) to (..., outputs)."""
+        """Outputs (..., outputs) of inputs (..., inputs)."""
         low, high = torch.aminmax(x)
         scale = max(-low.item(), high.item(), 1e-12) / 127
         flat = x.reshape(-1, x.shape[-1]).to(torch.float32, copy=True)
@@ -50,17 +50,17 @@ class Int8Linear(nn.Module):
 
 
 def has_int8() -> bool:
-    """Whether this processor multiplies 8-bit numbers in hardware (AVX512-VNNI); without, the sums are wrong."""
+    """Whether this processor has 8-bit products (AVX512-VNNI); on others the sums overflow."""
     has = torch.backends.cpu.get_cpu_capability() == "AVX512" and torch.cpu._is_vnni_supported()
     return bool(has) and not capped_to(WITHOUT_INT8)
 
 
 def advice(dtype: str, device: torch.device) -> str | None:
-    """What a user should know who decodes on this processor, in one line; None where the dtype is the right one.
+    """One line that recommends another dtype for decoding on this processor; None where the dtype is suitable.
 
     Args:
         dtype: As given to `load_translator`.
-        device: Where the model computes.
+        device: Device of the model.
     """
     if device.type != "cpu" or has_bfloat16():
         return None

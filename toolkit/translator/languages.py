@@ -1,6 +1,6 @@
-"""Languages of translators: ISO 639-1 codes against those of a checkpoint's tokenizer, and against what it states.
+"""Languages of translators: ISO 639-1 codes, the codes of a checkpoint's tokenizer, and the languages it states.
 
-What it does not do: Marian models of several target languages (">>fra<<" before a source) get no such token.
+Not supported: Marian models of several target languages, which need a token such as ">>fra<<" before a source.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import warnings
 
 from transformers import PreTrainedConfig, PreTrainedTokenizerBase
 
-# NLLB has ISO 639-3 codes with a script, "deu_Latn"; of a macrolanguage, the code of what most of it is written in.
+# NLLB has ISO 639-3 codes with a script, "deu_Latn"; for a macrolanguage, the code of its most written language.
 ISO_639_3: dict[str, str] = dict(
     re.findall(
         r"(\w+):(\w+)",
@@ -28,12 +28,13 @@ ISO_639_3: dict[str, str] = dict(
         """,
     )
 )
-ALSO = {"sh": ("hr", "bs", "sr"), "no": ("nb", "nn"), "iw": ("he",), "in": ("id",), "ji": ("yi",)}  # wider, or older
+# codes that include others, and older codes
+ALSO = {"sh": ("hr", "bs", "sr"), "no": ("nb", "nn"), "iw": ("he",), "in": ("id",), "ji": ("yi",)}
 NLLB_CODE = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")
 
 
 def language_codes(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
-    """The languages of a tokenizer, as it calls them, and the ids of their tokens; none where it has one language."""
+    """The language codes of a tokenizer and the ids of their tokens; none for a tokenizer of one language."""
     codes = getattr(tokenizer, "lang_code_to_id", None)  # mBART, mBART-50, M2M100
     if codes:
         return dict(codes)
@@ -42,9 +43,9 @@ def language_codes(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
 
 
 def own_code(lang: str, codes: dict[str, int], name: str) -> str:
-    """What a checkpoint calls a language: "de_DE" in mBART, "de" in M2M100, "deu_Latn" in NLLB.
+    """A checkpoint's own code of a language: "de_DE" in mBART, "de" in M2M100, "deu_Latn" in NLLB.
 
-    Of several scripts it is the first by name, which for Chinese are simplified characters (zho_Hans).
+    Where there are several scripts, the first by name is taken; for Chinese these are simplified characters (zho_Hans).
 
     Args:
         lang: An ISO 639-1 code, or the checkpoint's own.
@@ -55,21 +56,21 @@ def own_code(lang: str, codes: dict[str, int], name: str) -> str:
         ValueError: The checkpoint does not know the language.
     """
     wanted = (lang, ISO_639_3.get(lang, lang))
-    found = sorted(code for code in codes if code == lang or code.strip("_").split("_")[0] in wanted)
-    if not found:
+    matching = sorted(code for code in codes if code == lang or code.strip("_").split("_")[0] in wanted)
+    if not matching:
         raise ValueError(f"wanted a language that {name!r} knows, got {lang!r}; it knows {', '.join(sorted(codes))}")
-    return lang if lang in found else found[0]
+    return lang if lang in matching else matching[0]
 
 
 def check_stated(name: str, stated: tuple[str | None, str | None], wanted: tuple[str | None, str | None]) -> None:
-    """Hold the languages that a translator states against those that it is to read and to write.
+    """Compare the languages that a translator states with those that it is to read and to write.
 
-    Only codes of two letters are held: Marian models also state groups ("ROMANCE", "mul").
+    Only codes of two letters are compared: Marian models also state groups ("ROMANCE", "mul").
 
     Args:
-        name: Of the translator.
-        stated: What it reads and what it writes; None where it says nothing.
-        wanted: Likewise; None where anything is right.
+        name: Name of the translator, for the error.
+        stated: Source and target language that it states; None where it states none.
+        wanted: Source and target language that it should have; None where any is accepted.
 
     Raises:
         ValueError: They differ.
@@ -82,22 +83,23 @@ def check_stated(name: str, stated: tuple[str | None, str | None], wanted: tuple
 
 
 def _may_be(stated: str | None, wanted: str | None) -> bool:
+    """Whether a stated language may be the wanted one: equal, unknown, a group, or another code of it."""
     if stated is None or wanted is None or not re.fullmatch("[a-z]{2}", stated):
         return True
     return stated == wanted or wanted in ALSO.get(stated, ()) or stated in ALSO.get(wanted, ())
 
 
 def task_prefix(config: PreTrainedConfig, source_lang: str | None, lang: str | None, name: str) -> str:
-    """The text that a T5 checkpoint wants before what it translates: "translate English to German: ".
+    """The prefix that a T5 checkpoint expects before a source: "translate English to German: ".
 
-    It is what the checkpoint's configuration gives for the two languages. Where that names other languages only, the
-    texts are read as they are, and one warning says so: the checkpoint may have been trained on since.
+    It is the prefix that the checkpoint's configuration has for the two languages. If the configuration only names
+    other languages, there is no prefix, and a warning says so: the checkpoint may have been trained further.
 
     Args:
-        config: Of the checkpoint.
+        config: Configuration of the checkpoint.
         source_lang: Language that it reads.
         lang: Language that it writes.
-        name: Of the checkpoint, for the warning.
+        name: Name of the checkpoint, for the warning.
     """
     tasks = getattr(config, "task_specific_params", None) or {}
     prefixes = {task: one["prefix"] for task, one in tasks.items() if "prefix" in one and "_to_" in task}

@@ -1,4 +1,4 @@
-"""A translator, loaded: one call for a Hub id, a local path and `starter/...`."""
+"""Load a translator from a Hub id, a local path or `starter/...`."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Translator:
     """A seq2seq model with its subwords.
 
     Attributes:
-        name: As the user gave it.
-        model: In eval mode, in the dtype it computes in.
-        source: Pieces of the side that it reads.
-        target: Pieces of the side that it writes.
+        name: The name by which it was loaded.
+        model: The model in eval mode, in the dtype of its computations.
+        source: Pieces of the source side.
+        target: Pieces of the target side.
         signature: Name, parameters and dtype in one short string, for provenance.
     """
 
@@ -57,23 +57,23 @@ def load_translator(
     source_lang: str | None = None,
     lang: str | None = None,
 ) -> Translator:
-    """Load a translator, or any other seq2seq model: one that rewrites its own language reads and writes the same side.
+    """Load a translator or any other seq2seq model, for instance one that rewrites texts in their own language.
 
-    A model of many languages (mBART, M2M100, NLLB) reads the token of `source_lang` with every text, and begins what it
-    writes with the token of `lang`, whatever its generation_config.json says. That token is given, not chosen: it is no
-    part of an output's tokens, nor of its log-probability.
+    A multilingual model (mBART, M2M100, NLLB) reads the token of `source_lang` with every text, and begins its output
+    with the token of `lang`, whatever its generation_config.json says. That token is forced: it counts neither to an
+    output's tokens nor to its log-probability.
 
     Args:
         name: A Hub id ("Helsinki-NLP/opus-mt-de-en"), a local path or "starter/de-en".
-        dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it), or "int8" for a decoder that is to
-            be sampled from on a CPU (`int8.py`).
-        device: Where it computes.
-        source_lang: Language that it is to read (ISO 639-1); a model that states another is refused.
-        lang: Language that it is to write.
+        dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it), or "int8" for sampling on a CPU
+            (`int8.py`).
+        device: Device on which it computes.
+        source_lang: Language that it reads (ISO 639-1); a model that states another is refused.
+        lang: Language that it writes.
 
     Raises:
-        ValueError: The name is none of these, the model is not seq2seq, a tensor of it is missing or not finite, its
-            languages are others, it needs languages and got none, or the dtype is another or not for this model.
+        ValueError: The name is none of these, the model is not seq2seq, a tensor is missing or not finite, the model
+            states other languages, it needs languages and got none, or the dtype is unknown or not for this model.
     """
     if dtype not in DTYPES:
         raise ValueError(f"wanted dtype {', '.join(DTYPES)}, got {dtype!r}")
@@ -99,7 +99,7 @@ def load_translator(
 
 
 def _check_int8(model: PreTrainedModel, name: str) -> None:
-    """See that the model calls its layers and does not look into them, as T5's decoder does."""
+    """Refuse a model for int8 whose code reads the weights of its layers directly, as T5's decoder does."""
     if model.config.model_type not in FAMILIES:
         raise ValueError(
             f"wanted a model of one of {', '.join(FAMILIES)} for int8, got {name!r}, which is "
@@ -108,7 +108,7 @@ def _check_int8(model: PreTrainedModel, name: str) -> None:
 
 
 def _loaded(name: str, number: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """The model and its tokenizer, whole."""
+    """Load the model and its tokenizer, and check that the model is whole."""
     path = resolve(name)
     logging.disable_progress_bar()
     try:
@@ -130,20 +130,20 @@ def _loaded(name: str, number: torch.dtype) -> tuple[PreTrainedModel, PreTrained
 
 
 def _stated(name: str, tokenizer: PreTrainedTokenizerBase) -> tuple[str | None, str | None]:
-    """The languages that a translator says it reads and writes: in measured.json, or in a Marian tokenizer's file."""
+    """The source and target language that measured.json or a Marian tokenizer states; None where nothing is stated."""
     known = described(name)
     if known["source_lang"] or known["lang"]:
         return known["source_lang"], known["lang"]
     if not isinstance(tokenizer, MarianTokenizer):
         return None, None
-    several = bool(tokenizer.supported_language_codes)  # a token of the source says which it writes
+    several = bool(tokenizer.supported_language_codes)  # a token of the source selects the target language
     return tokenizer.source_lang, None if several else tokenizer.target_lang
 
 
 def _set_languages(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, source_lang: str | None, lang: str | None, name: str
 ) -> None:
-    """Let a model of many languages read one and write one: its tokenizer's codes, its decoder's first tokens."""
+    """Set the source and target language of a multilingual model, in its tokenizer and its decoder's first tokens."""
     codes = language_codes(tokenizer)
     if not codes:
         return
@@ -160,7 +160,7 @@ def _set_languages(
 
 
 def described(name: str) -> dict:
-    """What is known of a translator from the files beside it: name, languages, BLEU with its signature, licence.
+    """The name, languages, BLEU with its signature, and licence of a translator, from its measured.json.
 
     Raises:
         ValueError: `starter/...` that does not exist.

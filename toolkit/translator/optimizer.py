@@ -1,4 +1,4 @@
-"""Muon for the matrices inside a transformer, AdamW for the rest.
+"""The optimizers of a training, Muon for the matrices inside a transformer and AdamW for the rest; the learning rate.
 
 Muon makes each update of a matrix orthogonal. Measured once on the starter (one core, Tatoeba German-English, the same
 batches, 100 steps of warm-up): held-out likelihood after 150 steps 2.82 nats per token at a learning rate of 0.004,
@@ -10,11 +10,11 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from toolkit.translator.settings import OPTIMIZERS
+from toolkit.translator.settings import OPTIMIZERS, TrainingSettings
 
 
 def optimizers(model: nn.Module, learning_rate: float, kind: str) -> list[torch.optim.Optimizer]:
-    """The optimisers of all trainable parameters of `model`.
+    """The optimizers of all trainable parameters of `model`.
 
     Args:
         model: Its embeddings, biases and norms go to AdamW, its other matrices to Muon where `kind` says so.
@@ -35,3 +35,15 @@ def optimizers(model: nn.Module, learning_rate: float, kind: str) -> list[torch.
     if not inner:
         return [adamw]
     return [torch.optim.Muon(inner, learning_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"), adamw]
+
+
+def learning_rate(step: int, settings: TrainingSettings) -> float:
+    """The learning rate of a step: linear warm-up, constant, linear to zero over the last `cooldown_steps`.
+
+    >>> s = TrainingSettings([], "", "de", "en", learning_rate=1.0, warmup_steps=10, cooldown_steps=10, max_steps=100)
+    >>> [learning_rate(step, s) for step in (4, 50, 95)]
+    [0.5, 1.0, 0.5]
+    """
+    warm = (step + 1) / max(1, settings.warmup_steps)
+    cool = (settings.max_steps - step) / max(1, settings.cooldown_steps)
+    return settings.learning_rate * min(1.0, warm, cool)

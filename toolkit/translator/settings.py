@@ -1,4 +1,4 @@
-"""What the training of a translator can be told, without anything that takes seconds to import."""
+"""The settings of the training of a translator, without imports that take seconds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SIZES = {
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """Everything that decides what `train` produces.
+    """The settings of `toolkit.translator.training.train`.
 
     Attributes:
         bitext: One TSV, Parquet or dataset, or two line-aligned files.
@@ -108,7 +108,7 @@ class TrainingSettings:
         """Check the numbers.
 
         Raises:
-            ValueError: One is out of its range, or a word is none of those it can be.
+            ValueError: A number is out of its range, or a value is not among those allowed.
         """
         check_codes(self)
         check_among(self, "size", tuple(SIZES))

@@ -1,0 +1,137 @@
+"""A packaged translator: its weights, its figures and its card, against what is computed here."""
+
+import json
+import re
+import resource
+import shutil
+
+import pytest
+import sacrebleu
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import MarianMTModel, MarianTokenizer
+
+from scripts.package_translator import main
+from tests.tiny import DEMO
+from toolkit import load_translator
+from toolkit.starters import starter
+
+PAIRS = [line.split("\t")[:2] for line in DEMO.read_text(encoding="utf-8").splitlines()[:24]]
+TEXT = "made-up text (CC0)"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A starter as its training left it: float32 weights that float16 has to round, and the machine's settings."""
+    folder = tmp_path_factory.mktemp("trained") / "model"
+    left_out = shutil.ignore_patterns("README.md", "measured.json", "idf.tsv.gz")
+    shutil.copytree(starter("de-en"), folder, ignore=left_out)
+    generator = torch.Generator().manual_seed(0)
+    weights = load_file(folder / "model.safetensors")
+    noisy = {n: w.float() * (1 + 1e-5 * torch.randn(w.shape, generator=generator)) for n, w in weights.items()}
+    save_file(noisy, folder / "model.safetensors", {"format": "pt"})
+    record = json.loads((folder / "training.json").read_text())
+    record["settings"] |= {"bitext": ["/home/me/secret.tsv"], "output_dir": "/home/me/run", "validation": []}
+    (folder / "training.json").write_text(json.dumps(record))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bitext(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bitext") / "held-out.tsv"
+    path.write_text("".join("\t".join(pair) + "\n" for pair in PAIRS))
+    return path
+
+
+def flags(model, bitext, output):
+    languages = ["--source_lang", "de", "--lang", "en", "--license", "cc0-1.0", "--text", TEXT]
+    return ["--model", str(model), "--bitext", str(bitext), "--output_dir", str(output), *languages]
+
+
+@pytest.fixture(scope="module")
+def packaged(trained, bitext, tmp_path_factory):
+    output = tmp_path_factory.mktemp("packaged") / "small"
+    assert main(flags(trained, bitext, output)) == 0
+    return output
+
+
+def test_its_weights_are_those_of_the_training_rounded_to_float16(trained, packaged):
+    before, after = load_file(trained / "model.safetensors"), load_file(packaged / "model.safetensors")
+    assert before.keys() == after.keys()
+    assert all(torch.equal(after[name], before[name].half()) for name in before)
+    assert any(not torch.equal(after[name].float(), before[name]) for name in before), "nothing was rounded"
+
+
+def test_its_bleu_is_that_of_transformers_and_sacrebleu(packaged):
+    """Sentence by sentence, so without padding, and with the tokenizer that was saved."""
+    tokenizer, model = MarianTokenizer.from_pretrained(packaged), MarianMTModel.from_pretrained(packaged).float()
+    outputs = []
+    for source, _ in PAIRS:
+        inputs = tokenizer(source, return_tensors="pt")
+        ids = model.generate(**inputs, num_beams=5, max_new_tokens=2 * inputs["input_ids"].shape[1] + 10)
+        outputs.append(tokenizer.decode(ids[0], skip_special_tokens=True))
+    expected = sacrebleu.corpus_bleu(outputs, [[reference for _, reference in PAIRS]]).score
+    measured = json.loads((packaged / "measured.json").read_text())
+    assert 10 < expected < 90
+    assert measured["bleu"] == pytest.approx(expected, abs=0.5)  # a tie of two hypotheses may fall the other way
+    assert (
+        measured["signature"] == f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}|beam:5"
+    )
+    assert measured["pairs"] == 24
+
+
+def test_measured_json_describes_the_folder(packaged):
+    measured = json.loads((packaged / "measured.json").read_text())
+    assert (measured["source_lang"], measured["lang"], measured["license"]) == ("de", "en", "cc0-1.0")
+    assert measured["text"] == TEXT and "toolkit" in measured
+    model = MarianMTModel.from_pretrained(packaged)
+    assert measured["parameters"] == sum(p.numel() for p in model.parameters() if p.requires_grad)
+    size = sum(path.stat().st_size for path in packaged.iterdir() if path.name not in ("README.md", "measured.json"))
+    assert measured["megabytes"] == round(size / 1e6, 1)
+
+
+def test_the_card_shows_what_was_measured(packaged):
+    card, measured = (packaged / "README.md").read_text(), json.loads((packaged / "measured.json").read_text())
+    training = json.loads((packaged / "training.json").read_text())
+    assert re.search(r"\| BLEU, (\d+) held-out pairs \| ([\d.]+) \|", card).groups() == ("24", str(measured["bleu"]))
+    assert f"| signature | `{measured['signature']}` |" in card
+    assert f"{measured['parameters'] / 1e6:.1f}M parameters in float16, {measured['megabytes']} MB" in card
+    nats = training["held_out_nats_per_token"]
+    assert f"| {nats['last']:.3f} / {nats['average']:.3f} |" in card
+    assert f"Trained on {TEXT}. {training['pairs']['train']} pairs. Licence of the model: cc0-1.0." in card
+    assert "license: cc0-1.0" in card and "- de\n- en\n" in card
+    assert f"| learning_rate | {training['settings']['learning_rate']} |" in card
+
+
+def test_nothing_of_the_machine_is_published(packaged):
+    settings = json.loads((packaged / "training.json").read_text())["settings"]
+    assert not {"bitext", "validation", "output_dir", "processes"} & settings.keys() and settings["size"] == "starter"
+    texts = [path.read_text(errors="ignore") for path in packaged.glob("*") if path.suffix in (".json", ".md")]
+    assert len(texts) > 4 and not any("/home/me" in text for text in texts)
+
+
+def test_it_is_a_translator_with_the_words_of_its_text(trained, packaged):
+    translator = load_translator(str(packaged), "float32", source_lang="de", lang="en")
+    assert translator.signature.startswith("small|")
+    with pytest.raises(ValueError, match="reads de and writes en: give the other direction"):
+        load_translator(str(packaged), source_lang="en", lang="de")
+    assert (packaged / "words.txt").read_bytes() == (trained / "words.txt").read_bytes()
+
+
+def test_a_full_disk_leaves_the_old_package_whole_and_the_command_can_be_repeated(trained, bitext, packaged, capsys):
+    before = {path.name: path.read_bytes() for path in packaged.iterdir()}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5_000_000, limits[1]))  # the weights have 11 MB
+        assert main(flags(trained, bitext, packaged)) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith(f"package_translator.py: wanted to write {packaged}, got a full disk (")
+    assert {path.name: path.read_bytes() for path in packaged.iterdir()} == before
+    assert list(packaged.parent.iterdir()) == [packaged]
+    assert main(flags(trained, bitext, packaged)) == 0
+    measured = json.loads(before["measured.json"])
+    line = f"{packaged}: BLEU {measured['bleu']} on 24 pairs ({measured['signature']})\n"
+    assert capsys.readouterr().out == line
+    assert {path.name: path.read_bytes() for path in packaged.iterdir()} == before

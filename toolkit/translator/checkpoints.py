@@ -1,0 +1,90 @@
+"""The checkpoints of a training under Accelerate: saved whole, read back, averaged."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from accelerate import Accelerator
+from safetensors.torch import load_file
+from torch import Tensor
+
+from toolkit.errors import named_line
+from toolkit.models.checkpoint import DAMAGED, NOT_A_CHECKPOINT
+
+
+@dataclass
+class Progress:
+    """The position of a training, saved with every checkpoint.
+
+    Attributes:
+        epoch: Epochs that are finished.
+        batch: Batches of the present epoch that are finished.
+        step: Optimizer steps that are taken.
+        tokens: Label tokens that were trained on, of all processes.
+        seconds: Seconds of all steps.
+        log: A record for each checkpoint.
+    """
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    log: list[dict] = field(default_factory=list)
+
+    def state_dict(self) -> dict:
+        """The state that Accelerate saves."""
+        return asdict(self)
+
+    def load_state_dict(self, state: dict) -> None:
+        """Restore a saved state."""
+        for name, value in state.items():
+            setattr(self, name, value)
+
+
+def checkpoints_in(folder: Path) -> list[Path]:
+    """The complete checkpoints of a training, the oldest first."""
+    return sorted(folder.glob("checkpoint-*[0-9]"))
+
+
+def load_checkpoint(accelerator: Accelerator, folder: Path) -> None:
+    """Restore the state of a checkpoint.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    try:
+        accelerator.load_state(str(folder))
+    except (*NOT_A_CHECKPOINT, *DAMAGED) as error:
+        raise ValueError(
+            f"wanted a checkpoint, got {folder}, which is damaged ({named_line(error)}): delete it, and the training "
+            "goes on from the one before"
+        ) from error
+
+
+def save_checkpoint(accelerator: Accelerator, folder: Path, step: int, kept: int) -> None:
+    """Save the whole state under a temporary name, rename it, and remove old checkpoints.
+
+    Args:
+        accelerator: With the prepared model and optimizers, and the progress.
+        folder: Output folder of the training.
+        step: Optimizer steps that are taken.
+        kept: Checkpoints to keep, >= 1.
+    """
+    temporary, final = folder / "checkpoint-unfinished", folder / f"checkpoint-{step:08d}"
+    accelerator.save_state(str(temporary))
+    if accelerator.is_main_process:
+        shutil.rmtree(final, ignore_errors=True)
+        temporary.rename(final)
+        for old in checkpoints_in(folder)[:-kept]:
+            shutil.rmtree(old)
+    accelerator.wait_for_everyone()
+
+
+def average_weights(checkpoints: list[Path]) -> dict[str, Tensor]:
+    """The mean of the weights of several checkpoints, in float32."""
+    states = [load_file(path / "model.safetensors") for path in checkpoints]
+    return {name: torch.stack([s[name].float() for s in states]).mean(0) for name in states[0]}
