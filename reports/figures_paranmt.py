@@ -36,9 +36,9 @@ def averages(models: list[dict]) -> str:
 def source_corpora() -> str:
     """Table 4: as many pairs of each corpus."""
     found = experiment("paranmt_tables")["results"]["sources"]
-    like = ["mean length", "vocabulary entropy", "mean paraphrase score", "copies of the reference"]
+    statistics = ["mean length", "vocabulary entropy", "mean paraphrase score", "copies of the reference"]
     encoders = [f"{name}: STS Benchmark dev (random weights), STS 2012-2015" for name in ("WORD", "TRIGRAM")]
-    head = [f"{found['pairs']:,} pairs of each corpus", *like, *encoders]
+    head = [f"{found['pairs']:,} pairs of each corpus", *statistics, *encoders]
     lines = []
     for name, corpus in found["corpora"].items():
         s, models = corpus["statistics"], corpus["models"]
