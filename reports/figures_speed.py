@@ -15,9 +15,9 @@ ENGINES = {
     "generate_fp32": "`transformers.generate` fp32",
 }
 SIZES = {
-    "opus20k": "OPUS-MT size (6+6 x 512, 20 000 pieces, random weights)",
-    "opus58k": "the same, 58 000 pieces",
-    "starter": "starter (4+2 x 256, 7 500 pieces)",
+    "opus20k": "OPUS-MT size (6+6 x 512, 20,000 pieces, random weights)",
+    "opus58k": "the same, 58,000 pieces",
+    "starter": "starter (4+2 x 256, 7,500 pieces)",
 }
 ENDINGS = {"opus20k": "", "opus58k": "_58k", "starter": "_starter"}
 DTYPES = {"bfloat16": "bf16", "int8": "int8", "float32": "fp32"}
@@ -115,8 +115,8 @@ def encoder_training() -> str:
         rates = [number(found[engine]["median"], 0) for engine in engines]
         lines.append([name, *rates, " / ".join(map(number, ratios)), minutes])
     paper = "minutes for the paper's 5M pairs x 5 epochs, extrapolated"
-    ours, its = ("ours, M = 40", "ours, M = 1"), ("sentence-transformers, batch 100", "batch 4 000")
-    head = ["pairs per second", *ours, *its, "speed-up at M = 40, over batch 100 / 4 000", paper]
+    ours, its = ("ours, M = 40", "ours, M = 1"), ("sentence-transformers, batch 100", "batch 4,000")
+    head = ["pairs per second", *ours, *its, "speed-up at M = 40, over batch 100 / 4,000", paper]
     return table(head, lines, machine(record))
 
 
@@ -129,7 +129,7 @@ def encoding() -> str:
         cells = [" / ".join(number(one["median"], 0) for one in rate if one) for rate in rates]
         ratios = [record["ratios"][f"encode_sentence_transformers{end}"] for end in ("", "_1024") if cells[1]]
         lines.append([name, *cells, " / ".join(map(number, ratios))])
-    return table(["sentences per second, batches of 32 / 1 024", "ours", "`StaticEmbedding`", "speed-up"], lines)
+    return table(["sentences per second, batches of 32 / 1,024", "ours", "`StaticEmbedding`", "speed-up"], lines)
 
 
 def adam() -> str:
