@@ -58,8 +58,9 @@ def machine(record: dict) -> str:
     can = " and ".join(name for name, key in (("bfloat16", "bf16"), ("VNNI", "vnni"), ("AMX", "amx")) if m[key])
     able = can or "neither bfloat16 nor VNNI"
     before = m.get("load_average_before")
-    load = f"load {m['load_average']} at its end" if before is None else f"load {before} before it began"
-    return f"{m['cpu']} ({m['cpu_family_model']}), {m['cores']} cores, {able}, {load}."
+    load = f"{m['load_average']} at the end" if before is None else f"{before} before the run"
+    processor = f"{m['cpu']} (family/model {m['cpu_family_model']})"
+    return f"Measured on: {processor}, {m['cores']} cores, {able}; load average {load}."
 
 
 def ranges(values: Iterable[float], places: int = 0) -> str:

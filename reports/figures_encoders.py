@@ -36,7 +36,8 @@ def models() -> dict[str, dict]:
 
 def sts_models() -> str:
     """ParaNMT's tables 8 and 9, and a transformer of today."""
-    head = ["", "pairs", "STS Benchmark dev (paper: test)", "STS 2012 / 2013 / 2014 / 2015 (paper)", "seconds"]
+    similarity = ["STS Benchmark dev (paper: test)", "STS 2012 / 2013 / 2014 / 2015 (paper)"]
+    head = ["encoder", "training pairs", *similarity, "seconds of training"]
     return table(head, [sts_line(name, found) for name, found in models().items()])
 
 
@@ -56,7 +57,8 @@ def over_years(found: dict) -> list[float]:
 
 def sts_corpora() -> str:
     """ParaBank 2's table 3 in miniature."""
-    head = ["", "pairs", "STS Benchmark dev, Pearson", "Spearman", "mean of STS 2012-2015", "the paper, STS 2016"]
+    dev = ["STS Benchmark dev, Pearson", "STS Benchmark dev, Spearman"]
+    head = ["WORD trained on", "pairs", *dev, "STS 2012-2015, mean Pearson", "paper: STS 2016, Pearson"]
     lines = []
     for name, found in experiment("sts_corpora")["results"]["corpora"].items():
         dev, spearman = found["pearson"]["benchmark dev"], found["spearman"]["benchmark dev"]
@@ -103,7 +105,7 @@ def mega_batches() -> str:
         label = f"{model}, {found['pairs']:,} pairs, {len(found['seeds'])} seed{'s' * (len(found['seeds']) > 1)}"
         dev = with_spread(found["pearson"]["benchmark dev"]["values"], 1)
         lines.setdefault(label, []).append(beside(dev, found["paper"]))
-    return table(["", "M = 1", "20", "40"], [[label, *cells] for label, cells in lines.items()])
+    return table(["encoder", "M = 1", "M = 20", "M = 40"], [[label, *cells] for label, cells in lines.items()])
 
 
 def transfer() -> str:
@@ -112,13 +114,13 @@ def transfer() -> str:
     figures = starter("encoder", "measured.json")["evaluation"]["figures"]
     ours = ["the starter encoder", *(number(figures[name]["value"]) for name in names)]
     paper = ["*WORD + TRIGRAM, table 14*", *(f"*{number(value)}*" for value in PAPER_TRANSFER["WORD + TRIGRAM, 300"])]
-    return table(["", *names], [ours, paper])
+    return table(["encoder", *names], [ours, paper])
 
 
 def encoder_pairs() -> str:
     """What the starter encoder was trained on, and how long that took."""
     record = starter("encoder", "training.json")
-    return f"{record['pairs']:,} pairs of Tatoeba alone in {number(record['seconds'], 0)} s"
+    return f"{record['pairs']:,} pairs of Tatoeba in {number(record['seconds'], 0)} s"
 
 
 def encoder_dev() -> str:
@@ -126,17 +128,22 @@ def encoder_dev() -> str:
     return number(starter("encoder", "measured.json")["evaluation"]["figures"]["STS Benchmark dev"]["value"])
 
 
+def start(name: str) -> str:
+    """What a classifier of the experiment starts from, in words."""
+    return name.replace("all are", "no classifier: all pairs are").replace("fresh", "random weights")
+
+
 def identification() -> str:
     """ParaBank 2's table 4."""
     found = experiment("identification")["results"]
     columns = [(part, measured) for part in ("val", "test") for measured in ("accuracy", "f1")]
     lines = [
-        [name, *(with_spread([one[part][measured] for one in runs], 1) for part, measured in columns)]
+        [start(name), *(with_spread([one[part][measured] for one in runs], 1) for part, measured in columns)]
         for name, runs in found["lines"].items()
     ]
     lines += [[f"*{name} in the paper*", "", f"*{number(f1)}*", "", ""] for name, f1 in found["paper"].items()]
     seeds = f"{len(found['seeds'])} seed{'s' * (len(found['seeds']) > 1)}, {found['pairs']:,} pairs of identification"
-    return table([f"MRPC, {seeds}", "dev accuracy", "dev F1", "test accuracy", "test F1"], lines)
+    return table([f"starting point ({seeds})", "MRPC dev accuracy", "dev F1", "test accuracy", "test F1"], lines)
 
 
 def identified_f1() -> str:
@@ -152,7 +159,8 @@ def lexicon() -> str:
         [name, number(one["rho"]), f"{one['pairs'] - one['unseen']} of {one['pairs']}", number(PAPER_SIMLEX[name])]
         for name, one in found["simlex"].items()
     ]
-    return table([f"Spearman x 100, {found['counts']['kept']:,} pairs", "ours", "seen", "the paper, 51M pairs"], lines)
+    ours = f"ours, {found['counts']['kept']:,} sentence pairs"
+    return table(["Spearman x 100", ours, "word pairs seen", "paper, 51M sentence pairs"], lines)
 
 
 def simlex() -> str:

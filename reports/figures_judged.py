@@ -29,7 +29,7 @@ def grammaticality_rho() -> str:
 def oracles() -> str:
     """ParaBank 2's oracle systems, picked among ParaBank's."""
     found = experiment("judged")["results"]["oracles"]["against"]
-    head = ["oracle (the paper's, of ParaBank 2's five ranks)", "human score", "% grammatical", "1-BLEU", "IoU"]
+    head = ["oracle (paper)", "human score", "% grammatical", "1-BLEU against the reference", "intersection/union"]
     lines = []
     for name, figures in found.items():
         score, grammar = PAPER_ORACLES_JUDGED[f"ParaBank 2, {name}"]

@@ -33,12 +33,13 @@ def setting_name(record: dict, setting: dict) -> str:
     known = f" --known_words {record['known_words']}" if record["known_words"] else ""
     min_p = f" --min_p {setting['min_p']}" if setting["min_p"] else ""
     flags = f"`--constraint_rate {setting['constraint_rate']}{min_p}{known} --max_dual_nll {setting['max_dual_nll']}`"
-    return flags if min_p or known else f"the paper's with {flags}"
+    return flags if min_p or known else f"the paper's settings with {flags}"
 
 
 def quality() -> str:
     """What each setting keeps, of how many references, how near and how different."""
-    head = ["settings", "kept", "cosine, rank 1 / 5", "1-BLEU, rank 1 / 5", "among ranks", "paraphrases each"]
+    bleus = ["1-BLEU against the reference, rank 1 / 5", "1-BLEU between ranks"]
+    head = ["settings", "references kept", "cosine, rank 1 / 5", *bleus, "paraphrases per reference"]
     lines = []
     for record, setting in quality_settings():
         m = setting["mean"]
@@ -49,7 +50,7 @@ def quality() -> str:
         lines.append([setting_name(record, setting), *own])
     beam = quality_settings()[0][0]["beam_12"]
     best = [number(beam["cosine_1"], 3), number(beam["bleu_1"])]
-    lines.append(["the starters' beam of 12, the best one", "", *best, "", ""])
+    lines.append(["best hypothesis of the starters' beam search (beam 12)", "", *best, "", ""])
     first, last = (corpus.PAPER_BY_RANK[rank][0] for rank in (1, corpus.RANKS))
     among = fmean(bleu for bleu, _ in corpus.PAPER_BETWEEN_RANKS.values())
     lines.append(
@@ -97,9 +98,11 @@ def quality_by_rank() -> str:
     ]
     among = fmean(bleu for bleu, _ in corpus.PAPER_BETWEEN_RANKS.values())
     shared = fmean(line[1] for line in corpus.PAPER_BY_RANK.values())
-    lines.append(["among ranks 1, 3, 5 (mean of three)", number(among), *(number(m["among_ranks"]) for m in means)])
-    lines.append(["intersection/union, mean of ranks", number(shared), *(number(m["overlap"]) for m in means)])
-    return table(["", "the paper", *(setting_name(*one) for one in chosen)], lines)
+    lines.append(
+        ["between ranks 1, 3 and 5, mean of the three pairs", number(among), *(number(m["among_ranks"]) for m in means)]
+    )
+    lines.append(["intersection/union, mean over the ranks", number(shared), *(number(m["overlap"]) for m in means)])
+    return table(["1-BLEU against the reference", "paper", *(setting_name(*one) for one in chosen)], lines)
 
 
 def starters() -> str:
@@ -109,7 +112,7 @@ def starters() -> str:
         measured, trained = starter(name, "measured.json"), starter(name, "training.json")
         counts = [measured["pairs"], measured["parameters"], trained["progress"]["seconds"] / 60]
         lines.append([f"`starter/{name}`", number(measured["bleu"]), *(number(count, 0) for count in counts)])
-    head = ["", "BLEU", "held-out pairs", "parameters", "minutes of training"]
+    head = ["starter", "BLEU", "held-out pairs", "parameters", "minutes of training"]
     return table(head, lines, f"`{starter('de-en', 'measured.json')['signature']}`")
 
 
@@ -129,8 +132,9 @@ def side_by_side() -> str:
     both = (PAPERS_SETTINGS, STARTERS_SETTINGS)
     count, fewer = (number(common("ParaNMT", "references", setting), 0) for setting in both)
     head = [
-        f"on {count} references", "has a text for", "1-BLEU", "IoU", "tree edit distance", "length ratio",
-        "predicted judgment (human)", "cosine", f"1-BLEU, starters' settings, {fewer}",
+        f"measured on {count} references", "references with a text", "1-BLEU against the reference",
+        "intersection/union", "tree edit distance", "length ratio", "predicted judgment (paper: human judgment)",
+        "cosine", f"1-BLEU against the reference, starters' settings, {fewer} references",
     ]  # fmt: skip
     lines = []
     for name in SYSTEMS:
@@ -151,7 +155,9 @@ def between_systems() -> str:
         own = [beside(number(common(name, m)), p) for m, p in zip((BLEU, IOU), paper, strict=False)]
         tree = beside(number(common(name, TREE), 2), paper[2], 2)
         lines.append([name, *own, tree, number(common(name, BLEU, STARTERS_SETTINGS))])
-    return table(["between", "1-BLEU", "IoU", "tree edit distance", "1-BLEU, starters' settings"], lines)
+    return table(
+        ["compared", "1-BLEU", "intersection/union", "tree edit distance", "1-BLEU, starters' settings"], lines
+    )
 
 
 def orders() -> str:
@@ -165,7 +171,7 @@ def orders() -> str:
     for name, ours in found.items():
         comes_out = "yes" if all(one * papers[name] > 0 for one in ours) else "**no**"
         lines.append([name, with_spread(ours, 1), number(papers[name]), comes_out])
-    return table(["difference", "ours", "the papers'", "comes out"], lines)
+    return table(["difference", "ours", "paper", "same order as in the paper"], lines)
 
 
 def authors() -> str:
@@ -179,7 +185,7 @@ def authors() -> str:
     lines.append([PAIRS[0], number(fmean(pair)), number(systems.PAPER_BETWEEN["ParaBank 17", "ParaBank 34"][0])])
     count = fmean(found["against"]["ParaNMT"]["references"])
     return table(
-        ["1-BLEU", f"our measure, {number(count, 0)} references", "in print, ParaBank 2, tables 1 and 2"], lines
+        ["1-BLEU", f"measured by us, {number(count, 0)} references", "printed, ParaBank 2, tables 1 and 2"], lines
     )
 
 
@@ -196,7 +202,8 @@ def bleu_by_length() -> str:
             own = number(fmean(one["bleu"] for one in runs)) if enough else "-"
             cells.append(f"{own} / {number(theirs[name]['lengths'][place]['bleu'])} / {number(paper[length])}")
         lines.append([name, *cells])
-    return table(["", *(f"{length} words" for length in lengths.LENGTHS)], lines)
+    head = "BLEU: ours / authors' outputs / printed"
+    return table([head, *(f"{length} words" for length in lengths.LENGTHS)], lines)
 
 
 def same_as_28() -> str:
@@ -220,7 +227,7 @@ def most_diverse() -> str:
     """System 21 and the next of ParaBank's evaluated systems by 1-BLEU."""
     bleus = {name: common(name, BLEU) for name in systems.PAPER_JUDGED}
     name = max((name for name in bleus if name != "ParaBank 21"), key=bleus.__getitem__)
-    return f"1-BLEU {number(bleus['ParaBank 21'])}, the next ({name}) {number(bleus[name])}"
+    return f"1-BLEU {number(bleus['ParaBank 21'])}; the next is {name} with {number(bleus[name])}"
 
 
 def against_paranmt() -> str:
@@ -253,20 +260,22 @@ def folds() -> str:
 def judgment() -> str:
     """ParaBank, section 5.1."""
     names = {
-        "spearman_last_fifth": "the fifth of the references that no choice was made on",
-        "spearman_last_fifth_bleu_alone": "there, sentence BLEU alone",
-        "spearman_last_fifth_cosine_alone": "there, the cosine of all-MiniLM-L6-v2 alone",
-        "spearman_within_references": "among the candidates of one reference",
-        "pearson_of_system_means": "over systems (Pearson)",
+        "spearman_last_fifth": "held-out fifth of the references",
+        "spearman_last_fifth_bleu_alone": "held-out fifth, sentence BLEU alone",
+        "spearman_last_fifth_cosine_alone": "held-out fifth, cosine of all-MiniLM-L6-v2 alone",
+        "spearman_within_references": "within the candidates of one reference",
+        "pearson_of_system_means": "means of systems (Pearson)",
     }
     lines = [[name, number(judgment_figures()[key], 3)] for key, name in names.items()]
-    return table(["predicted judgment", "Spearman"], [["ten folds of references", folds()], *lines])
+    return table(
+        ["predicted against human judgment", "Spearman"], [["cross-validation over ten folds", folds()], *lines]
+    )
 
 
 def judgment_rho() -> str:
     """The same in a line."""
     last = number(judgment_figures()["spearman_last_fifth"], 3)
-    return f"{folds()} (ten folds of references); {last} on the fifth that no choice was made on"
+    return f"{folds()} in ten-fold cross-validation; {last} on the held-out fifth of the references"
 
 
 def idf() -> str:

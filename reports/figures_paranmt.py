@@ -36,7 +36,9 @@ def averages(models: list[dict]) -> str:
 def source_corpora() -> str:
     """Table 4: as many pairs of each corpus."""
     found = experiment("paranmt_tables")["results"]["sources"]
-    head = [f"{found['pairs']:,} pairs of each", "length", "entropy", "paraphrase score", "copies", "WORD", "TRIGRAM"]
+    statistics = ["mean length", "vocabulary entropy", "mean paraphrase score", "copies of the reference"]
+    encoders = [f"{name}: STS Benchmark dev (random weights), STS 2012-2015" for name in ("WORD", "TRIGRAM")]
+    head = [f"{found['pairs']:,} pairs of each corpus", *statistics, *encoders]
     lines = []
     for name, corpus in found["corpora"].items():
         s, models = corpus["statistics"], corpus["models"]
@@ -56,14 +58,16 @@ def filters() -> str:
     """Table 5: every fifth by each measure, the mean of the models."""
     found = experiment("paranmt_tables")["results"]["filters"]
     fifths = list(next(iter(found["parts"].values())))
-    head = ["deciles, lowest first", *(fifth.replace(",", " and ") for fifth in fifths), "the paper's best"]
+    head = ["deciles, 1 is the lowest", *(fifth.replace(",", " and ") for fifth in fifths), "paper: best decile"]
     lines = [
         [name, *(averages(list(found["parts"][key][f].values())) for f in fifths), number(found["paper"][key])]
         for key, name in NAMES.items()
     ]
     every = list(found["all"].values())
     before = averages([model["untrained"] for model in every])
-    return table(head, lines, f"As many pairs of all deciles: {averages(every)}; random weights: {before}.")
+    return table(
+        head, lines, f"The same number of pairs from all deciles: {averages(every)}. Random weights: {before}."
+    )
 
 
 MADE = (source_corpora, filters)

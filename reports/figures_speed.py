@@ -15,9 +15,9 @@ ENGINES = {
     "generate_fp32": "`transformers.generate` fp32",
 }
 SIZES = {
-    "opus20k": "OPUS-MT size (6+6 x 512, 20 000 pieces, random weights)",
-    "opus58k": "the same, 58 000 pieces",
-    "starter": "starter (4+2 x 256, 7 500 pieces)",
+    "opus20k": "OPUS-MT size (6+6 x 512, 20,000 pieces, random weights)",
+    "opus58k": "the same, 58,000 pieces",
+    "starter": "starter (4+2 x 256, 7,500 pieces)",
 }
 ENDINGS = {"opus20k": "", "opus58k": "_58k", "starter": "_starter"}
 DTYPES = {"bfloat16": "bf16", "int8": "int8", "float32": "fp32"}
@@ -38,16 +38,16 @@ def decoding() -> str:
         key = engine + "_constrained" * engine.startswith("ours")
         rates = [one.get(key, {}).get("tokens_per_second") for one in found.values()]
         lines.append([name.format(dtype=widest(records["opus20k"])), *(number(rate, 0) for rate in rates)])
-    head = ["tokens a second; ours with constraints that differ for every row", *SIZES.values()]
+    head = ["tokens per second (ours: with different constraints for every sample)", *SIZES.values()]
     return table(head, lines, machine(records["opus20k"]))
 
 
 def decoding_ratios() -> str:
     """Ours over each peer, without constraints on either side, and what constraints cost."""
     ratios = {ending: benchmark(f"decoding_{size}")["ratios"] for size, ending in ENDINGS.items()}
-    names = {name: f"over {said}" for name, said in ENGINES.items() if not name.startswith("ours")}
+    names = {name: f"speed-up over {said}" for name, said in ENGINES.items() if not name.startswith("ours")}
     lines = []
-    for name, said in (names | {"constraint_cost": "time with constraints over time without"}).items():
+    for name, said in (names | {"constraint_cost": "time with constraints / time without"}).items():
         both = [
             [found.get(f"{prefix}{name}{ending}") for prefix in ("", "ours_int8_")] for ending, found in ratios.items()
         ]
@@ -64,12 +64,18 @@ def beams() -> str:
             plain, required = found[f"ours_{dtype}"], found[f"ours_{dtype}_positive"]
             lines.append([f"ours, {name}", number(plain["sentences_per_second"]), *required_cells(required)])
     peer = found["transformers_force_words"]
-    lines.append([f"`force_words_ids` ({DTYPES[peer['dtype']]}, its faster one)", "", *required_cells(peer)])
+    lines.append([f"`force_words_ids` ({DTYPES[peer['dtype']]}, the faster of its dtypes)", "", *required_cells(peer)])
     for name, engine in (("generate", "`transformers.generate`"), ("ctranslate2", "CTranslate2")):
         for key in [key for key in found if key.startswith(f"{name}_")]:
             dtype, rate = DTYPES[key.removeprefix(f"{name}_")], number(found[key]["sentences_per_second"])
-            lines.append([f"{engine} {dtype}", rate, "no constraints per row", "", ""])
-    head = ["sentences a second", "plain", "one required word", "met in the text", "tokens a sentence"]
+            lines.append([f"{engine} {dtype}", rate, "no constraints per sentence", "", ""])
+    head = [
+        "sentences per second",
+        "without constraints",
+        "with a required word",
+        "word in the text",
+        "tokens per sentence",
+    ]
     return table(head, lines, machine(record))
 
 
@@ -93,9 +99,9 @@ def beam_ratios() -> str:
                 [f"beam_cost_{kind}" for kind in COSTS],
             ]
             lines.append([name, *(" / ".join(number(ratios.get(prefix + one), 2) for one in peer) for peer in peers)])
-    cost = "time with constraints over without: required / forbidden / both / half of the rows"
-    over = ["`force_words_ids` / by tokens", "`generate` fp32 / bf16", "CTranslate2 fp32 / int8"]
-    return table(["ours over", *over, cost], lines)
+    cost = "time with constraints / without: required word / forbidden words / both / both in every second sentence"
+    over = ["`force_words_ids`, by sentences / by tokens", "`generate`, fp32 / bf16", "CTranslate2, fp32 / int8"]
+    return table(["speed-up of ours over", *over, cost], lines)
 
 
 def encoder_training() -> str:
@@ -108,8 +114,9 @@ def encoder_training() -> str:
         minutes = number(found["ours_m40"]["seconds_of_the_paper"] / 60, 0)
         rates = [number(found[engine]["median"], 0) for engine in engines]
         lines.append([name, *rates, " / ".join(map(number, ratios)), minutes])
-    ours, its = ("ours, M = 40", "ours, M = 1"), ("its batch 100", "its batch 4 000")
-    head = ["pairs a second", *ours, *its, "ratios at M = 40", "minutes for 5M pairs x 5 epochs, extrapolated"]
+    paper = "minutes for the paper's 5M pairs x 5 epochs, extrapolated"
+    ours, its = ("ours, M = 40", "ours, M = 1"), ("sentence-transformers, batch 100", "batch 4,000")
+    head = ["pairs per second", *ours, *its, "speed-up at M = 40, over batch 100 / 4,000", paper]
     return table(head, lines, machine(record))
 
 
@@ -122,14 +129,18 @@ def encoding() -> str:
         cells = [" / ".join(number(one["median"], 0) for one in rate if one) for rate in rates]
         ratios = [record["ratios"][f"encode_sentence_transformers{end}"] for end in ("", "_1024") if cells[1]]
         lines.append([name, *cells, " / ".join(map(number, ratios))])
-    return table(["sentences a second, batches of 32 / 1 024", "ours", "`StaticEmbedding`", "ratio"], lines)
+    return table(["sentences per second, batches of 32 / 1,024", "ours", "`StaticEmbedding`", "speed-up"], lines)
 
 
 def adam() -> str:
     """What a step of the loop takes with other optimizers, over ours."""
     ratios = benchmark("encoder")["ratios"]
-    names = {"adam_dense": "torch's dense Adam", "adam_dense_fused": "its fused one", "adam_sparse": "`SparseAdam`"}
-    return ", ".join(f"{name} {number(ratios[key], 2)}" for key, name in names.items())
+    names = {
+        "adam_dense": "torch's dense Adam",
+        "adam_dense_fused": "its fused Adam",
+        "adam_sparse": "its `SparseAdam`",
+    }
+    return ", ".join(f"{number(ratios[key], 2)} times with {name}" for key, name in names.items())
 
 
 def dtypes() -> str:
@@ -142,8 +153,8 @@ def dtypes() -> str:
         rates = [number(median(found[cap][dtype]), 0) if dtype in found[cap] else "-" for cap in caps]
         means = [number(mean(one[name]), places) for name, places in (("kept", 1), ("cosine_1", 3), ("cosine_5", 3))]
         lines.append([DTYPES[dtype], *rates, number(one["bleu"]), f"{means[0]} %", f"{means[1]} / {means[2]}"])
-    speed = [f"tokens a second, {name}" for name in caps.values()]
-    return table(["", *speed, "BLEU", "kept", "cosine, rank 1 / 5"], lines, machine(record))
+    speed = [f"tokens per second, {name}" for name in caps.values()]
+    return table(["dtype", *speed, "BLEU", "references kept", "cosine, rank 1 / 5"], lines, machine(record))
 
 
 def waiting() -> str:
@@ -151,7 +162,7 @@ def waiting() -> str:
     record = benchmark("load")
     found, ratios = record["results"], record["ratios"]
     names = {
-        "product": "products of matrices, steps",
+        "product": "matrix products, steps",
         "float32": "decoder fp32, tokens",
         "int8": "decoder int8, tokens",
     }
@@ -162,8 +173,8 @@ def waiting() -> str:
             for when in ("idle", "busy")
         ]
         lines.append([names[kind], *rates, number(ratios[f"busy_share_{kind}"], 2)])
-    head = ["a second, OpenMP's default / ours", "idle machine", f"beside {found['others']} busy processes"]
-    return table([*head, "over the fair share"], lines, machine(record))
+    head = ["per second, OpenMP's default / ours", "idle machine", f"with {found['others']} other busy processes"]
+    return table([*head, "ours: slowdown over a fair share of the cores"], lines, machine(record))
 
 
 def spinning() -> str:
@@ -180,7 +191,9 @@ def pipeline() -> str:
     found = record["results"]["stages"]
     shares = [f"{number(100 * found['shares'][stage])} %" for stage in stages]
     cells = [number(found["sentences_per_second"]), *shares, number(found["peak_megabytes"], 0)]
-    return table(["sentences a second", *stages, "peak MB"], [cells], machine(record))
+    return table(
+        ["sentences per second", *(f"time in {stage}" for stage in stages), "peak MB"], [cells], machine(record)
+    )
 
 
 def memory() -> str:

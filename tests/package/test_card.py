@@ -47,7 +47,7 @@ def test_text_says_what_it_must(demo_parabank):
     assert "| forward | starter/de-en | 44.1 | nrefs:1\\|case:mixed | cc-by-2.0 |" in card
     assert "| backward | starter/en-de | not known | not known | cc-by-2.0 |" in card
     assert "| `limit` | not given |" in card
-    assert "| `max_dual_nll` | 3.5 |" in card and "which the cut at 3.5 is made by" in card
+    assert "| `max_dual_nll` | 3.5 |" in card and "candidates above 3.5 were refused" in card
     assert "| dual | 2 | 20.0 % |" in card and "| too_long | 3 |" in card
     assert "Large-Scale, Diverse, Paraphrastic Bitexts via Sampling and Clustering" in card
     assert "/somewhere" not in card and "{{" not in card and "Undefined" not in card
