@@ -54,16 +54,10 @@ class Toy:
         for part in (slice(0, middle), slice(middle, len(hidden))):
             yield part, self.logits_of[hidden[part]]
 
-    def copy(self, state, source, target):
+    def move(self, state, source, target, rows):
         assert not set(source.tolist()) & set(target.tolist())
         state.key[target] = state.key[source]
-
-    def keep(self, state, alive):
-        left = int(alive.sum())
-        source, target = torch.nonzero(alive[left:]).flatten() + left, torch.nonzero(~alive[:left]).flatten()
-        state.key[target] = state.key[source]
-        state.key = state.key[:left]
-        return source, target, left
+        state.key = state.key[:rows]
 
 
 def everything(toy: Toy, source: int, limit: int) -> list[tuple[list[int], float]]:
@@ -268,9 +262,9 @@ class Counting(SharedEngine):
 
     left = 0
 
-    def keep(self, state, alive):
-        self.left += 1
-        return super().keep(state, alive)
+    def move(self, state, source, target, rows):
+        self.left += rows < len(state.sentence)
+        super().move(state, source, target, rows)
 
 
 @pytest.fixture(scope="module")

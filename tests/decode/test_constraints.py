@@ -1,4 +1,4 @@
-"""What a row may not say next, by hand-made histories."""
+"""What must not be said next, by hand-made histories."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ def forbidden(phrases: list[list[int]], history: list[int]) -> set[int]:
     constraints = NegativeConstraints.of([phrases])
     assert constraints is not None
     said = torch.tensor([history], dtype=torch.long).view(1, len(history))
-    return set(constraints.forbidden(said)[0].tolist()) - {NONE}
+    return set(constraints.forbidden(torch.tensor([0]), said)[0].tolist()) - {NONE}
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,10 @@ def test_forbidden(phrases, history, wanted):
     assert forbidden(phrases, history) == wanted
 
 
-def test_each_row_has_its_own_phrases():
+def test_each_row_has_the_phrases_of_its_list():
     constraints = NegativeConstraints.of([[], [[5, 6], [9]], [[4]]])
-    found = constraints.forbidden(torch.tensor([[5], [5], [5]]))
-    assert [set(row) - {NONE} for row in found.tolist()] == [set(), {6, 9}, {4}]
+    found = constraints.forbidden(torch.tensor([1, 0, 2, 1]), torch.tensor([[5], [5], [5], [6]]))
+    assert [set(row) - {NONE} for row in found.tolist()] == [{6, 9}, set(), {4}, {9}]
 
 
 def test_unsaid_steps_are_no_ids():
@@ -60,10 +60,3 @@ def test_no_phrases_no_constraints():
 def test_an_empty_phrase_is_an_error():
     with pytest.raises(ValueError, match="wanted phrases of at least one token, got an empty one"):
         NegativeConstraints.of([[[3]], [[]]])
-
-
-def test_move_keeps_phrases_with_their_rows():
-    constraints = NegativeConstraints.of([[[1]], [[2, 3]], [[4]], [[5]]])
-    moved = constraints.move(torch.tensor([3]), torch.tensor([0]), 3)
-    assert moved.last.tolist() == [[5], [3], [4]]
-    assert moved.prefix.tolist() == [[[NONE]], [[2]], [[NONE]]]

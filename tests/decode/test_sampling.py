@@ -183,11 +183,12 @@ def test_the_same_phrase_twice_is_once(engine, sources):
 
 
 @pytest.mark.parametrize(
-    ("sentences", "rows", "sample_keys", "top_k"), [(0, 0, 0, 10), (2, 3, 3, 10), (1, 2, 1, 10), (1, 2, 2, 0)]
+    ("sentences", "lists", "sample_keys", "top_k"),
+    [(0, 0, 0, 10), (2, 3, 3, 10), (1, 2, 1, 10), (1, 0, 2, 10), (2, 4, 6, 10), (1, 2, 2, 0)],
 )
-def test_bad_arguments(engine, sources, sentences, rows, sample_keys, top_k):
-    with pytest.raises(ValueError, match="wanted as many rows for every sentence"):
-        sample(engine, sources[:sentences], free(rows), list(range(sample_keys)), top_k, LIMIT)
+def test_bad_arguments(engine, sources, sentences, lists, sample_keys, top_k):
+    with pytest.raises(ValueError, match="wanted as many samples for every sentence"):
+        sample(engine, sources[:sentences], free(lists), list(range(sample_keys)), top_k, LIMIT)
 
 
 def test_an_empty_phrase_is_refused(engine, sources):

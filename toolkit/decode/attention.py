@@ -38,11 +38,14 @@ class Rows:
 
 
 class StepsLayer(DynamicLayer):
-    """Self-attention keys and values of one layer, (steps, rows, heads, dim), allocated once and written in place."""
+    """Self-attention keys and values of one layer, (steps, rows, heads, dim), written in place.
+
+    There is room for all steps from the beginning, and for more rows once they are there.
+    """
 
     def __init__(self, steps: int):
         super().__init__()
-        self.steps, self.used = steps, 0
+        self.steps, self.used, self.rows = steps, 0, 0
 
     keys: Tensor
     values: Tensor
@@ -50,23 +53,32 @@ class StepsLayer(DynamicLayer):
     def update(self, key_states: Tensor, value_states: Tensor, *_: object, **__: object) -> tuple[Tensor, Tensor]:
         """Write the step (rows, heads, 1, dim); return all steps, (steps, rows, heads, dim)."""
         if not self.used:
-            rows, heads, _one, dim = key_states.shape
-            self.keys = key_states.new_empty(self.steps, rows, heads, dim)
+            self.rows, heads, _one, dim = key_states.shape
+            self.keys = key_states.new_empty(self.steps, self.rows, heads, dim)
             self.values = torch.empty_like(self.keys)
-        self.keys[self.used], self.values[self.used] = key_states[:, :, 0], value_states[:, :, 0]
+        step, rows = self.used, slice(self.rows)
+        self.keys[step, rows], self.values[step, rows] = key_states[:, :, 0], value_states[:, :, 0]
         self.used += 1
-        return self.keys[: self.used], self.values[: self.used]
+        return self.keys[: self.used, rows], self.values[: self.used, rows]
 
     def get_seq_length(self) -> int:
         """The number of steps that are written."""
         return self.used
 
     def move(self, source: Tensor, target: Tensor, rows: int) -> None:
-        """Copy the rows `source` over the rows `target`, and keep the first `rows`."""
-        for name in ("keys", "values"):
-            kept: Tensor = getattr(self, name)
-            kept[: self.used].index_copy_(1, target, kept[: self.used].index_select(1, source))
-            setattr(self, name, kept[:, :rows])
+        """See `Engine.move`."""
+        self.keys, self.values = (self.with_room(kept, rows) for kept in (self.keys, self.values))
+        for kept in (self.keys[: self.used], self.values[: self.used]):
+            kept.index_copy_(1, target, kept.index_select(1, source))
+        self.rows = rows
+
+    def with_room(self, kept: Tensor, rows: int) -> Tensor:
+        """Keys or values with room for so many rows, and for half as many again where there was too little."""
+        if rows <= kept.shape[1]:
+            return kept
+        wide = kept.new_empty(self.steps, rows + rows // 2, *kept.shape[2:])
+        wide[: self.used, : self.rows] = kept[: self.used, : self.rows]
+        return wide
 
 
 def attend_steps(query: Tensor, keys: Tensor, values: Tensor, scaling: float) -> Tensor:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from toolkit.decode.candidates import NEVER, Candidates, best_candidates
 from toolkit.decode.constraint_state import ConstraintState
-from toolkit.decode.engine import Engine, State, token_limits
+from toolkit.decode.engine import Engine, State, moves_to_front, token_limits
 from toolkit.decode.hypotheses import Hypothesis, NBestList, n_best_lists
 from toolkit.decode.lexical import LexicalConstraints
 
@@ -189,7 +189,7 @@ def _advance(
     left_over = (~childless).long().argsort(dim=-1, stable=True)
     place = torch.where(first, inherited, left_over.gather(1, ((~first).cumsum(-1) - 1).clamp_(min=0)))
     offset = torch.arange(searches, device=parents.device)[:, None] * beam
-    engine.copy(state, (inherited + offset)[~first], (place + offset)[~first])
+    engine.move(state, (inherited + offset)[~first], (place + offset)[~first], searches * beam)
     parent = torch.empty_like(parents).scatter_(1, place, inherited)
     search = offset // beam
     beams.said = beams.said[search, parent]
@@ -207,9 +207,10 @@ def _can_improve(beams: Beams, finished: Sequence[NBestList], divisor: float) ->
 
 
 def _drop_done(engine: Engine, state: State, beams: Beams, alive: Tensor) -> tuple[Beams, Tensor]:
-    """Drop the searches that are done; the last ones take their places, as the rows do in `Engine.keep`."""
+    """Drop the searches that are done; the last ones take their places, as their rows do."""
     beam = beams.score.shape[1]
-    source, target, left = engine.keep(state, alive.repeat_interleave(beam))
+    source, target, left = moves_to_front(alive.repeat_interleave(beam))
+    engine.move(state, source, target, left)
     order = torch.arange(len(alive), device=alive.device)
     order[target[::beam] // beam] = source[::beam] // beam
     return beams.keep(order[: left // beam]), torch.ones(left // beam, dtype=torch.bool, device=alive.device)

@@ -1,4 +1,4 @@
-"""Negative constraints on ids, a list for each row, as tensors.
+"""Negative constraints on ids, a list for some rows each, as tensors.
 
 A constraint is a phrase of token ids. Its last id is forbidden while the row's own last ids are the rest of the
 phrase, so that a phrase of one id is always forbidden (Post & Vilar 2018; ParaBank 2, section 2.1). Constraints hold on
@@ -22,11 +22,11 @@ NONE = -1  # pads phrases and lists of phrases
 
 @dataclass
 class NegativeConstraints:
-    """The phrases that each row must not say.
+    """Lists of phrases that must not be said.
 
     Attributes:
-        prefix: (rows, phrases, longest phrase - 1) ids before a phrase's last, right-aligned, NONE on the left.
-        last: (rows, phrases) a phrase's last id; NONE where a row has fewer phrases.
+        prefix: (lists, phrases, longest phrase - 1) ids before a phrase's last, right-aligned, NONE on the left.
+        last: (lists, phrases) a phrase's last id; NONE where a list has fewer phrases.
     """
 
     prefix: Tensor
@@ -36,7 +36,7 @@ class NegativeConstraints:
     def of(
         cls, phrases: Sequence[Sequence[Sequence[int]]], device: torch.device | None = None
     ) -> NegativeConstraints | None:
-        """The tensors of one list of phrases for each row; None if no row has any.
+        """The tensors of some lists of phrases; None if there is no phrase.
 
         >>> NegativeConstraints.of([[[7]], [[5, 6], [8]]]).last.tolist()
         [[7, -1], [6, 8]]
@@ -58,27 +58,23 @@ class NegativeConstraints:
                     prefix[i, j, longest - len(phrase) :] = torch.tensor(phrase[:-1])
         return cls(prefix.to(device), last.to(device))
 
-    def forbidden(self, said: Tensor) -> Tensor:
+    def forbidden(self, lists: Tensor, said: Tensor) -> Tensor:
         """The ids that each row must not say next.
 
         Args:
+            lists: (rows,) the number of each row's list of phrases.
             said: (rows, steps) ids so far.
 
         Returns:
             (rows, phrases) the last id of each phrase whose other ids the row has just said, NONE in place of the rest.
         """
-        window = self.prefix.shape[-1]
+        last, window = self.last[lists], self.prefix.shape[-1]
         if not window:
-            return self.last
+            return last
         recent = said[:, -window:]
         if recent.shape[1] < window:
             before_first = said.new_full((len(said), window - recent.shape[1]), NONE - 1)  # equal to no id, nor to NONE
             recent = torch.cat([before_first, recent], 1)
-        met = ((self.prefix == NONE) | (self.prefix == recent[:, None])).all(-1)
-        return torch.where(met, self.last, NONE)
-
-    def move(self, source: Tensor, target: Tensor, rows: int) -> NegativeConstraints:
-        """Move the rows `source` to the places `target` and keep the first `rows`, as `Engine.keep` does."""
-        for per_row in (self.prefix, self.last):
-            per_row[target] = per_row[source]
-        return NegativeConstraints(self.prefix[:rows], self.last[:rows])
+        prefix = self.prefix[lists]
+        met = ((prefix == NONE) | (prefix == recent[:, None])).all(-1)
+        return torch.where(met, last, NONE)

@@ -91,25 +91,16 @@ class Engine(Protocol[S]):
             (sentences, tokens) in nats.
         """
 
-    def copy(self, state: S, source: Tensor, target: Tensor) -> None:
-        """Copy what the rows `source` have said over the rows `target` of the same sentences.
+    def move(self, state: S, source: Tensor, target: Tensor, rows: int) -> None:
+        """Copy what the rows `source` have said, and their sentences, to the places `target`; keep the first `rows`.
+
+        This is how rows branch, how they take the places of others, and how the caches grow and shrink.
 
         Args:
             state: Rows in flight.
             source: Rows, none of which is in `target`.
-            target: As many rows.
-        """
-
-    def keep(self, state: S, alive: Tensor) -> tuple[Tensor, Tensor, int]:
-        """Drop the rows that are done. Live rows from the end move into their places.
-
-        Args:
-            state: Rows in flight.
-            alive: (rows,) booleans.
-
-        Returns:
-            The old places of the rows that move, their new places, and how many rows are left, so that callers can move
-            what they keep of each row.
+            target: As many places, below `rows`; those beyond the present rows are new.
+            rows: Rows afterwards. A new place that is not in `target` holds nothing of meaning.
         """
 
 
@@ -181,3 +172,15 @@ def moves_to_front(alive: Tensor) -> tuple[Tensor, Tensor, int]:
     """
     left = int(alive.sum())
     return torch.nonzero(alive[left:]).flatten() + left, torch.nonzero(~alive[:left]).flatten(), left
+
+
+def moved(per_row: Tensor, source: Tensor, target: Tensor, rows: int) -> Tensor:
+    """What `Engine.move` does to a tensor that has one entry for each row.
+
+    >>> moved(torch.tensor([5, 6, 7]), torch.tensor([0, 2]), torch.tensor([1, 3]), 4).tolist()
+    [5, 5, 7, 7]
+    """
+    out = per_row.new_zeros(rows, *per_row.shape[1:])
+    out[: len(per_row)] = per_row[:rows]
+    out[target] = per_row[source]
+    return out

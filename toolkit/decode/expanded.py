@@ -20,7 +20,7 @@ from transformers.modeling_outputs import BaseModelOutput
 from toolkit.decode.engine import (
     State,
     decoder_inputs,
-    moves_to_front,
+    moved,
     padded_sources,
     read_given,
     sentence_of_rows,
@@ -110,26 +110,14 @@ class ExpandedEngine:
             found.append(torch.log_softmax(logits.float(), -1).gather(2, chosen[..., None])[..., 0])
         return torch.cat(found)
 
-    def copy(self, state: ExpandedState, source: Tensor, target: Tensor) -> None:
-        """See `Engine.copy`. Rows of one sentence have the same cross-attention, so only self-attention is copied."""
-        for layer in cast(list[DynamicLayer], state.cache.self_attention_cache.layers):
-            for kept in (cast(Tensor, layer.keys), cast(Tensor, layer.values)):
-                kept[target] = kept[source]
-
-    def keep(self, state: ExpandedState, alive: Tensor) -> tuple[Tensor, Tensor, int]:
-        """See `Engine.keep`."""
-        source, target, left = moves_to_front(alive)
-        for cache in (state.cache.self_attention_cache, state.cache.cross_attention_cache):
-            for layer in cast(list[DynamicLayer], cache.layers):
-                layer.keys, layer.values = (_moved(t, source, target, left) for t in (layer.keys, layer.values))
-        state.encoded, state.mask, state.sentence = (
-            _moved(t, source, target, left) for t in (state.encoded, state.mask, state.sentence)
-        )
-        return source, target, left
-
-
-def _moved(per_row: Tensor | None, source: Tensor, target: Tensor, left: int) -> Tensor:
-    """A tensor by row after the rows `source` have moved to the places `target` and the first `left` were kept."""
-    assert per_row is not None
-    per_row[target] = per_row[source]
-    return per_row[:left]
+    def move(self, state: ExpandedState, source: Tensor, target: Tensor, rows: int) -> None:
+        """See `Engine.move`. Rows of one sentence have the same source, so only self-attention moves among them."""
+        sentence = moved(state.sentence, source, target, rows)
+        caches = [state.cache.self_attention_cache]
+        if not torch.equal(sentence, state.sentence):
+            caches.append(state.cache.cross_attention_cache)
+            state.encoded, state.mask = (moved(t, source, target, rows) for t in (state.encoded, state.mask))
+        for layer in (cast(DynamicLayer, layer) for cache in caches for layer in cache.layers):
+            keys, values = cast(Tensor, layer.keys), cast(Tensor, layer.values)
+            layer.keys, layer.values = (moved(t, source, target, rows) for t in (keys, values))
+        state.sentence = sentence

@@ -1,8 +1,13 @@
-"""Top-k sampling of many translations of each sentence under per-row negative constraints.
+"""Top-k sampling of many translations of each sentence under negative constraints, every distinct prefix decoded once.
 
 The order is ParaBank 2's (section 2.1): forbidden tokens are masked, the k most probable of the rest are kept, their
 probabilities are renormalised, one is drawn. The score is the model's own log p(token), before all three, summed while
 sampling: there is no second pass for it.
+
+Samples of one sentence share their beginnings. So a row of the engine is a prefix that some samples have in common, and
+every sample points to a row. A step decodes each row once; then each sample draws its own token under its own
+constraints, and samples of one row that drew different tokens part: the row branches (`branch`). The samples are those
+that one row for each sample would give.
 
 Each sample has a sample key, a hash of the run's seed, the row's id and the number of the sample. The random number
 that it draws at a step is a function of that key and the step, so that the batch it is in makes no difference.
@@ -17,11 +22,12 @@ import torch
 from torch import Tensor
 
 from toolkit.decode.constraints import NONE, NegativeConstraints
-from toolkit.decode.engine import Engine, token_limits
+from toolkit.decode.engine import Engine, S, moves_to_front, token_limits
 from toolkit.decode.top_k import top
 from toolkit.decode.words import signed
 
-COMPACT = 16  # ours: done rows leave when they are a sixteenth of all; until then they cost less than moving others
+COMPACT = 16  # ours: unused rows leave when they are a sixteenth of all; until then they cost less than moving others
+IDS = 1 << 32  # more than a vocabulary has: row * IDS + token is one number
 
 
 @dataclass(frozen=True)
@@ -49,95 +55,156 @@ def sample(
     max_tokens: int | Sequence[int],
     min_p: float = 0.0,
 ) -> list[Sample]:
-    """Sample `len(phrases) // len(sources)` translations of each sentence.
+    """Sample `len(sample_keys) // len(sources)` translations of each sentence.
 
     Args:
         engine: The forward translator.
         sources: Ids of each sentence, EOS included.
-        phrases: For each row (sample), sentence by sentence, the phrases of ids that it must not say.
-        sample_keys: For each row the number that its random numbers are made from, 64 bits.
+        phrases: Lists of phrases of ids that must not be said, each for `len(sample_keys) // len(phrases)` samples that
+            follow one another.
+        sample_keys: For each sample, sentence by sentence, the number that its random numbers are made from, 64 bits.
         top_k: How many tokens are left to draw from, >= 1; with 1 it is greedy search.
-        max_tokens: A row without EOS after so many tokens is cut; one number, or one for each sentence.
+        max_tokens: A sample without EOS after so many tokens is cut; one number, or one for each sentence.
         min_p: Tokens are left out whose probability is below this share of the probability of the most probable token
             that is allowed, in [0, 1); 0 is the paper's.
 
     Returns:
-        A sample for each row, in order.
+        The samples, in the order of their keys.
 
     Raises:
-        ValueError: The rows are not a multiple of the sentences, or `top_k` is not positive.
+        ValueError: The samples are not a multiple of the sentences and of the lists of phrases, or `top_k` is not
+            positive.
 
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.1 and 3.3.
     """
-    rows, device = len(phrases), engine.device
-    if not sources or rows % len(sources) or len(sample_keys) != rows or top_k < 1:
+    samples, device = len(sample_keys), engine.device
+    if not sources or not phrases or samples % len(sources) or samples % len(phrases) or top_k < 1:
         raise ValueError(
-            f"wanted as many rows for every sentence, a sample key for each and top_k >= 1; "
-            f"got {len(sources)} sentences, {rows} rows, {len(sample_keys)} sample keys, top_k {top_k}"
+            f"wanted as many samples for every sentence, as many for every list of phrases, and top_k >= 1; got "
+            f"{len(sources)} sentences, {samples} sample keys, {len(phrases)} lists of phrases, top_k {top_k}"
         )
-    each, limits = rows // len(sources), token_limits(engine, len(sources), max_tokens)
-    state, constraints = engine.start(sources, each, max(limits)), NegativeConstraints.of(phrases, device)
-    # The results, by number of the row: ids, log-probability, number of tokens.
-    said = torch.full((rows, max(limits)), NONE, device=device)
-    logprob, tokens = torch.zeros(rows, device=device).double(), torch.zeros(rows, device=device).long()
-    # The rows in flight, by their place in the batch, which changes when others leave; `number` is that of the row.
-    number, key = torch.arange(rows, device=device), torch.tensor(sample_keys, device=device)
-    limit = torch.tensor(limits, device=device).repeat_interleave(each)
-    last, alive = torch.full((rows,), engine.given[-1], device=device), torch.ones(rows, device=device).bool()
+    each, limits = samples // len(sources), token_limits(engine, len(sources), max_tokens)
+    state, constraints = engine.start(sources, 1, max(limits)), NegativeConstraints.of(phrases, device)
+    # By number of the sample: the results, and what does not change.
+    said = torch.full((samples, max(limits)), NONE, device=device)
+    logprob, tokens = torch.zeros(samples, device=device).double(), torch.zeros(samples, device=device).long()
+    key, limit = torch.tensor(sample_keys, device=device), torch.tensor(limits, device=device).repeat_interleave(each)
+    # The samples in flight, and the row of each; the token that each row says last.
+    number = torch.arange(samples, device=device)
+    row, last = number // each, torch.full((len(sources),), engine.given[-1], device=device)
     for step in range(max(limits)):
         hidden = engine.step(state, last)
-        forbidden = None if constraints is None else constraints.forbidden(said[number, :step])
-        last, gained = draw(engine, hidden, forbidden, top_k, uniform(key, step), min_p)
-        speaking = number[alive]
-        said[speaking, step] = last[alive]
-        logprob[speaking] += gained[alive]
-        tokens[speaking] += 1
-        alive &= (last != engine.eos) & (step + 1 < limit)
-        done = len(alive) - int(alive.sum())
-        if done == len(alive):
+        forbidden = None
+        if constraints is not None:
+            forbidden = constraints.forbidden(number // (samples // len(phrases)), said[number, :step])
+        values, ids = most_probable(engine, hidden, top_k + count_forbidden(forbidden))
+        drawn, gained = draw(values[row], ids[row], forbidden, top_k, uniform(key[number], step), min_p)
+        said[number, step] = drawn
+        logprob[number] += gained
+        tokens[number] += 1
+        alive = (drawn != engine.eos) & (step + 1 < limit[number])
+        if not alive.any():
             break
-        if done * COMPACT >= len(alive):
-            source, target, left = engine.keep(state, alive)
-            for per_row in (number, key, limit, last, alive):
-                per_row[target] = per_row[source]
-            number, key, limit, last, alive = (t[:left] for t in (number, key, limit, last, alive))
-            if constraints is not None:
-                constraints = constraints.move(source, target, left)
+        number, row, drawn = number[alive], row[alive], drawn[alive]
+        row, last = branch(engine, state, row, drawn)
     ended = said.gather(1, tokens[:, None] - 1)[:, 0] == engine.eos
     found = zip(said.tolist(), tokens.tolist(), logprob.tolist(), ended.tolist(), strict=True)
     return [Sample(ids[:count], score, end) for ids, count, score, end in found]
 
 
-def draw(
-    engine: Engine, hidden: Tensor, forbidden: Tensor | None, top_k: int, chance: Tensor, min_p: float = 0.0
-) -> tuple[Tensor, Tensor]:
-    """Draw the next token of each row: mask, take the top k, renormalise, draw.
+def count_forbidden(forbidden: Tensor | None) -> int:
+    """The most ids that one sample must not say."""
+    return 0 if forbidden is None else int((forbidden != NONE).sum(1).max())
+
+
+def most_probable(engine: Engine, hidden: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The most probable tokens of each row.
 
     Args:
         engine: For the logits.
         hidden: (rows, width).
-        forbidden: (rows, phrases) ids that the row must not say, NONE where there is none; None without constraints.
+        count: How many.
+
+    Returns:
+        (rows, count) log-probabilities in nats, falling; their (rows, count) ids.
+    """
+    values, ids = [], []
+    for _, logits in engine.logits(hidden):
+        logprobs = torch.log_softmax(logits.float(), -1)
+        logprobs[:, engine.pad] = -torch.inf
+        greatest, at = top(logprobs, count)
+        values.append(greatest)
+        ids.append(at)
+    return torch.cat(values), torch.cat(ids)
+
+
+def draw(
+    values: Tensor, ids: Tensor, forbidden: Tensor | None, top_k: int, chance: Tensor, min_p: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """Draw the next token of each sample: mask, take the top k, renormalise, draw.
+
+    Args:
+        values: (samples, count) log-probabilities of the most probable tokens of the sample's row, falling, in nats;
+            `count` is `top_k` and the most ids that one sample must not say.
+        ids: (samples, count) their ids.
+        forbidden: (samples, phrases) ids that the sample must not say, NONE where there is none; None without any.
         top_k: How many tokens are left to draw from.
-        chance: (rows,) random numbers in [0, 1).
+        chance: (samples,) random numbers in [0, 1).
         min_p: See `sample`.
 
     Returns:
-        (rows,) ids; (rows,) log p before the mask and the cut, in nats.
+        (samples,) ids; (samples,) log p before the mask and the cut, in nats.
     """
-    ids, gained = [], []
-    for part, logits in engine.logits(hidden):
-        logprobs = torch.log_softmax(logits.float(), -1)
-        logprobs[:, engine.pad] = -torch.inf
-        if forbidden is not None:
-            ids_to_mask = torch.where(forbidden[part] == NONE, engine.pad, forbidden[part])
-            logprobs.scatter_(1, ids_to_mask, -torch.inf)
-        values, indices = top(logprobs, top_k)
-        weights = torch.softmax(values.double(), -1)
-        mass = weights.where(weights >= min_p * weights[:, :1], 0.0).cumsum(-1)
-        at = (chance[part, None] * mass[:, -1:] >= mass).sum(-1, keepdim=True).clamp_(max=values.shape[1] - 1)
-        ids.append(indices.gather(1, at)[:, 0])
-        gained.append(values.gather(1, at)[:, 0])
-    return torch.cat(ids), torch.cat(gained).double()
+    if forbidden is not None:
+        allowed = (ids[:, :, None] != forbidden[:, None]).all(2)
+        values = values.masked_fill(~(allowed & (allowed.cumsum(1) <= top_k)), -torch.inf)
+    weights = torch.softmax(values.double(), -1)
+    mass = weights.where(weights >= min_p * weights.amax(1, keepdim=True), 0.0).cumsum(-1)
+    total = mass[:, -1:]
+    # The first token whose mass exceeds the random share; rounding must not lead behind the last one with any weight.
+    at = torch.minimum((chance[:, None] * total >= mass).sum(1), (mass < total).sum(1))[:, None]
+    return ids.gather(1, at)[:, 0], values.gather(1, at)[:, 0].double()
+
+
+def branch(engine: Engine[S], state: S, row: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
+    """Give every distinct pair of a row and a token that was drawn from it a row of its own.
+
+    A row's first child stays in its place. Further children take the places of rows that no sample points to, then new
+    ones. Where many places are left unused, the last rows move into them.
+
+    Args:
+        engine: For the caches.
+        state: Rows in flight.
+        row: (samples,) the row of each sample that goes on.
+        drawn: (samples,) the token that it drew.
+
+    Returns:
+        (samples,) the row of each sample; (rows,) the token that each row says last, `pad` where it is unused.
+    """
+    rows, device = len(state.sentence), row.device
+    children, child = torch.unique(row * IDS + drawn, return_inverse=True)
+    parent, token = children // IDS, children % IDS
+    further = torch.zeros_like(parent, dtype=torch.bool)
+    further[1:] = parent[1:] == parent[:-1]
+    used = torch.zeros(rows, dtype=torch.bool, device=device)
+    used[parent] = True
+    unused, wanted = torch.nonzero(~used).flatten(), int(further.sum())
+    place = parent.clone()
+    if wanted:
+        new = torch.arange(rows, rows + max(0, wanted - len(unused)), device=device)
+        place[further] = torch.cat([unused[:wanted], new])
+        rows += len(new)
+        engine.move(state, parent[further], place[further], rows)
+    if (len(unused) - wanted) * COMPACT >= rows:
+        used[place] = True
+        source, target, left = moves_to_front(used)
+        engine.move(state, source, target, left)
+        moved_to = torch.arange(rows, device=device)
+        moved_to[source] = target
+        place, rows = moved_to[place], left
+    last = torch.full((rows,), engine.pad, device=device)
+    last[place] = token
+    return place[child], last
 
 
 def uniform(key: Tensor, step: int) -> Tensor:

@@ -17,7 +17,7 @@ from toolkit.decode.engine import (
     FAMILIES,
     State,
     decoder_inputs,
-    moves_to_front,
+    moved,
     padded_sources,
     read_given,
     sentence_of_rows,
@@ -137,22 +137,15 @@ class SharedEngine:
         ]
         return torch.cat(found).view_as(chosen)
 
-    def copy(self, state: SharedState, source: Tensor, target: Tensor) -> None:
-        """See `Engine.copy`."""
+    def move(self, state: SharedState, source: Tensor, target: Tensor, rows: int) -> None:
+        """See `Engine.move`."""
         for layer in state.cache.self_attention_cache.layers:
             assert isinstance(layer, StepsLayer)
-            layer.move(source, target, layer.keys.shape[1])
-
-    def keep(self, state: SharedState, alive: Tensor) -> tuple[Tensor, Tensor, int]:
-        """See `Engine.keep`."""
-        source, target, left = moves_to_front(alive)
-        state.sentence[target] = state.sentence[source]
-        state.sentence = state.sentence[:left]
-        for layer in state.cache.self_attention_cache.layers:
-            assert isinstance(layer, StepsLayer)
-            layer.move(source, target, left)
-        state.rows.place, state.rows.width = places(state.sentence, len(state.rows.keys[0]))
-        return source, target, left
+            layer.move(source, target, rows)
+        sentence = moved(state.sentence, source, target, rows)
+        if not torch.equal(sentence, state.sentence):
+            state.rows.place, state.rows.width = places(sentence, len(state.rows.keys[0]))
+        state.sentence = sentence
 
     @contextlib.contextmanager
     def attending(self) -> Iterator[None]:

@@ -74,10 +74,9 @@ def sample_rows(
                 for row, _ in batch
             ]
             forbidden = [[ids for _, spans in chosen for ids in spans] for sets in words for chosen in sets]
-            phrases = [spans for spans in forbidden for _ in range(samples_per_set)]
             sample_keys = [row_seed(seed, row.id, f"sample-{n}") for row, _ in batch for n in range(each)]
             limits = [max_output_tokens(len(ids)) for _, ids in batch]
-            drawn = sample(engine, [ids for _, ids in batch], phrases, sample_keys, top_k, limits, min_p)
+            drawn = sample(engine, [ids for _, ids in batch], forbidden, sample_keys, top_k, limits, min_p)
             texts = translator.target.decode([s.ids for s in drawn])
             for n, (row, _) in enumerate(batch):
                 part = slice(n * each, (n + 1) * each)
