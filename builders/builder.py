@@ -23,7 +23,7 @@ from datasets.builder import Key
 
 from toolkit.package.equal import find_equal_pairs
 from toolkit.package.folder import FIRST_VERSION
-from toolkit.package.parquet import SPLITS, TABLES, finished_shards, once, read_tables, splits_in
+from toolkit.package.parquet import SPLITS, TABLES, finished_shards, read_tables, splits_in, without_repeats
 
 
 class ParabankConfig(datasets.BuilderConfig):
@@ -82,10 +82,10 @@ class ParabankBuilder(datasets.ArrowBasedBuilder):
     def _generate_tables(
         self, shards: list[str], repeated: list[np.ndarray], split: str
     ) -> Iterator[tuple[Key, pa.Table]]:
-        _, made = TABLES[self.config.name]
-        for number, (shard, lost) in enumerate(zip(shards, repeated, strict=True)):
-            for batch, rows in enumerate(once(read_tables(Path(shard)), lost)):
-                table = made(rows.filter(pc.equal(rows["split"], split)))
+        _, make_table = TABLES[self.config.name]
+        for number, (shard, indices) in enumerate(zip(shards, repeated, strict=True)):
+            for batch, rows in enumerate(without_repeats(read_tables(Path(shard)), indices)):
+                table = make_table(rows.filter(pc.equal(rows["split"], split)))
                 if table.num_rows:
                     yield Key(number, batch), table
 

@@ -17,7 +17,7 @@ from toolkit.package.parquet import finished_shards
 from toolkit.parallel import mine
 from toolkit.rows import Row
 from toolkit.run import MAX_BEAM, RunSettings
-from toolkit.select.corpus import choose_shards, chosen_folder, write_cut
+from toolkit.select.corpus import choose_shards, chosen_folder, write_thresholds
 from toolkit.select.deciles import DecileSettings
 from toolkit.settings import check_at_least_one, check_at_most
 
@@ -137,7 +137,7 @@ def chosen(run: ParaNMTRun, state: PartialState) -> Path:
     settings = DecileSettings(run.by, run.deciles, run.sample, run.max_tokens, run.seed)
     shards, folder = finished_shards(run.shards_dir), chosen_folder(run.shards_dir, settings)
     if state.is_main_process:
-        write_cut(shards, settings, folder)
+        write_thresholds(shards, settings, folder)
     state.wait_for_everyone()
     choose_shards(list(mine(shards, state)), settings, folder)
     state.wait_for_everyone()

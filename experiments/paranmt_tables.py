@@ -39,7 +39,7 @@ from toolkit.evaluate.profile import LENGTH_SIGNATURE, VOCABULARY_SIGNATURE, pro
 from toolkit.package.parquet import finished_shards
 from toolkit.rows import Row
 from toolkit.score.overlap import without_punctuation
-from toolkit.select.corpus import choose_shards, chosen_folder, write_cut
+from toolkit.select.corpus import choose_shards, chosen_folder, write_thresholds
 from toolkit.select.deciles import DECILES, MEASURES, DecileSettings
 from toolkit.shards import read_shard, write_shard
 
@@ -120,7 +120,7 @@ def refuse_copies(row: Row) -> Row:
 def chosen(shards: Path, settings: DecileSettings) -> list[TextPair]:
     """The pairs that a choice leaves of a run."""
     folder, every = chosen_folder(shards, settings), finished_shards(shards)
-    write_cut(every, settings, folder)
+    write_thresholds(every, settings, folder)
     kept = [row for shard in choose_shards(every, settings, folder) for row in read_shard(shard)]
     return [one.pair for one in translated(kept)]
 
