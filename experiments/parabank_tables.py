@@ -63,10 +63,10 @@ def against(
 ) -> dict[str, Lines]:
     """Table 1 of one run: each system against the references, all that it has and those that all have."""
     references = {row.id: row.reference for row in rows}
-    shared = systems.common(run.values())
+    shared = systems.common_rows(run.values())
     tables: dict[str, Lines] = {"own": {}, "common": {}}
     for name, own in run.items():
-        for subset, texts in {"own": own, "common": systems.only(own, shared)}.items():
+        for subset, texts in {"own": own, "common": systems.select_rows(own, shared)}.items():
             if texts:
                 found = [scores[references[id], text] for id, text in texts.items()]
                 measured = systems.compare(references, texts, pieces, parses)
@@ -77,13 +77,15 @@ def against(
 
 def between(run: Run, pieces: PieceSplitter | None, parses: Parses | None) -> dict[str, Lines]:
     """Table 2 of one run: pairs of systems, on the references that both have and on those that all have."""
-    shared = systems.common(run.values())
+    shared = systems.common_rows(run.values())
     pairs = [pair for pair in PAPER_BETWEEN if set(pair) <= run.keys()]
     tables: dict[str, Lines] = {"own": {}, "common": {}}
     for a, b in pairs:
         tables["own"][f"{a} / {b}"] = systems.compare(run[a], run[b], pieces, parses)
         if shared:
-            tables["common"][f"{a} / {b}"] = systems.compare(systems.only(run[a], shared), run[b], pieces, parses)
+            tables["common"][f"{a} / {b}"] = systems.compare(
+                systems.select_rows(run[a], shared), run[b], pieces, parses
+            )
     return tables
 
 

@@ -122,7 +122,7 @@ class RunSettings(CleanSettings):
 
 
 # These settings may differ between the calls of one run, because they do not affect the shards.
-MAY_CHANGE = {"output_dir", "version", "license", "processes", "check_language"}
+FREE = {"output_dir", "version", "license", "processes", "check_language"}
 
 
 def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> None:
@@ -140,7 +140,7 @@ def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) 
     """
     check_output_folder(settings.shards_dir, SETTINGS, settings.bitext)
     check_free(settings.shards_dir)
-    compare_record(settings.shards_dir / SETTINGS, record_of(settings, builder, contents), MAY_CHANGE)
+    compare_record(settings.shards_dir / SETTINGS, record_of(settings, builder, contents), FREE)
     if not (settings.shards_dir / INPUTS).exists():
         check_bitext(settings)
 
@@ -192,7 +192,7 @@ def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) ->
     """Do the work of `started` on the main process, and print how many lines were read, kept and refused."""
     folder = settings.shards_dir
     remove_unfinished(folder)
-    check_record(folder / SETTINGS, record_of(settings, builder, contents), MAY_CHANGE)
+    check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE)
     write_inputs(folder, bitext_rows(settings), settings.shard_rows)
     counts = read_inputs(folder)
     lines = counts["rows"] + sum(counts["refused"].values())

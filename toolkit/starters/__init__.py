@@ -6,7 +6,7 @@ from pathlib import Path
 
 WORDS = "words.txt"  # beside a trained translator: the words of the target side of its training text
 IDF = "idf.tsv.gz"  # beside a starter: the number of sentences of that text that contain each word
-MODEL_FILES = ("config.json", "modules.json")  # files that mark the folder of a translator and of an encoder
+SAVED = ("config.json", "modules.json")  # files that mark the folder of a translator and of an encoder
 STARTERS = Path(__file__).parent
 
 
@@ -20,8 +20,8 @@ def starter(name: str) -> Path:
         ValueError: No such starter.
     """
     path = STARTERS / name
-    if "/" in name or not any((path / file).exists() for file in MODEL_FILES):
-        found = ", ".join(sorted({p.parent.name for file in MODEL_FILES for p in STARTERS.glob(f"*/{file}")})) or "none"
+    if "/" in name or not any((path / file).exists() for file in SAVED):
+        found = ", ".join(sorted({p.parent.name for file in SAVED for p in STARTERS.glob(f"*/{file}")})) or "none"
         raise ValueError(f"wanted a starter model of {found}, got {name!r}; or give a Hub id or a local path")
     return path
 
