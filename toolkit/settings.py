@@ -45,7 +45,7 @@ def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: s
     """
     parser = argparse.ArgumentParser(
         prog=program,
-        usage="%(prog)s [--config FILE] [--KNOB VALUE ...], knobs as --help lists them",
+        usage="%(prog)s [--config FILE] [--FLAG VALUE ...]; --help lists the flags",
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -53,6 +53,7 @@ def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPai
     r"""Read the pairs of parabanks and files.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp(), "demo.tsv")
     >>> _ = path.write_text("Hello!\tHi!\nThanks.\tThank you.\n")
     >>> [pair.positive for pair in read_pairs([str(path)])]
