@@ -54,7 +54,7 @@ def test_comparison_in_chunks_is_the_comparison_of_all():
     measures = comparison.measures()
     assert measures["one_minus_bleu"] == pytest.approx(expected)
     assert measures["length_ratio"] == pytest.approx(length_ratio(references, paraphrases))
-    assert comparison.measures() == measures and not comparison.waiting
+    assert comparison.measures() == measures and not comparison.buffer
 
 
 @pytest.mark.parametrize("references, paraphrases", [([], []), (["a"], []), (["a"], ["b", "c"])])
