@@ -227,7 +227,9 @@ def main() -> None:
     best = beam_best(rows, forward)
     references = [row.reference for row in rows]
     beam = {"cosine_1": encoder.cosine(references, best), "bleu_1": one_minus_bleu(references, best)}
-    lines = [setting_line(f"rate {rate}, min p {p}, threshold {limit}", line) for (rate, p, limit), line in means.items()]
+    lines = [
+        setting_line(f"rate {rate}, min p {p}, threshold {limit}", line) for (rate, p, limit), line in means.items()
+    ]
     print(table([f"{len(rows)} references", *NAMES, "paraphrases"], lines))
     print(f"\nbeam {BEAM}, best one: cosine {beam['cosine_1']:.3f}, 1-BLEU {beam['bleu_1']:.1f}\n{shown}\n")
     results = {

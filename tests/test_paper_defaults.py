@@ -17,7 +17,7 @@ from toolkit.evaluate import corpus, lengths, profile, simlex, trees
 from toolkit.generate.ppdb import RELATIONS
 from toolkit.generate.recipes import EVALUATED, MAX_IDF, MIN_IDF, PREPOSITIONS, RECIPES, parse_systems
 from toolkit.lexicon import pairs, pmi
-from toolkit.package import references
+from toolkit.package import samples
 from toolkit.package.statistics import PAPER_RANGES, RANGES
 from toolkit.score import judgment, overlap
 from toolkit.select.cluster import assign
@@ -100,7 +100,7 @@ PRINTED = [
     ),
     ("ranks", corpus.RANKS, 5, PARABANK2, "3.4: n = 5"),
     ("levels of a tree", trees.LEVELS, 3, PARABANK2, "3.6: the top 3 levels"),
-    ("runs", references.SEEDS, 2, PARABANK2, "3.6: two independent runs"),
+    ("runs", samples.SEEDS, 2, PARABANK2, "3.6: two independent runs"),
     ("ranks compared", corpus.RANK_PAIRS, ((1, 3), (3, 5), (1, 5)), PARABANK2, "table 2"),
 ]  # fmt: skip
 

@@ -35,7 +35,7 @@ def check_output_file(
         raise IsADirectoryError(f"wanted a file to write, got the folder {path}: add a file name")
     if os.path.lexists(path) and not (path.is_file() and made is not None and made(path)):
         raise FileExistsError(
-            f"wanted a new file to write, got {path}, which is there and not known to be of this command: "
+            f"wanted a new file to write, got {path}, which exists and was not written by this command: "
             "choose another name, or move it away"
         )
     check_writable(path)
