@@ -1,4 +1,4 @@
-"""The public door to a parabank, in a folder here or on the Hub."""
+"""Load a parabank from a local folder or from the Hub with `datasets`."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def load_parabank(
 ) -> Dataset | DatasetDict | IterableDataset | IterableDatasetDict:
     """Load a parabank from a folder, or from the Hub if there is no such folder.
 
-    A trainer that takes columns by their order (sentence-transformers) wants
+    A trainer that takes columns by their order (sentence-transformers) needs
     `load_parabank(...).select_columns(["sentence1", "sentence2"])`.
 
     Args:
-        path_or_name: A folder, absolute or from here, or a Hub name ("someone/parabank2").
+        path_or_name: A folder, absolute or relative, or a Hub name ("someone/parabank2").
         config: "pairs" (one row per paraphrase) or "references" (one row per reference, nested).
-        split: "train", "validation" or "test"; None gives all, by name.
-        streaming: Read while iterating, instead of first into a cache.
+        split: "train", "validation" or "test"; None gives all splits, by name.
+        streaming: Read while iterating, instead of preparing a cache first.
         revision: A tag, branch or commit on the Hub.
 
     Raises:
-        FileNotFoundError: There is neither such a folder nor, as far as can be told, such a name.
-        ValueError: The folder is not a parabank, or a file of it is missing or damaged; an unknown config; a revision
-            of a folder.
+        FileNotFoundError: There is no such folder, and no such name on the Hub, or the Hub cannot be reached.
+        ValueError: The folder is not a parabank, one of its files is missing or damaged, the config is unknown, or a
+            revision is given for a folder.
     """
     if config not in CONFIGS:
         raise ValueError(f"wanted config {' or '.join(map(repr, CONFIGS))}, got {config!r}: see the card")
@@ -67,10 +67,10 @@ def load_parabank(
 
 
 def check_local(folder: Path, revision: str | None) -> None:
-    """Refuse a folder that is no parabank, and a revision where there is only one.
+    """Refuse a local folder that is no parabank, and a revision, which only the Hub has.
 
     Raises:
-        ValueError: Either.
+        ValueError: The folder or the revision is refused.
     """
     if not is_parabank(folder):
         hint = "these are a run's shards, package them" if (folder / INPUTS).exists() else "check the path"
