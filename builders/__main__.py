@@ -59,7 +59,10 @@ def main(arguments: list[str], program: str = PROGRAM, command: str = "python -m
     def work() -> None:
         if figures := build(settings):
             total = figures["total"]
-            print(f"{settings.output_dir}: {total['pairs']:,} pairs of {total['kept']:,} references")
+            print(
+                f"{settings.output_dir}: {total['pairs']:,} pairs of {total['kept']:,} references, in the splits "
+                f"{', '.join(figures['splits'])}; README.md in it says what was refused and why"
+            )
 
     return run_command(program, work, resumes=True, processes=settings.processes)
 

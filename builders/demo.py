@@ -78,6 +78,7 @@ def show(folder: Path, figures: dict, seconds: float) -> None:
     rows = {row["id"]: row for split in references.values() for row in split}
     for row in [rows[i] for i in SHOWN if i in rows]:
         print_row(row)
+    print("  Some of these are wrong: the starters are small. The toolkit's README says how to use larger translators.")
 
 
 def print_table(diversity: dict) -> None:

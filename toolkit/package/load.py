@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict, load_dataset
@@ -15,6 +16,7 @@ from toolkit.package.folder import AGAIN, check_whole, is_parabank
 from toolkit.package.parquet import CONFIGS, DATA
 from toolkit.shards import INPUTS
 
+HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 UNREACHABLE = (DatasetNotFoundError, OfflineModeIsEnabled, HfHubHTTPError, HFValidationError, OSError)
 
 
@@ -56,13 +58,19 @@ def load_parabank(
                 f"wanted the whole Parquet files of {folder / DATA / config}, got a damaged one ({reason}): "
                 f"`sha256sum -c {CHECKSUMS}` in {folder} names it; {AGAIN}"
             ) from error
+    if not HUB_NAME.fullmatch(str(path_or_name)):
+        # `datasets` would take what it last loaded from any folder of that name out of its cache.
+        raise FileNotFoundError(
+            f"wanted a parabank, got {str(path_or_name)!r}: there is no folder {folder.absolute()}, and a Hub name has "
+            "the form owner/name; give the folder's path"
+        )
     try:
         return load_dataset(str(path_or_name), config, split=split, streaming=streaming, revision=revision)
     except UNREACHABLE as error:
         reason = first_line(error)
         raise FileNotFoundError(
-            f"wanted a parabank, got {str(path_or_name)!r}: no folder {folder.absolute()} here, so it can only be a "
-            f"Hub name, and that failed ({reason}); give the folder's path, or check the name and the network"
+            f"wanted a parabank, got {str(path_or_name)!r}: there is no folder {folder.absolute()}, so it can only be "
+            f"a Hub name, and that failed ({reason}); give the folder's path, or check the name and the network"
         ) from error
 
 
