@@ -1,19 +1,21 @@
-"""Beam search with lexical constraints: ours against transformers 4.55's `force_words_ids`, and plain beams.
+"""Beam search with lexical constraints: ours against transformers 4.55's `force_words_ids`, and plain beam search.
 
     python -m benchmarks.bench_constraints --data DIR --json benchmarks/results/constraints_opus20k.json
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz and deu-eng.train.tsv.gz (German TAB English). The model is Marian 6+6
-layers x 512 with random weights (`opus_size.py`), whose beams have a given mean length, and with pieces of that text,
-so that constraints are looked for in decoded text. Every sentence must say one word of one to three pieces, drawn from
-the references; or must not say two or three words of its own plain best hypothesis; or both. In `mixed` every second
-sentence has both and the others none. transformers 4.55 runs in an environment of its own, --peer_env, made on the
-first run; `force_words_ids` holds for a whole batch, so that it decodes one sentence at a time, in the faster dtype.
+layers x 512 with random weights (`opus_size.py`), calibrated such that the best hypotheses have a given mean length.
+Its pieces are trained on that text, so that constraints can be checked in decoded text. Every sentence has one required
+word of one to three pieces, drawn from the references (`positive`); or two or three forbidden words of its best
+hypothesis in plain beam search (`negative`); or both. In `mixed` every second sentence has both and the others none.
+transformers 4.55 runs in an environment of its own, --peer_env, which is created on the first run; `force_words_ids`
+applies to a whole batch, so it decodes one sentence at a time, in the faster dtype.
 
-Every engine decodes the same sentences, in a process of its own, in rounds that take turns; --peer_sentences takes
-every n-th of them for the slow peer. Ratios are medians over the rounds of sentences/s, ours over theirs, and
-`..._by_tokens` of tokens/s of the best hypotheses; `beam_cost_*` is the time of ours with constraints over plain, and
-`beam_cost_free_rows` that of the sentences without constraints in mixed batches. Needs an idle machine: while others
-compute, two threads wait for each other, and only --threads 1 and `cpu_seconds` say anything.
+Every engine decodes the same sentences in a process of its own, one engine after the other in every round; the slow
+peer decodes only --peer_sentences of them, evenly spaced. Ratios are medians over the rounds of our sentences/s over
+theirs; `..._by_tokens` compares tokens/s of the best hypotheses. `beam_cost_*` is our time with constraints over the
+time of plain beam search, and `beam_cost_free_rows` that of the sentences without constraints in mixed batches. The
+machine must be idle: when other work runs, the two threads wait for each other, and only --threads 1 and `cpu_seconds`
+give useful results.
 """
 
 from __future__ import annotations
@@ -44,28 +46,29 @@ if TYPE_CHECKING:
     from toolkit.bitext.subwords import Pieces
     from toolkit.decode.constraint_set import ConstraintSet
 
-BEAM = 12  # ours: what the ParaBank builder searches with
-BATCH = 100  # ours: sentences at a time for ours, 1200 hypotheses as in the ParaBank builder
-BATCHES = {"generate": (16,), "ctranslate2": (1, 4, 16, 64)}  # sentences at a time; of several the fastest
+BEAM = 12  # ours: the beam size of the ParaBank builder
+BATCH = 100  # ours: batch size of our decoder in sentences; 1200 hypotheses as in the ParaBank builder
+# Batch sizes of the other engines in sentences; of several the fastest counts.
+BATCHES = {"generate": (16,), "ctranslate2": (1, 4, 16, 64)}
 SIZES = {"opus20k": ("", 20_000), "opus58k": ("_58k", 58_000)}
-PIECES = (1, 2, 3)  # ours: of a required word
-NEGATIVE = (2, 3)  # ours: forbidden words of a sentence
-STEEPER = 3.5  # ours: than in samples grows the EOS logit by position, so that all engines' beams end at like lengths
-BISECTIONS, BISECTED = 8, 8  # ours: steps, and sentences whose mean length they look at
+PIECES = (1, 2, 3)  # ours: numbers of pieces of a required word
+NEGATIVE = (2, 3)  # ours: numbers of forbidden words of a sentence
+STEEPER = 3.5  # ours: factor on the slope of the EOS logit, so that the hypotheses of all engines have similar lengths
+BISECTIONS, BISECTED = 8, 8  # ours: bisection steps, and the number of sentences whose mean length they measure
 PEER = "transformers_force_words"
 PEER_PACKAGES = ("transformers==4.55.*", "torch==2.13.0", "sentencepiece", "safetensors", "numpy<3")
-PLAIN_CHECKED = 4  # ours: sentences on which the peer's plain beam search is to find what ours finds
+PLAIN_CHECKED = 4  # ours: sentences on which the plain beam searches of the peer and ours are compared
 OWN = ("ours_bfloat16", "ours_float32", "ours_int8")
-WARM = 3  # ours: sentences that warm up the peer
+WARM = 3  # ours: warm-up sentences of the peer
 
 
 def prepare(
     folder: Path, data: Path, pairs: list[tuple[str, str]], vocabulary: int, seed: int, threads: int
 ) -> tuple[list[list[int]], dict[str, list[ConstraintSet]], list[list[int]]]:
-    """Write the model in both formats, in a child process.
+    """Write the model in both formats; runs in a child process.
 
     Returns:
-        Ids of each source; by name a constraint set for each sentence; and the ids of each required word.
+        The ids of each source; by name of the kind, a constraint set for each sentence; the ids of each required word.
     """
     import torch
     from transformers import MarianTokenizer
@@ -94,7 +97,7 @@ def prepare(
 
 
 def pad_last(vocabulary: Path) -> None:
-    """Give <pad> the last id of a vocab.json, where OPUS-MT has it; the piece that was there takes its place."""
+    """Exchange the ids of <pad> and of the last piece in a vocab.json, because OPUS-MT has <pad> last."""
     ids = json.loads(vocabulary.read_text(encoding="utf-8"))
     last = next(piece for piece, i in ids.items() if i == len(ids) - 1)
     ids["<pad>"], ids[last] = ids[last], ids["<pad>"]
@@ -102,7 +105,7 @@ def pad_last(vocabulary: Path) -> None:
 
 
 def bisect_bias(model: MarianMTModel, sources: list[list[int]]) -> list[list[int]]:
-    """Set the bias of EOS such that beam search says MEAN_TOKENS on average; the best hypothesis of each sentence."""
+    """Set the bias of EOS such that hypotheses have MEAN_TOKENS on average; return the best one of each sentence."""
     from toolkit.decode.beam import beam_search
     from toolkit.decode.shared import SharedEngine
 
@@ -122,7 +125,7 @@ def bisect_bias(model: MarianMTModel, sources: list[list[int]]) -> list[list[int
 def constraint_sets(
     chance: random.Random, pieces: Pieces, references: Sequence[str], plain: Sequence[str]
 ) -> dict[str, list[ConstraintSet]]:
-    """Constraint sets by name, one for each sentence: required words are drawn from all references."""
+    """For each kind of constraints a constraint set for each sentence; required words are drawn from all references."""
     from toolkit.bitext.words import constraint_words
     from toolkit.decode.constraint_set import ConstraintSet, times_said
 
@@ -131,12 +134,12 @@ def constraint_sets(
     positive, negative = [], []
     for text in plain:
         positive.append((chance.choice(by_pieces[chance.choice([n for n in PIECES if by_pieces[n]])]),))
-        said = [
+        words_of_text = [
             word
             for word in dict.fromkeys(constraint_words(text))
             if word.isalpha() and not times_said(positive[-1][0], word)
         ]
-        negative.append(tuple(chance.sample(said, min(chance.choice(NEGATIVE), len(said)))))
+        negative.append(tuple(chance.sample(words_of_text, min(chance.choice(NEGATIVE), len(words_of_text)))))
     both = [ConstraintSet(p, n) for p, n in zip(positive, negative, strict=True)]
     return {
         "positive": [ConstraintSet(p) for p in positive],
@@ -147,7 +150,7 @@ def constraint_sets(
 
 
 def peer_python(folder: Path) -> Path:
-    """The Python of the peer's environment, which is made if it is not there."""
+    """The Python interpreter of the peer's environment, which is created if it does not exist."""
     python = folder / "bin" / "python"
     if not python.exists():
         print(f"installing {', '.join(PEER_PACKAGES)} into {folder} ...", file=sys.stderr)
@@ -157,54 +160,54 @@ def peer_python(folder: Path) -> Path:
 
 
 def force_words(python: Path, job: BeamJob, words: list[list[int]], dtype: str | None) -> dict:
-    """What `force_words_peer.py` reports of a job; with no dtype it finds the faster one and decodes plainly too."""
-    wanted = {"folder": str(job.folder / "hf"), "sources": job.sources, "words": words, "beam": job.beam}
-    wanted |= {"max_tokens": job.max_tokens, "threads": job.threads, "warm": min(WARM, len(words)), "dtype": dtype}
-    wanted["plain"] = 0 if dtype else min(PLAIN_CHECKED, len(words))
+    """Run `force_words_peer.py` on a job; without a dtype it chooses the faster one, and also decodes without words."""
+    request = {"folder": str(job.folder / "hf"), "sources": job.sources, "words": words, "beam": job.beam}
+    request |= {"max_tokens": job.max_tokens, "threads": job.threads, "warm": min(WARM, len(words)), "dtype": dtype}
+    request["plain"] = 0 if dtype else min(PLAIN_CHECKED, len(words))
     script = Path(__file__).with_name("force_words_peer.py")
-    ran = subprocess.run([python, script], input=json.dumps(wanted), stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(ran.stdout)
+    process = subprocess.run([python, script], input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(process.stdout)
 
 
 def part(job: BeamJob, numbers: range) -> BeamJob:
-    """The job with some of its sentences."""
+    """A job with only some of the sentences."""
     sets = {name: [sets[i] for i in numbers] for name, sets in job.sets.items()}
     return replace(job, sources=[job.sources[i] for i in numbers], sets=sets)
 
 
 def measure(engine: str, job: BeamJob, known: dict[str, int]) -> dict[str, dict]:
-    """One round of an engine, in a process of its own; `known` keeps the batch size at which it is fastest."""
+    """Run one round of an engine in a new process; `known` keeps the batch size with which each engine is fastest."""
     work, kind = BEAM_ENGINES[engine]
     sizes = (known[engine],) if engine in known else BATCHES.get(engine.split("_")[0], (job.batch,))
-    tried = {size: in_child(work, replace(job, batch=size), kind) for size in sizes}
-    known[engine] = min(sizes, key=lambda size: tried[size][0][engine]["seconds"])
-    found, peak = tried[known[engine]]
-    return {name: f | {"batch_sentences": known[engine], "peak_megabytes": peak} for name, f in found.items()}
+    results = {size: in_child(work, replace(job, batch=size), kind) for size in sizes}
+    known[engine] = min(sizes, key=lambda size: results[size][0][engine]["seconds"])
+    figures_by_name, peak = results[known[engine]]
+    return {name: f | {"batch_sentences": known[engine], "peak_megabytes": peak} for name, f in figures_by_name.items()}
 
 
 def rounds(arguments: argparse.Namespace, job: BeamJob, words: list[list[int]]) -> dict[str, list[dict]]:
-    """Every engine in turn, round after round: by name what it took and said in each."""
+    """Run all rounds, every engine once in each; return seconds and ids of each round by name of the engine."""
     few = range(0, len(job.sources), max(1, len(job.sources) // arguments.peer_sentences))
     python = None if arguments.no_peer else peer_python(arguments.peer_env)
-    found: dict[str, list[dict]] = {}
+    results: dict[str, list[dict]] = {}
     known: dict[str, int] = {}
     dtype = None
     for turn in range(arguments.rounds):
-        this: dict[str, dict] = {}
+        round_results: dict[str, dict] = {}
         for engine in arguments.engines:
-            this |= measure(engine, job, known)
-            print(f"round {turn} {engine}: {this[engine]['seconds']:.2f} s", file=sys.stderr)
+            round_results |= measure(engine, job, known)
+            print(f"round {turn} {engine}: {round_results[engine]['seconds']:.2f} s", file=sys.stderr)
         if python:
-            this[PEER] = force_words(python, part(job, few), [words[i] for i in few], dtype)
-            dtype = this[PEER]["dtype"]
-            print(f"round {turn} {PEER} in {dtype}: {this[PEER]['seconds']:.2f} s", file=sys.stderr)
-        for name, figures in this.items():
-            found.setdefault(name, []).append(figures)
-    return found
+            round_results[PEER] = force_words(python, part(job, few), [words[i] for i in few], dtype)
+            dtype = round_results[PEER]["dtype"]
+            print(f"round {turn} {PEER} in {dtype}: {round_results[PEER]['seconds']:.2f} s", file=sys.stderr)
+        for name, figures in round_results.items():
+            results.setdefault(name, []).append(figures)
+    return results
 
 
 def summary(found: dict[str, list[dict]], job: BeamJob, pieces: Pieces, stride: int) -> dict[str, dict]:
-    """The figures of each engine over its rounds, and how many texts meet their constraints."""
+    """The figures of each engine over all rounds, and the share of texts that meet their constraints."""
     figures = {}
     for name, each in found.items():
         ids, kind = each[-1]["ids"], "positive" if name == PEER else name.split("_")[-1]
@@ -232,26 +235,26 @@ def tokens(hypotheses: list[list[int]]) -> int:
 
 
 def ratios(found: dict[str, list[dict]], suffix: str) -> dict[str, float]:
-    """Ours over every peer by sentences/s, and what constraints cost: medians over the rounds; only of what was run."""
+    """Our speed over that of every peer, and the cost of constraints, as medians over the rounds of the engines run."""
 
-    def over(one: str, other: str, unit: Callable[[list[list[int]]], int] = len) -> float:
-        """Sentences/s, or units/s, of one over the other's: the median of the rounds."""
-        by_round = zip(found[one], found[other], strict=True)
+    def over(numerator: str, denominator: str, unit: Callable[[list[list[int]]], int] = len) -> float:
+        """The speed of one engine over that of another in sentences/s, or in `unit`s/s: the median of the rounds."""
+        by_round = zip(found[numerator], found[denominator], strict=True)
         shares = [(unit(a["ids"]) / a["seconds"]) / (unit(b["ids"]) / b["seconds"]) for a, b in by_round]
         return round(statistics.median(shares), 3)
 
     result: dict[str, float] = {}
-    for own in (name for name in OWN if name in found):
-        prefix = "" if own == OWN[0] else f"{own}_"
+    for ours in (name for name in OWN if name in found):
+        prefix = "" if ours == OWN[0] else f"{ours}_"
         if PEER in found:
-            result[f"{prefix}{PEER}{suffix}"] = over(f"{own}_positive", PEER)
-            result[f"{prefix}{PEER}_by_tokens{suffix}"] = over(f"{own}_positive", PEER, tokens)
+            result[f"{prefix}{PEER}{suffix}"] = over(f"{ours}_positive", PEER)
+            result[f"{prefix}{PEER}_by_tokens{suffix}"] = over(f"{ours}_positive", PEER, tokens)
         for name in (n for n in found if n.startswith(("generate", "ctranslate2"))):
             kind, _, dtype = name.partition("_")
-            result[f"{prefix}{kind}_beam_{dtype}{suffix}"] = over(own, name)
-            result[f"{prefix}{kind}_beam_{dtype}_by_tokens{suffix}"] = over(own, name, tokens)
+            result[f"{prefix}{kind}_beam_{dtype}{suffix}"] = over(ours, name)
+            result[f"{prefix}{kind}_beam_{dtype}_by_tokens{suffix}"] = over(ours, name, tokens)
         for kind in ("positive", "negative", "both", "mixed"):
-            result[f"{prefix}beam_cost_{kind}{suffix}"] = over(own, f"{own}_{kind}")
+            result[f"{prefix}beam_cost_{kind}{suffix}"] = over(ours, f"{ours}_{kind}")
         mixed, both = (result[f"{prefix}beam_cost_{kind}{suffix}"] for kind in ("mixed", "both"))
         result[f"{prefix}beam_cost_free_rows{suffix}"] = round(2 * mixed - both, 3)
     return result
@@ -268,7 +271,7 @@ def markdown(size: str, figures: dict[str, dict]) -> str:
 
 
 def run(size: str, arguments: argparse.Namespace, folder: Path) -> tuple[dict[str, dict], dict[str, float]]:
-    """All engines at one size: figures and ratios."""
+    """Run all engines on the model of one size; return figures and ratios."""
     from transformers import MarianTokenizer
 
     from toolkit.bitext.subwords import pieces_of
@@ -291,21 +294,23 @@ def run(size: str, arguments: argparse.Namespace, folder: Path) -> tuple[dict[st
 
 
 def main() -> None:
-    """Measure, print the tables and the ratios, write the JSON."""
+    """Measure, print the tables and the ratios, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
     parser.add_argument("--json", help="file for the report")
     parser.add_argument("--sentences", type=int, default=96)
-    parser.add_argument("--peer_sentences", type=int, default=24, help=f"of {PEER}, every n-th of all")
-    parser.add_argument("--peer_env", type=Path, default=Path("build/transformers-4.55"), help="its environment")
+    parser.add_argument("--peer_sentences", type=int, default=24, help=f"sentences for {PEER}, evenly spaced")
+    parser.add_argument(
+        "--peer_env", type=Path, default=Path("build/transformers-4.55"), help="folder of its environment"
+    )
     parser.add_argument("--no_peer", action="store_true", help=f"without {PEER}")
     parser.add_argument("--engines", nargs="+", choices=list(BEAM_ENGINES), default=list(BEAM_ENGINES))
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=["opus20k"])
-    parser.add_argument("--batch", type=int, default=BATCH, help="sentences at a time for ours")
+    parser.add_argument("--batch", type=int, default=BATCH, help="batch size of our decoder in sentences")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--busy", action="store_true", help="measure although the machine has other work")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     arguments = parser.parse_args()
     report.refuse_busy(arguments.busy)
     results: dict[str, dict[str, dict]] = {}

@@ -4,10 +4,10 @@
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English). Sizes: `opus20k` and `opus58k` are Marian 6+6 layers
 x 512 with random weights and the sentences' real lengths (`opus_size.py`); `starter` is the German-English starter, or
---starter PATH, on the sentences themselves. Every engine runs in a process of its own. Tokens are finished ones:
-neither padding nor the start token, EOS counted. Ratios are ours without constraints over each, by tokens/s;
-`constraint_cost` is the time of a token with constraints over one without; `ours_int8_...` are the same of our decoder
-in 8 bits. Needs an idle machine.
+--starter PATH, on the sentences themselves. Every engine runs in a process of its own. Tokens are counted in
+finished samples, with EOS but without padding and the start token. Ratios are the tokens/s of our decoder without
+constraints over those of each engine; `constraint_cost` is the time per token with constraints over that without;
+`ours_int8_...` are the same ratios for our decoder in 8 bits. The machine must be idle.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from reports.child import in_child
 from reports.figures import number, table
 
 TOP_K = 10  # ParaBank 2, section 3.3
-MEAN_TOKENS = 14.0  # ours: of German-English Tatoeba, EOS counted; 10 to 14 with 8 000 to 20 000 pieces
-CAP = 42  # ours: three times that
-BATCH = 8  # ours: sentences at a time for ours and generate
-BATCHES = (1, 2, 4, 8, 16)  # what CTranslate2 may choose from
+MEAN_TOKENS = 14.0  # ours: mean length in German-English Tatoeba, EOS counted; 10 to 14 with 8 000 to 20 000 pieces
+CAP = 42  # ours: the most tokens of a sample, three times the mean
+BATCH = 8  # ours: batch size in sentences of our decoder and of generate
+BATCHES = (1, 2, 4, 8, 16)  # batch sizes of CTranslate2, of which the fastest counts
 SIZES = {"opus20k": ("", 20_000), "opus58k": ("_58k", 58_000), "starter": ("_starter", 0)}
 SLOW = ("generate_fp32", "generate_bf16", "ctranslate2_float32")
 DEFAULT = [name for name in ENGINES if name != "ours_float32"]
-TOLERANCE = 0.05  # of the mean length
+TOLERANCE = 0.05  # relative deviation of the mean length
 MEMORY = "peak_megabytes"
 
 
@@ -48,10 +48,10 @@ def sentences(data: Path, count: int, seed: int) -> list[tuple[str, str]]:
 def prepare(
     folder: Path, pairs: list[tuple[str, str]], vocabulary: int, starter: str, seed: int, threads: int
 ) -> tuple:
-    """Write a size's model in both formats, in a child process.
+    """Write the model of a size in both formats; runs in a child process.
 
     Returns:
-        Ids of each source, and the words with ids that may be forbidden in it.
+        The ids of each source, and for each the words with ids that may be forbidden.
     """
     import torch
     from transformers import MarianMTModel
@@ -77,14 +77,14 @@ def prepare(
 
 
 def middle(job: Job, count: int) -> Job:
-    """The job with the middle `count` sentences by length, for an engine that would take too long."""
+    """The job with only the `count` sentences in the middle by length, for a slow engine."""
     first = max(0, (len(job.sources) - count) // 2)
     part = slice(first, first + count)
     return replace(job, sources=job.sources[part], words=job.words[part])
 
 
 def best_batch(engine: str, job: Job) -> Job:
-    """The job with the batch size at which CTranslate2 is fastest here, tried without a warm-up on what it will run."""
+    """The job with the batch size with which CTranslate2 is fastest, tried on sentences of the job."""
     work, kind = ENGINES[engine]
     speeds = {}
     for batch in (b for b in BATCHES if b <= len(job.sources)):
@@ -95,27 +95,27 @@ def best_batch(engine: str, job: Job) -> Job:
 
 
 def measure(engine: str, job: Job) -> dict[str, dict]:
-    """The figures of one engine, in a process of its own, with its peak memory."""
+    """Run one engine in a new process; return its figures with the peak memory."""
     work, kind = ENGINES[engine]
     if engine.startswith("ctranslate2"):
         job = best_batch(engine, job)
-    found, peak = in_child(work, job, kind)
-    return {name: figures | {MEMORY: peak} for name, figures in found.items()}
+    figures_by_name, peak = in_child(work, job, kind)
+    return {name: figures | {MEMORY: peak} for name, figures in figures_by_name.items()}
 
 
 def ratios(results: dict[str, dict], suffix: str) -> dict[str, float]:
-    """Ours over every peer by tokens/s, and what constraints cost; only of what was run."""
-    found: dict[str, float] = {}
+    """Our tokens/s over those of every peer, and the cost of constraints, for the engines that were run."""
+    ratios_by_name: dict[str, float] = {}
     peers = {name: figures for name, figures in results.items() if not name.startswith("ours")}
     for own, prefix in (("ours", ""), ("ours_int8", "ours_int8_")):
         if own in results:
             speed = results[own]["tokens_per_second"]
-            found |= {
+            ratios_by_name |= {
                 prefix + name + suffix: round(speed / peer["tokens_per_second"], 3) for name, peer in peers.items()
             }
             cost = results[f"{own}_constrained"]["seconds_per_token"] / results[own]["seconds_per_token"]
-            found[f"{prefix}constraint_cost{suffix}"] = round(cost, 4)
-    return found
+            ratios_by_name[f"{prefix}constraint_cost{suffix}"] = round(cost, 4)
+    return ratios_by_name
 
 
 def markdown(size: str, results: dict[str, dict]) -> str:
@@ -132,7 +132,7 @@ def markdown(size: str, results: dict[str, dict]) -> str:
 
 
 def run(size: str, arguments: argparse.Namespace, pairs: list[tuple[str, str]], folder: Path) -> dict[str, dict]:
-    """All engines at one size."""
+    """Run all engines on the model of one size."""
     vocabulary = SIZES[size][1]
     (sources, words), _ = in_child(
         prepare, folder, pairs, vocabulary, arguments.starter, arguments.seed, arguments.threads
@@ -159,31 +159,36 @@ def run(size: str, arguments: argparse.Namespace, pairs: list[tuple[str, str]], 
 
 
 def check_lengths(size: str, results: dict[str, dict], mean: float) -> None:
-    """Mark every engine whose mean length is within TOLERANCE, and say which is not."""
+    """Record whether the mean length of each engine is within TOLERANCE, and print those that are not."""
     for name, figures in results.items():
-        off = figures["mean_tokens"] / mean - 1
-        if name.endswith("_constrained"):  # another distribution, and other lengths
+        difference = figures["mean_tokens"] / mean - 1
+        if name.endswith("_constrained"):  # constraints change the distribution of lengths
             continue
-        figures["mean_within_tolerance"] = abs(off) <= TOLERANCE
-        if abs(off) > TOLERANCE:
-            print(f"{size} {name}: mean length {figures['mean_tokens']} is {off:+.1%} of {mean:.2f}", file=sys.stderr)
+        figures["mean_within_tolerance"] = abs(difference) <= TOLERANCE
+        if abs(difference) > TOLERANCE:
+            print(
+                f"{size} {name}: mean length {figures['mean_tokens']} is {difference:+.1%} of {mean:.2f}",
+                file=sys.stderr,
+            )
 
 
 def main() -> None:
-    """Measure, print the tables and the ratios, write the JSON."""
+    """Measure, print the tables and the ratios, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
     parser.add_argument("--json", help="file for the report")
     parser.add_argument("--sentences", type=int, default=24)
-    parser.add_argument("--slow_sentences", type=int, default=8, help=f"of {', '.join(SLOW)} at OPUS-MT's size")
-    parser.add_argument("--samples", type=int, default=150, help="of every sentence; a multiple of 5")
+    parser.add_argument(
+        "--slow_sentences", type=int, default=8, help=f"sentences for {', '.join(SLOW)} at OPUS-MT's size"
+    )
+    parser.add_argument("--samples", type=int, default=150, help="samples of every sentence; a multiple of 5")
     parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=DEFAULT)
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
     parser.add_argument("--starter", default="starter/de-en", help="starter/NAME, a local path or a Hub id")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=2, help="measured; one more warms up")
+    parser.add_argument("--rounds", type=int, default=2, help="measured rounds; one warm-up round precedes them")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--busy", action="store_true", help="measure although the machine has other work")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     arguments = parser.parse_args()
     report.refuse_busy(arguments.busy)
     pairs = sentences(arguments.data, arguments.sentences, arguments.seed)

@@ -1,15 +1,15 @@
-r"""Which arithmetic for which processor: speed of every dtype with the instruction set capped, and the quality of each.
+r"""The best dtype for each processor: speed of every dtype under limited instruction sets, and the quality of each.
 
     python -m benchmarks.bench_dtypes --data DIR --json benchmarks/results/dtypes.json
 
 DIR holds bitext/tatoeba/deu-eng.validation.tsv.gz (German TAB English), which the starters were not trained on. A cap
-makes torch and oneDNN behave as on a processor without the instructions above it: `vnni` is an AVX-512 machine without
-bfloat16, the common one, `avx2` has neither. Speed is 150 samples of each sentence with the German-English starter,
-finished tokens a second, in a process of its own. Quality does not depend on the processor but for rounding, so it is
-measured once: BLEU of the forward translator, and the share of references kept and the cosine of ParaBank 2's ranks 1
-and 5 with the paper's settings, the backward translator in `auto` as in a build.
+makes torch and oneDNN behave as on a processor without newer instructions: `vnni` stands for an AVX-512 machine without
+bfloat16, the most common kind, and `avx2` for one without AVX-512. Speed is measured in finished tokens per second, for
+150 samples of each sentence with the German-English starter, in a process of its own. Quality depends on the processor
+only by rounding, so it is measured once: BLEU of the forward translator, the percentage of references kept, and the
+cosine of ParaBank 2's ranks 1 and 5 with the paper's settings, with the backward translator in `auto` as in a build.
 
-Ratios: `int8_over_float32_CAP` and `bfloat16_over_float32_CAP`, by tokens a second.
+Ratios: `int8_over_float32_CAP` and `bfloat16_over_float32_CAP`, by tokens per second.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.data import TATOEBA
 from reports import report
 from reports.child import in_child
 
-CAPS = {  # what the environment says for each
+CAPS = {  # environment variables of each cap
     "native": {},
     "vnni": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI"},
     "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
@@ -34,13 +34,13 @@ BITEXT = TATOEBA.format("validation")
 
 
 def speed(cap: str, dtype: str, data: Path, threads: int) -> float:
-    """Finished tokens a second of a decoder in a process whose instruction set is capped."""
+    """Finished tokens per second of a decoder, in a process with a capped instruction set."""
     environment = os.environ | CAPS[cap]
     return in_child(samples, "toolkit", threads, dtype, data / BITEXT, environment=environment)[0]
 
 
 def quality(dtype: str, data: Path, sentences: int, bleu_sentences: int, seeds: list[int], threads: int) -> dict:
-    """BLEU, share of references kept and cosines with one dtype of the forward translator, in a child process."""
+    """BLEU, percentage of references kept and cosines with a dtype of the forward translator; in a child process."""
     import torch
 
     from builders.parabank2 import ParaBank2
@@ -50,8 +50,8 @@ def quality(dtype: str, data: Path, sentences: int, bleu_sentences: int, seeds: 
 
     torch.set_num_threads(threads)
     forward, backward = load_translator("starter/de-en", dtype), load_translator("starter/en-de")
-    scored = held_out(data, "validation", bleu_sentences, 0)
-    score, signature = bleu(forward, [row.source or "" for row in scored], [row.reference for row in scored])
+    bleu_rows = held_out(data, "validation", bleu_sentences, 0)
+    score, signature = bleu(forward, [row.source or "" for row in bleu_rows], [row.reference for row in bleu_rows])
     rows, paper, encoder = held_out(data, "validation", sentences, 0), ParaBank2(), Encoder()
     lines = [
         figures(
@@ -68,7 +68,7 @@ def quality(dtype: str, data: Path, sentences: int, bleu_sentences: int, seeds: 
 
 
 def main() -> None:
-    """Measure, print, write the JSON."""
+    """Measure, print, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
     parser.add_argument("--json", help="file for the report")
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--bleu_sentences", type=int, default=500)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--busy", action="store_true", help="measure although the machine has other work")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     arguments = parser.parse_args()
     report.refuse_busy(arguments.busy)
     rates: dict[str, dict[str, list[float]]] = {cap: {dtype: [] for dtype in DTYPES[cap]} for cap in CAPS}
@@ -86,21 +86,21 @@ def main() -> None:
             for dtype in dtypes:
                 rates[cap][dtype].append(speed(cap, dtype, arguments.data, arguments.threads))
                 print(f"{cap}, {dtype}: {rates[cap][dtype][-1]:,.0f} tokens/s", flush=True)
-    found = {}
+    qualities = {}
     for dtype in DTYPES["native"]:
         chosen = (arguments.data, arguments.sentences, arguments.bleu_sentences, arguments.seeds, arguments.threads)
-        found[dtype], _ = in_child(quality, dtype, *chosen)
-        line = found[dtype]
+        qualities[dtype], _ = in_child(quality, dtype, *chosen)
+        line = qualities[dtype]
         print(f"{dtype}: BLEU {line['bleu']:.2f}, kept {mean(line['kept']):.1f} %, cosine {mean(line['cosine_1']):.3f}")
-    middle = {cap: {dtype: median(ones) for dtype, ones in line.items()} for cap, line in rates.items()}
+    medians = {cap: {dtype: median(values) for dtype, values in line.items()} for cap, line in rates.items()}
     ratios = {
         f"{dtype}_over_float32_{cap}": round(rate / line["float32"], 3)
-        for cap, line in middle.items()
+        for cap, line in medians.items()
         for dtype, rate in line.items()
         if dtype != "float32"
     }
     about = {"references": arguments.sentences, "seeds": arguments.seeds, "caps": CAPS}
-    report.write(arguments.json, arguments.seeds[0], about | {"tokens_per_second": rates, "quality": found}, ratios)
+    report.write(arguments.json, arguments.seeds[0], about | {"tokens_per_second": rates, "quality": qualities}, ratios)
 
 
 if __name__ == "__main__":

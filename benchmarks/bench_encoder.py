@@ -1,22 +1,24 @@
-"""Training and encoding with WORD and WORD+TRIGRAM: our loop and sentence-transformers' trainer on the same pairs.
+"""Training and encoding with WORD and WORD+TRIGRAM: our code and sentence-transformers on the same pairs.
 
     python -m benchmarks.bench_encoder --data DIR --json benchmarks/results/encoder.json
 
-DIR holds bitext/tatoeba/deu-eng.train.tsv.gz (German TAB English): two English sentences of one German sentence are a
-pair. The words of the pairs are padded to --words with words that nobody says, and so are the trigrams, the same for
-all, because a dense Adam pays for every row. A pair counts once however often it is read.
+DIR holds bitext/tatoeba/deu-eng.train.tsv.gz (German TAB English): two English translations of one German sentence are
+a pair. The vocabularies of words and of trigrams are padded to --words with unused entries, the same for all engines,
+because the time of a dense Adam depends on the number of rows. A pair counts once in pairs/s, even where an engine
+reads it several times.
 
-What a step is: `ours_m40` takes its negatives from 40 mini-batches of 100 pairs (8,000 sentences, both sides) and steps
-once per mini-batch; `ours_m1` has the negatives of one mini-batch. The peer is `SentenceTransformerTrainer` with
-MegaBatchMarginLoss, which has two margins, looks for negatives on one side and steps once per mega-batch: `peer_100`
-has our steps and the negatives of 100 pairs, `peer_4000` our negatives and a fortieth of our steps. For WORD it trains
-its own `StaticEmbedding` with a `tokenizers` tokenizer of the same words; it has no module with trigrams, so for
-WORD+TRIGRAM it trains our module, with its data loading and its dense Adam. Its time is from the first to the last
-batch of an epoch; ours is the same and a fifth of turning the texts into rows, once before the paper's five epochs.
+Steps: `ours_m40` takes its negatives from 40 mini-batches of 100 pairs (8,000 sentences, both sides) and steps
+once per mini-batch; `ours_m1` takes the negatives from one mini-batch. The peer is `SentenceTransformerTrainer` with
+MegaBatchMarginLoss, which has two margins, searches for negatives on one side and steps once per mega-batch:
+`peer_100` has as many steps as ours and the negatives of 100 pairs, `peer_4000` has our negatives and a fortieth of our
+steps. For WORD it trains its own `StaticEmbedding` with a `tokenizers` tokenizer of the same words; it has no module
+with trigrams, so for WORD+TRIGRAM it trains our module with its own data loading and dense Adam. Its time is from the
+first to the last batch of an epoch; ours is the same plus a fifth of the conversion of texts to rows, which is done
+once for the paper's five epochs.
 
-Every engine lives in a process of its own; rounds go through all engines in turn, after one that warms up, and the
-medians count. Ratios are ours over the peer's; `adam_...` is a step of our loop with another optimizer of the tables
-over the same with ours (which has Adam's numbers; SparseAdam has not). Needs an idle machine.
+Every engine runs in a process of its own. After a warm-up round, every round runs each engine once, and the medians are
+reported. Ratios are our rates over the peer's; `adam_...` is the time of a step of our loop with another optimizer of
+the tables over that with ours, which computes the same as Adam (SparseAdam does not). The machine must be idle.
 """
 
 from __future__ import annotations
@@ -55,46 +57,47 @@ BITEXT = TATOEBA.format("train")
 BATCH, MEGA_BATCH = 100, 40  # ParaNMT-50M, sections 5.2 and 5.5
 MAX_TOKENS = 30  # ParaNMT-50M, section 5.4
 PAPER_PAIRS = 5_000_000  # ParaNMT-50M, section 5.4
-PASSES = {"ours_m40": 2, "ours_m1": 2, "peer_100": 1, "peer_4000": 1}  # ours: times a round reads the pairs
-PRIVATE = 0xE000  # letters that no text has
-ENCODE = (32, 1024)  # the batch size that encode() has unless told otherwise, and one for many texts
+# ours: the number of passes over the pairs in a round
+PASSES = {"ours_m40": 2, "ours_m1": 2, "peer_100": 1, "peer_4000": 1}
+PRIVATE = 0xE000  # first code point of the private use area, which no text contains
+ENCODE = (32, 1024)  # the default batch size of encode(), and one for many texts
 TABLES = {"word": ["word"], "trigram": ["word", "trigram"]}
 MEMORY = "peak_megabytes"
 
 
 def read_texts(data: Path) -> Iterator[tuple[str, str, str]]:
-    """The German sentence and two English ones of it, every two."""
-    said: dict[str, dict[str, None]] = {}
+    """For each German sentence, all pairs of its English translations: (German, English, English)."""
+    translations: dict[str, dict[str, None]] = {}
     for german, english, *_ in fields(data / BITEXT):
-        said.setdefault(german, {})[english] = None
-    for german, group in said.items():
+        translations.setdefault(german, {})[english] = None
+    for german, group in translations.items():
         texts = list(group)
-        yield from ((german, one, other) for n, one in enumerate(texts) for other in texts[n + 1 :])
+        yield from ((german, first, second) for n, first in enumerate(texts) for second in texts[n + 1 :])
 
 
 def prepare(data: Path, count: int, rows: int, seed: int) -> tuple[Pairs, dict[str, list[str]], int]:
-    """The pairs, the entries of both tables, and how many words the pairs have; in a child process."""
+    """The pairs, the entries of both tables, and the number of words in the pairs; runs in a child process."""
     import random
 
     from toolkit.encoder.pairs import TextPair, number_pairs
     from toolkit.encoder.vocabulary import UNKNOWN, count_trigrams, count_words
 
-    found = list(read_texts(data))
-    drawn = random.Random(seed).sample(found, len(found))
-    fit = number_pairs((TextPair(*pair) for pair in drawn), MAX_TOKENS)
-    chosen = zip(fit.reference[:count], fit.anchor[:count], fit.positive[:count], strict=True)
-    pairs = number_pairs((TextPair(str(r), fit.texts[a], fit.texts[b]) for r, a, b in chosen), MAX_TOKENS)
+    triples = list(read_texts(data))
+    shuffled = random.Random(seed).sample(triples, len(triples))
+    usable = number_pairs((TextPair(*pair) for pair in shuffled), MAX_TOKENS)
+    chosen = zip(usable.reference[:count], usable.anchor[:count], usable.positive[:count], strict=True)
+    pairs = number_pairs((TextPair(str(r), usable.texts[a], usable.texts[b]) for r, a, b in chosen), MAX_TOKENS)
     if len(pairs) < count:
         raise ValueError(f"wanted {count} pairs, got {len(pairs)} in {BITEXT}; give a smaller --pairs")
-    said = count_words(pairs.texts, 1, rows - 1)
-    words = [UNKNOWN, *said, *(f"unused{n}" for n in range(rows - 1 - len(said)))]
+    known_words = count_words(pairs.texts, 1, rows - 1)
+    words = [UNKNOWN, *known_words, *(f"unused{n}" for n in range(rows - 1 - len(known_words)))]
     trigrams = count_trigrams(pairs.texts, 1, rows)
     unused = (chr(PRIVATE + n // 6000) + chr(PRIVATE + n % 6000) + "x" for n in range(rows - len(trigrams)))
-    return pairs, {"word": words, "trigram": [*trigrams, *unused]}, len(said)
+    return pairs, {"word": words, "trigram": [*trigrams, *unused]}, len(known_words)
 
 
 def serve(connection: Connection, start: Callable[[Job], Run], job: Job) -> None:
-    """An engine's process: start it, say so, then a round whenever the parent asks for one."""
+    """The loop of an engine's process: start it, report that, then run a round whenever the parent asks."""
     run = start(job)
     connection.send(None)
     while connection.recv():
@@ -102,8 +105,8 @@ def serve(connection: Connection, start: Callable[[Job], Run], job: Job) -> None
 
 
 @contextmanager
-def living(start: Callable[[Job], Run], job: Job) -> Iterator[Callable[[], tuple[float, float]]]:
-    """An engine in a process of its own, started; what comes back runs a round: its rate and the peak memory."""
+def running(start: Callable[[Job], Run], job: Job) -> Iterator[Callable[[], tuple[float, float]]]:
+    """Start an engine in a new process; yield a function that runs a round and returns its rate and peak memory."""
     with child(serve, start, job) as engine:
 
         def run() -> tuple[float, float]:
@@ -112,7 +115,8 @@ def living(start: Callable[[Job], Run], job: Job) -> Iterator[Callable[[], tuple
             return engine.received()
 
         try:
-            engine.received()  # one engine starts at a time: how long threads spin is decided by what else runs then
+            # Engines start one at a time, because the load at the start determines how long threads spin.
+            engine.received()
             yield run
         finally:
             with suppress(OSError):
@@ -120,11 +124,11 @@ def living(start: Callable[[Job], Run], job: Job) -> Iterator[Callable[[], tuple
 
 
 def rates(engines: dict[str, tuple[Callable, Job]], rounds: int) -> dict[str, dict]:
-    """The median rate of every engine, one round of each in turn."""
+    """The median rate of every engine; each round runs every engine once."""
     with ExitStack() as stack:
-        runs = {name: stack.enter_context(living(*engine)) for name, engine in engines.items()}
+        runs = {name: stack.enter_context(running(*engine)) for name, engine in engines.items()}
         for run in runs.values():
-            run()  # warms up
+            run()  # warm-up
         found = [{name: run() for name, run in runs.items()} for _ in range(rounds)]
     return {
         name: {
@@ -137,7 +141,7 @@ def rates(engines: dict[str, tuple[Callable, Job]], rounds: int) -> dict[str, di
 
 
 def training(job: Job, rounds: int) -> dict[str, dict]:
-    """Pairs/s of our loop and the library's trainer."""
+    """Pairs/s of our training loop and of the trainer of sentence-transformers."""
     shapes = {"ours_m40": (BATCH, MEGA_BATCH), "ours_m1": (BATCH, 1), "peer_100": (BATCH, 1), "peer_4000": (4000, 1)}
     engines = {
         name: (
@@ -163,7 +167,7 @@ def encoding(word: Job, both: Job, rounds: int) -> dict[str, dict]:
 
 
 def show(title: str, found: dict[str, dict]) -> None:
-    """The rates as Markdown."""
+    """Print the rates as Markdown."""
     lines = []
     for name, f in found.items():
         rates = [number(f["median"], 0), ranges(f["rounds"])]
@@ -172,7 +176,7 @@ def show(title: str, found: dict[str, dict]) -> None:
 
 
 def main() -> None:
-    """Measure, print the tables and the ratios, write the JSON."""
+    """Measure, print the tables and the ratios, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
     parser.add_argument("--json", help="file for the report")
@@ -181,21 +185,26 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=30_000, help="rows of each table")
     parser.add_argument("--dimensions", type=int, default=300)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3, help="measured; one more warms up")
+    parser.add_argument("--rounds", type=int, default=3, help="measured rounds; one warm-up round precedes them")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--busy", action="store_true", help="measure although the machine has other work")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     arguments = parser.parse_args()
     report.refuse_busy(arguments.busy)
-    os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # of `tokenizers`
+    os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # for `tokenizers`
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     chosen = arguments.pairs, arguments.words, arguments.seed
-    (pairs, entries, said), _ = in_child(prepare, arguments.data, *chosen)
-    print(f"{len(pairs)} pairs, {len(pairs.texts)} texts, {said} words, {arguments.words} rows", file=sys.stderr)
+    (pairs, entries, word_count), _ = in_child(prepare, arguments.data, *chosen)
+    print(f"{len(pairs)} pairs, {len(pairs.texts)} texts, {word_count} words, {arguments.words} rows", file=sys.stderr)
     word, both = (
         Job(pairs, entries, parts, arguments.dimensions, MEGA_BATCH, BATCH, 1, arguments.threads, arguments.seed)
         for parts in TABLES.values()
     )
-    results: dict[str, Any] = {"pairs": len(pairs), "texts": len(pairs.texts), "words": said, "rows": arguments.words}
+    results: dict[str, Any] = {
+        "pairs": len(pairs),
+        "texts": len(pairs.texts),
+        "words": word_count,
+        "rows": arguments.words,
+    }
     ratios: dict[str, float] = {}
     for name, job in zip(TABLES, (word, both), strict=True):
         if name in arguments.what:

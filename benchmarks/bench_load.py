@@ -1,16 +1,16 @@
-r"""What waiting threads cost: matrix products and the decoder, alone and beside busy processes, by wait policy.
+r"""The cost of waiting threads: matrix products and decoder under two wait policies, alone and beside busy processes.
 
     python -m benchmarks.bench_load --data DIR --json benchmarks/results/load.json
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English). Two threads wait for each other after every product.
-Where other processes hold the cores, a thread that spins while it waits keeps the thread that it waits for from
-running. The policy is what `import toolkit` sets (`toolkit`), or what OpenMP does by itself (`default`). Each line is a
-process of its own, with the policy in force before torch is loaded. `product` is relu(1200x512 @ 512x512), steps a
-second; the decoders are 150 samples of each sentence with the German-English starter, finished tokens a second.
+If other processes occupy the cores, a thread that spins while it waits can keep the other thread from running. The
+policy `toolkit` is the one that `import toolkit` sets; `default` is that of OpenMP. Each measurement runs in a process
+of its own, where the policy is set before torch is loaded. `product` is relu(1200x512 @ 512x512) in steps per second;
+the decoders draw 150 samples of each sentence with the German-English starter, in finished tokens per second.
 
-Ratios: `idle_cost_...` is default over toolkit on the idle machine (above 1: the toolkit's is slower there);
-`busy_gain_...` toolkit over default beside the others; `busy_share_...` the toolkit's idle rate over its rate beside
-the others, over the share of the cores that is left to it (1 is fair, below 1.3 is aimed at).
+Ratios: `idle_cost_...` is default over toolkit on the idle machine (above 1, the policy of the toolkit is slower);
+`busy_gain_...` is toolkit over default beside the busy processes; `busy_share_...` is the toolkit's idle rate over its
+rate beside the busy processes, divided by the slowdown of a fair share of the cores (1 is fair; the aim is below 1.3).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from reports.child import in_child
 
 BITEXT = TATOEBA.format("test")
 SENTENCES, SAMPLES, TOP_K = 16, 150, 10  # ParaBank 2, section 3.3: 150 samples, k 10
-SECONDS = 5.0  # ours: of products in a round
+SECONDS = 5.0  # ours: duration of the products in a round
 KINDS = ("product", "float32", "int8")
 POLICIES = ("default", "toolkit")
 VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
@@ -40,14 +40,14 @@ BUSY_LOOP = "while True: pass"
 
 
 def load_torch(policy: str, threads: int) -> None:
-    """Load torch under a wait policy: OpenMP reads the toolkit's only if the toolkit is imported first."""
+    """Load torch under a wait policy: that of the toolkit is used only if the toolkit is imported before torch."""
     for name in ("torch", "toolkit") if policy == "default" else ("toolkit", "torch"):
         importlib.import_module(name)
     importlib.import_module("torch").set_num_threads(threads)
 
 
 def products(policy: str, threads: int) -> float:
-    """Matrix products a second, in a process of its own."""
+    """Matrix products per second; runs in a process of its own."""
     load_torch(policy, threads)
     import torch
 
@@ -62,12 +62,12 @@ def products(policy: str, threads: int) -> float:
 
 
 def samples(policy: str, threads: int, dtype: str, data: Path) -> float:
-    """Finished tokens a second of the German-English starter, in a process of its own.
+    """Finished tokens per second of the German-English starter; runs in a process of its own.
 
     Args:
         policy: One of `POLICIES`.
-        threads: Of the processor.
-        dtype: Of the starter.
+        threads: The number of threads of torch.
+        dtype: The dtype of the starter.
         data: TSV file of German sentences.
     """
     load_torch(policy, threads)
@@ -86,12 +86,12 @@ def samples(policy: str, threads: int, dtype: str, data: Path) -> float:
 
     tokens(sources[:2])
     began = time.perf_counter()
-    said = sum(tokens(sources[i : i + 8]) for i in range(0, len(sources), 8))
-    return said / (time.perf_counter() - began)
+    total = sum(tokens(sources[i : i + 8]) for i in range(0, len(sources), 8))
+    return total / (time.perf_counter() - began)
 
 
 def rate(kind: str, policy: str, data: Path, threads: int) -> float:
-    """Steps or tokens a second of one process of its own."""
+    """Products or tokens per second, measured in a new process."""
     environment = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     if kind == "product":
         return in_child(products, policy, threads, environment=environment)[0]
@@ -99,47 +99,49 @@ def rate(kind: str, policy: str, data: Path, threads: int) -> float:
 
 
 def measure(arguments: argparse.Namespace, others: int) -> dict[str, dict[str, list[float]]]:
-    """All rates beside a number of busy processes, by kind and policy; rounds take turns."""
-    busy = [subprocess.Popen([sys.executable, "-c", BUSY_LOOP]) for _ in range(others)]
-    found: dict[str, dict[str, list[float]]] = {kind: {policy: [] for policy in POLICIES} for kind in arguments.kinds}
+    """All rates beside a number of busy processes, by kind and policy, one of each in every round."""
+    busy_processes = [subprocess.Popen([sys.executable, "-c", BUSY_LOOP]) for _ in range(others)]
+    rates: dict[str, dict[str, list[float]]] = {kind: {policy: [] for policy in POLICIES} for kind in arguments.kinds}
     try:
         for _ in range(arguments.rounds):
             for kind in arguments.kinds:
                 for policy in POLICIES:
-                    found[kind][policy].append(rate(kind, policy, arguments.data / BITEXT, arguments.threads))
-                    print(f"{others} others, {kind}, {policy}: {found[kind][policy][-1]:,.1f}", flush=True)
+                    rates[kind][policy].append(rate(kind, policy, arguments.data / BITEXT, arguments.threads))
+                    print(f"{others} others, {kind}, {policy}: {rates[kind][policy][-1]:,.1f}", flush=True)
     finally:
-        for process in busy:
+        for process in busy_processes:
             process.kill()
-    return found
+    return rates
 
 
 def main() -> None:
-    """Measure, print, write the JSON."""
+    """Measure, print, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
     parser.add_argument("--json", help="file for the report")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--others", type=int, default=2, help="busy processes beside (default 2)")
-    parser.add_argument("--busy", action="store_true", help="measure although the machine has other work")
+    parser.add_argument(
+        "--others", type=int, default=2, help="number of busy processes beside the benchmark (default 2)"
+    )
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     arguments = parser.parse_args()
     report.refuse_busy(arguments.busy)
-    found = {"idle": measure(arguments, 0), "busy": measure(arguments, arguments.others)}
+    rates = {"idle": measure(arguments, 0), "busy": measure(arguments, arguments.others)}
     cores = os.cpu_count() or 1
-    # `threads` threads and `others` processes share the cores; alone the threads have min(threads, cores) of them.
+    # `threads` threads and `others` processes share the cores; without others the threads have min(threads, cores).
     fair = min(arguments.threads, cores) / min(
         arguments.threads, cores * arguments.threads / (arguments.threads + arguments.others)
     )
     ratios = {}
     for kind in arguments.kinds:
-        idle, beside = ({policy: median(found[when][kind][policy]) for policy in POLICIES} for when in found)
+        idle, busy = ({policy: median(rates[when][kind][policy]) for policy in POLICIES} for when in rates)
         ratios[f"idle_cost_{kind}"] = round(idle["default"] / idle["toolkit"], 3)
-        ratios[f"busy_gain_{kind}"] = round(beside["toolkit"] / beside["default"], 3)
-        ratios[f"busy_share_{kind}"] = round(idle["toolkit"] / beside["toolkit"] / fair, 3)
+        ratios[f"busy_gain_{kind}"] = round(busy["toolkit"] / busy["default"], 3)
+        ratios[f"busy_share_{kind}"] = round(idle["toolkit"] / busy["toolkit"] / fair, 3)
     about = {"others": arguments.others, "threads": arguments.threads, "rounds": arguments.rounds, "fair_share": fair}
-    report.write(arguments.json, 0, about | found, ratios)
+    report.write(arguments.json, 0, about | rates, ratios)
     print(json.dumps(about))
 
 

@@ -1,14 +1,15 @@
-"""The whole ParaBank 2 pipeline: sentences/s, what each stage takes of it, and memory on a large bitext.
+"""The whole ParaBank 2 pipeline: sentences/s, the share of each stage, and memory on a large bitext.
 
     python -m benchmarks.bench_pipeline --data DIR --memory 200000 --json benchmarks/results/pipeline.json
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz, and for --memory deu-eng.train.tsv.gz there and bitext/news/deu-eng.tsv.gz
-(German TAB English). The builder runs as it is, in one process, and the functions that it calls are watched
+(German TAB English). The builder runs unchanged in one process, and the functions that it calls are timed
 (`benchmarks/stages.py`); loading the models, checks and packaging are reported but belong to no stage. --memory LINES
-runs all but the models on LINES/100, LINES/10 and LINES lines, each step in a fresh process: a bitext is read, cleaned,
-split and written as input shards; candidates that are cheap copies of the references stand for those of the models,
-whose memory depends on the shard and not on the corpus; and the shards are packaged. Ratio `clustering_share` is of the
-stages' time, `memory_growth` the peak memory of the greatest step at LINES over that at LINES/10.
+runs everything except the models on LINES/100, LINES/10 and LINES lines, each step in a new process: the bitext is
+read, cleaned, split and written as input shards; copies of the references replace the candidates of the models, whose
+memory depends on the size of a shard but not on that of the corpus; and the shards are packaged. The ratio
+`clustering_share` is the share of clustering in the time of the stages; `memory_growth` is the peak memory of the
+largest step with LINES lines over that with LINES/10.
 """
 
 from __future__ import annotations
@@ -35,20 +36,22 @@ TEST, LARGE = TATOEBA.format("test"), (TATOEBA.format("train"), "bitext/news/deu
 COPIES, CHOSEN = 10, 5  # ours: candidates of a row in the memory run, and how many of them are paraphrases
 
 
-def run_settings(bitext: str, folder: str, knobs: dict) -> ParaBank2Run:
-    """A ParaBank 2 run with the paper's numbers and some knobs."""
+def run_settings(bitext: str, folder: str, overrides: dict) -> ParaBank2Run:
+    """The settings of a ParaBank 2 run: the paper's, except for those in `overrides`."""
     from builders.parabank2 import ParaBank2Run
 
     output = f"{folder}/parabank2"
-    return ParaBank2Run(bitext=[bitext], source_lang="de", lang="en", output_dir=output, license="cc-by-2.0", **knobs)
+    return ParaBank2Run(
+        bitext=[bitext], source_lang="de", lang="en", output_dir=output, license="cc-by-2.0", **overrides
+    )
 
 
-def time_stages(bitext: str, folder: str, knobs: dict) -> dict:
-    """Seconds of each stage of a build and what it made, in a child process; a few rows warm up first."""
+def time_stages(bitext: str, folder: str, overrides: dict) -> dict:
+    """Seconds of each stage of a build, after a warm-up with a few rows, and its counts; runs in a child process."""
     from toolkit.package.parquet import finished_shards
     from toolkit.shards import read_shard
 
-    settings = run_settings(bitext, folder, knobs)
+    settings = run_settings(bitext, folder, overrides)
     seconds = timed_build(settings)
     every = (row for shard in finished_shards(settings.shards_dir) for row in read_shard(shard))
     rows = [row for row in every if row.reason is None]
@@ -61,26 +64,26 @@ def time_stages(bitext: str, folder: str, knobs: dict) -> dict:
 
 
 def pipeline(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
-    """The stages' figures and the share of clustering."""
+    """The figures of the stages, and the share of clustering."""
     bitext = str(arguments.data / TEST)
     names = ("forward", "backward", "threads", "dtype", "min_p")
-    knobs = {name: getattr(arguments, name) for name in names} | {"limit": arguments.sentences}
+    overrides = {name: getattr(arguments, name) for name in names} | {"limit": arguments.sentences}
     with tempfile.TemporaryDirectory() as folder:
-        found, peak = in_child(time_stages, bitext, folder, knobs)
-    total = sum(found["seconds"][stage] for stage in STAGES)
-    shares = {stage: found["seconds"][stage] / total for stage in STAGES}
-    found |= {"sentences_per_second": found["rows"] / total, "shares": shares, "peak_megabytes": peak}
-    print(f"{found['rows']} sentences, {found['sentences_per_second']:.2f} sentences/s, peak {peak:.0f} MB\n")
-    lines = [[stage, number(found["seconds"][stage], 2), f"{number(100 * shares[stage])} %"] for stage in STAGES]
+        figures, peak = in_child(time_stages, bitext, folder, overrides)
+    total = sum(figures["seconds"][stage] for stage in STAGES)
+    shares = {stage: figures["seconds"][stage] / total for stage in STAGES}
+    figures |= {"sentences_per_second": figures["rows"] / total, "shares": shares, "peak_megabytes": peak}
+    print(f"{figures['rows']} sentences, {figures['sentences_per_second']:.2f} sentences/s, peak {peak:.0f} MB\n")
+    lines = [[stage, number(figures["seconds"][stage], 2), f"{number(100 * shares[stage])} %"] for stage in STAGES]
     print(table(["stage", "seconds", "share"], lines))
-    return found, {"clustering_share": round(shares["clustering"], 4)}
+    return figures, {"clustering_share": round(shares["clustering"], 4)}
 
 
 def write_lines(data: Path, lines: int, path: Path) -> None:
-    """The first lines of the large bitexts, as one file.
+    """Write the first lines of the large bitexts to one file.
 
     Raises:
-        ValueError: There are not so many.
+        ValueError: The bitexts have fewer lines.
     """
     written = 0
     with path.open("w", encoding="utf-8") as out:
@@ -97,7 +100,7 @@ def memory_settings(bitext: str, folder: str) -> ParaBank2Run:
 
 
 def read_and_shard(bitext: str, folder: str) -> dict:
-    """Read, clean, split and write input shards, in a child process."""
+    """Read, clean, split and write input shards; runs in a child process."""
     from accelerate import PartialState
 
     from toolkit.run import started
@@ -109,7 +112,7 @@ def read_and_shard(bitext: str, folder: str) -> dict:
 
 
 def copied(rows: Iterable[Row]) -> Iterator[Row]:
-    """Rows whose candidates are copies of the reference with a number, the first few chosen."""
+    """Add candidates to rows: copies of the reference with a number, of which the first few are chosen."""
     from toolkit.rows import Candidate, Origin, Scores
 
     for row in rows:
@@ -125,7 +128,7 @@ def copied(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def fill_shards(bitext: str, folder: str) -> dict:
-    """Make every shard with `copied`, by the run's own loop, in a child process."""
+    """Make every shard with `copied`, in the loop of the run; runs in a child process."""
     from accelerate import PartialState
 
     from toolkit.run import make_shards, started
@@ -138,22 +141,22 @@ def fill_shards(bitext: str, folder: str) -> dict:
 
 
 def package(bitext: str, folder: str) -> dict:
-    """Package the shards, in a child process."""
+    """Package the shards; runs in a child process."""
     from toolkit.package.build import package_parabank
 
     settings = memory_settings(bitext, folder)
     begin = time.perf_counter()
     output = Path(settings.output_dir)
-    found = package_parabank(settings.shards_dir, output, output.name, settings.version, settings.license, [])
-    return {"seconds": time.perf_counter() - begin, "total": found.get("total")}
+    statistics = package_parabank(settings.shards_dir, output, output.name, settings.version, settings.license, [])
+    return {"seconds": time.perf_counter() - begin, "total": statistics.get("total")}
 
 
 STEPS = {"read, clean, split, shard": read_and_shard, "make shards of copies": fill_shards, "package": package}
 
 
 def memory(data: Path, lines: int) -> tuple[dict, dict[str, float]]:
-    """Peak memory of every step at LINES/100, LINES/10 and LINES."""
-    found: dict[str, Any] = {
+    """Peak memory of every step with LINES/100, LINES/10 and LINES lines."""
+    results: dict[str, Any] = {
         "what": f"no model runs: {COPIES} copies of each reference stand for the candidates, {CHOSEN} of them chosen",
         "lines": {},
     }
@@ -166,24 +169,26 @@ def memory(data: Path, lines: int) -> tuple[dict, dict[str, float]]:
                 figures, peak = in_child(step, str(bitext), folder)
                 steps[name] = figures | {"peak_megabytes": peak}
                 print(f"{count} lines, {name}: {figures['seconds']:.1f} s, peak {peak:.0f} MB")
-        found["lines"][str(count)] = steps
-    peaks = [max(step["peak_megabytes"] for step in steps.values()) for steps in found["lines"].values()]
-    return found, {"memory_growth": round(peaks[2] / peaks[1], 3)}
+        results["lines"][str(count)] = steps
+    peaks = [max(step["peak_megabytes"] for step in steps.values()) for steps in results["lines"].values()]
+    return results, {"memory_growth": round(peaks[2] / peaks[1], 3)}
 
 
 def main() -> None:
-    """Measure, print, write the JSON."""
+    """Measure, print, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with the bitexts")
     parser.add_argument("--json", help="file for the report")
-    parser.add_argument("--sentences", type=int, default=200, help="lines of the test bitext; 0 leaves the stages out")
-    parser.add_argument("--memory", type=int, default=0, metavar="LINES", help="also the memory run, e.g. 200000")
+    parser.add_argument("--sentences", type=int, default=200, help="lines of the test bitext; 0 skips the stages")
+    parser.add_argument(
+        "--memory", type=int, default=0, metavar="LINES", help="also measure memory, e.g. with 200000 lines"
+    )
     parser.add_argument("--forward", default="starter/de-en")
     parser.add_argument("--backward", default="starter/en-de")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--dtype", default="auto", help="as of build_parabank.py: auto, bfloat16, float32 or int8")
+    parser.add_argument("--dtype", default="auto", help="as in build_parabank.py: auto, bfloat16, float32 or int8")
     parser.add_argument("--min_p", type=float, default=0.0)
-    parser.add_argument("--busy", action="store_true", help="measure although the machine has other work")
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     arguments = parser.parse_args()
     report.refuse_busy(arguments.busy)
     results: dict[str, dict] = {}

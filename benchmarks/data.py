@@ -1,6 +1,6 @@
-"""The text that the benchmarks read.
+"""The texts that the benchmarks read.
 
-Imports nothing of the toolkit, whose import decides how the threads of every engine wait.
+This module does not import the toolkit, because that import sets the OpenMP wait policy of every engine.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
-TATOEBA = "bitext/tatoeba/deu-eng.{}.tsv.gz"  # of a split; German TAB English
+TATOEBA = "bitext/tatoeba/deu-eng.{}.tsv.gz"  # the file of a split; German TAB English
 
 
 def fields(path: Path) -> Iterator[list[str]]:

@@ -1,7 +1,7 @@
-"""The engines of bench_encoder.py: our loop and encoder, the library's, and our loop with torch's optimizers.
+"""The engines of bench_encoder.py: our training and encoder, those of sentence-transformers, and torch's optimizers.
 
-An engine is a function of a job; what it returns runs one round and says at what rate. Nothing heavy is imported before
-an engine starts, so that a process's memory is that of the engine it runs.
+An engine is a function of a job; it returns a function that runs one round and returns its rate. Large libraries are
+imported within the engines, so that the memory of a process is that of its engine.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from toolkit.encoder.training import EncoderTraining, Fitting
 
 EPOCHS = 5  # ParaNMT-50M, section 5.2
-RATE = 0.001  # ParaNMT-50M, section 5.2
-MARGINS = 0.8, 0.3  # the peer's
-CUTS = r"(?<=[^\W_])'[^\W_]*|[^\W_]+|\S"  # toolkit.encoder.tokens as a regular expression
-LONG_ENOUGH = 200  # ours: epochs that the sums of our Adam are tabulated for
-SAME = 1e-5  # ours: of a mean of numbers below 0.1
+LEARNING_RATE = 0.001  # ParaNMT-50M, section 5.2
+MARGINS = 0.8, 0.3  # the peer's defaults for positive and negative pairs
+TOKEN_PATTERN = r"(?<=[^\W_])'[^\W_]*|[^\W_]+|\S"  # toolkit.encoder.tokens as a regular expression
+LONG_ENOUGH = 200  # ours: the epochs for which the sums of our Adam are tabulated
+SAME = 1e-5  # ours: tolerance for means of numbers below 0.1
 
 Run = Callable[[], float]
 
 
 @dataclass(frozen=True)
 class Job:
-    """What an engine works on: the pairs, the entries of the tables, and how."""
+    """The input of an engine: the pairs, the entries of the embedding tables, and the settings."""
 
     pairs: Pairs
     entries: dict[str, list[str]]
@@ -48,20 +48,20 @@ class Job:
 
 
 def our_encoder(job: Job) -> ParaphrasticEncoder:
-    """Our module with the entries of the job."""
+    """Our encoder with the table entries of the job."""
     import torch
 
     from toolkit.encoder.modules import Architecture, ParaphrasticEncoder
     from toolkit.encoder.vocabulary import character_trigrams, words
 
     torch.manual_seed(job.seed)
-    made = {"word": words, "trigram": character_trigrams}
+    vocabulary_classes = {"word": words, "trigram": character_trigrams}
     architecture = Architecture(tuple(job.parts), dimensions=job.dimensions)
-    return ParaphrasticEncoder(architecture, {part: made[part](job.entries[part]) for part in job.parts})
+    return ParaphrasticEncoder(architecture, {part: vocabulary_classes[part](job.entries[part]) for part in job.parts})
 
 
 def static_embedding(job: Job, table: torch.Tensor) -> SentenceTransformer:
-    """The library's module with the same words and weights."""
+    """The `StaticEmbedding` of sentence-transformers with the same words and weights."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import StaticEmbedding
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
@@ -71,12 +71,12 @@ def static_embedding(job: Job, table: torch.Tensor) -> SentenceTransformer:
     tokenizer.normalizer = normalizers.Sequence(
         [normalizers.NFC(), normalizers.Lowercase(), normalizers.Replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")]
     )
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(CUTS), "removed", invert=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(TOKEN_PATTERN), "removed", invert=True)
     return SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=table.clone())], device="cpu")
 
 
 def training_settings(job: Job) -> EncoderTraining:
-    """Our settings; so many epochs that the table of sums is long enough for all rounds."""
+    """The settings of our training, with enough epochs for the table of sums to cover all rounds."""
     from toolkit.encoder.training import EncoderTraining
 
     return EncoderTraining(
@@ -86,7 +86,7 @@ def training_settings(job: Job) -> EncoderTraining:
 
 
 def one_process(job: Job) -> PartialState:
-    """This process, with the job's threads."""
+    """Set the job's threads, and return the state of this single process."""
     import torch
     from accelerate import PartialState
 
@@ -94,8 +94,8 @@ def one_process(job: Job) -> PartialState:
     return PartialState(cpu=True)
 
 
-def read_all(fitting: Fitting, epoch: int) -> None:
-    """One epoch, as `toolkit.encoder.training.fit` has it."""
+def train_epoch(fitting: Fitting, epoch: int) -> None:
+    """Train for one epoch, as `toolkit.encoder.training.fit` does."""
     import numpy as np
 
     from toolkit.encoder.training import mega_batch
@@ -108,12 +108,13 @@ def read_all(fitting: Fitting, epoch: int) -> None:
 
 
 def train_ours(job: Job) -> Run:
-    """Our loop; what comes back trains for a round and returns the pairs/s."""
+    """Our training loop; the returned function trains for a round and returns the pairs/s."""
     from toolkit.encoder.pairs import prepare_texts
     from toolkit.encoder.training import Fitting
 
     encoder = our_encoder(job)
-    fitting = Fitting(encoder, job.pairs, training_settings(job), one_process(job))  # and warms `prepare_texts` up
+    # This is also the warm-up of `prepare_texts`.
+    fitting = Fitting(encoder, job.pairs, training_settings(job), one_process(job))
     began = time.perf_counter()
     prepare_texts(job.pairs.texts, encoder)
     preparation = time.perf_counter() - began
@@ -121,14 +122,14 @@ def train_ours(job: Job) -> Run:
     def run() -> float:
         began = time.perf_counter()
         for epoch in range(job.passes):
-            read_all(fitting, epoch)
+            train_epoch(fitting, epoch)
         return len(job.pairs) / ((time.perf_counter() - began) / job.passes + preparation / EPOCHS)
 
     return run
 
 
 def train_peer(job: Job) -> Run:
-    """The library's trainer on its own module, or on ours where it has none."""
+    """The trainer of sentence-transformers on its own module, or on ours if it has no such module."""
     from datasets import Dataset
     from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
     from sentence_transformers.sentence_transformer.data_collator import SentenceTransformerDataCollator
@@ -163,7 +164,7 @@ def train_peer(job: Job) -> Run:
         with tempfile.TemporaryDirectory() as folder:
             arguments = SentenceTransformerTrainingArguments(
                 output_dir=folder, num_train_epochs=job.passes, per_device_train_batch_size=job.batch,
-                learning_rate=RATE, lr_scheduler_type="constant", max_grad_norm=0, use_cpu=True, seed=job.seed,
+                learning_rate=LEARNING_RATE, lr_scheduler_type="constant", max_grad_norm=0, use_cpu=True, seed=job.seed,
                 dataloader_pin_memory=False, save_strategy="no", logging_strategy="no", report_to="none",
                 disable_tqdm=True,
             )  # fmt: skip
@@ -178,7 +179,7 @@ def train_peer(job: Job) -> Run:
 
 
 def encode_all(model: SentenceTransformer, job: Job) -> Run:
-    """Encode all texts; sentences/s."""
+    """A function that encodes all texts and returns the sentences/s."""
 
     def run() -> float:
         began = time.perf_counter()
@@ -190,7 +191,7 @@ def encode_all(model: SentenceTransformer, job: Job) -> Run:
 
 
 def encode_ours(job: Job) -> Run:
-    """Our module's `encode`."""
+    """`encode` of our module."""
     from toolkit.encoder.modules import sentence_transformer
 
     one_process(job)
@@ -198,13 +199,13 @@ def encode_ours(job: Job) -> Run:
 
 
 def encode_peer(job: Job) -> Run:
-    """The library's module's, on our weights."""
+    """`encode` of the sentence-transformers module with our weights."""
     one_process(job)
     return encode_all(static_embedding(job, our_encoder(job).tables["word"].detach()), job)
 
 
 def difference(job: Job) -> dict[str, float]:
-    """Texts that both cut alike, and how far their vectors are apart at most; in a child process."""
+    """The number of texts that both tokenize alike, and the largest difference of their vectors; in a child process."""
     import numpy as np
 
     from toolkit.encoder.modules import sentence_transformer
@@ -215,24 +216,26 @@ def difference(job: Job) -> dict[str, float]:
     peer = static_embedding(job, encoder.tables["word"].detach())
     rows, ends = prepare_texts(texts, encoder)["word"]
     theirs = [encoding.ids for encoding in peer.tokenizer.encode_batch(texts, add_special_tokens=False)]
-    alike = np.array([rows[a:b].tolist() == ids for a, b, ids in zip(ends[:-1], ends[1:], theirs, strict=True)])
-    one, other = (model.encode(texts, show_progress_bar=False) for model in (sentence_transformer(encoder), peer))
-    gap = float(np.abs(one - other)[alike].max())
+    same_tokens = np.array([rows[a:b].tolist() == ids for a, b, ids in zip(ends[:-1], ends[1:], theirs, strict=True)])
+    our_vectors, peer_vectors = (
+        model.encode(texts, show_progress_bar=False) for model in (sentence_transformer(encoder), peer)
+    )
+    gap = float(np.abs(our_vectors - peer_vectors)[same_tokens].max())
     if gap > SAME:
         raise ValueError(f"wanted the same vectors of texts that are cut alike, got a difference of {gap}")
-    return {"texts": len(texts), "cut_alike": int(alike.sum()), "largest_difference": gap}
+    return {"texts": len(texts), "cut_alike": int(same_tokens.sum()), "largest_difference": gap}
 
 
 class TorchAdam:
-    """A table under one of torch's optimizers, with the interface of `toolkit.encoder.adam.LazyAdam`."""
+    """An embedding table with one of torch's optimizers and the interface of `toolkit.encoder.adam.LazyAdam`."""
 
-    def __init__(self, table: torch.Tensor, optimizer: type, knobs: dict[str, Any]) -> None:
+    def __init__(self, table: torch.Tensor, optimizer: type, options: dict[str, Any]) -> None:
         import torch
 
         self.weight = table.clone()
         self.gradient = torch.zeros_like(table)
         self.dense = optimizer is torch.optim.Adam
-        self.optimizer = optimizer([self.weight], lr=RATE, **knobs)
+        self.optimizer = optimizer([self.weight], lr=LEARNING_RATE, **options)
 
     def read(self, rows: torch.Tensor) -> torch.Tensor:
         """The weights of some rows."""
@@ -254,7 +257,7 @@ class TorchAdam:
 
 
 def step_times(job: Job, rounds: int) -> dict[str, float]:
-    """Milliseconds of a step of our loop, the optimizers in turn; in a child process."""
+    """Milliseconds of a step of our loop with each optimizer; runs in a child process."""
     import torch
 
     from toolkit.encoder.training import Fitting
@@ -267,15 +270,17 @@ def step_times(job: Job, rounds: int) -> dict[str, float]:
         "sparse": (torch.optim.SparseAdam, {}),
     }
     fittings = {name: Fitting(our_encoder(job), job.pairs, training_settings(job), state) for name in kinds}
-    for name, (kind, knobs) in kinds.items():
+    for name, (kind, options) in kinds.items():
         if kind is not object:
-            others: dict[str, Any] = {part: TorchAdam(table.detach(), kind, knobs) for part, table in tables.items()}
-            fittings[name].tables = others
+            tables_of_kind: dict[str, Any] = {
+                part: TorchAdam(table.detach(), kind, options) for part, table in tables.items()
+            }
+            fittings[name].tables = tables_of_kind
     steps = -(-len(job.pairs) // job.batch)
-    found: dict[str, list[float]] = {name: [] for name in kinds}
+    milliseconds: dict[str, list[float]] = {name: [] for name in kinds}
     for number in range(rounds + 1):
         for name, fitting in fittings.items():
             began = time.perf_counter()
-            read_all(fitting, number)
-            found[name].append((time.perf_counter() - began) / steps * 1000)
-    return {name: round(statistics.median(times[1:]), 3) for name, times in found.items()}
+            train_epoch(fitting, number)
+            milliseconds[name].append((time.perf_counter() - began) / steps * 1000)
+    return {name: round(statistics.median(times[1:]), 3) for name, times in milliseconds.items()}

@@ -1,7 +1,7 @@
-"""The decoders that `bench_decoding.py` and `bench_constraints.py` compare; every function runs in its own process.
+"""The decoders that `bench_decoding.py` and `bench_constraints.py` compare; each runs in a process of its own.
 
-Ids go in and ids come out of all of them; nobody's text is put together. Imports are inside, so that an engine's peak
-memory is its own.
+Input and output of all of them are ids; no text is decoded. Libraries are imported within the functions, so that the
+peak memory of a process is that of its engine.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from toolkit.decode.constraint_set import ConstraintSet
 
 SETS = 5  # ParaBank 2, section 3.3
-WARM = 8  # ours: sentences that warm up a beam search
-RATE = 0.5  # builders.parabank2.ParaBank2.constraint_rate
+WARM_SENTENCES = 8  # ours: warm-up sentences of a beam search
+CONSTRAINT_RATE = 0.5  # builders.parabank2.ParaBank2.constraint_rate
 
-Decode = Callable[[int], list[int]]  # a round's number -> the tokens of every sample, EOS counted
+Decode = Callable[[int], list[int]]  # number of the round -> the number of tokens of every sample, EOS counted
 Search = Callable[[Sequence[int]], list[list[int]]]  # numbers of sentences -> the best hypothesis of each, EOS included
 
 
 @dataclass(frozen=True)
 class Job:
-    """Many samples of a few sentences.
+    """A sampling job: many samples of a few sentences.
 
     Attributes:
-        folder: Holds the model as `hf/` (float32) and `ct2/`.
-        sources: Ids of each sentence, EOS included, shortest first.
+        folder: The folder of the model as `hf/` (float32) and `ct2/`.
+        sources: The ids of each sentence, EOS included, shortest first.
         words: For each sentence the words that may be forbidden, with their segmentations.
-        samples: Of every sentence.
-        top_k: Tokens that are left to draw from.
-        max_tokens: The cap on a sample.
-        batch: Sentences that are decoded at a time.
-        threads: Of the processor.
-        rounds: Measured rounds; one more before them warms up.
-        seed: Of the samples and the constraints.
+        samples: The number of samples of every sentence.
+        top_k: The number of most probable tokens to draw from.
+        max_tokens: The most tokens of a sample.
+        batch: The batch size in sentences.
+        threads: The number of threads.
+        rounds: The number of measured rounds; one warm-up round precedes them.
+        seed: The seed of the samples and the constraints.
     """
 
     folder: Path
@@ -55,16 +55,16 @@ class Job:
 
 @dataclass(frozen=True)
 class BeamJob:
-    """The best hypothesis of each of a few sentences, by beam search, once.
+    """A beam search job: the best hypothesis of each of a few sentences.
 
     Attributes:
-        folder: Holds the model with its tokenizer as `hf/` (float32), and `ct2/`.
-        sources: Ids of each sentence, EOS included, shortest first.
-        sets: By name, a constraint set for each sentence; only ours and the peer with required words read it.
-        beam: Hypotheses that a search follows at a time.
-        max_tokens: The cap on a hypothesis.
-        batch: Sentences that are decoded at a time.
-        threads: Of the processor.
+        folder: The folder of the model with its tokenizer as `hf/` (float32), and as `ct2/`.
+        sources: The ids of each sentence, EOS included, shortest first.
+        sets: By name of the kind, a constraint set for each sentence; engines without constraints ignore them.
+        beam: The beam size.
+        max_tokens: The most tokens of a hypothesis.
+        batch: The batch size in sentences.
+        threads: The number of threads.
     """
 
     folder: Path
@@ -82,30 +82,32 @@ def batches(items: Sequence, size: int) -> Iterator[Sequence]:
 
 
 def timed(job: Job, decoders: dict[str, Decode]) -> dict[str, dict]:
-    """The figures of each decoder, in rounds that take turns; the first round is not counted.
+    """Run the decoders, each once in every round, and return their figures without the first round.
 
     Returns:
         By name: `tokens_per_second`, `sentences_per_second` and `seconds_per_token` (medians over rounds),
         `mean_tokens`, `deviation_within_sentence` (sample standard deviation, the mean over sentences), `longest`, and
-        what was run.
+        the settings.
     """
     seconds: dict[str, list[float]] = {name: [] for name in decoders}
     lengths: dict[str, list[list[int]]] = {name: [] for name in decoders}
     for number in range(job.rounds + 1):
         for name, decode in decoders.items():
             start = time.perf_counter()
-            found = decode(number)
+            token_counts = decode(number)
             seconds[name].append(time.perf_counter() - start)
-            lengths[name].append(found)
+            lengths[name].append(token_counts)
     return {name: figures(job, seconds[name][1:], lengths[name][1:]) for name in decoders}
 
 
 def figures(job: Job, seconds: list[float], lengths: list[list[int]]) -> dict:
-    """What the rounds of one decoder say."""
+    """The figures of one decoder over its rounds."""
     wanted = len(job.sources) * job.samples
-    assert all(len(found) == wanted for found in lengths), f"wanted {wanted} samples a round"
-    pooled = [length for found in lengths for length in found]
-    per_token = statistics.median(second / sum(found) for second, found in zip(seconds, lengths, strict=True))
+    assert all(len(token_counts) == wanted for token_counts in lengths), f"wanted {wanted} samples a round"
+    pooled = [length for token_counts in lengths for length in token_counts]
+    per_token = statistics.median(
+        second / sum(token_counts) for second, token_counts in zip(seconds, lengths, strict=True)
+    )
     return {
         "tokens_per_second": round(1 / per_token, 1),
         "sentences_per_second": round(len(job.sources) / statistics.median(seconds), 4),
@@ -123,7 +125,7 @@ def figures(job: Job, seconds: list[float], lengths: list[list[int]]) -> dict:
 
 
 def load(job: Job | BeamJob, dtype: str) -> Any:
-    """The job's model in a dtype, with the threads set."""
+    """Set the threads, and load the job's model in a dtype."""
     import torch
     from transformers import MarianMTModel
     from transformers.utils import logging
@@ -134,7 +136,7 @@ def load(job: Job | BeamJob, dtype: str) -> Any:
 
 
 def generate(job: Job, dtype: str) -> dict[str, dict]:
-    """`transformers.generate` as its documentation has it."""
+    """`transformers.generate`, used as in its documentation."""
     import torch
 
     model = load(job, dtype)
@@ -147,7 +149,7 @@ def generate(job: Job, dtype: str) -> dict[str, dict]:
             longest = max(map(len, part))
             ids = torch.tensor([source + [pad] * (longest - len(source)) for source in part])
             batch = {"input_ids": ids, "attention_mask": (ids != pad).long()}
-            said = model.generate(
+            output = model.generate(
                 **batch,
                 do_sample=True,
                 top_k=job.top_k,
@@ -155,14 +157,14 @@ def generate(job: Job, dtype: str) -> dict[str, dict]:
                 num_return_sequences=job.samples,
                 max_new_tokens=job.max_tokens,
             )
-            lengths += (said[:, 1:] != pad).sum(1).tolist()
+            lengths += (output[:, 1:] != pad).sum(1).tolist()
         return lengths
 
     return timed(job, {f"generate_{'fp32' if dtype == 'float32' else 'bf16'}": decode})
 
 
 def ctranslate2(job: Job, compute_type: str) -> dict[str, dict]:
-    """CTranslate2 on the same weights, without constraints: it cannot have them per row."""
+    """CTranslate2 on the same weights, without constraints, because it does not support them per row."""
     import ctranslate2
 
     ctranslate2.set_random_seed(job.seed)
@@ -187,14 +189,14 @@ def ctranslate2(job: Job, compute_type: str) -> dict[str, dict]:
 
 
 def ours(job: Job, dtype: str) -> dict[str, dict]:
-    """Our decoder, without constraints and with every row's own, in rounds that take turns."""
+    """Our decoder, without constraints and with constraints for each row."""
     from toolkit.decode.sampling import sample
     from toolkit.decode.shared import SharedEngine
     from toolkit.generate.sample import choose_words
     from toolkit.parallel import row_seed
     from toolkit.translator.int8 import quantize_decoder
 
-    model, each = load(job, "bfloat16" if dtype == "int8" else dtype), job.samples // SETS
+    model, samples_per_set = load(job, "bfloat16" if dtype == "int8" else dtype), job.samples // SETS
     if dtype == "int8":
         quantize_decoder(model)
     engine = SharedEngine(model)
@@ -206,12 +208,14 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
             phrases: list[list[list[int]]] = [[] for _ in seeds]
             if constrained:
                 sets = [
-                    chosen for i in part for chosen in choose_words(job.words[i], SETS, RATE, job.seed, f"bench-{i}")
+                    words
+                    for i in part
+                    for words in choose_words(job.words[i], SETS, CONSTRAINT_RATE, job.seed, f"bench-{i}")
                 ]
-                banned = [[ids for _, spans in chosen for ids in spans] for chosen in sets]
-                phrases = [spans for spans in banned for _ in range(each)]
-            found = sample(engine, [job.sources[i] for i in part], phrases, seeds, job.top_k, job.max_tokens)
-            lengths += [len(one.ids) for one in found]
+                banned = [[ids for _, spans in words for ids in spans] for words in sets]
+                phrases = [spans for spans in banned for _ in range(samples_per_set)]
+            outputs = sample(engine, [job.sources[i] for i in part], phrases, seeds, job.top_k, job.max_tokens)
+            lengths += [len(output.ids) for output in outputs]
         return lengths
 
     name = "ours" if dtype == "bfloat16" else f"ours_{dtype}"
@@ -232,23 +236,23 @@ ENGINES: dict[str, tuple[Callable[[Job, str], dict[str, dict]], str]] = {
 
 
 def searched(job: BeamJob, searches: dict[str, Search]) -> dict[str, dict]:
-    """Each search once over all sentences; the longest sentences warm it up.
+    """Run each search once over all sentences, after a warm-up with the longest sentences.
 
     Returns:
         By name: `seconds`, `cpu_seconds` of all threads, and `ids` of the best hypotheses.
     """
-    found = {}
+    results = {}
     for search in searches.values():
-        search(range(len(job.sources))[-WARM:])
+        search(range(len(job.sources))[-WARM_SENTENCES:])
     for name, search in searches.items():
         start, cpu = time.perf_counter(), time.process_time()
         ids = search(range(len(job.sources)))
-        found[name] = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu, "ids": ids}
-    return found
+        results[name] = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu, "ids": ids}
+    return results
 
 
 def ours_beam(job: BeamJob, dtype: str) -> dict[str, dict]:
-    """Our beam search, plain and under every list of constraint sets."""
+    """Our beam search, plain and with every kind of constraints."""
     import torch
 
     from toolkit.decode.beam import beam_search
@@ -279,7 +283,7 @@ def ours_beam(job: BeamJob, dtype: str) -> dict[str, dict]:
 
 
 def generate_beam(job: BeamJob, dtype: str) -> dict[str, dict]:
-    """`transformers.generate(num_beams=...)`, without constraints: transformers 5 has none."""
+    """`transformers.generate(num_beams=...)`, without constraints, because transformers 5 does not support them."""
     import torch
 
     model = load(job, dtype)
@@ -291,14 +295,14 @@ def generate_beam(job: BeamJob, dtype: str) -> dict[str, dict]:
             sources = [job.sources[i] for i in part]
             longest = max(map(len, sources))
             ids = torch.tensor([source + [pad] * (longest - len(source)) for source in sources])
-            said = model.generate(
+            output = model.generate(
                 input_ids=ids,
                 attention_mask=(ids != pad).long(),
                 do_sample=False,
                 num_beams=job.beam,
                 max_new_tokens=job.max_tokens,
             )
-            found += [ended(row, eos, pad) for row in said[:, 1:].tolist()]
+            found += [ended(row, eos, pad) for row in output[:, 1:].tolist()]
         return found
 
     return searched(job, {f"generate_{dtype}": search})

@@ -1,9 +1,9 @@
-"""Models for the decoding benchmark: OPUS-MT's size with random weights that end their sentences as a real model does.
+"""Models of OPUS-MT's size with random weights for the decoding benchmarks, with realistic sentence lengths.
 
-What an engine is spared by dropping finished rows depends on how unequal the lengths are. So that random weights say
-nothing flattering, EOS is not drawn at a constant rate: its output row is fitted to the hidden states such that its
-logit grows with the position, and its bias is set by bisection. The lengths get the mean and about the spread that a
-real model's samples of one sentence have.
+The gain of an engine that drops finished rows depends on the variation of the lengths. With plain random weights EOS
+would have the same probability at every position, which gives too much variation and flatters such engines. Therefore
+the output row of EOS is fitted to the hidden states such that its logit grows with the position, and its bias is set by
+bisection. The lengths then have the mean and about the standard deviation of a real model's samples of one sentence.
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ from toolkit.decode.sampling import draw, sample, uniform
 from toolkit.decode.shared import SharedEngine
 
 EOS, UNK = 0, 1
-SLOPE = 0.6  # ours: of the EOS logit by position; the deviation within a sentence becomes 3.1, a starter's is 3.06
-SPREAD = 2.5  # ours: deviation of the other logits, so that the top 10 hold more than ten equals
+SLOPE = (
+    0.6  # ours: of the EOS logit by position; the lengths within a sentence then deviate by 3.1, a starter's by 3.06
+)
+SPREAD = 2.5  # ours: standard deviation of the other logits, so that the top 10 are not all equally probable
 PIECES_PER_WORD = 1.4  # ours
 FITTED_STEPS, FITTED_EACH, RIDGE = 32, 8, 10.0  # ours
 BISECTIONS, BISECTED_EACH = 9, 16  # ours
 
 
 def random_model(vocabulary: int, sources: list[list[int]], seed: int, mean: float, max_tokens: int) -> MarianMTModel:
-    """A Marian model of 6+6 layers x 512 whose own samples have a given mean length.
+    """A Marian model with 6+6 layers of width 512 whose samples have a given mean length.
 
     Args:
-        vocabulary: Pieces, with </s>, <unk> and <pad> (the last).
-        sources: Ids of the sentences whose samples are measured.
-        seed: Of the weights and the calibration.
-        mean: Tokens of a sample on average, EOS counted.
-        max_tokens: The cap on a sample's tokens in the benchmark.
+        vocabulary: The number of pieces, including </s>, <unk> and <pad> (the last).
+        sources: The ids of the sentences whose samples are measured.
+        seed: The seed of the weights and the calibration.
+        mean: The mean number of tokens of a sample, EOS counted.
+        max_tokens: The most tokens of a sample in the benchmark.
     """
     torch.manual_seed(seed)
     config = MarianConfig(
@@ -54,13 +56,13 @@ def random_model(vocabulary: int, sources: list[list[int]], seed: int, mean: flo
 
 
 def random_ids(chance: random.Random, tokens: int, vocabulary: int) -> list[int]:
-    """Ids of a sentence that nobody said, EOS at the end."""
+    """Random ids of a sentence, with EOS at the end."""
     return [*(chance.randrange(2, vocabulary - 1) for _ in range(tokens)), EOS]
 
 
 @torch.inference_mode()
 def fit_eos(model: MarianMTModel, sources: list[list[int]]) -> None:
-    """Give EOS the output row whose logit is SLOPE x position, by ridge regression on sampled hidden states."""
+    """Fit the output row of EOS such that its logit is SLOPE x position, by ridge regression on hidden states."""
     hidden, positions = hidden_states(model, sources)
     centred, target = hidden - hidden.mean(0), SLOPE * (positions - positions.mean())
     gram = centred.T @ centred + RIDGE * torch.eye(centred.shape[1], dtype=centred.dtype)
@@ -68,17 +70,17 @@ def fit_eos(model: MarianMTModel, sources: list[list[int]]) -> None:
 
 
 def hidden_states(model: MarianMTModel, sources: list[list[int]]) -> tuple[Tensor, Tensor]:
-    """Hidden states (states, width) of samples that never end, and the position (states,) of each, float64."""
+    """Hidden states (states, width) of samples without EOS, and the position of each (states,), in float64."""
     model.final_logits_bias[0, EOS] = -1e4
     engine = SharedEngine(model)
     rows = FITTED_EACH * len(sources)
     state = engine.start(sources, FITTED_EACH, FITTED_STEPS)
-    seeds, last, found = torch.arange(rows), torch.full((rows,), engine.given[-1]), []
+    seeds, last_tokens, states = torch.arange(rows), torch.full((rows,), engine.given[-1]), []
     for step in range(FITTED_STEPS):
-        found.append(engine.step(state, last))
-        last, _ = draw(engine, found[-1], None, 10, uniform(seeds, step))
+        states.append(engine.step(state, last_tokens))
+        last_tokens, _ = draw(engine, states[-1], None, 10, uniform(seeds, step))
     positions = torch.arange(FITTED_STEPS, dtype=torch.float64).repeat_interleave(rows)
-    return torch.cat(found).double(), positions
+    return torch.cat(states).double(), positions
 
 
 @torch.inference_mode()
@@ -102,15 +104,16 @@ def mean_tokens(model: MarianMTModel, sources: list[list[int]], max_tokens: int)
 
 
 def random_text(pairs: list[tuple[str, str]], vocabulary: int, seed: int) -> tuple[list[list[int]], list[list]]:
-    """Random ids of real lengths.
+    """Random ids with the lengths of real sentences.
 
     Args:
         pairs: Sources and references.
-        vocabulary: Of the model.
-        seed: Of the ids.
+        vocabulary: The vocabulary size of the model.
+        seed: The seed of the ids.
 
     Returns:
-        Ids of each source; and of each reference its lower-case words, with one or two ids each, that may be forbidden.
+        The ids of each source; and for each reference the lower-case words that may be forbidden, with one or two ids
+        each.
     """
     chance = random.Random(seed)
     sources, words = [], []
@@ -122,10 +125,10 @@ def random_text(pairs: list[tuple[str, str]], vocabulary: int, seed: int) -> tup
 
 
 def convert(model: MarianMTModel, folder: Path) -> None:
-    """Write the very same weights in CTranslate2's format, float32; a token's name is its id.
+    """Write the same weights in CTranslate2's format, in float32; the name of a token is its id.
 
-    CTranslate2's own converter cuts the last row, where OPUS-MT has <pad>. Ours may have it elsewhere: the row stays
-    and a bias forbids it.
+    CTranslate2's converter removes the last row, which is <pad> in OPUS-MT's models. Our models may have <pad>
+    elsewhere, so all rows are kept and a bias forbids <pad>.
     """
     from ctranslate2.converters.transformers import MarianMTLoader
 
@@ -133,7 +136,7 @@ def convert(model: MarianMTModel, folder: Path) -> None:
         def _remove_pad_weights(self, spec: object) -> None:
             """Keep all rows."""
 
-    own = model.final_logits_bias.clone()
+    bias = model.final_logits_bias.clone()
     model.final_logits_bias[0, model.config.pad_token_id] = -1e4
     with torch.no_grad():
         spec = Whole().get_model_spec(model)
@@ -147,4 +150,4 @@ def convert(model: MarianMTModel, folder: Path) -> None:
     spec.optimize()
     folder.mkdir(parents=True)
     spec.save(str(folder))
-    model.final_logits_bias.copy_(own)
+    model.final_logits_bias.copy_(bias)

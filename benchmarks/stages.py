@@ -1,4 +1,4 @@
-"""Seconds of each stage of a ParaBank 2 build, by watching the functions that the builder calls."""
+"""Measure the seconds of each stage of a ParaBank 2 build, by patching the functions that the builder calls."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from builders.parabank2 import ParaBank2Run
     from toolkit.rows import Row
 
-WARM = 4  # ours: rows that warm up
+WARM_ROWS = 4  # ours: rows of the warm-up
 STAGES = ("reading", "sampling", "dual scoring", "clustering", "the rest", "writing")
-WATCHED = {  # what the time of a function is put down to, where the builder or its run looks the function up
+WATCHED = {  # patched function, where the builder or the run looks it up -> the stage of its time
     "toolkit.translator.load.load_translator": "loading models",
     "toolkit.run.prepare": "reading",
     "toolkit.run.read_shard": "reading",
@@ -36,7 +36,7 @@ ALL_ELSE, WARMING = "checks", "warming up"
 
 
 class Clock:
-    """Seconds by name; while one thing waits for another, only the seconds of the inner one count."""
+    """Seconds by name; the time of a nested span counts only for the inner span."""
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)
@@ -44,14 +44,14 @@ class Clock:
         self.last = time.perf_counter()
 
     def count(self) -> None:
-        """Put the time since the last call down to what is open."""
+        """Add the time since the last call to the innermost open span."""
         now = time.perf_counter()
         self.seconds[self.open[-1]] += now - self.last
         self.last = now
 
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
-        """Put the time of the block down to `name`."""
+        """Add the time of the block to `name`."""
         self.count()
         self.open.append(name)
         try:
@@ -61,7 +61,7 @@ class Clock:
             self.open.pop()
 
     def rows(self, name: str, rows: Iterator[Row]) -> Iterator[Row]:
-        """The same rows; the time that each takes is put down to `name`."""
+        """Yield the same rows, and add the time of generating each to `name`."""
         while True:
             with self.span(name):
                 row = next(rows, None)
@@ -70,24 +70,24 @@ class Clock:
             yield row
 
     def watched(self, name: str, function: Callable) -> Callable:
-        """The function, whose time and the time of the rows that it yields are put down to `name`."""
+        """Wrap a function, so that its time and that of generating its rows are added to `name`."""
 
         def call(*arguments: Any, **named: Any) -> Any:
             with self.span(name):
-                found = function(*arguments, **named)
-            return self.rows(name, found) if isinstance(found, Iterator) else found
+                result = function(*arguments, **named)
+            return self.rows(name, result) if isinstance(result, Iterator) else result
 
         return call
 
     def warmed(self, pipeline: Callable) -> Callable:
-        """The pipeline, which begins with a few rows whose time counts for no stage."""
+        """Wrap a pipeline, so that it first processes a few rows whose time counts for no stage."""
 
         def call(rows: Iterable[Row], *arguments: Any) -> Iterator[Row]:
             shard = list(rows)
             if WARMING not in self.seconds:
                 self.count()
                 before, began = self.seconds.copy(), self.last
-                list(pipeline(copy.deepcopy(shard[:WARM]), *arguments))
+                list(pipeline(copy.deepcopy(shard[:WARM_ROWS]), *arguments))
                 self.count()
                 self.seconds = before
                 self.seconds[WARMING] = self.last - began
@@ -97,10 +97,10 @@ class Clock:
 
 
 def timed_build(settings: ParaBank2Run) -> dict[str, float]:
-    """Build a parabank, in this process.
+    """Build a parabank in this process.
 
     Returns:
-        Seconds of `STAGES`, "loading models", "packaging", "warming up" (a few rows) and "checks" (all else).
+        Seconds of `STAGES`, "loading models", "packaging", "warming up" (a few rows) and "checks" (everything else).
     """
     from builders.parabank2 import build
 

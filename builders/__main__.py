@@ -8,9 +8,9 @@ r"""Build a parabank from a bitext.
         --forward starter/de-en --idf starter/de-en --output_dir DIR
     python -m builders demo
 
-Several processes on one machine, with a GPU each or all on the CPUs: --processes N. On several machines, or under
-Slurm: `accelerate launch -m builders ...` or `torchrun -m builders ...`. Run the same command again after an
-interruption: finished shards are not made again.
+--processes N starts N processes on this machine, each with a GPU of its own or all on the CPUs. On several machines, or
+under Slurm, use `accelerate launch -m builders ...` or `torchrun -m builders ...`. After an interruption, run the same
+command again: it keeps the finished shards and makes the others.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ PROGRAM = "builders"
 
 
 def main(arguments: list[str], program: str = PROGRAM, command: str = "python -m builders") -> int:
-    """Parse the command line, build, and say in one line what went wrong.
+    """Parse the command line, build a parabank, and print an error as one line.
 
     Args:
-        arguments: The name of a builder and its flags, or "demo" and its own.
-        program: What begins an error line.
-        command: What the help shows before a builder's name.
+        arguments: The name of a builder and its flags, or "demo" and the flags of the demo.
+        program: The program's name at the beginning of an error line.
+        command: The command that the help shows before a builder's name.
 
     Returns:
         The exit status.
@@ -47,8 +47,8 @@ def main(arguments: list[str], program: str = PROGRAM, command: str = "python -m
         return demo.main(arguments[1:], f"{program} demo")
     if name not in BUILDERS:
         print((__doc__ or "").replace("python -m builders", command))
-        every = "\n".join(f"    {command} {builder} --help" for builder in BUILDERS)
-        print(f"Every setting of a builder:\n{every}")
+        help_commands = "\n".join(f"    {command} {builder} --help" for builder in BUILDERS)
+        print(f"Every setting of a builder:\n{help_commands}")
         if name in ("-h", "--help"):
             return 0
         print(f"{program}: wanted one of {', '.join(BUILDERS)}, got {name}", file=sys.stderr)
@@ -59,7 +59,10 @@ def main(arguments: list[str], program: str = PROGRAM, command: str = "python -m
     def work() -> None:
         if figures := build(settings):
             total = figures["total"]
-            print(f"{settings.output_dir}: {total['pairs']:,} pairs of {total['kept']:,} references")
+            print(
+                f"{settings.output_dir}: {total['pairs']:,} pairs of {total['kept']:,} references, in the splits "
+                f"{', '.join(figures['splits'])}; README.md in it says what was refused and why"
+            )
 
     return run_command(program, work, resumes=True, processes=settings.processes)
 

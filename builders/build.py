@@ -1,4 +1,4 @@
-"""What every builder does around its pipeline: check what it is given, load models, make shards, package them."""
+"""The steps that all builders share: check the inputs, load the models, make the shards, package them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The pipeline of a paper, its models loaded.
+    """The pipeline of a paper with its loaded models.
 
     Attributes:
-        recipe: Rows of one shard in, the same rows with candidates out.
-        forward: The translator that makes the candidates; the card counts overlap in its pieces.
-        models: Of each model what the card says: its role, name, licence and quality.
-        stages: How many stages of the recipe report their rows (`toolkit.progress`).
+        recipe: Takes the rows of one shard and yields the same rows with candidates.
+        forward: The translator that generates the candidates; the card measures overlap in its pieces.
+        models: For each model its description on the card: role, name, licence and quality.
+        stages: The number of stages of the recipe that report their rows (`toolkit.progress`).
     """
 
     recipe: Callable[[Iterable[Row]], Iterator[Row]]
@@ -45,24 +45,24 @@ def build_parabank(
     recorded: RunSettings | None = None,
     choose: Callable[[PartialState], Path] | None = None,
 ) -> dict:
-    """Build the parabank of a bitext, in as many processes as the launcher started, and package it.
+    """Build the parabank of a bitext in all processes of the launch, and package it.
 
-    Work that an earlier call of the same run has done is not done again.
+    Shards that an earlier call of the same run has finished are kept.
 
     Args:
-        run: The settings.
-        name: Of the builder, its card and its record.
+        run: The settings of the run.
+        name: The name of the builder, which is also that of its card.
         files: The files that the run reads, by setting.
-        models: The models that it reads, by setting.
-        load: Loads them; called once all that can be checked without them is checked.
-        recorded: The settings by which the run is known when it goes on, if not all of `run`.
-        choose: Gives the folder of the shards to package, if not all of the run's; every process calls it.
+        models: The models that the run loads, by setting.
+        load: Loads the models; called after all checks that do not need them.
+        recorded: The settings that are recorded and compared when the run is resumed; `run` if None.
+        choose: Returns the folder of the shards to package; the folder of the run if None. Every process calls it.
 
     Returns:
-        The measured figures of the card, on the main process; nothing on the others.
+        The measured figures of the card on the main process; an empty dictionary on the others.
 
     Raises:
-        ValueError: The bitext, a model, another file or the settings cannot be used; the message says why.
+        ValueError: The bitext, a model, another file or a setting cannot be used; the message says why.
         RuntimeError: A shard failed, or the processes do not see each other.
     """
     import torch
@@ -91,11 +91,11 @@ def build_parabank(
 
 
 def load_forward(name: str, run: RunSettings, state: PartialState) -> Translator:
-    """The translator from the source to the references' language; if another dtype is faster here, one line says so."""
+    """Load the translator into the references' language; print a line if another dtype is faster on this machine."""
     from toolkit.translator.int8 import advice
     from toolkit.translator.load import load_translator
 
     forward = load_translator(name, run.dtype, state.device, run.source_lang, run.lang)
-    if state.is_main_process and (told := advice(run.dtype, state.device)):
-        print(told, file=sys.stderr)
+    if state.is_main_process and (advice_line := advice(run.dtype, state.device)):
+        print(advice_line, file=sys.stderr)
     return forward

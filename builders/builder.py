@@ -1,11 +1,12 @@
-"""ParabankBuilder: finished shards straight into `datasets`, without a packaged folder between.
+"""ParabankBuilder: load finished shards with `datasets`, without packaging them first.
 
     builder = ParabankBuilder(config_name="pairs", data_dir="build/parabank2.shards", dataset_name="parabank2")
     builder.download_and_prepare(num_proc=2)
     train = builder.as_dataset("train")
 
-The tables are those of `toolkit.package.parquet`, and a pair stands once, as in what is published, which is plain
-Parquet (`toolkit.package.build`). So all shards are read for equal pairs before the first row comes, also in streaming.
+The tables are those of `toolkit.package.parquet`, without repeated pairs, so they equal the published Parquet files
+(`toolkit.package.build`). To find repeated pairs, all shards are read before the first row is yielded, also in
+streaming.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from datasets.builder import Key
 
 from toolkit.package.equal import find_equal_pairs
 from toolkit.package.folder import FIRST_VERSION
-from toolkit.package.parquet import SPLITS, TABLES, finished_shards, once, read_tables, splits_in
+from toolkit.package.parquet import SPLITS, TABLES, finished_shards, read_tables, splits_in, without_repeats
 
 
 class ParabankConfig(datasets.BuilderConfig):
-    """A config whose cache belongs to the shards as they are now: other shards in the same folder are built anew."""
+    """A config whose cache id depends on the shards, so that changed shards in the same folder are built anew."""
 
     def create_config_id(self, config_kwargs: dict, custom_features: datasets.Features | None = None) -> str:
-        """The name of the cache, from the config's arguments and the shards' names, sizes and times."""
+        """The name of the cache, from the config's arguments and the shards' names, sizes and modification times."""
         stats = [(shard.name, shard.stat()) for shard in finished_shards(data_folder(self))]
         state = repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats])
         kwargs = {**config_kwargs, "shards": hashlib.sha256(state.encode()).hexdigest()}
@@ -40,7 +41,7 @@ class ParabankConfig(datasets.BuilderConfig):
 class ParabankBuilder(datasets.ArrowBasedBuilder):
     """A parabank from the shards of a finished run, `data_dir`.
 
-    Configs: `pairs` (default), one row per reference and paraphrase; `references`, one row per reference that kept a
+    Configs: `pairs` (default), one row per reference and paraphrase; `references`, one row per reference that has a
     paraphrase.
 
     Raises:
@@ -63,10 +64,10 @@ class ParabankBuilder(datasets.ArrowBasedBuilder):
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         shards = finished_shards(data_folder(self.config))
         repeated = find_equal_pairs(shards).repeated
-        holding: dict[str, list[int]] = {}
+        shards_by_split: dict[str, list[int]] = {}
         for number, shard in enumerate(shards):
             for split in splits_in(pq.read_table(shard, columns=["split"], filters=pc.field("reason").is_null())):
-                holding.setdefault(split, []).append(number)
+                shards_by_split.setdefault(split, []).append(number)
         return [
             datasets.SplitGenerator(
                 name=split,
@@ -76,16 +77,16 @@ class ParabankBuilder(datasets.ArrowBasedBuilder):
                     "split": split,
                 },
             )
-            for split, numbers in sorted(holding.items(), key=lambda item: SPLITS.index(item[0]))
+            for split, numbers in sorted(shards_by_split.items(), key=lambda item: SPLITS.index(item[0]))
         ]
 
     def _generate_tables(
         self, shards: list[str], repeated: list[np.ndarray], split: str
     ) -> Iterator[tuple[Key, pa.Table]]:
-        _, made = TABLES[self.config.name]
-        for number, (shard, lost) in enumerate(zip(shards, repeated, strict=True)):
-            for batch, rows in enumerate(once(read_tables(Path(shard)), lost)):
-                table = made(rows.filter(pc.equal(rows["split"], split)))
+        _, make_table = TABLES[self.config.name]
+        for number, (shard, indices) in enumerate(zip(shards, repeated, strict=True)):
+            for batch, rows in enumerate(without_repeats(read_tables(Path(shard)), indices)):
+                table = make_table(rows.filter(pc.equal(rows["split"], split)))
                 if table.num_rows:
                     yield Key(number, batch), table
 

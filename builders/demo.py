@@ -2,8 +2,8 @@ r"""Build a small parabank from the bitext that ships with the package, load it 
 
     python -m builders demo [--output_dir build/parabank2]
 
-What it does is `python -m builders parabank2 --config toolkit/demo/parabank2.yaml --bitext ... --output_dir ...`
-and then `load_dataset("parabank2")` in the folder that holds the result.
+It is equal to `python -m builders parabank2 --config toolkit/demo/parabank2.yaml --bitext ... --output_dir ...` and
+then `load_dataset("parabank2")` in the parent folder of the result.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 from toolkit.command import run_command
 from toolkit.settings import parse_settings
 
-SHOWN = ("demo-3", "demo-64", "demo-118", "demo-187", "demo-252")  # ours: any five would do
+SHOWN = ("demo-3", "demo-64", "demo-118", "demo-187", "demo-252")  # ours: the ids of five arbitrary references
 
 
 @dataclass(frozen=True)
 class DemoSettings:
-    """Where the demo goes.
+    """The settings of the demo.
 
     Attributes:
         output_dir: Folder of the parabank.
@@ -34,11 +34,11 @@ class DemoSettings:
 
 
 def main(arguments: list[str], program: str) -> int:
-    """Build, load, print, and say in one line what went wrong.
+    """Build a parabank, load it and print it; print an error as one line.
 
     Args:
         arguments: The command line.
-        program: What begins an error line.
+        program: The program's name at the beginning of an error line.
     """
     settings = parse_settings(DemoSettings, arguments, __doc__ or "", program)
     return run_command(program, lambda: demo(Path(settings.output_dir)), resumes=True)
@@ -60,7 +60,7 @@ def demo(output: Path) -> None:
 
 
 def show(folder: Path, figures: dict, seconds: float) -> None:
-    """Load the parabank as a user would, in the folder that holds it, and print what is in it."""
+    """Load the parabank as a user would, from its parent folder, and print its content."""
     from datasets import disable_progress_bars, load_dataset
 
     disable_progress_bars()
@@ -78,10 +78,11 @@ def show(folder: Path, figures: dict, seconds: float) -> None:
     rows = {row["id"]: row for split in references.values() for row in split}
     for row in [rows[i] for i in SHOWN if i in rows]:
         print_row(row)
+    print("  Some of these are wrong: the starters are small. The toolkit's README says how to use larger translators.")
 
 
 def print_table(diversity: dict) -> None:
-    """The measured table, by rank and between ranks; the paper's figures beside ours."""
+    """Print the measures by rank and between ranks, beside the paper's figures."""
     from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
 
     print("  paraphrases against    (1-BLEU) x 100      intersection/union x 100    length ratio")
@@ -103,7 +104,7 @@ def print_table(diversity: dict) -> None:
 
 
 def print_row(row: dict) -> None:
-    """A reference on the left, its paraphrases on the right."""
+    """Print a reference on the left and its paraphrases on the right."""
     width = min(shutil.get_terminal_size((110, 20)).columns, 110)
     half = width // 2 - 4
     left = textwrap.wrap(row["reference"], half)

@@ -1,4 +1,4 @@
-"""ParaBank: translate the foreign side under lexical constraints from the reference, a constraint set at a time.
+"""ParaBank: translate the foreign side under several sets of lexical constraints from the reference.
 
 Hu, Rudinger, Post & Van Durme (2019), "ParaBank: Monolingual Bitext Generation and Sentential Paraphrasing via
 Lexically-constrained Neural Machine Translation", AAAI. `parabank` below is its section 3.2 with the score of
@@ -31,27 +31,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ParaBank:
-    """The knobs of the pipeline; what the paper gives is the default.
+    """The settings of the pipeline; the defaults are the paper's, unless a comment says otherwise.
 
     Attributes:
-        systems: Of table 3: "all", "evaluated" (those in bold), or numbers and ranges like "17,21,28-31".
-        beam: Hypotheses that a search follows at a time; the best one becomes a candidate.
-        paraphrases: The most that are kept for a reference, by predicted judgment; 0 keeps all.
-        batch_rows: Hypotheses that are decoded at a time.
-        seed: Of the random words, inflections and paraphrases.
+        systems: Systems of the paper's table 3: "all", "evaluated" (those in bold), or numbers and ranges like
+            "17,21,28-31".
+        beam: Beam size; the best hypothesis becomes a candidate.
+        paraphrases: The most paraphrases of a reference, chosen by predicted judgment; 0 keeps all.
+        batch_rows: Hypotheses in a decoding batch.
+        seed: Seed of the random choice of words, inflections and paraphrases.
     """
 
     systems: str = "1-34"  # section 5.3: all without PPDB, as for CzEng
-    beam: int = 12  # ours: the paper names none; ParaNMT's
-    paraphrases: int = 0  # ours: 0; "on average 4 paraphrases per reference" (section 7) are what its systems left
+    beam: int = 12  # ours: ParaNMT's, because the paper names none
+    paraphrases: int = 0  # ours: "on average 4 paraphrases per reference" (section 7) are those that its systems found
     batch_rows: int = 1200  # ours: 100 searches
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check the numbers.
+        """Check the settings.
 
         Raises:
-            ValueError: One is out of its range, or a system is none of table 3's.
+            ValueError: A setting is out of its range, or a system is not in table 3.
         """
         from toolkit.generate.systems import parse_systems
 
@@ -66,7 +67,7 @@ class ParaBank:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """What words are chosen by: how rare they are, their parts of speech, their paraphrases, and which exist at all."""
+    """The resources for choosing constraint words: IDF, part-of-speech tagger, PPDB paraphrases, and known words."""
 
     idf: Idf
     tag: Callable[[Sequence[str]], list[str]] = part_of_speech
@@ -80,13 +81,13 @@ def parabank(rows: Iterable[Row], forward: Translator, lexicon: Lexicon, setting
     Args:
         rows: Rows with a source and a reference, without candidates.
         forward: Translates the source language to the references' language.
-        lexicon: What constraints are chosen by.
-        settings: The knobs.
+        lexicon: The resources for choosing constraints.
+        settings: The settings of the pipeline.
 
     Yields:
-        The same rows with a candidate for every distinct text, which names all systems that reached it.
+        The same rows with a candidate for every distinct text, whose origins name all systems that generated it.
     """
-    # Here and not above: they load torch, which no --help and no mistyped flag should wait for.
+    # Imported here because they load torch, so that --help and the error for a mistyped flag appear at once.
     from toolkit.generate.constrain import constrain_rows
     from toolkit.generate.recipes import constraint_sets
     from toolkit.generate.systems import RECIPES, parse_systems
@@ -98,11 +99,11 @@ def parabank(rows: Iterable[Row], forward: Translator, lexicon: Lexicon, setting
     systems = [RECIPES[number] for number in parse_systems(settings.systems)]
 
     def sets_of(row: Row) -> list[tuple[str | None, ConstraintSet]]:  # 3.2 selection of lexical constraints, table 3
-        chosen = lexicon.idf, lexicon.tag, lexicon.ppdb
+        resources = lexicon.idf, lexicon.tag, lexicon.ppdb
         return [
-            (system.name, one)
+            (system.name, constraint_set)
             for system in systems
-            for one in constraint_sets(system, row.reference, row.id, settings.seed, *chosen)
+            for constraint_set in constraint_sets(system, row.reference, row.id, settings.seed, *resources)
         ]
 
     rows = constrain_rows(  # 2.3 lexically constrained decoding; 5.3 identical outputs are merged
@@ -116,15 +117,17 @@ def parabank(rows: Iterable[Row], forward: Translator, lexicon: Lexicon, setting
 
 @dataclass(frozen=True, kw_only=True)
 class ParaBankRun(ParaBank, RunSettings):
-    """A bitext, a translator, an IDF table and the knobs: one run.
+    """The settings of a run: a bitext, a translator, an IDF table and the settings of the pipeline.
 
     Attributes:
-        forward: Source language to the references' language: a Hub id, a local path or "starter/de-en".
-        idf: A table by scripts/count_idf.py, counted on the translator's training text; "starter/de-en" has one.
-        ppdb: PPDB 2.0's lexical XL pack, for systems 35 to 37.
-        spacy_model: A spaCy model that tags parts of speech, by name; without one a lexicon with a few rules does.
-        known_words: A file with one word a line, or "starter/de-en" for the words that starter was trained on: no other
-            words but the source's and the reference's are said. Not in the paper; a small translator needs it.
+        forward: Translator from the source language to the references': a Hub id, a local path or "starter/de-en".
+        idf: IDF table from scripts/count_idf.py, counted on the translator's training text, or "starter/de-en" for
+            that of the starter.
+        ppdb: File of PPDB 2.0's lexical XL pack, for systems 35 to 37.
+        spacy_model: Name of a spaCy model that tags parts of speech; without it a lexicon with a few rules is used.
+        known_words: File with one word per line, or "starter/de-en" for the words of that starter's training text.
+            Candidates contain only these words and those of the source and the reference. Not in the paper; useful with
+            a small translator.
     """
 
     forward: str
@@ -134,10 +137,10 @@ class ParaBankRun(ParaBank, RunSettings):
     known_words: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the numbers of both halves, and that PPDB is there where a system needs it.
+        """Check the settings of both base classes, and that PPDB is given if a system needs it.
 
         Raises:
-            ValueError: A system needs PPDB and there is none.
+            ValueError: A setting is out of its range, or a system needs PPDB and none is given.
         """
         from toolkit.generate.recipes import check_ppdb
         from toolkit.generate.systems import parse_systems
@@ -148,16 +151,16 @@ class ParaBankRun(ParaBank, RunSettings):
 
 
 def read_lexicon(run: ParaBankRun) -> Lexicon:
-    """The files that a run names.
+    """Read the lexical resources of a run.
 
     Raises:
-        ValueError: One of them is not what it should be; the message says which.
+        ValueError: A file has another form; the message names it.
     """
-    pairs = read_ppdb(Path(run.ppdb)) if run.ppdb else None
+    ppdb = read_ppdb(Path(run.ppdb)) if run.ppdb else None
     return Lexicon(
         read_idf(idf_file(run.idf)),
         spacy_tagger(run.spacy_model) if run.spacy_model else part_of_speech,
-        pairs,
+        ppdb,
         read_words(words_file(run.known_words)) if run.known_words else frozenset(),
     )
 
@@ -177,10 +180,10 @@ def build(run: ParaBankRun) -> dict:
 
 
 def load(run: ParaBankRun, state: PartialState) -> Pipeline:
-    """The pipeline of a run, its translator loaded.
+    """Load the translator and the lexical resources of a run.
 
     Raises:
-        ValueError: A system wants more words of a kind than the references have.
+        ValueError: A system needs more words of some kind than the references have.
     """
     from toolkit.generate.recipes import check_pools
     from toolkit.generate.systems import parse_systems

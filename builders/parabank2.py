@@ -28,27 +28,29 @@ MAX_SAMPLES = 10_000  # ours: samples of one sentence are decoded in one batch
 
 @dataclass(frozen=True)
 class ParaBank2:
-    """The knobs of the pipeline; what the paper gives is the default.
+    """The settings of the pipeline; the defaults are the paper's, unless a comment says otherwise.
 
     Attributes:
-        constraint_sets: Random sets of negative words for each sentence.
-        samples_per_set: Samples under each set.
-        top_k: Most probable tokens that are left to draw from at each step.
-        constraint_rate: Probability with which a word of the reference goes into a set.
-        min_p: Tokens below this share of the most probable allowed one's probability are not drawn, in [0, 1).
-        max_dual_nll: Candidates with more nats, forward per token plus backward per token, are refused.
-        clusters: Free clusters; one more is held on the reference and thrown away.
-        paraphrases: The most that are kept for a reference.
-        batch_rows: Samples that are decoded at a time.
-        batch_tokens: Size of a scoring batch: pairs times the longer side's tokens.
-        seed: Of the constraints and the samples.
+        constraint_sets: Random sets of negative constraints for each sentence.
+        samples_per_set: Samples under each constraint set.
+        top_k: Sampling draws from this number of most probable tokens at each step.
+        constraint_rate: Probability with which a word of the reference is in a constraint set.
+        min_p: Tokens are not drawn if their probability is below this share of that of the most probable allowed token,
+            in [0, 1).
+        max_dual_nll: Threshold of the dual score: candidates with more nats, forward per token plus backward per token,
+            are refused.
+        clusters: Free clusters; one more has its centre fixed on the reference, and its candidates are refused.
+        paraphrases: The most paraphrases of a reference.
+        batch_rows: Samples in a decoding batch.
+        batch_tokens: Size of a scoring batch: the number of pairs times the tokens of the longest side.
+        seed: Seed of the constraints and the samples.
     """
 
     constraint_sets: int = 5  # section 3.3
     samples_per_set: int = 30  # section 3.3
     top_k: int = 10  # section 3.3
-    constraint_rate: float = 0.5  # ours: "a subset of tokens" (section 2.1), every subset as likely as any other
-    min_p: float = 0.0  # ours: 0 is the paper's; small translators need some (Nguyen et al. 2024, "min-p")
+    constraint_rate: float = 0.5  # ours: "a subset of tokens" (section 2.1); with 0.5 all subsets are equally probable
+    min_p: float = 0.0  # 0 as in the paper; small translators need more (Nguyen et al. 2024, "min-p")
     max_dual_nll: float = 3.5  # section 3.3
     clusters: int = 7  # section 3.3: "8 clusters, one of them centered on the English reference"
     paraphrases: int = 5  # section 3.3
@@ -57,10 +59,10 @@ class ParaBank2:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check the numbers.
+        """Check the settings.
 
         Raises:
-            ValueError: One is out of its range.
+            ValueError: A setting is out of its range.
         """
         sizes = ("constraint_sets", "samples_per_set", "top_k", "clusters", "paraphrases", "batch_rows", "batch_tokens")
         check_at_least_one(self, *sizes)
@@ -84,14 +86,14 @@ def parabank2(
     Args:
         rows: Rows with a source and a reference, without candidates.
         forward: Translates the source language to the references' language.
-        backward: Translates back, and only scores.
-        settings: The knobs.
-        known_words: Candidates that say another word are refused; none, as in the paper, refuses nothing.
+        backward: Translates from the references' language to the source language; it only scores.
+        settings: The settings of the pipeline.
+        known_words: Candidates with other words are refused; if empty, as in the paper, nothing is refused.
 
     Yields:
         The same rows with every candidate: chosen ones have a rank, refused ones a reason.
     """
-    # Here and not above: they load torch, which no --help and no mistyped flag should wait for.
+    # Imported here because they load torch, so that --help and the error for a mistyped flag appear at once.
     from toolkit.generate.sample import sample_rows
     from toolkit.score.dual import dual_rows
     from toolkit.score.overlap import overlap_rows
@@ -110,7 +112,7 @@ def parabank2(
         settings.seed,
         settings.min_p,
     )
-    rows = refuse_unknown_words(rows, known_words)  # ours, and idle unless asked for
+    rows = refuse_unknown_words(rows, known_words)  # ours; without known words it refuses nothing
     rows = dual_rows(rows, backward, settings.batch_tokens)  # 2.2 back-translation likelihoods
     rows = refuse_dual(rows, settings.max_dual_nll)  # 3.3
     rows = cluster_rows(rows, forward.target, settings.clusters)  # 2.3 edit-distance-based clustering
@@ -120,12 +122,12 @@ def parabank2(
 
 @dataclass(frozen=True, kw_only=True)
 class ParaBank2Run(ParaBank2, RunSettings):
-    """A bitext, two translators and the knobs: one run.
+    """The settings of a run: a bitext, two translators and the settings of the pipeline.
 
     Attributes:
-        forward: Source language to the references' language: a Hub id, a local path or "starter/de-en".
-        backward: The other way; it only scores.
-        known_words: A file with one word a line, or "starter/de-en" for the words that starter was trained on;
+        forward: Translator from the source language to the references': a Hub id, a local path or "starter/de-en".
+        backward: Translator in the opposite direction, which only scores: a Hub id, a local path or "starter/en-de".
+        known_words: File with one word per line, or "starter/de-en" for the words of that starter's training text;
             candidates with a word that is neither there nor in the reference are refused. Not in the paper.
     """
 
@@ -134,7 +136,7 @@ class ParaBank2Run(ParaBank2, RunSettings):
     known_words: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the numbers of both halves."""
+        """Check the settings of both base classes."""
         ParaBank2.__post_init__(self)
         RunSettings.__post_init__(self)
 
@@ -153,7 +155,7 @@ def build(run: ParaBank2Run) -> dict:
 
 
 def load(run: ParaBank2Run, state: PartialState) -> Pipeline:
-    """The pipeline of a run, its models loaded. The scoring translator has no int8."""
+    """Load the translators of a run. The scoring translator does not support int8."""
     from toolkit.translator.load import described, load_translator
 
     known = read_words(words_file(run.known_words)) if run.known_words else frozenset()

@@ -1,8 +1,8 @@
 """ParaNMT-50M: translate the foreign side by beam search, pair the best translation with the reference, score the pair.
 
 Wieting & Gimpel (2018), "ParaNMT-50M: Pushing the Limits of Paraphrastic Sentence Embeddings with Millions of Machine
-Translations", ACL. `paranmt` below is its section 3 with the three measures of section 5.4; what is chosen by them, if
-anything, is `toolkit.select.deciles`.
+Translations", ACL. `paranmt` below is its section 3 with the three measures of section 5.4; `toolkit.select.deciles`
+selects pairs by them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from toolkit.package.parquet import finished_shards
 from toolkit.parallel import mine
 from toolkit.rows import Row
 from toolkit.run import MAX_BEAM, RunSettings
-from toolkit.select.corpus import choose_shards, chosen_folder, write_cut
+from toolkit.select.corpus import choose_shards, chosen_folder, write_thresholds
 from toolkit.select.deciles import DecileSettings
 from toolkit.settings import check_at_least_one, check_at_most
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ParaNMT:
-    """The knobs of the pipeline; what the paper gives is the default.
+    """The settings of the pipeline; the defaults are the paper's, unless a comment says otherwise.
 
     Attributes:
-        beam: Hypotheses that the search follows at a time; the best one becomes the paraphrase.
-        batch_rows: Hypotheses that are decoded at a time.
-        batch_texts: Texts that are encoded at a time.
+        beam: Beam size; the best hypothesis becomes the paraphrase.
+        batch_rows: Hypotheses in a decoding batch.
+        batch_texts: Texts in an encoding batch.
     """
 
     beam: int = 12  # section 3.1
@@ -43,10 +43,10 @@ class ParaNMT:
     batch_texts: int = 64  # ours
 
     def __post_init__(self) -> None:
-        """Check the numbers.
+        """Check the settings.
 
         Raises:
-            ValueError: One is out of its range.
+            ValueError: A setting is out of its range.
         """
         check_at_least_one(self, "beam", "batch_rows", "batch_texts")
         check_at_most("beam", self.beam, MAX_BEAM)
@@ -58,13 +58,13 @@ def paranmt(rows: Iterable[Row], forward: Translator, encoder: SentenceTransform
     Args:
         rows: Rows with a source and a reference, without candidates.
         forward: Translates the source language to the references' language.
-        encoder: Of the references' language, for the paraphrase score.
-        settings: The knobs.
+        encoder: A sentence encoder for the references' language, for the paraphrase score.
+        settings: The settings of the pipeline.
 
     Yields:
-        The same rows, each with its best translation, measured; one that cannot be used has a reason.
+        The same rows, each with its best translation and the scores; a translation that cannot be used has a reason.
     """
-    # Here and not above: they load torch, which no --help and no mistyped flag should wait for.
+    # Imported here because they load torch, so that --help and the error for a mistyped flag appear at once.
     from toolkit.generate.translate import translate_rows
     from toolkit.score.overlap import trigram_rows
     from toolkit.score.semantic import semantic_rows
@@ -73,23 +73,24 @@ def paranmt(rows: Iterable[Row], forward: Translator, encoder: SentenceTransform
     rows = translate_rows(rows, forward, settings.beam, settings.batch_rows)  # 3.1; and 5.4, the translation score
     rows = trigram_rows(rows)  # 5.4, footnote 6
     rows = semantic_rows(rows, encoder, settings.batch_texts)  # 3.1, the paraphrase score
-    return rank_all(rows)  # 3: every translation is a paraphrase, a copy of its reference, too
+    return rank_all(rows)  # 3: every translation is a paraphrase, even a copy of its reference
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParaNMTRun(ParaNMT, DecileSettings, RunSettings):
-    """A bitext, a translator, an encoder and the knobs: one run, of which another part may be chosen at any time.
+    """The settings of a run: a bitext, a translator, an encoder, and the settings of the pipeline and of the selection.
 
     Attributes:
-        forward: Source language to the references' language: a Hub id, a local path or "starter/de-en".
-        semantic_model: SentenceTransformer of the references' language: a Hub id, a local folder, or the starter.
+        forward: Translator from the source language to the references': a Hub id, a local path or "starter/de-en".
+        semantic_model: Sentence encoder (SentenceTransformer) for the references' language: a Hub id, a local folder,
+            or "starter/encoder" for English.
     """
 
     forward: str
     semantic_model: str = "starter/encoder"  # ours: English
 
     def __post_init__(self) -> None:
-        """Check the numbers of all three parts."""
+        """Check the settings of all three base classes."""
         ParaNMT.__post_init__(self)
         DecileSettings.__post_init__(self)
         RunSettings.__post_init__(self)
@@ -98,8 +99,8 @@ class ParaNMTRun(ParaNMT, DecileSettings, RunSettings):
 def build(run: ParaNMTRun) -> dict:
     """Build the parabank of a bitext and package it.
 
-    What is chosen (`by` and the settings that go with it) may change between the calls of a run: it does not touch the
-    run's shards.
+    The selection (`by` and the settings that need it) may change between the calls of a run, because it does not change
+    the run's shards.
 
     Returns:
         What `builders.build.build_parabank` returns, with its errors.
@@ -117,7 +118,7 @@ def build(run: ParaNMTRun) -> dict:
 
 
 def load(run: ParaNMTRun, state: PartialState) -> Pipeline:
-    """The pipeline of a run, its models loaded."""
+    """Load the translator and the encoder of a run."""
     from toolkit.encoder.load import load_encoder
     from toolkit.score.semantic import semantic_signature
     from toolkit.translator.load import described
@@ -131,13 +132,13 @@ def load(run: ParaNMTRun, state: PartialState) -> Pipeline:
 
 
 def chosen(run: ParaNMTRun, state: PartialState) -> Path:
-    """The folder of the finished shards to package: the run's, or that of the part chosen by a score (section 5.4)."""
+    """Return the folder of the shards to package: the run's, or that of the selection by a score (section 5.4)."""
     if run.by is None:
         return run.shards_dir
     settings = DecileSettings(run.by, run.deciles, run.sample, run.max_tokens, run.seed)
     shards, folder = finished_shards(run.shards_dir), chosen_folder(run.shards_dir, settings)
     if state.is_main_process:
-        write_cut(shards, settings, folder)
+        write_thresholds(shards, settings, folder)
     state.wait_for_everyone()
     choose_shards(list(mine(shards, state)), settings, folder)
     state.wait_for_everyone()

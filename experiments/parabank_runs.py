@@ -1,7 +1,4 @@
-"""What ParaNMT, ParaBank and ParaBank 2 say for the same references, for `parabank_tables.py`.
-
-The references are drawn here, the pipelines are run here; nothing is measured here.
-"""
+"""Draw references and run ParaNMT, ParaBank and ParaBank 2 on them, for `parabank_tables.py`, which measures them."""
 
 from __future__ import annotations
 
@@ -31,15 +28,15 @@ from toolkit.starters import idf_file, words_file
 from toolkit.translator.load import load_translator
 
 PAPERS, STARTERS = "the papers' settings", "the starters' settings"
-# the README's: words that the translator has read, and for ParaBank 2 fewer constraints and likelier words
+# whether only known words are allowed, and ParaBank 2's settings; those for the starters are the README's
 SETTINGS: dict[str, tuple[bool, ParaBank2]] = {
     PAPERS: (False, ParaBank2()),
     STARTERS: (True, ParaBank2(constraint_rate=0.3, min_p=0.05, max_dual_nll=3.0)),
 }
-SHARD = 100  # rows that are sampled at a time
+SHARD = 100  # rows of a shard
 EXACT = (5, 10, 20, 40)  # ParaBank, section 5.3: 100 references of each number of tokens
 
-Run = dict[str, Texts]  # what each system says, by its name
+Run = dict[str, Texts]  # the outputs of each system, by its name
 
 
 def references_of(domain: str, data: Path, split: str, count: int) -> list[Row]:
@@ -58,7 +55,7 @@ def references_of(domain: str, data: Path, split: str, count: int) -> list[Row]:
 
 
 def balanced(pairs: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:
-    """The first pairs whose references have one of the paper's lengths, as many of each."""
+    """The first pairs whose references have one of the paper's lengths, the same number of each length."""
     words = [len(without_punctuation(reference).split()) for reference, _ in pairs]
     return [
         pair
@@ -68,30 +65,40 @@ def balanced(pairs: Sequence[tuple[str, str]], count: int) -> list[tuple[str, st
 
 
 def in_shards(rows: Sequence[Row], work: Callable[[list[Row]], Iterable[Row]]) -> list[Row]:
-    """What a pipeline makes of copies of the rows."""
+    """Apply a pipeline to copies of the rows, in shards."""
     shards: Iterator[list[Row]] = (copy.deepcopy(list(rows[i : i + SHARD])) for i in range(0, len(rows), SHARD))
     return [row for shard in shards for row in work(shard)]
 
 
 def runs_of(rows: list[Row], options: argparse.Namespace) -> tuple[dict[str, list[Run]], PieceSplitter]:
-    """Each setting's runs, one a seed, and what cuts a text into pieces."""
+    """Run all pipelines: for each setting one run per seed; and the function that splits a text into pieces."""
     forward, backward = (load_translator(name, options.dtype) for name in (options.forward, options.backward))
     words, idf = read_words(words_file(options.forward)), read_idf(idf_file(options.forward))
     best = in_shards(rows, lambda shard: translate_rows(shard, forward, ParaNMT().beam, ParaNMT().batch_rows))
-    found: dict[str, list[Run]] = {name: [] for name in SETTINGS}
+    runs: dict[str, list[Run]] = {name: [] for name in SETTINGS}
     for name, (known, settings) in SETTINGS.items():
         lexicon = Lexicon(idf, known_words=words if known else frozenset())
         for seed in options.seeds:
-            one = ParaBank(systems=options.systems, seed=seed)
-            constrained = in_shards(rows, partial(parabank, forward=forward, lexicon=lexicon, settings=one))
-            two = replace(settings, seed=seed)
-            both = partial(parabank2, forward=forward, backward=backward, settings=two, known_words=lexicon.known_words)
-            found[name].append(run_of(best, constrained, in_shards(rows, both), parse_systems(options.systems)))
-    return found, forward.target.split
+            parabank_settings = ParaBank(systems=options.systems, seed=seed)
+            constrained = in_shards(
+                rows, partial(parabank, forward=forward, lexicon=lexicon, settings=parabank_settings)
+            )
+            parabank2_settings = replace(settings, seed=seed)
+            parabank2_pipeline = partial(
+                parabank2,
+                forward=forward,
+                backward=backward,
+                settings=parabank2_settings,
+                known_words=lexicon.known_words,
+            )
+            runs[name].append(
+                run_of(best, constrained, in_shards(rows, parabank2_pipeline), parse_systems(options.systems))
+            )
+    return runs, forward.target.split
 
 
 def run_of(best: list[Row], constrained: list[Row], sampled: list[Row], numbers: Sequence[int]) -> Run:
-    """What every system says: ParaNMT's, ParaBank's by number, ParaBank 2's by rank."""
+    """The outputs of all systems: ParaNMT, ParaBank's by number, ParaBank 2's by rank."""
     ranks = systems.rank_texts(sampled)
     return {
         "ParaNMT": systems.system_texts(best, None),
@@ -101,7 +108,7 @@ def run_of(best: list[Row], constrained: list[Row], sampled: list[Row], numbers:
 
 
 def authors_run(folder: Path) -> tuple[list[Row], Run]:
-    """ParaBank's evaluation set as rows, and what its systems and ParaNMT said, as the authors released it."""
+    """ParaBank's released evaluation set: its references as rows, and the outputs of its systems and of ParaNMT."""
     references, texts = read_judged(folder)
     rows = [Row(id, "czeng", None, "cs", reference, "en", "test") for id, reference in references.items()]
     run: Run = {name: {} for name in systems.PAPER_JUDGED}

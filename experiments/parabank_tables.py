@@ -1,14 +1,14 @@
-r"""ParaNMT, ParaBank and ParaBank 2 on the same references with the same translators, beside the papers' tables.
+r"""Compare ParaNMT, ParaBank and ParaBank 2 on the same references and translators, beside the papers' tables.
 
     python -m experiments.parabank_tables --data DIR --split test --sentences 300 --seeds 0 1 --parser link-grammar \
         --json experiments/results/parabank_tables.json
 
 DIR holds bitext/tatoeba/deu-eng.{validation,test}.tsv.gz (German TAB English). The starters are trained on other
-sentences of Tatoeba, so --domain multi30k (image captions) and --domain news show other lengths and worse translations;
-news is drawn like ParaBank's evaluation set, as many references of 5, 10, 20 and 40 words each.
-Every system is measured on the references that it says something for, and on those that all say something for.
-ParaBank 2's oracle systems (section 3.4) are picked by predicted judgment, for want of people's.
---judgments FOLDER (candidates.tsv.gz, ref.tsv.gz of ParaBank's human judgments) measures the authors' own outputs too.
+sentences of Tatoeba. --domain multi30k (image captions) and --domain news have other lengths and worse translations;
+the references of news are drawn like ParaBank's evaluation set, with equal numbers of 5, 10, 20 and 40 words. Every
+system is measured on the references for which it has an output, and on those for which all systems have one. ParaBank
+2's oracle systems (section 3.4) are selected by predicted judgment instead of human judgment. --judgments FOLDER (with
+candidates.tsv.gz and ref.tsv.gz of ParaBank's human judgments) also measures the authors' own outputs.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from toolkit.score.overlap import PieceSplitter, intersection_over_union_signatu
 MEASURES = ("one_minus_bleu", "intersection_over_union", "tree_edit_distance", "length_ratio")
 AUTHORS = "the authors' own outputs"
 SUBSETS = {"own": "each system's references", "common": "references of all systems"}
-SCORES = ("cosine", "judgment")  # the latter beside ParaBank's table 4, top, which people have given
+SCORES = ("cosine", "judgment")  # the predicted judgment is shown beside the human judgments of ParaBank's table 4, top
 HEADINGS = dict(
     zip((*MEASURES, *SCORES), ("1-BLEU", "IoU", "tree ED", "length ratio", "cosine", "judgment (human)"), strict=True)
 )
 PAPER_BETWEEN = systems.PAPER_BETWEEN | systems.PAPER_ORACLES_BETWEEN
 Lines = dict[str, dict[str, float]]  # measures by system or pair of systems
-Values = dict[str, dict[str, list[float]]]  # the same of several runs
+Values = dict[str, dict[str, list[float]]]  # the same, with the values of several runs
 Scores = dict[tuple[str, str], tuple[float, float]]  # cosine and predicted judgment of a reference and a text
 
 
 def pair_scores(pairs: set[tuple[str, str]], encoder: Encoder) -> Scores:
-    """Cosine and predicted human judgment of each reference with a text."""
+    """The cosine and the predicted judgment of each pair of a reference and a text."""
     ordered = sorted(pairs)
     texts = sorted({text for pair in ordered for text in pair})
     vectors = encoder.model.encode(texts, normalize_embeddings=True, show_progress_bar=False)
@@ -61,29 +61,34 @@ def pair_scores(pairs: set[tuple[str, str]], encoder: Encoder) -> Scores:
 def against(
     rows: list[Row], run: Run, pieces: PieceSplitter | None, parses: Parses | None, scores: Scores
 ) -> dict[str, Lines]:
-    """Table 1 of one run: each system against the references, all that it has and those that all have."""
+    """Table 1 of one run: each system against all its references ("own") and those of all systems ("common")."""
     references = {row.id: row.reference for row in rows}
-    shared = systems.common(run.values())
+    shared = systems.common_rows(run.values())
     tables: dict[str, Lines] = {"own": {}, "common": {}}
-    for name, own in run.items():
-        for subset, texts in {"own": own, "common": systems.only(own, shared)}.items():
+    for name, outputs in run.items():
+        for subset, texts in {"own": outputs, "common": systems.select_rows(outputs, shared)}.items():
             if texts:
-                found = [scores[references[id], text] for id, text in texts.items()]
+                found_scores = [scores[references[id], text] for id, text in texts.items()]
                 measured = systems.compare(references, texts, pieces, parses)
-                judged = [score for _, score in found if not math.isnan(score)]
-                tables[subset][name] = measured | {"cosine": fmean(c for c, _ in found), "judgment": fmean(judged)}
+                judged = [score for _, score in found_scores if not math.isnan(score)]
+                tables[subset][name] = measured | {
+                    "cosine": fmean(c for c, _ in found_scores),
+                    "judgment": fmean(judged),
+                }
     return tables
 
 
 def between(run: Run, pieces: PieceSplitter | None, parses: Parses | None) -> dict[str, Lines]:
-    """Table 2 of one run: pairs of systems, on the references that both have and on those that all have."""
-    shared = systems.common(run.values())
+    """Table 2 of one run: pairs of systems on the references of both ("own") and on those of all systems ("common")."""
+    shared = systems.common_rows(run.values())
     pairs = [pair for pair in PAPER_BETWEEN if set(pair) <= run.keys()]
     tables: dict[str, Lines] = {"own": {}, "common": {}}
     for a, b in pairs:
         tables["own"][f"{a} / {b}"] = systems.compare(run[a], run[b], pieces, parses)
         if shared:
-            tables["common"][f"{a} / {b}"] = systems.compare(systems.only(run[a], shared), run[b], pieces, parses)
+            tables["common"][f"{a} / {b}"] = systems.compare(
+                systems.select_rows(run[a], shared), run[b], pieces, parses
+            )
     return tables
 
 
@@ -93,7 +98,7 @@ def by_length(rows: list[Row], run: Run) -> dict[str, dict]:
 
 
 def means(runs: Sequence[Lines]) -> dict[str, dict[str, list[float]]]:
-    """By line and measure, the values of all runs."""
+    """The values of all runs, by line and measure."""
     names = dict.fromkeys(name for run in runs for name in run)
     keys = {name: dict.fromkeys(key for run in runs for key in run.get(name, {})) for name in names}
     return {
@@ -103,19 +108,19 @@ def means(runs: Sequence[Lines]) -> dict[str, dict[str, list[float]]]:
 
 
 def systems_table(title: str, lines: Values, papers: dict[str, dict[str, float]], names: Sequence[str]) -> str:
-    """A Markdown table of systems or pairs: ours, and the paper's in brackets where it has one."""
+    """A Markdown table of systems or pairs of systems: our figures, and the paper's in brackets where it has one."""
     found = []
     for name, figures in lines.items():
         cells = [cell(figures["references"], whole=True)]
         for measure in names:
-            theirs = papers.get(name, {}).get(measure)
-            cells.append(cell(figures.get(measure, []), whole=False) + (f" ({theirs:.2f})" if theirs else ""))
+            paper_value = papers.get(name, {}).get(measure)
+            cells.append(cell(figures.get(measure, []), whole=False) + (f" ({paper_value:.2f})" if paper_value else ""))
         found.append([name, *cells])
     return table([title, "references", *(HEADINGS[name] for name in names)], found)
 
 
 def length_table(title: str, runs: Sequence[dict[str, dict]]) -> str:
-    """Table 4, bottom: BLEU by length, ours (the paper's), and how many references it is of."""
+    """Table 4, bottom: BLEU by length, the paper's in brackets, and the number of references."""
     found = []
     for name in runs[0]:
         cells, paper = [], systems.PAPER_BY_LENGTH.get(name, {})
@@ -128,7 +133,7 @@ def length_table(title: str, runs: Sequence[dict[str, dict]]) -> str:
 
 
 def order_table(title: str, runs: Sequence[dict[str, float]]) -> str:
-    """Differences of what the papers print, ours beside theirs; an order comes out where both have the same sign."""
+    """A table of the differences of `PAPER_ORDERS`; an order is reproduced if our differences have the paper's sign."""
     found = []
     for name, difference in systems.PAPER_ORDERS.items():
         ours = [run[name] for run in runs]
@@ -138,41 +143,44 @@ def order_table(title: str, runs: Sequence[dict[str, float]]) -> str:
 
 
 def read_trees(rows: list[Row], found: dict[str, list[Run]], form: str | None) -> Parses | None:
-    """Trees of all texts by the parser that was asked for."""
+    """Parse all texts with the parser of the command line; None without one."""
     if form is None:
         return None
-    said = (text for runs in found.values() for run in runs for texts in run.values() for text in texts.values())
-    return parse([*(row.reference for row in rows), *said], *open_parser(form))
+    outputs = (text for runs in found.values() for run in runs for texts in run.values() for text in texts.values())
+    return parse([*(row.reference for row in rows), *outputs], *open_parser(form))
 
 
 def scored(rows: list[Row], found: dict[str, list[Run]], encoder: Encoder) -> Scores:
-    """Cosine and judgment of everything that any system says."""
+    """The cosine and the predicted judgment of all outputs of all systems."""
     references = {row.id: row.reference for row in rows}
     every = (texts for runs in found.values() for run in runs for texts in run.values())
     return pair_scores({(references[id], text) for texts in every for id, text in texts.items()}, encoder)
 
 
 def oracles(rows: list[Row], run: Run, scores: Scores) -> Run:
-    """The best, the median and the worst of ParaBank 2's ranks by predicted judgment; none of a run without ranks."""
+    """The best, median and worst of ParaBank 2's ranks by predicted judgment; empty for a run without ranks."""
     ranks = [run.get(f"ParaBank 2, rank {rank}", {}) for rank in range(1, corpus.RANKS + 1)]
     references = {row.id: row.reference for row in rows}
     judged = {(id, text): scores[references[id], text][1] for texts in ranks for id, text in texts.items()}
-    picked = systems.oracle_texts(ranks, judged)
-    return {f"ParaBank 2, {name}": texts for name, texts in picked.items() if texts}
+    selected = systems.oracle_texts(ranks, judged)
+    return {f"ParaBank 2, {name}": texts for name, texts in selected.items() if texts}
 
 
 def setting_of(
     rows: list[Row], runs: list[Run], pieces: PieceSplitter | None, parses: Parses | None, scores: Scores
 ) -> dict:
     """All figures of one setting, with the values of each run."""
-    first = [against(rows, run, pieces, parses, scores) for run in runs]
-    second = [between(run, pieces, parses) for run in runs]
-    found: dict = {"equal_to_28": equal(runs[0]), "by_length": [by_length(rows, run) for run in runs]}
+    against_by_run = [against(rows, run, pieces, parses, scores) for run in runs]
+    between_by_run = [between(run, pieces, parses) for run in runs]
+    figures: dict = {"equal_to_28": equal(runs[0]), "by_length": [by_length(rows, run) for run in runs]}
     for subset in SUBSETS:
-        ones, twos = [lines[subset] for lines in first], [lines[subset] for lines in second]
-        orders = [order for order in map(systems.orders, ones, twos) if order]
-        found[subset] = {"against": means(ones), "between": means(twos), "orders": orders}
-    return found
+        against_runs, between_runs = (
+            [lines[subset] for lines in against_by_run],
+            [lines[subset] for lines in between_by_run],
+        )
+        orders = [order for order in map(systems.orders, against_runs, between_runs) if order]
+        figures[subset] = {"against": means(against_runs), "between": means(between_runs), "orders": orders}
+    return figures
 
 
 def markdown(setting: str, found: dict) -> list[str]:
@@ -187,8 +195,8 @@ def markdown(setting: str, found: dict) -> list[str]:
         printed.append(systems_table(f"Table 1: {setting}, {shown}", lines["against"], paper()["against"], names))
         printed.append(systems_table(f"Table 2: {setting}, {shown}", lines["between"], paper()["between"], pairs))
         printed += [order_table(f"{setting}, {shown}", lines["orders"])] if lines["orders"] else []
-    said = "ParaNMT's text is system 28's for {} of {} references".format(*found["equal_to_28"])
-    return [*printed, length_table(f"Table 4: {setting}", found["by_length"]), said]
+    equal_line = "ParaNMT's text is system 28's for {} of {} references".format(*found["equal_to_28"])
+    return [*printed, length_table(f"Table 4: {setting}", found["by_length"]), equal_line]
 
 
 def tables_of(
@@ -198,7 +206,7 @@ def tables_of(
     form: str | None,
     encoder: Encoder,
 ) -> tuple[dict, list[str]]:
-    """All figures of each setting, for the report, and as Markdown with their signatures."""
+    """All figures of each setting: as a dictionary for the report, and as Markdown with their signatures."""
     parses, scores = read_trees(rows, found, form), scored(rows, found, encoder)
     found = {setting: [run | oracles(rows, run, scores) for run in runs] for setting, runs in found.items()}
     results = {setting: setting_of(rows, runs, pieces, parses, scores) for setting, runs in found.items()}
@@ -208,13 +216,13 @@ def tables_of(
 
 
 def equal(run: Run) -> list[int]:
-    """Of how many references ParaNMT's text is that of the system without constraints, and of how many at all."""
-    best, free = run["ParaNMT"], run["ParaBank 28"]
-    return [sum(best[id] == text for id, text in free.items() if id in best), len(best)]
+    """The number of references for which ParaNMT and system 28 (without constraints) agree, and that of all."""
+    paranmt, unconstrained = run["ParaNMT"], run["ParaBank 28"]
+    return [sum(paranmt[id] == text for id, text in unconstrained.items() if id in paranmt), len(paranmt)]
 
 
 def signatures(pieces: PieceSplitter | None, parses: Parses | None) -> list[str]:
-    """The settings of every measure that was printed."""
+    """The signatures of all measures in the tables."""
     return [
         corpus.BLEU_SIGNATURE,
         intersection_over_union_signature(pieces),
@@ -236,18 +244,25 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--split", choices=["validation", "test"], default="validation")
     parser.add_argument("--sentences", type=int, default=300)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
-    parser.add_argument("--systems", choices=["evaluated", "1-34"], default="evaluated", help="1-34: all without PPDB")
-    parser.add_argument("--parser", help="for the tree edit distance, e.g. link-grammar")
+    parser.add_argument(
+        "--systems",
+        choices=["evaluated", "1-34"],
+        default="evaluated",
+        help="evaluated: those that the paper evaluates; 1-34: all that do not need PPDB",
+    )
+    parser.add_argument("--parser", help="parser for the tree edit distance, e.g. link-grammar")
     parser.add_argument("--forward", default="starter/de-en")
     parser.add_argument("--backward", default="starter/en-de")
-    parser.add_argument("--judgments", type=Path, help="folder with ParaBank's human judgments: measure those texts")
+    parser.add_argument(
+        "--judgments", type=Path, help="folder with ParaBank's human judgments: measure the outputs there too"
+    )
     parser.add_argument("--dtype", choices=["auto", "float32"], default="auto")
     parser.add_argument("--threads", type=int, default=1)
     return parser.parse_args()
 
 
 def main() -> None:
-    """Run the pipelines, measure, print, write."""
+    """Run the pipelines, measure, print, and write the JSON."""
     options, encoder = parsed(), Encoder()
     torch.set_num_threads(options.threads)
     rows = references_of(options.domain, options.data, options.split, options.sentences)
@@ -272,7 +287,7 @@ def main() -> None:
 
 
 def paper() -> dict[str, dict]:
-    """The papers' figures by the names of ours."""
+    """The papers' figures, by the names of our systems and measures."""
     people = systems.PAPER_JUDGED | {name: score for name, (score, _) in systems.PAPER_ORACLES_JUDGED.items()}
     judged = {name: {"judgment": score} for name, score in people.items()}
     against = {

@@ -1,21 +1,22 @@
-r"""Which source corpus and which filter give the best training pairs: ParaNMT-50M's tables 4 and 5 in miniature.
+r"""Compare source corpora and filters by the encoders trained on them: ParaNMT-50M's tables 4 and 5 in miniature.
 
     python -m experiments.paranmt_tables --data DIR --work DIR [--references 3000] [--filtered 10000] [--seeds 0 1 2] \
         --json experiments/results/paranmt_tables.json
 
-DIR of --data is laid out as `sts_corpora.py` says; what is translated goes to --work, if it is not there yet. Both
-tables train encoders from scratch for 5 epochs and report Pearson's r on STS Benchmark's development set, STS 2012 to
-2015 beside it; no reference is a sentence of any of these. LSTM, the third model of both tables, is left out unless
---models names it: it takes a hundred times as long.
+`sts_corpora.py` describes the layout of the --data folder; translations are written to --work and reused. Both tables
+train encoders from scratch for 5 epochs and report Pearson's r on STS Benchmark's development set, and on STS 2012 to
+2015; no reference is a sentence of any of these. LSTM, the third model of both tables, is left out unless --models
+names it, because it takes a hundred times as long.
 
-- sources (table 4): as many pairs of each corpus. The starter has read Tatoeba's training part, and neither of the
-  others; the paper's translator had read all of its corpora. No length is refused.
-- filters (table 5): Tatoeba's pairs in deciles by each measure, two neighbouring deciles together, and samples of all
-  deciles that are as large ("all", one sample for each seed). Texts that are equal to their references but for case and
-  punctuation are left out before the pairs are ranked: the starter has learnt many references by heart, and those
-  pairs teach nothing. The best fifth is chosen by what it is reported on, as in the paper: it is biased upwards.
+- sources (table 4): the same number of pairs of each corpus. The starter was trained on Tatoeba's training part but not
+  on the other corpora; the paper's translator was trained on all its corpora. Pairs of any length are used.
+- filters (table 5): Tatoeba's pairs in deciles by each measure, two neighbouring deciles together, and samples of the
+  same size from all deciles ("all", one sample for each seed). Copies of the reference, compared without case and
+  punctuation, are left out before the pairs are ranked: the starter has memorised many references, and such pairs are
+  useless for training. The best fifth is chosen by the result that is reported, as in the paper, so it is biased
+  upwards.
 
-"untrained" is what the first, random weights of an encoder give on the same vocabulary.
+"untrained" are the results of an encoder with its initial random weights on the same vocabulary.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ from toolkit.evaluate.profile import LENGTH_SIGNATURE, VOCABULARY_SIGNATURE, pro
 from toolkit.package.parquet import finished_shards
 from toolkit.rows import Row
 from toolkit.score.overlap import without_punctuation
-from toolkit.select.corpus import choose_shards, chosen_folder, write_cut
+from toolkit.select.corpus import choose_shards, chosen_folder, write_thresholds
 from toolkit.select.deciles import DECILES, MEASURES, DecileSettings
 from toolkit.shards import read_shard, write_shard
 
-FILTERED = "tatoeba"  # ours: the only corpus that the starter translates well, as CzEng is for the paper
+FILTERED = "tatoeba"  # ours: the only corpus that the starter translates well, like CzEng in the paper
 EVERY = ",".join(map(str, range(1, DECILES + 1)))
-POOLED = 2  # ours: neighbouring deciles that are trained on together, because a decile of so few pairs teaches little
-NO_LIMIT = 10_000  # ours: tokens of a sentence; section 5.3 refuses none
+POOLED = 2  # ours: number of neighbouring deciles in a training set, because one decile has too few pairs
+NO_LIMIT = 10_000  # ours: tokens of a sentence; section 5.3 has no limit
 PAPER_SOURCES = {  # ParaNMT-50M, table 4: Pearson x 100 on STS 2017, trained on 100K pairs
     "Common Crawl": {"WORD": 80.9, "TRIGRAM": 80.2, "LSTM": 79.1},
     "CzEng 1.6": {"WORD": 83.6, "TRIGRAM": 81.5, "LSTM": 82.5},
@@ -63,14 +64,14 @@ DEV = "benchmark dev"
 
 @dataclass(frozen=True)
 class Translated:
-    """A pair that teaches something, and its paraphrase score."""
+    """A pair that is no copy, and its paraphrase score."""
 
     pair: TextPair
     score: float
 
 
 def translate(data: Path, work: Path, name: str, count: int) -> Path:
-    """The finished shards of a ParaNMT run on so many references of a corpus."""
+    """Run ParaNMT on `count` references of a corpus unless that has been done; return the folder of its shards."""
     bitext = work / f"{name}.tsv"
     shards = work / f"{name}-paranmt.shards"
     if not (work / f"{name}-paranmt").is_dir():
@@ -87,18 +88,18 @@ def rows_of(shards: Path) -> Iterator[Row]:
 
 
 def translated(rows: Sequence[Row]) -> list[Translated]:
-    """What a run says, without copies of references."""
-    found = [(row, candidate) for row in rows for candidate in row.paraphrases if not copied(row, candidate.text)]
-    return [Translated(TextPair(row.id, row.reference, c.text), c.scores.semantic or 0.0) for row, c in found]
+    """The pairs of a run, without copies of references."""
+    paraphrases = [(row, candidate) for row in rows for candidate in row.paraphrases if not copied(row, candidate.text)]
+    return [Translated(TextPair(row.id, row.reference, c.text), c.scores.semantic or 0.0) for row, c in paraphrases]
 
 
 def copied(row: Row, text: str) -> bool:
-    """Whether a text is the row's reference but for case and punctuation."""
+    """Whether a text equals the row's reference except for case and punctuation."""
     return without_punctuation(row.reference) == without_punctuation(text)
 
 
 def without_copies(shards: Path) -> Path:
-    """A run's finished shards in a folder of their own, in which copies of references have no rank."""
+    """Copy a run's finished shards to another folder, where copies of references have no rank; return the folder."""
     folder = shards.with_name(f"{shards.name.removesuffix('.shards')}-differing.shards")
     folder.mkdir(exist_ok=True)
     for record in ("settings.json", "inputs.json"):
@@ -110,7 +111,7 @@ def without_copies(shards: Path) -> Path:
 
 
 def refuse_copies(row: Row) -> Row:
-    """A row whose copies of the reference have a reason instead of a rank."""
+    """Give the paraphrases that copy the reference a reason instead of a rank; return the row."""
     for candidate in row.paraphrases:
         if copied(row, candidate.text):
             candidate.rank, candidate.reason = None, "copy"
@@ -118,26 +119,26 @@ def refuse_copies(row: Row) -> Row:
 
 
 def chosen(shards: Path, settings: DecileSettings) -> list[TextPair]:
-    """The pairs that a choice leaves of a run."""
-    folder, every = chosen_folder(shards, settings), finished_shards(shards)
-    write_cut(every, settings, folder)
-    kept = [row for shard in choose_shards(every, settings, folder) for row in read_shard(shard)]
-    return [one.pair for one in translated(kept)]
+    """The pairs of a run that a selection keeps."""
+    folder, all_shards = chosen_folder(shards, settings), finished_shards(shards)
+    write_thresholds(all_shards, settings, folder)
+    rows = [row for shard in choose_shards(all_shards, settings, folder) for row in read_shard(shard)]
+    return [pair.pair for pair in translated(rows)]
 
 
 def statistics_of(rows: Sequence[Row], pairs: Sequence[Translated]) -> dict:
-    """Table 1's columns that need no parser, and how many references a run has copied."""
-    said = [row for row in rows if row.paraphrases]
+    """The columns of table 1 that need no parser, and the number of references that the run has copied."""
+    with_paraphrase = [row for row in rows if row.paraphrases]
     return {
-        "references": len(said),
-        "copies": len(said) - len(pairs),
+        "references": len(with_paraphrase),
+        "copies": len(with_paraphrase) - len(pairs),
         "paraphrase_score_mean": fmean(one.score for one in pairs),
-        **profile([row.reference for row in said]),
+        **profile([row.reference for row in with_paraphrase]),
     }
 
 
 def table_sources(options: argparse.Namespace, judge: Judge, base: EncoderTraining) -> dict:
-    """Table 4: every corpus gives as many pairs, the first in a random order."""
+    """Table 4: the same number of pairs from every corpus, the first of a random order."""
     counts = {name: options.references for name in options.sources} | {FILTERED: options.filtered}
     runs = {n: list(rows_of(translate(options.data, options.work, n, counts[n]))) for n in options.sources}
     rows = {name: run[: options.references] for name, run in runs.items()}
@@ -156,7 +157,7 @@ def table_sources(options: argparse.Namespace, judge: Judge, base: EncoderTraini
 
 
 def fifths() -> list[str]:
-    """Neighbouring deciles, lowest scores first.
+    """The pairs of neighbouring deciles, lowest scores first.
 
     >>> fifths()[0], fifths()[-1]
     ('1,2', '9,10')
@@ -165,7 +166,7 @@ def fifths() -> list[str]:
 
 
 def table_filters(options: argparse.Namespace, judge: Judge, base: EncoderTraining) -> dict:
-    """Table 5: each measure's fifths, the best of them, and what as many pairs of all deciles give."""
+    """Table 5: the results of each measure's fifths, the best of them, and those of samples from all deciles."""
     shards = without_copies(translate(options.data, options.work, FILTERED, options.filtered))
     parts: dict[str, dict] = {}
     for measure in PAPER_FILTERS:
@@ -177,35 +178,39 @@ def table_filters(options: argparse.Namespace, judge: Judge, base: EncoderTraini
                 line(f"{measure} {deciles}, {model}", scores)
     size = min(scores["pairs"] for of in parts.values() for found in of.values() for scores in found.values())
     samples = [chosen(shards, DecileSettings(next(iter(MEASURES)), EVERY, size, seed=seed)) for seed in options.seeds]
-    by_chance = {m: chance_of(samples, replace(base, parts=PARTS[m]), options.seeds, judge) for m in options.models}
-    for model, scores in by_chance.items():
+    all_deciles = {
+        m: over_samples(samples, replace(base, parts=PARTS[m]), options.seeds, judge) for m in options.models
+    }
+    for model, scores in all_deciles.items():
         show(f"all deciles, {model}", scores)
     means = {measure: {deciles: mean_of(found) for deciles, found in of.items()} for measure, of in parts.items()}
     best = {measure: max(of, key=lambda deciles: of[deciles]) for measure, of in means.items()}
     return {
         "parts": parts,
-        "all": by_chance,
+        "all": all_deciles,
         "model_average": means,
-        "model_average_all": mean_of(by_chance),
+        "model_average_all": mean_of(all_deciles),
         "best": {measure: {"deciles": deciles, DEV: means[measure][deciles]} for measure, deciles in best.items()},
         "paper": PAPER_FILTERS,
     }
 
 
 def untrained(samples: Sequence[list[TextPair]], settings: EncoderTraining, seeds: Sequence[int], judge: Judge) -> dict:
-    """What the first weights give on the vocabulary of each sample, one a seed, before any training."""
-    found = []
+    """The results of the initial weights on the vocabulary of each sample, with one seed for each."""
+    results = []
     for pairs, seed in zip(samples, seeds, strict=True):
         texts = number_pairs(pairs, settings.max_tokens).texts
-        found.append(judge.scores(sentence_transformer(new_encoder(replace(settings, seed=seed), texts))))
+        results.append(judge.scores(sentence_transformer(new_encoder(replace(settings, seed=seed), texts))))
     return {
-        kind: {name: summary([scores[name][place] for scores in found]) for name in found[0]}
+        kind: {name: summary([scores[name][place] for scores in results]) for name in results[0]}
         for place, kind in enumerate(KINDS)
     }
 
 
-def chance_of(samples: Sequence[list[TextPair]], settings: EncoderTraining, seeds: Sequence[int], judge: Judge) -> dict:
-    """What samples of all deciles give, other weights for each."""
+def over_samples(
+    samples: Sequence[list[TextPair]], settings: EncoderTraining, seeds: Sequence[int], judge: Judge
+) -> dict:
+    """The results of samples of all deciles, with one seed for each."""
     runs = [over_seeds(pairs, [seed], settings, judge) for pairs, seed in zip(samples, seeds, strict=True)]
     joined = runs[0] | {"seeds": list(seeds), "seconds": [run["seconds"][0] for run in runs]}
     for kind in KINDS:
@@ -214,13 +219,13 @@ def chance_of(samples: Sequence[list[TextPair]], settings: EncoderTraining, seed
 
 
 def show(name: str, scores: dict) -> None:
-    """Print what an encoder has learnt, and what it was before."""
+    """Print the results of an encoder after and before training."""
     line(name, scores)
     line(f"{name}, untrained", scores | scores["untrained"])
 
 
 def mean_of(models: dict[str, dict]) -> float:
-    """The models' mean of Pearson's r on the development set."""
+    """The mean over models of Pearson's r on the development set."""
     return fmean(scores["pearson"][DEV]["mean"] for scores in models.values())
 
 
@@ -230,8 +235,8 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--sources", nargs="+", choices=sts_corpora.SOURCES, default=list(sts_corpora.SOURCES))
-    parser.add_argument("--references", type=int, default=3_000, help="of each corpus, for the sources")
-    parser.add_argument("--filtered", type=int, default=10_000, help="references of Tatoeba, for the filters")
+    parser.add_argument("--references", type=int, default=3_000, help="references of each corpus in table 4")
+    parser.add_argument("--filtered", type=int, default=10_000, help="references of Tatoeba in table 5")
     parser.add_argument("--models", nargs="+", choices=["WORD", "TRIGRAM", "LSTM"], default=["WORD", "TRIGRAM"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--threads", type=int, default=1)
@@ -240,7 +245,7 @@ def parsed() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Translate what is not translated yet, train, print, write."""
+    """Translate what has not been translated, train, print, and write the JSON."""
     options = parsed()
     torch.set_num_threads(options.threads)
     judge, base = Judge(options.data), EncoderTraining(pairs=[], output_dir="")

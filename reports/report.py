@@ -1,7 +1,7 @@
-"""The report of a benchmark or an experiment: machine, versions, the command, figures.
+"""The report of a benchmark or an experiment: machine, versions, command and figures.
 
-Imports nothing heavy, so that a child's memory is that of the engine it runs, and nothing of the toolkit, whose import
-decides how the threads of every engine wait.
+This module imports no large library, so that the memory of a child process is that of its engine. It does not import
+the toolkit either, because that import sets the OpenMP wait policy of every engine.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ PACKAGES = (
     "pyarrow",
 )
 FLAGS = {"bf16": ("avx512_bf16", "amx_bf16"), "amx": ("amx_tile",), "vnni": ("avx512_vnni", "avx_vnni")}
-BUSY = 0.5  # ours: a load above it, for each core, is somebody else's work
-PATIENCE = 180  # ours: seconds in which the load of an earlier benchmark wears off
+BUSY = 0.5  # ours: a greater load per core means that other work runs
+PATIENCE = 180  # ours: seconds to wait until the load of an earlier benchmark has decayed
 
 
-def refuse_busy(told: bool) -> None:
-    """Stop a benchmark before it begins where the machine is busy with other work: its figures would mean nothing.
+def refuse_busy(allow_busy: bool) -> None:
+    """Stop a benchmark before it begins if the machine is busy with other work, because its figures would be wrong.
 
-    The load of the last minute is looked at, and waited for as it wears off; the report has it in any case.
+    The function waits until the load average of the last minute is low enough. The load is part of the report.
 
     Args:
-        told: Whether the user said --busy.
+        allow_busy: Measure on a busy machine too (--busy).
 
     Raises:
-        SystemExit: The machine stays busy and nobody said --busy.
+        SystemExit: The machine stays busy, and `allow_busy` is false.
     """
     limit, began = BUSY * (os.cpu_count() or 1), time.monotonic()
-    while not told and os.getloadavg()[0] > limit and time.monotonic() - began < PATIENCE:
+    while not allow_busy and os.getloadavg()[0] > limit and time.monotonic() - began < PATIENCE:
         time.sleep(5)
     LOAD_BEFORE.append(load := round(os.getloadavg()[0], 2))
-    if load > limit and not told:
+    if load > limit and not allow_busy:
         program = Path(sys.argv[0]).name
         sys.exit(f"{program}: wanted an idle machine, got a load of {load}: end the other work, or say --busy")
 
 
-LOAD_BEFORE: list[float] = []  # over the last minute, when the benchmark began
+LOAD_BEFORE: list[float] = []  # load average of the last minute when the benchmark began
 
 
 def machine() -> dict:
-    """The processor, its cores, the memory in GB, what it can do in few bits, and how busy it was before."""
+    """The processor, its cores, its low-precision instructions, the memory in GB, and the load before the benchmark."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     flags = processor("flags").split()
     return {
@@ -69,26 +69,26 @@ def machine() -> dict:
 
 
 def processor(field: str) -> str:
-    """A field of the first processor in /proc/cpuinfo; empty where there is none."""
+    """A field of the first processor in /proc/cpuinfo; empty if it does not exist."""
     path = Path("/proc/cpuinfo")
     lines = path.read_text().splitlines() if path.exists() else []
-    found = [value for name, _, value in (line.partition(":") for line in lines) if name.strip() == field]
-    return found[0].strip() if found else ""
+    values = [value for name, _, value in (line.partition(":") for line in lines) if name.strip() == field]
+    return values[0].strip() if values else ""
 
 
 def versions() -> dict[str, str]:
     """Python's and the packages' versions; "absent" for one that is not installed."""
-    found = {"python": platform.python_version()}
+    versions_of = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            versions_of[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "absent"
-    return found
+            versions_of[package] = "absent"
+    return versions_of
 
 
 def shown(argument: str) -> str:
-    """A path outside this folder as its last part, which means something elsewhere too; all else as it is.
+    """An argument as it is reported: of a path outside of this folder only the last part, all else unchanged.
 
     >>> shown("/somewhere/corpora"), shown("benchmarks/x.json"), shown("3.5")
     ('corpora', 'benchmarks/x.json', '3.5')
@@ -97,14 +97,14 @@ def shown(argument: str) -> str:
 
 
 def command() -> str:
-    """The command that started this program, to be pasted in the root of the repository."""
+    """The command that started this program, to be run in the root of the repository."""
     module = sys.modules["__main__"].__spec__
     program = ["-m", module.name] if module else [shown(sys.argv[0])]
     return shlex.join(["python", *program, *map(shown, sys.argv[1:])])
 
 
 def write(path: str | None, seed: int, results: dict, ratios: dict[str, float]) -> None:
-    """Print the ratios, and write the whole report as JSON where a path is given."""
+    """Print the ratios, and write the whole report as JSON if a path is given."""
     for name, ratio in ratios.items():
         print(f"{name:32s} {ratio:8.3f}")
     if path is None:

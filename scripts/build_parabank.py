@@ -1,4 +1,4 @@
-r"""Build a parabank from a bitext: `python -m builders`, from a checkout.
+r"""Build a parabank from a bitext; the same as `python -m builders`, for a checkout of the repository.
 
 python scripts/build_parabank.py parabank2 --bitext FILE --source_lang de --lang en \
         --forward starter/de-en --backward starter/en-de --output_dir DIR
@@ -16,7 +16,7 @@ PROGRAM = "build_parabank.py"
 
 
 def main(arguments: list[str]) -> int:
-    """Build, and say in one line what went wrong."""
+    """Build a parabank; print an error as one line."""
     return build(arguments, PROGRAM, f"python scripts/{PROGRAM}")
 
 

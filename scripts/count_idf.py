@@ -1,4 +1,4 @@
-"""Count in how many sentences of a training corpus each word is, for the recipes of ParaBank.
+"""Count the sentences of a training corpus that contain each word: the IDF table for the recipes of ParaBank.
 
 python scripts/count_idf.py --bitext deu-eng.train.tsv.gz --reference_column 1 --output idf.tsv.gz
 """
@@ -20,14 +20,14 @@ PROGRAM = "count_idf.py"
 
 @dataclass(frozen=True)
 class CountSettings:
-    """What is counted.
+    """The settings of the count.
 
     Attributes:
         bitext: Training corpus: one file, glob or dataset, or two line-aligned files.
         output: File of the table; compressed if it ends in .gz.
-        reference_column: Column of the language that is counted (default 1 or "reference").
-        source_column: Column of the other one.
-        data_split: Which split of a dataset to read.
+        reference_column: Column of the language that is counted; by default 1 or "reference".
+        source_column: Column of the other language; by default 0 or "source".
+        data_split: Split to read, if the bitext is a dataset.
     """
 
     bitext: list[str]
@@ -38,7 +38,7 @@ class CountSettings:
 
 
 def references(pairs: Iterable[Pair], faults: list[int]) -> Iterator[str]:
-    """The references of good lines; the numbers of the others go to `faults`."""
+    """Yield the references of usable lines; append the numbers of unusable lines to `faults`."""
     for pair in pairs:
         if pair.fault:
             faults.append(pair.line)
@@ -47,7 +47,7 @@ def references(pairs: Iterable[Pair], faults: list[int]) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Parse the command line, count and write, and say in one line what went wrong."""
+    """Parse the command line, count and write; print an error as one line."""
     return run_script(PROGRAM, __doc__ or "", CountSettings, work, arguments)
 
 

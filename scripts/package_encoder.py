@@ -1,9 +1,9 @@
-r"""Package a trained encoder for others: float16 weights, measured tables, a card.
+r"""Package a trained encoder for publication: float16 weights, measured tables, a card.
 
     python scripts/package_encoder.py --model build/word-trigram --data DIR --lang en --license cc-by-2.0 \
         --text "..." --output_dir build/my-encoder
 
-DIR holds the evaluation sets as scripts/evaluate_encoder.py says.
+DIR holds the evaluation sets in the layout that scripts/evaluate_encoder.py --help describes.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ PROGRAM = "package_encoder.py"
 
 @dataclass(frozen=True, kw_only=True)
 class PackageSettings:
-    """What is measured on what.
+    """The settings of the package.
 
     Attributes:
         model: Folder of the trained encoder.
         data: Folder of the evaluation sets.
         lang: Language of the sentences (ISO 639-1).
         license: Licence of the model, as the Hub names it.
-        text: Text it was trained on, with the attribution that its licence asks for.
-        output_dir: Where the packaged encoder goes.
-        tasks: Of "sts", "benchmark", "sick", "chinese" and "transfer".
+        text: Description of the training text, with the attribution that its licence requires.
+        output_dir: Folder of the packaged encoder.
+        tasks: Tasks to measure among "sts", "benchmark", "sick", "chinese" and "transfer".
     """
 
     model: str
@@ -43,18 +43,18 @@ class PackageSettings:
         """Check the language.
 
         Raises:
-            ValueError: It is no code of ISO 639-1.
+            ValueError: `lang` is no code of ISO 639-1.
         """
         check_code(self.lang, "--lang")
 
 
 def main(arguments: list[str]) -> int:
-    """Parse the command line, measure and package, and say in one line what went wrong."""
+    """Parse the command line, measure and package; print an error as one line."""
     return run_script(PROGRAM, __doc__ or "", PackageSettings, work, arguments)
 
 
 def work(s: PackageSettings) -> None:
-    """Package, and print the figures."""
+    """Package the encoder, and print the figures."""
     from toolkit.publish.encoder import package_encoder
 
     measured = package_encoder(s.model, s.data, s.tasks, s.output_dir, s.lang, s.license, s.text)

@@ -18,19 +18,19 @@ PROGRAM = "package_translator.py"
 
 @dataclass(frozen=True)
 class PackageSettings:
-    """What is measured on what.
+    """The settings of the package.
 
     Attributes:
         model: Folder of the trained model.
-        bitext: Held-out bitext that BLEU is measured on; the model must not have seen it.
+        bitext: Held-out bitext for BLEU; the model must not have been trained on it.
         source_lang: Language of the source (ISO 639-1).
-        lang: Language of the translation.
-        output_dir: Where the packaged model goes.
+        lang: Language of the translation (ISO 639-1).
+        output_dir: Folder of the packaged model.
         license: Licence of the model, as the Hub names it.
-        text: Text it was trained on, with the attribution that its licence asks for.
+        text: Description of the training text, with the attribution that its licence requires.
         source_column: Column of the source.
         reference_column: Column of the reference.
-        check_language: Refuse a bitext of which one side is in another language than said.
+        check_language: Refuse a bitext if one side is not in the language that the settings name.
     """
 
     model: str
@@ -48,23 +48,23 @@ class PackageSettings:
         """Check the languages.
 
         Raises:
-            ValueError: One is no code of ISO 639-1.
+            ValueError: A language is no code of ISO 639-1.
         """
         check_codes(self)
 
 
 def main(arguments: list[str]) -> int:
-    """Parse the command line, measure and package, and say in one line what went wrong."""
+    """Parse the command line, measure and package; print an error as one line."""
     return run_script(PROGRAM, __doc__ or "", PackageSettings, work, arguments)
 
 
 def work(s: PackageSettings) -> None:
-    """Package, and print the BLEU."""
+    """Package the translator, and print its BLEU."""
     from toolkit.publish.translator import package_translator
 
     columns, langs = (s.source_column, s.reference_column), (s.source_lang, s.lang)
-    told = s.output_dir, s.license, s.text
-    measured = package_translator(s.model, s.bitext, *columns, *langs, *told, check_language=s.check_language)
+    card = s.output_dir, s.license, s.text
+    measured = package_translator(s.model, s.bitext, *columns, *langs, *card, check_language=s.check_language)
     print(f"{s.output_dir}: BLEU {measured['bleu']} on {measured['pairs']} pairs ({measured['signature']})")
 
 

@@ -2,8 +2,9 @@ r"""Rewrite texts in their own language under ParaBank's constraint systems, wit
 
     python scripts/rewrite_text.py --model MODEL --input texts.txt --output rewritten.tsv --systems 28,34
 
-One text a line in; text TAB systems TAB rewriting out, a line for each distinct rewriting. Systems that choose words by
-IDF need --idf FILE (scripts/count_idf.py). What cannot be used is counted by reason on stderr.
+The input has one text per line; the output has the line text TAB systems TAB rewriting for each distinct rewriting.
+Systems that choose words by IDF need --idf FILE (scripts/count_idf.py). Unusable texts and rewritings are counted by
+reason on stderr.
 """
 
 from __future__ import annotations
@@ -20,24 +21,24 @@ from toolkit.shards import write_whole
 from toolkit.starters import idf_file
 
 PROGRAM = "rewrite_text.py"
-MOST_ROWS = 100_000  # ours: hypotheses at a time; their caches of the smallest model fill a large machine
+MAX_ROWS = 100_000  # ours: hypotheses in a batch; even with the smallest model their caches fill a large machine
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rewriting:
-    """What is rewritten, by what, and how.
+    """The settings of a rewriting.
 
     Attributes:
-        model: A seq2seq model that rewrites the texts' language: a Hub id or a local path.
-        input: A file with one text a line.
-        output: The TSV to write.
-        systems: Of ParaBank's table 3, without 35 to 37: "28,34", "1-34", "evaluated".
-        idf: A table by scripts/count_idf.py, or "starter/de-en" for the one of its English text.
+        model: Seq2seq model whose input and output are in the language of the texts: a Hub id or a local path.
+        input: File with one text per line.
+        output: TSV file of the rewritings.
+        systems: Systems of ParaBank's table 3, without 35 to 37: "28,34", "1-34", "evaluated".
+        idf: IDF table of scripts/count_idf.py, or "starter/de-en" for that of the starter's English training text.
         lang: Language of the texts (ISO 639-1).
-        beam: Hypotheses that a search follows at a time.
-        batch_rows: Hypotheses that are decoded at a time.
+        beam: Beam size.
+        batch_rows: Hypotheses in a decoding batch.
         dtype: Arithmetic of the model: auto, bfloat16, float32 or int8.
-        seed: Of random words and inflections.
+        seed: Seed of the random choice of words and inflections.
     """
 
     model: str
@@ -52,29 +53,29 @@ class Rewriting:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check the numbers.
+        """Check the settings.
 
         Raises:
-            ValueError: One is out of its range, or the dtype or the language is none.
+            ValueError: A setting is out of its range, or the dtype or the language is unknown.
         """
         check_at_least_one(self, "beam", "batch_rows")
-        check_at_most("beam", self.beam, MOST_ROWS)
-        check_at_most("batch_rows", self.batch_rows, MOST_ROWS)
+        check_at_most("beam", self.beam, MAX_ROWS)
+        check_at_most("batch_rows", self.batch_rows, MAX_ROWS)
         check_among(self, "dtype", DTYPES)
         check_code(self.lang, "--lang")
 
 
 def main(arguments: list[str]) -> int:
-    """Parse the command line, rewrite, and say in one line what went wrong."""
+    """Parse the command line, rewrite; print an error as one line."""
     return run_script(PROGRAM, __doc__ or "", Rewriting, work, arguments)
 
 
 def work(s: Rewriting) -> None:
-    """Write the TSV, and say what could not be used.
+    """Write the rewritings, and print the counts of unusable texts.
 
     Raises:
-        OSError: The input is not there, or the output cannot be written.
-        ValueError: The input is not UTF-8 or empty, or the systems, the table or the model cannot be used.
+        OSError: The input does not exist, or the output cannot be written.
+        ValueError: The input is empty or not UTF-8, or the systems, the table or the model cannot be used.
     """
     import torch
 

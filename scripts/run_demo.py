@@ -13,7 +13,7 @@ PROGRAM = "run_demo.py"
 
 
 def main(arguments: list[str]) -> int:
-    """Build, load, print, and say in one line what went wrong."""
+    """Build a parabank, load it and print it; print an error as one line."""
     return demo.main(arguments, PROGRAM)
 
 

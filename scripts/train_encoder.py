@@ -2,10 +2,10 @@ r"""Train a paraphrastic sentence encoder on a parabank.
 
     python scripts/train_encoder.py --pairs build/parabank2 --output_dir build/word-trigram
 
-`--parts word` is the papers' WORD, `--parts word trigram lstm --combine concatenation` another row of ParaNMT-50M's
-table 8; `--loss ranking` takes all other pairs of a mini-batch as negatives. `--processes N` starts N processes on this
-machine, one for each GPU; `accelerate launch` and `torchrun` do so on several. Run the same command again after an
-interruption: it goes on from the last checkpoint.
+`--parts word` trains the papers' WORD, `--parts word trigram lstm --combine concatenation` another row of ParaNMT-50M's
+table 8. `--loss ranking` uses all other pairs of a mini-batch as negatives. `--processes N` starts N processes on this
+machine, one for each GPU; for several machines use `accelerate launch` or `torchrun`. Run the same command again after
+an interruption: it continues from the last checkpoint.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ PROGRAM = "train_encoder.py"
 
 
 def main(arguments: list[str]) -> int:
-    """Parse the command line, train, and say in one line what went wrong."""
+    """Parse the command line, train; print an error as one line."""
     return run_script(PROGRAM, __doc__ or "", EncoderTraining, work, arguments, resumes=True)
 
 
 def work(settings: EncoderTraining) -> None:
-    """Train, and say how the encoder is loaded."""
+    """Train, and print how to load the encoder."""
     from toolkit.encoder.training import train
     from toolkit.parallel import processes
 

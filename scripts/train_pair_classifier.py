@@ -7,11 +7,12 @@ r"""Train a classifier of sentence pairs on paraphrase identification, and then 
     python scripts/train_pair_classifier.py --base_model build/pbert/model --output_dir build/pbert-stsb \
         --task sts-train.csv --columns 5 6 4 --scored --test sts-dev.csv
 
-The first makes ParaBank 2's pBERT (section 3.8): it learns each sentence with a paraphrase and with its nearest
-neighbour that is none. The second starts from it, with an output layer drawn anew, and so does the third, whose labels
-are scores from 0 to 5. `--processes N` starts N processes on this machine, one for each GPU. Run the same command again
-after an interruption: it goes on from the last checkpoint. --test prints accuracy and F1 of the finished classifier, or
-of scores Pearson's and Spearman's correlation.
+The first command trains ParaBank 2's pBERT (section 3.8): the positive example of a sentence is a paraphrase, and the
+negative one the most similar sentence that is no paraphrase. The second command continues from it with a new random
+output layer, and so does the third, whose labels are scores from 0 to 5. `--processes N` starts N processes on this
+machine, one for each GPU. Run the same command again after an interruption: it continues from the last checkpoint.
+--test prints accuracy and F1 of the finished classifier, or Pearson's and Spearman's correlation if the labels are
+scores.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ PROGRAM = "train_pair_classifier.py"
 
 
 def main(arguments: list[str]) -> int:
-    """Parse the command line, train, measure, and say in one line what went wrong."""
+    """Parse the command line, train, measure; print an error as one line."""
     return run_script(PROGRAM, __doc__ or "", PairClassifierSettings, work, arguments, resumes=True)
 
 
 def work(settings: PairClassifierSettings) -> None:
-    """Train, and print what the finished classifier does on labelled files."""
+    """Train, and print the measures of the finished classifier on labelled files."""
     from toolkit.pair_classifier.tasks import SCORES_SIGNATURE, SIGNATURE
     from toolkit.pair_classifier.training import measure, train
     from toolkit.parallel import processes
@@ -39,8 +40,8 @@ def work(settings: PairClassifierSettings) -> None:
     if processes().is_main_process:
         print(f"{model}: start a task from it, or load it with sentence_transformers.CrossEncoder")
         signature = SCORES_SIGNATURE if settings.scored else SIGNATURE
-        for path, found in measure(model, settings.test, settings.columns, settings.scored).items():
-            print(f"{path}: {found}  {signature}")
+        for path, measures in measure(model, settings.test, settings.columns, settings.scored).items():
+            print(f"{path}: {measures}  {signature}")
 
 
 if __name__ == "__main__":

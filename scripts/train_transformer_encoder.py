@@ -3,11 +3,11 @@ r"""Fine-tune any transformer as a sentence encoder on a parabank.
     python scripts/train_transformer_encoder.py --pairs build/parabank2 \
         --base_model sentence-transformers/all-MiniLM-L6-v2 --output_dir build/minilm
 
-`--base_model` is a folder or Hub id of a transformer or of a sentence encoder made of one. All other pairs of a batch
-are negatives (MultipleNegativesRankingLoss, cached); `--loss margin` is the papers', against the nearest of the batch.
-`--processes N` starts N processes on this machine, one for each GPU, which share a batch and its negatives; `accelerate
-launch` and `torchrun` do so on several. Run the same command again after an interruption: it goes on from the last
-checkpoint.
+`--base_model` is a folder or Hub id of a transformer, or of a sentence encoder based on one. The negatives of a pair
+are all other pairs of the batch (MultipleNegativesRankingLoss, cached); `--loss margin` is the papers' loss, with the
+nearest text of the batch as negative. `--processes N` starts N processes on this machine, one for each GPU, which share
+a batch and its negatives; for several machines use `accelerate launch` or `torchrun`. Run the same command again after
+an interruption: it continues from the last checkpoint.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ PROGRAM = "train_transformer_encoder.py"
 
 
 def main(arguments: list[str]) -> int:
-    """Parse the command line, train, and say in one line what went wrong."""
+    """Parse the command line, train; print an error as one line."""
     return run_script(PROGRAM, __doc__ or "", TransformerTraining, work, arguments, resumes=True)
 
 
 def work(settings: TransformerTraining) -> None:
-    """Train, and say how the encoder is loaded."""
+    """Train, and print how to load the encoder."""
     from toolkit.encoder.transformer import train
     from toolkit.parallel import processes
 

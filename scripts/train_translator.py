@@ -3,10 +3,10 @@ r"""Train a translator from a bitext.
     python scripts/train_translator.py --bitext deu-eng.tsv.gz --source_lang de --lang en \
         --output_dir build/de-en
 
-The other direction of the same file: `--source_column 1 --reference_column 0 --source_lang en --lang de`. The paper's
-own translators: `--size parabank2-generation` and `--size parabank2-scoring`. `--processes N` starts N processes on
-this machine, one for each GPU. Run the same command again after an interruption: it goes on from the last checkpoint.
-The model is in OUTPUT_DIR/model.
+For the other direction of the same file: `--source_column 1 --reference_column 0 --source_lang en --lang de`. For the
+translators of ParaBank 2: `--size parabank2-generation` and `--size parabank2-scoring`. `--processes N` starts N
+processes on this machine, one for each GPU. Run the same command again after an interruption: it continues from the
+last checkpoint. The model is in OUTPUT_DIR/model.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ PROGRAM = "train_translator.py"
 
 
 def main(arguments: list[str]) -> int:
-    """Parse the command line, train, and say in one line what went wrong."""
+    """Parse the command line, train; print an error as one line."""
     return run_script(PROGRAM, __doc__ or "", TrainingSettings, work, arguments, resumes=True)
 
 
 def work(settings: TrainingSettings) -> None:
-    """Train, and say what the translator is for."""
+    """Train, and print how to load the translator."""
     from toolkit.parallel import processes
     from toolkit.translator.training import train
 

@@ -26,7 +26,7 @@ for name in ("HF_DATASETS_CACHE", "HF_HUB_CACHE"):
 import pytest  # noqa: E402
 
 from toolkit.rows import Candidate, Origin, Row, Scores  # noqa: E402
-from toolkit.shards import cut, output_of, write_inputs, write_shard  # noqa: E402
+from toolkit.shards import output_of, split_rows, write_inputs, write_shard  # noqa: E402
 
 
 def candidate(
@@ -74,7 +74,7 @@ def write_run(folder: Path, rows: list[Row], shard_rows: int = 2, refused: Seque
     rows = [*rows, *(replace(row(100 + n, "train", "", []), reason=reason) for n, reason in enumerate(refused))]
     inputs = [replace(one, candidates=[]) for one in rows]
     paths = write_inputs(folder, inputs, shard_rows)
-    for path, shard in zip(paths, cut(rows, shard_rows), strict=False):
+    for path, shard in zip(paths, split_rows(rows, shard_rows), strict=False):
         write_shard(output_of(path), shard)
     settings = {
         "max_dual_nll": 3.5,

@@ -102,7 +102,7 @@ def test_idf_and_pieces(script, table, tmp_path, capsys):
     "arguments, wanted",
     [
         (["nowhere.tsv"], "which does not exist"),
-        (["nowhere"], "so it can only be a Hub name"),
+        (["nowhere"], "a Hub name has the form owner/name"),
         (["a.csv"], "a.csv: rename it if it is one of these"),
         (["empty.tsv"], "wanted a parabank with paraphrases, got none in"),
         (["table.tsv", "--parser", "malt"], "wanted a parser"),

@@ -23,7 +23,8 @@ def test_there_are_pages_with_python():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_python_of_a_page_runs(page, demo_parabank, tmp_path, monkeypatch, capsys):
     shutil.copytree(demo_parabank, tmp_path / "my_parabank")
-    shutil.copytree(starter("encoder"), tmp_path / "build" / "word-trigram")
+    for name in ("my_encoder", "build/word-trigram"):
+        shutil.copytree(starter("encoder"), tmp_path / name)
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     for code in PYTHON.findall(page.read_text()):

@@ -1,4 +1,4 @@
-"""Paraphrase corpora from parallel text, and what they are good for.
+"""Build paraphrase corpora from parallel text, and train and evaluate sentence encoders on them.
 
 import toolkit
 
@@ -15,22 +15,22 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-SPIN_IDLE, SPIN_BUSY = 5000, 1000  # ours: turns of a waiting loop, some microseconds; `benchmarks/bench_load.py`
+SPIN_IDLE, SPIN_BUSY = 5000, 1000  # ours: iterations of a waiting loop, some microseconds; `benchmarks/bench_load.py`
 
 
 def spin_count() -> int:
-    """How long threads that wait for one another spin before they sleep.
+    """The number of iterations that a waiting OpenMP thread spins before it sleeps.
 
-    On an idle machine they spin for about as long as they wait. On a machine with other work, also the work of other
-    processes of this launch, threads that spin hold the cores that the threads they wait for need.
+    On an idle machine a thread spins for about as long as it waits. Where other processes run, including other
+    processes of this launch, a spinning thread occupies a core that the thread it waits for needs.
     """
     others = min(running_others() for _ in range(5))
-    several = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) > 1
-    return SPIN_BUSY if several or 2 * others >= (os.cpu_count() or 1) else SPIN_IDLE
+    several_processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) > 1
+    return SPIN_BUSY if several_processes or 2 * others >= (os.cpu_count() or 1) else SPIN_IDLE
 
 
 def running_others() -> int:
-    """Threads that run on this machine at this moment beside this one, in two milliseconds; 0 where nobody tells."""
+    """The number of other threads that run on this machine now; 0 without /proc/loadavg. Takes two milliseconds."""
     time.sleep(0.002)
     try:
         with open("/proc/loadavg", encoding="ascii") as file:
@@ -39,7 +39,7 @@ def running_others() -> int:
         return 0
 
 
-# OpenMP reads these when torch is loaded, so they stand where every module of the toolkit passes first.
+# OpenMP reads these variables when torch is loaded, so they are set here, before any module of the toolkit imports it.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
     os.environ.setdefault("GOMP_SPINCOUNT", str(spin_count()))
@@ -67,7 +67,7 @@ __all__ = ["ConstraintSet", "Row", "load_encoder", "load_parabank", "load_transl
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: `import toolkit` alone stays fast."""
+    """Import a public name when it is first used, so that `import toolkit` alone stays fast."""
     if name not in PUBLIC:
         raise AttributeError(f"module 'toolkit' has no attribute {name!r}; it has {', '.join(__all__)}")
     return getattr(importlib.import_module(PUBLIC[name]), name)

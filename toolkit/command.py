@@ -1,7 +1,7 @@
-"""What every command does around its work: one line for what went wrong, an exit status, several processes.
+"""Run the work of a command: print an error as one line, return an exit status, start several processes.
 
-A command that resumes says so when it is interrupted. Nothing here imports torch, so that `--help` and a mistyped flag
-are answered at once.
+An interrupted command prints whether it can be resumed. This module does not import torch, so that `--help` and the
+error for a mistyped flag appear at once.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from toolkit.settings import parse_settings
 
 Settings = TypeVar("Settings")
 
-# What the toolkit and the libraries below it raise for bad input and full disks; anything else is our own fault, and
-# its traceback is wanted.
+# The exceptions that the toolkit and its libraries raise for bad input and full disks. Any other exception is a bug of
+# ours, so its traceback is shown.
 EXPECTED = (ValueError, RuntimeError, OSError, MemoryError)
 INTERRUPTED = 128 + signal.SIGINT
 LOST = "another process of this launch has ended, so this one stops"
@@ -33,35 +33,35 @@ def run_script(
     arguments: list[str],
     resumes: bool = False,
 ) -> int:
-    """Be a script: parse the command line, work, and say in one line what went wrong.
+    """Run a script: parse the command line, do the work, and print an error as one line.
 
     Args:
         program: The script's name.
-        description: What its help says.
-        settings_of: The dataclass whose fields are its flags; `processes`, if it has that field, are started.
-        work: What it does.
+        description: The text above the flags in its help.
+        settings_of: The dataclass whose fields are its flags; a field `processes` is the number of processes to start.
+        work: The function that does the work.
         arguments: The command line.
-        resumes: Whether the same command goes on where it was interrupted.
+        resumes: Whether an interrupted command continues from its last state when it is run again.
 
     Returns:
         The exit status: 0, 1 after an error, 130 after an interruption.
 
     Raises:
-        SystemExit: --help was asked for (0), or the command line is wrong (2).
+        SystemExit: The command line has --help (status 0) or is wrong (status 2).
     """
     settings = parse_settings(settings_of, arguments, description, program)
     return run_command(program, lambda: work(settings), resumes, getattr(settings, "processes", 1))
 
 
 def run_command(program: str, work: Callable[[], None], resumes: bool = False, processes: int = 1) -> int:
-    """Do the work of a command, in one process or in several.
+    """Run the work of a command, in one process or in several.
 
     Args:
-        program: The command's name, which begins its error line.
-        work: What it does.
-        resumes: Whether the same command goes on where it was interrupted.
-        processes: Processes to start on this machine; more than 1 starts this command line again in each of them, and
-            is ignored where a launcher (`accelerate launch`, `torchrun`) has started this process.
+        program: The command's name, with which its error line begins.
+        work: The function that does the work.
+        resumes: Whether an interrupted command continues from its last state when it is run again.
+        processes: Processes to start on this machine. With more than 1, each of them runs this command line again. The
+            number is ignored where a launcher (`accelerate launch`, `torchrun`) has started this process.
 
     Returns:
         The exit status: 0, 1 after an error, 130 after an interruption.
@@ -75,8 +75,10 @@ def run_command(program: str, work: Callable[[], None], resumes: bool = False, p
         work()
     except KeyboardInterrupt:
         if name == program:
-            kept = "what is finished is kept, the same command goes on from there" if resumes else "nothing was written"
-            print(f"\n{program}: interrupted; {kept}", file=sys.stderr)
+            state = (
+                "what is finished is kept, the same command goes on from there" if resumes else "nothing was written"
+            )
+            print(f"\n{program}: interrupted; {state}", file=sys.stderr)
         return INTERRUPTED
     except EXPECTED as error:
         print(f"{name}: {LOST if lost_process(error) else one_line(error)}", file=sys.stderr)
@@ -85,7 +87,7 @@ def run_command(program: str, work: Callable[[], None], resumes: bool = False, p
 
 
 def lost_process(error: BaseException) -> bool:
-    """Whether an error only says that another process of the same launch has ended; that one has its own line."""
+    """Whether an error only follows from the end of another process of this launch, which printed its own error."""
     return launched() and bool(re.search(r"gloo|NCCL|TCPStore|peer", str(error)))
 
 

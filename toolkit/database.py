@@ -1,4 +1,4 @@
-"""DuckDB for what has to see the whole corpus: it streams from disk, and goes to disk where memory is short."""
+"""A DuckDB database for work on the whole corpus: it streams from disk, and spills to disk where memory is short."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import duckdb
 
 from toolkit.bitext.words import token_count
 
-MEMORY_LIMIT = "2GB"  # ours: a tenth of what one machine has; DuckDB goes to disk beyond it
+MEMORY_LIMIT = "2GB"  # ours: a tenth of the memory of one machine; beyond it DuckDB spills to disk
 
 
 @contextmanager
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB in memory that spills to a temporary folder and fetches nothing; `token_count` is a function of it."""
+    """A DuckDB database in memory with the SQL function `token_count`.
+
+    It spills to a temporary folder and downloads no extensions.
+    """
     with tempfile.TemporaryDirectory() as spill:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": MEMORY_LIMIT,

@@ -1,12 +1,12 @@
-"""An error in one line."""
+"""Error messages on one line."""
 
 from __future__ import annotations
 
-LONGEST = 200  # ours: characters of another library's message
+MAX_CHARACTERS = 200  # ours: of another library's message
 
 
 def one_line(error: BaseException) -> str:
-    r"""What an error says, on one line.
+    r"""The message of an error on one line.
 
     >>> one_line(OSError(28, "No space left on device", "bank.shards/rows-00002.parquet"))
     'No space left on device: bank.shards/rows-00002.parquet'
@@ -19,14 +19,14 @@ def one_line(error: BaseException) -> str:
 
 
 def named_line(error: BaseException) -> str:
-    r"""An error of another library on one line, with its name, for the end of a message of ours.
+    r"""The class name and the message of another library's error on one line, to be put at the end of our message.
 
     >>> named_line(TypeError("it has no\n  modules.json"))
     'TypeError: it has no modules.json'
     """
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:LONGEST]}"
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:MAX_CHARACTERS]}"
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says first; its name, if it says nothing."""
+    """The first line of an error's message; the name of its class if the message is empty."""
     return next(iter(str(error).splitlines()), type(error).__name__)

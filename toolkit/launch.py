@@ -1,7 +1,7 @@
-"""Several processes on this machine, started by torch's launcher: this command line again in each of them.
+"""Start several processes on this machine with torch's launcher; each of them runs this command line again.
 
-`accelerate launch` and `torchrun` do the same, for several machines too; where a process fails they print their own
-report after its line. Here the line is all.
+`accelerate launch` and `torchrun` do the same, also on several machines. Where a process fails, they print a report of
+their own after its error line; this launcher prints no report.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ def launch(processes: int) -> int:
     """Run this command line in several processes, which share its work.
 
     Args:
-        processes: How many.
+        processes: The number of processes.
 
     Returns:
-        0 if all did their work, else the exit status of the first that failed or was interrupted; it has said why.
+        0 if all processes succeeded, else the exit status of the first that failed or was interrupted. That process
+        has printed its error.
     """
-    logging.disable()  # nothing but the launcher's own report is logged in this process
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # as torchrun; the --threads of a command are set by the command
-    if os.environ.get("GOMP_SPINCOUNT") == str(SPIN_IDLE):  # the processes are one another's other work
+    logging.disable()  # this process logs only the launcher's report
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # as torchrun does; a command sets its own --threads
+    if os.environ.get("GOMP_SPINCOUNT") == str(SPIN_IDLE):  # each process competes with the others for the cores
         os.environ["GOMP_SPINCOUNT"] = str(SPIN_BUSY)
     config = LaunchConfig(
         min_nodes=1,

@@ -1,6 +1,7 @@
-"""One launch at a time on a folder: a lock that dies with the processes that hold it.
+"""A lock that lets only one launch at a time work in a folder.
 
-The lock is the kernel's (`flock`), so `kill -9` releases it, and a worker that outlives its killed launcher keeps it.
+The kernel holds the lock (`flock`) as long as a process that took it lives: `kill -9` releases it, and a worker that
+outlives its killed launcher still holds it.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def held(folder: Path, state: PartialState) -> Iterator[None]:
-    """Hold a folder for all processes of this launch, or refuse while another launch works in it.
+    """Lock a folder for all processes of this launch, or raise an error while another launch works in it.
 
-    The main process asks for the folder alone; once it has it, every process of the launch shares it.
+    The main process takes an exclusive lock and turns it into a shared one; then the other processes share it.
 
     Args:
-        folder: Of a run or a training; it is made if it is not there.
-        state: The processes.
+        folder: The folder of a run or a training; it is created if it does not exist.
+        state: The processes of this launch, from Accelerate.
 
     Raises:
-        RuntimeError: A process of another launch holds the folder; the message says which.
+        RuntimeError: A process of another launch holds the lock; the message names it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("a+", encoding="utf-8") as file:
@@ -51,10 +52,10 @@ def held(folder: Path, state: PartialState) -> Iterator[None]:
 
 
 def check_free(folder: Path) -> None:
-    """Refuse a folder that a process of another launch holds, before any work; nothing is made or held.
+    """Raise an error if a process of another launch has locked a folder; create and lock nothing.
 
     Raises:
-        RuntimeError: One does; the message says which.
+        RuntimeError: A process holds the lock; the message names it.
     """
     if (folder / LOCK).exists():
         with (folder / LOCK).open(encoding="utf-8") as file:
@@ -62,10 +63,10 @@ def check_free(folder: Path) -> None:
 
 
 def take(file: IO[str], kind: int, folder: Path) -> None:
-    """Take the lock, or say who has it.
+    """Take a lock of a kind, LOCK_EX or LOCK_SH, on an open file.
 
     Raises:
-        RuntimeError: Another launch has it.
+        RuntimeError: A process of another launch holds the lock; the message names it.
     """
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
@@ -76,7 +77,7 @@ def take(file: IO[str], kind: int, folder: Path) -> None:
 
 
 def write_holder(file: IO[str]) -> None:
-    """Add this process to those that hold the lock."""
+    """Append this process to the processes that the lock file names."""
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": since, "command": " ".join(sys.argv)}
     file.write(json.dumps(holder) + "\n")
@@ -84,10 +85,15 @@ def write_holder(file: IO[str]) -> None:
 
 
 def holders(file: IO[str]) -> str:
-    """Who holds the lock: the processes that wrote themselves down, those of this machine only if they still run."""
+    """The processes that the lock file names, for an error message; of this machine only those that still run."""
     file.seek(0)
-    found = [json.loads(line) for line in file if line.strip()]
-    alive = [one for one in found if one["host"] != socket.gethostname() or Path("/proc", str(one["pid"])).exists()]
+    recorded = [json.loads(line) for line in file if line.strip()]
+    alive = [
+        holder
+        for holder in recorded
+        if holder["host"] != socket.gethostname() or Path("/proc", str(holder["pid"])).exists()
+    ]
     return ", ".join(
-        f"process {one['pid']} on {one['host']} since {one['since']} ({one['command'][:80]})" for one in alive or found
+        f"process {holder['pid']} on {holder['host']} since {holder['since']} ({holder['command'][:80]})"
+        for holder in alive or recorded
     )

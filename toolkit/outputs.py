@@ -1,6 +1,7 @@
-"""What a command may write to: never to an input, and never over files that this toolkit did not make.
+"""Checks of output paths: an output must not be an input, and must not replace files that this toolkit did not write.
 
-Every command asks here before its work begins, so that an output that cannot be written costs nobody an hour.
+Every command checks its outputs before its work begins, so that it does not fail after an hour because an output
+cannot be written.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ LOCK = ".lock"  # of a folder that a launch works in (`toolkit.lock`)
 def check_output_file(
     path: Path, inputs: Iterable[str | Path] = (), made: Callable[[Path], bool] | None = None
 ) -> None:
-    """Refuse a file that cannot be written, that is an input, or that this toolkit did not make.
+    """Refuse an output file that cannot be written, is an input, or exists and was not written by the same command.
 
     Args:
-        path: Where the file is to go; missing folders above it are made later.
-        inputs: What the command reads: files, folders, Hub names.
-        made: Says of an existing file whether the same command wrote it; None refuses every existing file.
+        path: The output file; missing folders above it are created later.
+        inputs: The files, folders and Hub names that the command reads.
+        made: Tells whether an existing file was written by the same command; None refuses every existing file.
 
     Raises:
-        OSError: The path is a folder or an input, it exists and is not this toolkit's, or nothing can be written there.
+        OSError: The path is a folder or an input, exists and is not this toolkit's, or cannot be written.
     """
     for name in inputs:
         if os.path.exists(name) and path.exists() and os.path.samefile(name, path):
@@ -34,22 +35,22 @@ def check_output_file(
         raise IsADirectoryError(f"wanted a file to write, got the folder {path}: add a file name")
     if os.path.lexists(path) and not (path.is_file() and made is not None and made(path)):
         raise FileExistsError(
-            f"wanted a new file to write, got {path}, which is there and not known to be of this command: "
+            f"wanted a new file to write, got {path}, which exists and was not written by this command: "
             "choose another name, or move it away"
         )
     check_writable(path)
 
 
 def check_output_folder(folder: Path, record: str, inputs: Iterable[str | Path] = ()) -> None:
-    """Refuse a folder that cannot be written, that is or holds an input, or that holds files of somebody else's.
+    """Refuse an output folder that cannot be written, is or contains an input, or holds files of other origin.
 
     Args:
-        folder: Where the files are to go; new, empty, or one that the toolkit filled before.
-        record: The JSON file by which the toolkit knows its own folder: it has the key "toolkit".
-        inputs: What the command reads: files, folders, Hub names.
+        folder: The output folder: new, empty, or written by the toolkit before.
+        record: The JSON file that marks a folder of the toolkit: it has the key "toolkit".
+        inputs: The files, folders and Hub names that the command reads.
 
     Raises:
-        OSError: One of these.
+        OSError: The folder is refused.
     """
     for name in inputs:
         if os.path.exists(name) and folder.resolve() in (Path(name).resolve(), *Path(name).resolve().parents):
@@ -57,28 +58,28 @@ def check_output_folder(folder: Path, record: str, inputs: Iterable[str | Path] 
     if os.path.lexists(folder) and not folder.is_dir():
         raise NotADirectoryError(f"wanted a folder to write to, got the file {folder}: choose another name")
     if folder.is_dir() and any(path.name != LOCK for path in folder.iterdir()) and not is_ours(folder / record):
-        found = f"a {record} that is damaged or not" if os.path.lexists(folder / record) else f"files but no {record}"
+        content = f"a {record} that is damaged or not" if os.path.lexists(folder / record) else f"files but no {record}"
         raise FileExistsError(
-            f"wanted a new folder, or one that this toolkit made, got {folder}, which holds {found} of this toolkit: "
+            f"wanted a new folder, or one that this toolkit made, got {folder}, which holds {content} of this toolkit: "
             "choose another folder, or move it away"
         )
     check_writable(folder / record)
 
 
 def is_ours(record: Path) -> bool:
-    """Whether a file is a JSON record of this toolkit, with the key "toolkit"."""
+    """Whether a file is a JSON object with the key "toolkit", which every record of this toolkit has."""
     try:
-        found = json.loads(record.read_text(encoding="utf-8"))
+        content = json.loads(record.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(found, dict) and "toolkit" in found
+    return isinstance(content, dict) and "toolkit" in content
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a file that cannot be made: a file stands where a folder should be, or the folder is read-only.
+    """Refuse a file whose folder is read-only or whose path leads through another file.
 
     Raises:
-        OSError: Either.
+        OSError: The file cannot be created.
     """
     folder = path.absolute().parent
     while not os.path.lexists(folder):

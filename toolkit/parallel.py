@@ -1,4 +1,4 @@
-"""Which shards are mine, and randomness that belongs to a row."""
+"""The processes of a launch, the share of each in the shards, and random seeds for each row."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from accelerate import PartialState
 
-PATIENCE = timedelta(days=7)  # ours: ranks wait for the slowest, which may have many shards more
+PATIENCE = timedelta(days=7)  # ours: processes wait for the slowest, which may have many more shards
 T = TypeVar("T")
 
 
 def processes() -> PartialState:
-    """The processes that the launcher started, as Accelerate sees them.
+    """The processes that the launcher started, as Accelerate reports them.
 
     Raises:
-        RuntimeError: There should be several, but this one sees itself alone: each would do the whole work.
+        RuntimeError: The launcher announces several processes but this one finds no other, so each would do all of the
+            work.
     """
-    import torch  # here and not above: a command's --help does not wait for it
+    import torch  # imported here so that a command's --help does not load it
     from accelerate import PartialState
     from accelerate.utils import parse_flag_from_env
 
@@ -39,12 +40,12 @@ def processes() -> PartialState:
 
 
 def mine(items: Sequence[T], state: PartialState) -> Sequence[T]:
-    """This process's share: every n-th item, so that the first shards are done first."""
+    """The share of this process: every n-th of the items, where n is the number of processes."""
     return items[state.process_index :: state.num_processes]
 
 
 def row_seed(seed: int, row_id: str, stage: str) -> int:
-    """A 63-bit seed for one row in one stage, the same in any batch and on any rank.
+    """A 63-bit seed for one row in one stage; it does not depend on the batch or the process.
 
     >>> row_seed(0, "demo-1", "sample") == row_seed(0, "demo-1", "sample")
     True

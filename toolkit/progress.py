@@ -1,7 +1,7 @@
-"""How far the rows of a shard are: a stage says which rows it has at hand, and the bar of the run moves by them.
+"""The progress bar of a run, which stages advance as they finish rows, and errors that name the rows of a batch.
 
-A shard takes minutes, and a stage works on batches of its rows, so a bar that counted finished shards would stand
-still. Outside of a run nothing is shown.
+A shard takes minutes, so a bar that counted finished shards would rarely move; instead each stage advances the bar
+after every batch of rows. Outside of a run there is no bar.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ from tqdm import tqdm
 from toolkit.rows import Row
 
 FORM = "{desc}: {percentage:3.0f}%|{bar}| {n:.0f}/{total:.0f} rows [{elapsed}<{remaining}, {rate_fmt}]"
-NAMED = 8  # ours: rows that an error names; a batch of samples has no more
+MAX_NAMED = 8  # ours: the most rows that an error names; a batch of samples has no more
 
 
 class RowsFailed(RuntimeError):
-    """Something went wrong with a batch of rows.
+    """An error while a batch of rows was processed.
 
     Attributes:
-        ids: The rows of the batch.
+        ids: The ids of the rows of the batch.
     """
 
     def __init__(self, ids: Sequence[str], error: Exception) -> None:
-        """Name some of the rows, and say what went wrong."""
-        super().__init__(f"row {', '.join(ids[:NAMED])}{' ...' if len(ids) > NAMED else ''}: {error}")
+        """Make the message: the ids of the first rows, and the error."""
+        super().__init__(f"row {', '.join(ids[:MAX_NAMED])}{' ...' if len(ids) > MAX_NAMED else ''}: {error}")
         self.ids = tuple(ids)
 
 
 class Progress(tqdm):
-    """The bar of a run, in rows; a row counts when all stages that report have had it."""
+    """The progress bar of a run, in rows; a row is complete when every reporting stage has finished it."""
 
     stages = 1
 
 
-_bars: list[Progress] = []  # the bar of the run that is under way, if any: one process makes one shard at a time
+_bars: list[Progress] = []  # the bar of the current run, if any: a process works on one shard at a time
 
 
 @contextlib.contextmanager
 def rows_bar(total: int, done: int, stages: int, label: str, shown: bool) -> Iterator[Progress]:
-    """The bar of a run while its shards are made.
+    """Show the progress bar of a run while its shards are made.
 
     Args:
-        total: Rows of all shards of this process.
-        done: Rows of those that are finished.
-        stages: How many stages of the recipe report their rows.
-        label: What stands before it.
-        shown: Whether it is printed.
+        total: The rows of all shards of this process.
+        done: The rows of its finished shards.
+        stages: The number of stages of the recipe that report their rows.
+        label: The text before the bar.
+        shown: Whether the bar is printed.
     """
     interval = 0.5 if sys.stderr.isatty() else 30.0  # a log file gets a line now and then
     bar = Progress(
@@ -65,21 +65,21 @@ def rows_bar(total: int, done: int, stages: int, label: str, shown: bool) -> Ite
 
 
 def advance(rows: float) -> None:
-    """Tell the bar that one stage is done with so many rows; a part of a row counts too."""
+    """Advance the bar by a number of rows that one stage has finished; fractions of a row are allowed."""
     for bar in _bars:
         bar.update(rows / bar.stages)
 
 
 @contextlib.contextmanager
 def at_hand(rows: Sequence[Row], counted: float | None = None) -> Iterator[None]:
-    """Name these rows in any error inside, and tell the bar afterwards that the stage is done with them.
+    """Name the rows of a batch in any error of the block, and advance the bar when the block ends.
 
     Args:
-        rows: Those of a batch, a row perhaps several times.
-        counted: How many rows the batch is worth, where it holds parts of rows.
+        rows: The rows of the batch; a row may occur several times.
+        counted: The number of rows to advance by, where the batch holds only parts of rows; None takes len(rows).
 
     Raises:
-        RowsFailed: What went wrong inside, with the ids of the rows.
+        RowsFailed: The block failed; the error has the ids of the rows.
     """
     try:
         yield

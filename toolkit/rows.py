@@ -1,4 +1,4 @@
-"""The one type that flows: a Row is one reference with all its candidates.
+"""Row, the record that all stages read and write: one reference with all its candidates.
 
 The dataclasses are the only definition. The Arrow schema of a shard and the features of a published dataset are
 derived from them (`schema`), so a field added here appears everywhere.
@@ -16,16 +16,16 @@ import pyarrow as pa
 
 @dataclass
 class Scores:
-    """Numbers measured on one candidate; None where nobody has measured.
+    """Numbers measured on one candidate; None where a number has not been measured.
 
     Attributes:
         forward_logprob: log p(candidate | source), the sum over the candidate's tokens in nats, EOS counted, <= 0.
         forward_tokens: The number of tokens in that sum.
         backward_logprob: log p(source | candidate), the sum over the source's tokens in nats, EOS counted, <= 0.
         backward_tokens: The number of tokens in that sum.
-        intersection_over_union: Shared pieces of candidate and reference over all their pieces, as sets, in [0, 1].
-        semantic: How alike candidate and reference are in meaning, a cosine in [-1, 1].
-        trigram_overlap: Shared word trigrams over the smaller count of both sides, in [0, 1].
+        intersection_over_union: Intersection over union of the sets of pieces of candidate and reference, in [0, 1].
+        semantic: The cosine of the sentence vectors of candidate and reference, in [-1, 1].
+        trigram_overlap: Shared word trigrams over the smaller number of trigrams of the two texts, in [0, 1].
         judgment: The human score of semantic similarity that a regression predicts, in [0, 100].
     """
 
@@ -65,13 +65,14 @@ class Scores:
 
 @dataclass
 class Origin:
-    """One way in which a text was reached: the recipe and the lexical constraints it was decoded under.
+    """One way in which a candidate was generated: the recipe and the lexical constraints of the decoding.
 
     Attributes:
-        recipe: Its name in its paper: "set-3" of ParaBank 2, system "17" of ParaBank; None without one.
+        recipe: Its name in its paper: "set-3" of ParaBank 2, system "17" of ParaBank; None if there is no recipe.
         positive: Phrases that were required.
-        negative: Phrases that were forbidden; one with "<BOS> " before it only at the beginning.
-        unmet: Constraints that the text does not meet, in words; only where they are on words, not on pieces.
+        negative: Phrases that were forbidden; a phrase after "<BOS> " was forbidden only at the beginning.
+        unmet: Descriptions of the constraints that the text does not meet; empty where constraints are on pieces, not
+            on words.
     """
 
     recipe: str | None = None
@@ -87,13 +88,13 @@ class Candidate:
     Attributes:
         text: The detokenised text.
         method: How it was generated: "beam", "sample", "constrain", "infill" or "lm".
-        origins: Every way in which this text was reached. Equal texts of one row are one candidate.
-        draws: How many times the text was drawn.
+        origins: Every way in which this text was generated. Equal texts of one row are one candidate.
+        draws: How many times the text was generated.
         rank: 0 for the best of the row's chosen candidates; None if it was not chosen.
         generator: Short signature of the model and its settings.
-        scores: What has been measured.
-        cluster: The cluster it fell into; 0 is the reference's own.
-        reason: The first filter that refused it; None if it is still in.
+        scores: The scores measured so far.
+        cluster: The number of its cluster; 0 is the cluster of the reference.
+        reason: The first filter that refused it; None if it has not been refused.
     """
 
     text: str
@@ -114,15 +115,15 @@ class Row:
     Attributes:
         id: "<origin>-<line>", unique in a parabank.
         origin: The name of the corpus that the reference is from.
-        source: The foreign sentence, where there is one.
-        source_lang: Its language (ISO 639-1).
+        source: The foreign sentence; None if there is none.
+        source_lang: The language of the source (ISO 639-1).
         reference: The human sentence that is paraphrased.
         lang: The language of the reference and of every candidate (ISO 639-1).
         split: "train", "validation" or "test".
         context_before: The text before the reference, where the corpus is running text.
-        context_after: The text after it.
-        candidates: All candidates, also the refused ones.
-        reason: The first rule of cleaning that refused the whole row; None if it is still in.
+        context_after: The text after the reference.
+        candidates: All candidates, including refused ones.
+        reason: The first rule of cleaning that refused the whole row; None if it has not been refused.
     """
 
     id: str
@@ -158,7 +159,7 @@ def arrow_type(annotation: object) -> pa.DataType:
 
 
 def schema(of: type = Row) -> pa.Schema:
-    """The Arrow schema of a dataclass; `Row` unless told."""
+    """The Arrow schema of a dataclass."""
     return pa.schema([(name, arrow_type(hint)) for name, hint in typing.get_type_hints(of).items()])
 
 

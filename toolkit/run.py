@@ -1,7 +1,7 @@
-"""A run: a bitext cut into input shards, a recipe applied to each shard, by however many processes.
+"""A run: a bitext is cut into input shards, and one or several processes apply a recipe to each shard.
 
-The folder of a run holds its settings, its input shards and its finished shards. Whatever process makes a shard, its
-bytes are the same, because no batch and no chance crosses a shard.
+The folder of a run holds its settings, its input shards and its finished shards. The bytes of a shard do not depend on
+the process that makes it, because no batch spans two shards and random numbers are drawn for each row.
 """
 
 from __future__ import annotations
@@ -54,27 +54,27 @@ MAX_BEAM = 1000  # ours: the hypotheses of one search are decoded in one batch
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(CleanSettings):
-    """What every builder's command line has.
+    """The settings that all builders share.
 
     Attributes:
-        bitext: One TSV (plain, .gz, .zst), Parquet file or dataset, or two line-aligned files: source and reference.
+        bitext: A TSV file (plain, .gz, .zst), Parquet file or dataset, or two line-aligned files: source and reference.
         source_lang: Language of the source (ISO 639-1).
         lang: Language of the reference and of the paraphrases.
-        output_dir: Where the parabank goes; the shards of the run go to the same name with ".shards".
-        source_column: Column of the source: a number in a TSV (0), else a name ("source").
-        reference_column: Column of the reference: a number in a TSV (1), else a name ("reference").
-        data_split: Split of a dataset that is read.
-        origin: Name of the corpus, the first part of every row's id; the bitext's file name unless given.
+        output_dir: Folder of the parabank; the shards of the run are in the folder of the same name with ".shards".
+        source_column: Column of the source: a number in a TSV file (0 by default), else a name ("source").
+        reference_column: Column of the reference: a number in a TSV file (1 by default), else a name ("reference").
+        data_split: Split to read, if the bitext is a dataset.
+        origin: Name of the corpus, the first part of every row's id; by default the file name of the bitext.
         validation_share: Share of references in the validation split.
         test_share: Share of references in the test split.
-        limit: Read only so many lines.
-        check_language: Refuse a bitext of which one side is in another language than said.
-        shard_rows: Rows of a shard; what a killed process loses at most.
+        limit: Number of lines to read; by default all.
+        check_language: Refuse a bitext if one side is not in the language that the settings name.
+        shard_rows: Rows of a shard; a killed process loses at most the work on one shard.
         processes: Processes on this machine that share the work; a launcher (`accelerate launch`) starts its own.
-        threads: Threads of one process on a CPU; a setting of the run, because it can change the last bits of a number.
-        dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it, else float32), or "int8": the decoder
-            that samples in 8 bits, on a CPU with AVX-512 VNNI; the scoring model stays in "auto".
-        version: Version of the data set that is packaged, MAJOR.MINOR.PATCH.
+        threads: Threads of each process on a CPU; fixed for a run, because it can change the last bits of a number.
+        dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it, else float32), or "int8": the
+            decoder of the generating translator in 8 bits, on a CPU with AVX-512 VNNI, with "auto" for the other.
+        version: Version of the packaged data set, MAJOR.MINOR.PATCH.
         license: Licence of the bitext, for the card.
     """
 
@@ -98,10 +98,10 @@ class RunSettings(CleanSettings):
     license: str = "unknown"
 
     def __post_init__(self) -> None:
-        """Check the numbers.
+        """Check the settings.
 
         Raises:
-            ValueError: One is out of its range.
+            ValueError: A setting is out of its range.
         """
         super().__post_init__()
         check_at_least_one(self, "shard_rows")
@@ -121,20 +121,20 @@ class RunSettings(CleanSettings):
         return Path(self.output_dir.rstrip("/") + ".shards")
 
 
-# These may change between the calls of one run: they do not change a shard.
+# These settings may differ between the calls of one run, because they do not affect the shards.
 FREE = {"output_dir", "version", "license", "processes", "check_language"}
 
 
 def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> None:
-    """Find what would stop a run, before its models are loaded: nothing is written here.
+    """Check everything that can stop a run before its models are loaded; write nothing.
 
     Args:
-        settings: Of the run.
-        builder: Its name.
-        contents: What its files and models are by their content, by setting (`toolkit.contents`).
+        settings: The settings of the run.
+        builder: The name of the builder.
+        contents: The content hashes of its files and models, by setting (`toolkit.contents`).
 
     Raises:
-        OSError: The output cannot be written or holds other files; the bitext is not there.
+        OSError: The output cannot be written or holds other files; the bitext does not exist.
         RuntimeError: Another launch works on the run.
         ValueError: The bitext cannot be read, or the run began with other settings or other files.
     """
@@ -146,23 +146,23 @@ def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) 
 
 
 def check_bitext(settings: RunSettings) -> None:
-    """Refuse a bitext that cannot be read, is in another language than said, or has no usable pair.
+    """Refuse a bitext that cannot be read, is in other languages than the settings name, or has no usable pair.
 
     Raises:
-        OSError: It is not there.
-        ValueError: It cannot be used; the message counts what was refused.
+        OSError: The bitext does not exist.
+        ValueError: The bitext cannot be used; the message counts the refused lines by reason.
     """
     refused: Counter[str] = Counter()
     usable = clean(read_pairs(settings), settings, settings.source_lang, settings.lang, refused)
-    first = list(itertools.islice(usable, SAMPLE))
-    if not first:
+    first_pairs = list(itertools.islice(usable, SAMPLE))
+    if not first_pairs:
         raise ValueError(none_usable(settings.bitext, refused))
     if settings.check_language:
-        check_languages(first, settings.source_lang, settings.lang)
+        check_languages(first_pairs, settings.source_lang, settings.lang)
 
 
 def record_of(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> dict:
-    """What is recorded of a run: its settings, and the content of what they name."""
+    """The record of a run: its settings, and the content hashes of the files and models that they name."""
     return with_contents({"builder": builder} | asdict(settings), contents)
 
 
@@ -170,9 +170,9 @@ def record_of(settings: RunSettings, builder: str, contents: Mapping[str, str]) 
 def started(
     settings: RunSettings, builder: str, state: PartialState, contents: Mapping[str, str]
 ) -> Iterator[list[Path]]:
-    """Hold the folder of a run, record its settings, and cut the bitext into input shards unless that is done.
+    """Lock the folder of a run, record its settings, and cut the bitext into input shards unless that has been done.
 
-    The main process does it, the others wait. The folder is held until the block ends.
+    The main process does this while the others wait. The folder stays locked until the block ends.
 
     Yields:
         The paths of the input shards.
@@ -189,25 +189,25 @@ def started(
 
 
 def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> None:
-    """What `started` does on the main process, and one line on what became of the bitext's lines."""
+    """Do the work of `started` on the main process, and print how many lines were read, kept and refused."""
     folder = settings.shards_dir
     remove_unfinished(folder)
     check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE)
     write_inputs(folder, bitext_rows(settings), settings.shard_rows)
     counts = read_inputs(folder)
     lines = counts["rows"] + sum(counts["refused"].values())
-    told = f"{' '.join(settings.bitext)}: {lines:,} lines read, {counts['rows']:,} kept"
-    print(f"{told}, refused: {refusals(counts['refused'])}", file=sys.stderr)
+    summary = f"{' '.join(settings.bitext)}: {lines:,} lines read, {counts['rows']:,} kept"
+    print(f"{summary}, refused: {refusals(counts['refused'])}", file=sys.stderr)
 
 
 def read_pairs(settings: RunSettings) -> Iterator[Pair]:
-    """The pairs of the bitext, as many as are to be read."""
+    """The pairs of the bitext, at most `limit`."""
     pairs = read_bitext(settings.bitext, settings.source_column, settings.reference_column, settings.data_split)
     return itertools.islice(pairs, settings.limit)
 
 
 def bitext_rows(settings: RunSettings) -> Iterator[Row]:
-    """The pairs of the bitext as rows without candidates; those that cleaning refuses have a reason."""
+    """The pairs of the bitext as rows without candidates; rows that cleaning refuses have a reason."""
     origin, lang = settings.origin or Path(settings.bitext[0]).name.split(".")[0], settings.lang
     for pair, reason in judged(read_pairs(settings), settings, settings.source_lang, lang):
         split = split_of(pair.reference, settings.validation_share, settings.test_share)
@@ -218,60 +218,62 @@ def bitext_rows(settings: RunSettings) -> Iterator[Row]:
 def make_shards(
     inputs: list[Path], recipe: Callable[[Iterable[Row]], Iterator[Row]], state: PartialState, stages: int = 1
 ) -> int:
-    """Apply a recipe to this process's share of the shards, skipping what is done.
+    """Apply a recipe to this process's share of the shards, skipping finished shards.
 
     Args:
-        inputs: Paths of the input shards.
-        recipe: Rows of one shard in, the same rows with candidates out.
-        state: Accelerate's.
-        stages: How many stages of the recipe report their rows (`toolkit.progress`).
+        inputs: The paths of all input shards.
+        recipe: Takes the rows of one shard and yields the same rows with candidates.
+        state: The processes, from Accelerate.
+        stages: The number of stages of the recipe that report their rows (`toolkit.progress`).
 
     Returns:
-        How many shards this process made.
+        The number of shards that this process made.
 
     Raises:
-        RuntimeError: A shard failed; the message names it and its row.
+        RuntimeError: A shard failed; the message names the shard and the rows.
     """
-    own = mine(inputs, state)
-    waiting = [path for path in own if not output_of(path).exists()]
-    rows = {path: count_rows(path) for path in own}
-    total, open_rows = sum(rows.values()), sum(rows[path] for path in waiting)
+    own_shards = mine(inputs, state)
+    unfinished = [path for path in own_shards if not output_of(path).exists()]
+    rows = {path: count_rows(path) for path in own_shards}
+    total, unfinished_rows = sum(rows.values()), sum(rows[path] for path in unfinished)
     label = "rows" if state.num_processes == 1 else f"rows of process {state.process_index + 1}/{state.num_processes}"
-    with rows_bar(total, total - open_rows, stages, label, state.is_local_main_process) as bar:
-        done = total - open_rows
-        for path in waiting:
+    with rows_bar(total, total - unfinished_rows, stages, label, state.is_local_main_process) as bar:
+        done = total - unfinished_rows
+        for path in unfinished:
             try:
-                write_shard(output_of(path), made_of(read_shard(path), recipe))
+                write_shard(output_of(path), apply_recipe(read_shard(path), recipe))
             except RowsFailed as error:
-                raise RuntimeError(f"{path.name}: {failing_alone(path, recipe, error)}") from error
+                raise RuntimeError(f"{path.name}: {name_failing_rows(path, recipe, error)}") from error
             except (ValueError, RuntimeError, MemoryError) as error:
                 raise RuntimeError(f"{path.name}: {error}") from error
             done += rows[path]
-            bar.update(done - bar.n)  # a row that a stage passed over has not been reported
-    return len(waiting)
+            bar.update(done - bar.n)  # count the rows that a stage skipped without reporting them
+    return len(unfinished)
 
 
-def made_of(rows: Iterable[Row], recipe: Callable[[Iterable[Row]], Iterator[Row]]) -> Iterator[Row]:
-    """The rows of a shard after a recipe, in their order; those that cleaning has refused pass by it."""
+def apply_recipe(rows: Iterable[Row], recipe: Callable[[Iterable[Row]], Iterator[Row]]) -> Iterator[Row]:
+    """Apply a recipe to the rows of a shard, in order; rows that cleaning has refused are yielded unchanged."""
     shard = list(rows)
-    made = recipe(row for row in shard if row.reason is None)
-    yield from (next(made) if row.reason is None else row for row in shard)
+    finished = recipe(row for row in shard if row.reason is None)
+    yield from (next(finished) if row.reason is None else row for row in shard)
 
 
-def failing_alone(path: Path, recipe: Callable[[Iterable[Row]], Iterator[Row]], error: RowsFailed) -> RowsFailed:
-    """The error of a batch by the rows of it that fail without the others, if not all or none of them do.
+def name_failing_rows(path: Path, recipe: Callable[[Iterable[Row]], Iterator[Row]], error: RowsFailed) -> RowsFailed:
+    """The error of a batch with only the rows that fail when each is tried alone.
+
+    If all rows or none of them fail alone, as when memory is short, the error names all rows of the batch.
 
     Args:
-        path: Of the input shard.
-        recipe: What failed.
-        error: How it failed.
+        path: The input shard.
+        recipe: The recipe that failed.
+        error: The error of the batch.
     """
-    ids = []
+    failing = []
     for row in read_shard(path):
         if row.id in error.ids:
             try:
                 list(recipe([row]))
             except (ValueError, RuntimeError, MemoryError):
-                ids.append(row.id)
-    named = ids if 0 < len(ids) < len(error.ids) else error.ids
-    return RowsFailed(named, error.__cause__ if isinstance(error.__cause__, Exception) else error)
+                failing.append(row.id)
+    failing_ids = failing if 0 < len(failing) < len(error.ids) else error.ids
+    return RowsFailed(failing_ids, error.__cause__ if isinstance(error.__cause__, Exception) else error)

@@ -1,6 +1,6 @@
-"""A frozen dataclass is the flags, the YAML file and the record of a run: one definition, one documentation.
+"""Settings as frozen dataclasses: their fields are the flags, the keys of the YAML file and the record of a run.
 
-The help of a flag is its line in the dataclass's `Attributes` section.
+The help of a flag is the line of its field in the `Attributes` section of the dataclass.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from toolkit.contents import CONTENT
 from toolkit.shards import read_record, write_whole
 
 T = TypeVar("T")
-SEEDS = 2**32  # numpy's generators take a seed below
-SETTINGS = "settings.json"  # of a folder of ours: what the run or the training in it began with
-DTYPES = ("auto", "bfloat16", "float32", "int8")  # of a translator that is loaded
-MOST_THREADS = 1024  # ours: more than any machine has cores; a hundred thousand end the process
+SEEDS = 2**32  # seeds must be below this number, because numpy's generators require it
+SETTINGS = "settings.json"  # the record of the settings with which the run or the training in a folder began
+DTYPES = ("auto", "bfloat16", "float32", "int8")  # arithmetic in which a translator is loaded
+MAX_THREADS = 1024  # ours: more than any machine has cores; with a hundred thousand threads the process crashes
 
 
 def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: str, program: str | None = None) -> T:
-    """Settings from flags, and from a YAML file given as `--config`; a flag beats the file.
+    """Read settings from flags and from the YAML file of `--config`; a flag overrides the file.
 
     Args:
         cls: A dataclass with fields of type str, int, float, bool, `X | None` or list[str].
         arguments: The command line; `sys.argv` if None.
-        description: What stands above the help.
+        description: The text above the flags in the help.
         program: The command's name in the help.
 
     Raises:
         SystemExit: A flag or a key is unknown, a value has the wrong type, or a field without default is missing; the
-            message says which, and what was wanted.
+            message names the flag or key and what it must be.
     """
     parser = argparse.ArgumentParser(
         prog=program,
-        usage="%(prog)s [--config FILE] [--KNOB VALUE ...], knobs as --help lists them",
+        usage="%(prog)s [--config FILE] [--FLAG VALUE ...]; --help lists the flags",
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--config", metavar="FILE", help="YAML file with any of these settings; flags beat it")
+    parser.add_argument("--config", metavar="FILE", help="YAML file with any of these settings; flags override it")
     help_of, hints = attribute_help(cls), typing.get_type_hints(cls)
     fields = dataclasses.fields(cls)  # type: ignore[arg-type]
     for field in fields:
@@ -65,7 +65,7 @@ def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: s
     if missing:
         parser.error(f"wanted {', '.join(missing)}; give it as a flag or in the --config file")
     try:
-        return cls(**{name: expanded(value) for name, value in values.items()})
+        return cls(**{name: expand_home(value) for name, value in values.items()})
     except ValueError as error:
         parser.error(str(error))
 
@@ -74,7 +74,7 @@ def check_at_least_one(settings: object, *names: str) -> None:
     """Refuse settings below 1.
 
     Raises:
-        ValueError: One of these is; the message names it.
+        ValueError: A setting is below 1; the message names it.
     """
     for name in names:
         if getattr(settings, name) < 1:
@@ -82,23 +82,23 @@ def check_at_least_one(settings: object, *names: str) -> None:
 
 
 def check_at_most(name: str, number: int, most: int) -> None:
-    """Refuse a setting that no machine has room for.
+    """Refuse a setting above a maximum, such as one that would need more memory than any machine has.
 
     Raises:
-        ValueError: The number is greater; the message names it.
+        ValueError: The number is greater than `most`; the message names the setting.
     """
     if number > most:
         raise ValueError(f"wanted {name} of at most {most:,}, got {number:,}")
 
 
 def check_between(settings: object, lowest: float, highest: float, *names: str) -> None:
-    """Refuse settings outside of a range, its ends included.
+    """Refuse settings outside of a closed range.
 
     Raises:
-        ValueError: One of these is; the message names it.
+        ValueError: A setting is outside of the range; the message names it.
     """
     for name in names:
-        if not lowest <= getattr(settings, name) <= highest:  # so that NaN is refused
+        if not lowest <= getattr(settings, name) <= highest:  # this form also refuses NaN
             raise ValueError(f"wanted {name} in [{lowest:g}, {highest:g}], got {getattr(settings, name)}")
 
 
@@ -106,7 +106,7 @@ def check_above_zero(settings: object, *names: str) -> None:
     """Refuse settings that are not above 0, or not finite.
 
     Raises:
-        ValueError: One of these is; the message names it.
+        ValueError: A setting is refused; the message names it.
     """
     for name in names:
         if not 0 < getattr(settings, name) < math.inf:
@@ -114,37 +114,37 @@ def check_above_zero(settings: object, *names: str) -> None:
 
 
 def check_machine(settings: object) -> None:
-    """Refuse a seed that not all generators take, and threads or processes that no machine has.
+    """Refuse a seed that some random generator does not accept, and more threads or processes than machines support.
 
     Raises:
-        ValueError: One of these is; the message names it.
+        ValueError: A setting is out of its range; the message names it.
     """
-    for name, lowest, highest in (("seed", 0, SEEDS - 1), ("threads", 1, MOST_THREADS), ("processes", 1, MOST_THREADS)):
+    for name, lowest, highest in (("seed", 0, SEEDS - 1), ("threads", 1, MAX_THREADS), ("processes", 1, MAX_THREADS)):
         number = getattr(settings, name, lowest)
         if not lowest <= number <= highest:
             raise ValueError(f"wanted {name} from {lowest} to {highest}, got {number}")
 
 
 def check_among(settings: object, name: str, possible: Sequence[str]) -> None:
-    """Refuse a setting that is none of the words it can be.
+    """Refuse a setting that is not one of the possible values.
 
     Raises:
-        ValueError: It is another; the message names it.
+        ValueError: The setting has another value; the message names it.
     """
     if getattr(settings, name) not in possible:
         raise ValueError(f"wanted {name} of {', '.join(possible)}, got {getattr(settings, name)!r}")
 
 
 def check_record(file: Path, wanted: dict, free: Set[str]) -> None:
-    """Write the settings of a run beside it, or refuse to go on with one that began with others.
+    """Write the record of a run, or refuse to continue a run that began with other settings.
 
     Args:
-        file: The run's record.
-        wanted: The settings of this call; the version of the toolkit goes with them.
-        free: Names of those that may change from call to call.
+        file: The record of the run.
+        wanted: The settings of this call; the version of the toolkit is added to them.
+        free: Names of the settings that may differ from call to call.
 
     Raises:
-        ValueError: Others changed; the message names them. Or the record is damaged.
+        ValueError: Another setting differs (the message names it), or the record is damaged.
     """
     compare_record(file, wanted, free)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -152,25 +152,28 @@ def check_record(file: Path, wanted: dict, free: Set[str]) -> None:
 
 
 def compare_record(file: Path, wanted: dict, free: Set[str]) -> None:
-    """Refuse settings that differ from those of a run's record; without a record there is nothing to refuse.
+    """Refuse settings that differ from the record of a run; do nothing if there is no record.
 
     Raises:
         ValueError: As `check_record`.
     """
     if not file.exists():
         return
-    found = read_record(file)
-    now = recorded(wanted)
-    changed = [key for key in now if key.removeprefix(CONTENT) not in free and now[key] != found.get(key)]
+    recorded_settings = read_record(file)
+    settings = recorded(wanted)
+    changed = [
+        key for key in settings if key.removeprefix(CONTENT) not in free and settings[key] != recorded_settings.get(key)
+    ]
     if changed:
-        was = ", ".join(f"{key} was {found.get(key)!r}, now {now[key]!r}" for key in changed)
+        differences = ", ".join(f"{key} was {recorded_settings.get(key)!r}, now {settings[key]!r}" for key in changed)
         raise ValueError(
-            f"{file.parent} holds a run with other settings: {was}; take them back or choose another --output_dir"
+            f"{file.parent} holds a run with other settings: {differences}; take them back or choose "
+            "another --output_dir"
         )
 
 
 def recorded(settings: dict) -> dict:
-    """Settings as JSON gives them back, with the version of the toolkit, by which it knows its own folders."""
+    """Settings after a round trip through JSON, with the key "toolkit" that marks a folder of the toolkit."""
     return json.loads(json.dumps({"toolkit": toolkit.__version__} | settings))
 
 
@@ -180,24 +183,24 @@ def required(field: dataclasses.Field) -> bool:
 
 
 def add_flag(parser: argparse.ArgumentParser, field: dataclasses.Field, hint: Any, text: str) -> None:
-    """One field as a flag; a flag that is not given leaves no trace, so that the file or the default holds."""
+    """Add the flag of a field. The result has no value for a flag that is not given: the file or the default counts."""
     if required(field):
         default = "required"
     elif field.default_factory is dataclasses.MISSING:
         default = f"default {field.default}"
     else:
         default = f"default {field.default_factory()}"
-    kind: dict[str, Any] = {"type": base_type(hint)}
+    options: dict[str, Any] = {"type": base_type(hint)}
     if base_type(hint) is bool:
-        kind = {"action": argparse.BooleanOptionalAction}
+        options = {"action": argparse.BooleanOptionalAction}
     elif typing.get_origin(hint) is list:
-        kind = {"type": str, "nargs": "+"}
+        options = {"type": str, "nargs": "+"}
     text = f"{text} ({default})".replace("%", "%%")
-    parser.add_argument(f"--{field.name}", default=argparse.SUPPRESS, help=text, **kind)
+    parser.add_argument(f"--{field.name}", default=argparse.SUPPRESS, help=text, **options)
 
 
 def base_type(hint: Any) -> Any:
-    """The scalar type of a hint: `int` of `int | None`."""
+    """The type of a hint without None: `int` for `int | None`."""
     if isinstance(hint, types.UnionType):
         return next(a for a in typing.get_args(hint) if a is not type(None))
     return hint
@@ -207,27 +210,27 @@ def read_yaml(path: Path, hints: dict[str, Any]) -> dict[str, Any]:
     """The settings of a YAML file.
 
     Raises:
-        ValueError: It is no mapping, or has a key or a type that the dataclass does not know.
+        ValueError: The file is no mapping, has an unknown key, or a value has the wrong type.
     """
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: wanted YAML, got {' '.join(str(error).split())}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: wanted a mapping of settings, got {type(found).__name__}")
-    unknown = sorted(map(str, set(found) - set(hints)))
+    if not isinstance(values, dict):
+        raise ValueError(f"{path}: wanted a mapping of settings, got {type(values).__name__}")
+    unknown = sorted(map(str, set(values) - set(hints)))
     if unknown:
         raise ValueError(f"{path}: unknown key {', '.join(unknown)}; known are {', '.join(hints)}")
-    found = {key: as_number(value) if base_type(hints[key]) is float else value for key, value in found.items()}
-    for key, value in found.items():
+    values = {key: as_number(value) if base_type(hints[key]) is float else value for key, value in values.items()}
+    for key, value in values.items():
         if not fits(value, hints[key]):
             wanted = getattr(hints[key], "__name__", None) or str(hints[key])
             raise ValueError(f"{path}: wanted {key} as {wanted}, got {value!r}")
-    return found
+    return values
 
 
 def as_number(value: Any) -> Any:
-    """A YAML value of a field that is a float: 1 and the text 1e-3, which YAML takes for no number, become floats.
+    """The YAML value of a float field as a float; other values stay as they are. YAML reads 1 as int and 1e-3 as text.
 
     >>> as_number("1e-3"), as_number(1), as_number("half"), as_number(True)
     (0.001, 1.0, 'half', True)
@@ -240,19 +243,19 @@ def as_number(value: Any) -> Any:
         return value
 
 
-def expanded(value: Any) -> Any:
-    """A text setting, or each of a list, with "~/" as the home folder, which no shell has seen in a YAML file.
+def expand_home(value: Any) -> Any:
+    """Expand a leading "~/" to the home folder in a text or in each item of a list, as a shell would.
 
-    >>> expanded(["a.tsv", 3]), expanded("~/a.tsv") == str(Path.home() / "a.tsv")
+    >>> expand_home(["a.tsv", 3]), expand_home("~/a.tsv") == str(Path.home() / "a.tsv")
     (['a.tsv', 3], True)
     """
     if isinstance(value, list):
-        return [expanded(item) for item in value]
+        return [expand_home(item) for item in value]
     return str(Path(value).expanduser()) if isinstance(value, str) and value.startswith("~/") else value
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a YAML value has the type of a field; a whole number fits a float."""
+    """Whether a YAML value has the type of a field; an int is accepted for a float."""
     if isinstance(hint, types.UnionType):
         return value is None or fits(value, base_type(hint))
     if typing.get_origin(hint) is list:
@@ -263,10 +266,10 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def attribute_help(cls: type) -> dict[str, str]:
-    """The line of each field in the `Attributes` sections of a dataclass and its bases, on one line each."""
-    found: dict[str, str] = {}
+    """The help of each field, on one line: its text in the `Attributes` sections of a dataclass and its bases."""
+    help_texts: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         section = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]
         for name, text in re.findall(r"^    (\w+): (.*(?:\n        .*)*)", section, flags=re.MULTILINE):
-            found[name] = " ".join(text.split())
-    return found
+            help_texts[name] = " ".join(text.split())
+    return help_texts

@@ -1,9 +1,9 @@
-"""A shard in, a shard out; what is done stays done.
+"""Read and write the shards of a run.
 
 A run keeps its shards in one folder: `input-00000.parquet`, ... hold rows without candidates, `rows-00000.parquet`, ...
-the same rows with all their candidates, also the refused ones. A row that cleaning has refused stays in its place,
-without candidates. A file appears under its final name only when it is whole, so a file that is there is done, whatever
-happened to the process that wrote it.
+the same rows with all their candidates, including refused ones. A row that cleaning has refused stays in its place,
+without candidates. A file gets its final name only when it is complete, so a file that exists is finished even if the
+process that wrote it was killed.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import pyarrow.parquet as pq
 
 from toolkit.rows import Row, from_record, schema, to_table
 
-INPUTS = "inputs.json"  # of a run's folder: how many input shards and rows there are, what was refused
+INPUTS = "inputs.json"  # in a run's folder: the numbers of input shards, of rows, and of refused rows by reason
 RECUT = "delete this file, and the input shards are cut again; finished shards are kept"
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
-    """Write a file under a temporary name and rename it, so that it is never half there; its folder is made.
+    """Write a file under a temporary name and rename it, so that no incomplete file appears; create its folder.
 
     Raises:
-        OSError: The disk is full, or another fault of the file system; it names the path.
+        OSError: The disk is full, or another error of the file system; the message names the path.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     data = content.encode() if isinstance(content, str) else content
@@ -47,35 +47,35 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 
 def read_record(file: Path, remedy: str = "delete its folder") -> dict:
-    """A JSON record that the toolkit wrote.
+    """Read a JSON record that the toolkit wrote.
 
     Args:
         file: The record.
-        remedy: What to do where it is damaged, for the error.
+        remedy: What the user should do if it is damaged, for the error message.
 
     Raises:
-        ValueError: It is damaged.
+        ValueError: The record is damaged.
     """
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        record = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"wanted a record in JSON, got {file}, which is damaged ({error}): {remedy}") from None
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         raise ValueError(f"wanted a record in JSON, got {file}, which holds no settings: {remedy}")
-    return found
+    return record
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Delete the temporary files that killed processes left; the folder is held, so no living process has any."""
+    """Delete the temporary files of killed processes; the caller has locked the folder, so no other process writes."""
     for leftover in folder.glob(".*.tmp"):
         leftover.unlink()
 
 
 def count_rows(path: Path) -> int:
-    """The rows of a shard that cleaning has left in.
+    """The number of rows of a shard that cleaning has not refused.
 
     Raises:
-        ValueError: It is no shard of rows.
+        ValueError: The file is no shard of rows.
     """
     try:
         return pq.read_table(path, columns=["reason"])["reason"].null_count
@@ -84,11 +84,11 @@ def count_rows(path: Path) -> int:
 
 
 def write_shard(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows to one Parquet file, whole or not at all.
+    """Write rows to one Parquet file, completely or not at all.
 
     Raises:
-        OSError: The disk is full, or another fault of the file system; no file is left behind.
-        ValueError: A score is NaN or infinite; the row is named.
+        OSError: The disk is full, or another error of the file system; no file is left behind.
+        ValueError: A score is NaN or infinite; the message names the row.
     """
     sink = pa.BufferOutputStream()
     pq.write_table(to_table(map(with_finite_scores, rows)), sink, compression="zstd", use_content_defined_chunking=True)
@@ -96,7 +96,7 @@ def write_shard(path: Path, rows: Iterable[Row]) -> None:
 
 
 def with_finite_scores(row: Row) -> Row:
-    """The row itself: no filter can compare a score that is no number, so such a row is neither kept nor refused.
+    """Return the row if all its scores are finite: no filter can compare NaN, and so decide on the row.
 
     Raises:
         ValueError: A score of a candidate is NaN or infinite.
@@ -112,7 +112,7 @@ def with_finite_scores(row: Row) -> Row:
 
 
 def read_shard(path: Path, batch_rows: int = 1000) -> Iterator[Row]:
-    """The rows of a shard, read a batch at a time.
+    """Read the rows of a shard, a batch at a time.
 
     Raises:
         ValueError: The file is not a shard of rows.
@@ -126,21 +126,22 @@ def read_shard(path: Path, batch_rows: int = 1000) -> Iterator[Row]:
 
 
 def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int) -> list[Path]:
-    """Cut a stream of rows into input shards; `inputs.json`, written last, says that all are there.
+    """Write a stream of rows as input shards, then `inputs.json`; do nothing if `inputs.json` exists.
 
     Args:
         folder: The run's folder.
-        rows: Rows without candidates, in order, also those that cleaning has refused.
-        shard_rows: Rows of a shard that are still in; the last may have fewer.
+        rows: Rows without candidates, in order, including rows that cleaning has refused.
+        shard_rows: The number of rows of a shard that are not refused; the last shard may have fewer.
 
     Returns:
-        The paths of the input shards, in order; none, and no `inputs.json`, if there was no row left.
+        The paths of the input shards, in order. If cleaning has refused all rows, the list is empty and there is no
+        `inputs.json`.
     """
     done = folder / INPUTS
     if not done.exists():
         folder.mkdir(parents=True, exist_ok=True)
         number, total, refused = 0, 0, Counter[str]()
-        for number, shard in enumerate(cut(rows, shard_rows)):
+        for number, shard in enumerate(split_rows(rows, shard_rows)):
             write_shard(folder / f"input-{number:05d}.parquet", shard)
             reasons = [row.reason for row in shard]
             total += reasons.count(None)
@@ -154,8 +155,8 @@ def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int) -> list[Pat
     return input_shards(folder)
 
 
-def cut(rows: Iterable[Row], shard_rows: int) -> Iterator[list[Row]]:
-    """Lists of rows with so many each that are still in; what is refused stays where it stands."""
+def split_rows(rows: Iterable[Row], shard_rows: int) -> Iterator[list[Row]]:
+    """Divide rows into lists with `shard_rows` rows each that are not refused; refused rows keep their places."""
     shard: list[Row] = []
     left = shard_rows
     for row in rows:
@@ -169,30 +170,30 @@ def cut(rows: Iterable[Row], shard_rows: int) -> Iterator[list[Row]]:
 
 
 def input_shards(folder: Path) -> list[Path]:
-    """The paths of a run's input shards, in order; all are there."""
+    """The paths of a run's input shards, in order."""
     return [folder / f"input-{i:05d}.parquet" for i in range(read_inputs(folder)["shards"])]
 
 
 def read_inputs(folder: Path) -> dict:
-    """The record of a run's input shards: `shards`, `rows` and `refused`, the refusals by reason.
+    """The record of a run's input shards: the numbers `shards` and `rows`, and `refused`, the refused rows by reason.
 
     Raises:
-        FileNotFoundError: There is none: the folder is not a run's.
-        ValueError: It is damaged.
+        FileNotFoundError: The folder has no record, so it is no run's folder.
+        ValueError: The record is damaged.
     """
     if not (folder / INPUTS).is_file():
         raise FileNotFoundError(f"wanted a run's folder with {INPUTS}, got {folder}: build the shards first")
-    found = read_record(folder / INPUTS, RECUT)
-    refused = found.get("refused")
-    numbers = [found.get("shards"), found.get("rows"), *(refused.values() if isinstance(refused, dict) else [None])]
+    record = read_record(folder / INPUTS, RECUT)
+    refused = record.get("refused")
+    numbers = [record.get("shards"), record.get("rows"), *(refused.values() if isinstance(refused, dict) else [None])]
     if not all(isinstance(number, int) for number in numbers):
-        got = json.dumps(found)[:80]
-        raise ValueError(f"wanted shards, rows and refused in {folder / INPUTS}, got {got}: {RECUT}")
-    return found
+        content = json.dumps(record)[:80]
+        raise ValueError(f"wanted shards, rows and refused in {folder / INPUTS}, got {content}: {RECUT}")
+    return record
 
 
 def output_of(path: Path) -> Path:
-    """Where the shard made from an input shard goes.
+    """The path of the finished shard that is made from an input shard.
 
     >>> output_of(Path("run/input-00003.parquet")).as_posix()
     'run/rows-00003.parquet'

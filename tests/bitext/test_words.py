@@ -18,7 +18,7 @@ from toolkit.encoder.tokens import tokenize
 from toolkit.lexicon.pairs import fill_tokens
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.corpus import chosen_rows
-from toolkit.select.deciles import DecileSettings, find_cut
+from toolkit.select.deciles import DecileSettings, find_thresholds
 from toolkit.select.filter import refuse_unknown_words
 from toolkit.shards import write_shard
 
@@ -80,7 +80,7 @@ def test_30_tokens_are_the_same_wherever_they_are_the_limit(count, text, tmp_pat
     shard = tmp_path / "rows-00000.parquet"
     write_shard(shard, [Row("t-1", "t", "x", "de", "We.", "en", "train", candidates=[candidate])])
     settings = DecileSettings(by="semantic", deciles="1")
-    (row,) = chosen_rows(shard, settings, find_cut([shard], settings))
+    (row,) = chosen_rows(shard, settings, find_thresholds([shard], settings))
     assert row.candidates[0].reason == (None if fits else "too_long")
 
     (tmp_path / "pairs.tsv").write_text(f"we\tus\n{text.replace(chr(9), ' ')}\tthey\n", encoding="utf-8")

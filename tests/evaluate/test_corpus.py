@@ -5,8 +5,8 @@ import pytest
 import sacrebleu
 
 from toolkit.evaluate.corpus import (
+    BATCH_PAIRS,
     BLEU_SIGNATURE,
-    CHUNK,
     Comparison,
     length_ratio,
     one_minus_bleu,
@@ -45,7 +45,7 @@ def test_one_minus_bleu_at_its_ends():
 
 
 def test_comparison_in_chunks_is_the_comparison_of_all():
-    references, paraphrases = sentences(3, CHUNK + 50), sentences(4, CHUNK + 50)
+    references, paraphrases = sentences(3, BATCH_PAIRS + 50), sentences(4, BATCH_PAIRS + 50)
     bleu = sacrebleu.corpus_bleu(paraphrases, [references], tokenize="none", smooth_method="none")
     expected = 100 - bleu.score / bleu.bp
     comparison = Comparison()
@@ -54,7 +54,7 @@ def test_comparison_in_chunks_is_the_comparison_of_all():
     measures = comparison.measures()
     assert measures["one_minus_bleu"] == pytest.approx(expected)
     assert measures["length_ratio"] == pytest.approx(length_ratio(references, paraphrases))
-    assert comparison.measures() == measures and not comparison.waiting
+    assert comparison.measures() == measures and not comparison.buffer
 
 
 @pytest.mark.parametrize("references, paraphrases", [([], []), (["a"], []), (["a"], ["b", "c"])])

@@ -5,7 +5,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from toolkit.evaluate import parsers
-from toolkit.evaluate.parsers import from_file, link_grammar, linked, open_parser, parse, stanza_parser
+from toolkit.evaluate.parsers import from_file, link_grammar, link_trees, open_parser, parse, stanza_parser
 from toolkit.evaluate.trees import read_tree, shape
 
 installed = pytest.mark.skipif(shutil.which("link-parser") is None, reason="link-grammar is not installed")
@@ -119,7 +119,7 @@ def test_link_grammar_itself():
     trees = link_grammar(texts)
     assert [tree is None for tree in trees] == [False, True, False, False, True, False, False]
     assert [shape(read_tree(trees[i])) for i in (0, 6)] == ["(S (NP) (VP))", "(S (NP) (VP))"]
-    assert linked(texts[:1] * 3) == trees[:1] * 3
+    assert link_trees(texts[:1] * 3) == trees[:1] * 3
     assert "Error" not in parsers.link_grammar_signature()
 
 

@@ -12,12 +12,12 @@ from toolkit.evaluate.systems import (
     PAPER_ORACLES_JUDGED,
     PAPER_ORDERS,
     by_length,
-    common,
+    common_rows,
     compare,
-    only,
     oracle_texts,
     orders,
     rank_texts,
+    select_rows,
     system_texts,
 )
 from toolkit.rows import Candidate, Origin, Row
@@ -85,8 +85,8 @@ def test_oracles_of_equal_and_of_missing_scores():
 
 def test_common_rows_of_systems():
     systems = [{"a": "1", "b": "2", "c": "3"}, {"c": "4", "b": "5"}]
-    assert common(systems) == {"b", "c"}
-    assert only(systems[0], {"c", "b", "x"}) == {"b": "2", "c": "3"}
+    assert common_rows(systems) == {"b", "c"}
+    assert select_rows(systems[0], {"c", "b", "x"}) == {"b": "2", "c": "3"}
 
 
 def test_compare_is_over_rows_of_both_sides():

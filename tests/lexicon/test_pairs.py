@@ -13,7 +13,8 @@ from toolkit.lexicon.pairs import fill_tokens
 def read(path):
     with database() as connection:
         counted = fill_tokens(connection, path)
-        query = "SELECT list_sort(one), list_sort(other) FROM tokens WHERE reason IS NULL ORDER BY 1, 2"
+        columns = "list_sort(reference_words), list_sort(paraphrase_words)"
+        query = f"SELECT {columns} FROM tokens WHERE reason IS NULL ORDER BY 1, 2"
         return counted, connection.execute(query).fetchall()
 
 

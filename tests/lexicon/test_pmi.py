@@ -132,7 +132,7 @@ def test_passes_and_wanted_pairs_make_no_difference(tmp_path, monkeypatch):
     pairs = write_tsv(tmp_path / "p.tsv", toy_pairs())
     extract_lexicon(pairs, tmp_path / "one.parquet", 3)
     assert extract_lexicon(pairs, tmp_path / "two.parquet", 3, wanted=[("lu", "ba"), ("du", "no")]).wanted
-    monkeypatch.setattr(counts, "PASS_MEETINGS", 300)
+    monkeypatch.setattr(counts, "PASS_COOCCURRENCES", 300)
     extract_lexicon(pairs, tmp_path / "three.parquet", 3)
     one, two, three = ((tmp_path / f"{name}.parquet").read_bytes() for name in ("one", "two", "three"))
     assert one == two == three

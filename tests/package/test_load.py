@@ -46,8 +46,22 @@ def test_a_name_that_is_nowhere(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError) as caught:
         load_parabank("parabank2")
     message = str(caught.value)
-    assert f"no folder {tmp_path / 'parabank2'} here, so it can only be a Hub name" in message
+    assert f"there is no folder {tmp_path / 'parabank2'}, and a Hub name has the form owner/name" in message
     assert "\n" not in message
+    with pytest.raises(
+        FileNotFoundError, match=r"there is no folder .*, so it can only be a Hub name, and that failed"
+    ):
+        load_parabank("someone/parabank2")
+
+
+def test_the_cache_of_another_folder_of_that_name_is_not_taken(demo_parabank, tmp_path, monkeypatch):
+    monkeypatch.chdir(demo_parabank.parent)
+    assert len(load_parabank("demo", split="train")) == 5
+    assert len(datasets.load_dataset("demo", split="train")) == 5
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*elsewhere/demo"):
+        load_parabank("demo", split="train")
 
 
 @pytest.mark.parametrize("name", ["/nowhere/at/all", "someone/parabank2", "not a name!"])

@@ -142,7 +142,7 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path, name):
 
 @pytest.mark.parametrize("reader", [read_pairs, read_references])
 def test_what_is_no_parabank_is_refused_at_once(tmp_path, demo_run, reader):
-    with pytest.raises(FileNotFoundError, match=r"got 'nobody/nothing': no folder .* Hub name, and that failed"):
+    with pytest.raises(FileNotFoundError, match=r"got 'nobody/nothing': there is no folder .* and that failed"):
         reader("nobody/nothing")
     with pytest.raises(FileNotFoundError, match=r"nowhere.tsv.gz, which does not exist: check the path"):
         reader(tmp_path / "nowhere.tsv.gz")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tiny import translator
 from toolkit.rows import Candidate, Row, Scores
-from toolkit.select.cluster import ROUNDS, assign, cluster_rows, distance_keys
+from toolkit.select.cluster import MAX_ROUNDS, assign, cluster_rows, distance_keys
 
 
 def edits(a: str, b: str) -> int:
@@ -26,7 +26,7 @@ def slow_assign(keys: list[str], clusters: int) -> list[int]:
     centres = [0]
     for _ in range(min(clusters, len(set(keys[1:]) - {keys[0]}))):
         centres.append(max(everyone, key=lambda i: (min(distance[i][c] for c in centres), -i)))
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         members: list[list[int]] = [[] for _ in centres]
         for i in everyone:
             members[min(range(len(centres)), key=lambda n: (distance[i][centres[n]], n))].append(i)

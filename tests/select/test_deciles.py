@@ -10,8 +10,8 @@ import pytest
 from tests.conftest import write_run
 from toolkit.package.parquet import finished_shards
 from toolkit.rows import Candidate, Row, Scores
-from toolkit.select.corpus import choose_shards, chosen_folder, write_cut
-from toolkit.select.deciles import DecileSettings, find_cut, numbers, refusal
+from toolkit.select.corpus import choose_shards, chosen_folder, write_thresholds
+from toolkit.select.deciles import DecileSettings, find_thresholds, numbers, refusal
 from toolkit.select.rank import rank_all
 from toolkit.shards import read_shard
 
@@ -34,7 +34,7 @@ def corpus(count: int) -> list[Row]:
 def fates(run, settings):
     shards = finished_shards(run)
     folder = chosen_folder(run, settings)
-    write_cut(shards, settings, folder)
+    write_thresholds(shards, settings, folder)
     return {row.id: row for shard in choose_shards(shards, settings, folder) for row in read_shard(shard)}
 
 
@@ -97,7 +97,7 @@ def test_every_pair_is_in_one_decile_also_where_scores_are_equal(tmp_path):
 
 def test_fewer_pairs_than_deciles(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(n, n / 10) for n in range(3)], 2)
-    cut = find_cut(finished_shards(run), DecileSettings(by="semantic"))
+    cut = find_thresholds(finished_shards(run), DecileSettings(by="semantic"))
     assert [begin[::2] for begin in cut.begins] == [(0.0, 1), (0.1, 4), (0.2, 7)]
     assert (cut.pairs, cut.candidates, cut.last_lot) == (3, 0, None)
 
@@ -179,14 +179,14 @@ def test_the_folder_is_a_finished_run_with_its_settings(tmp_path):
 def test_a_corpus_without_the_score_is_refused(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(0, 0.5), pair(1, None)], 2)
     with pytest.raises(ValueError, match=r"wanted pairs that all have a semantic, got 1 of 2 in .*bank.shards"):
-        find_cut(finished_shards(run), DecileSettings(by="semantic"))
+        find_thresholds(finished_shards(run), DecileSettings(by="semantic"))
 
 
 def test_a_corpus_without_pairs_is_refused(tmp_path):
     row = pair(0, 0.5)
     row.candidates.pop()
     with pytest.raises(ValueError, match="got 0 of 0"):
-        find_cut(finished_shards(write_run(tmp_path / "bank.shards", [row], 1)), DecileSettings(by="semantic"))
+        find_thresholds(finished_shards(write_run(tmp_path / "bank.shards", [row], 1)), DecileSettings(by="semantic"))
 
 
 @pytest.mark.parametrize("deciles", ["", "0", "11", "9;10", "nine", "9,", "-1", "²"])
@@ -243,7 +243,7 @@ def test_all_that_is_in_is_ranked():
 def test_refusal_names_the_first_filter(tmp_path):
     rows = [pair(n, n / 100) for n in range(20)]
     settings = DecileSettings(by="semantic", deciles="10", sample=1)
-    cut = find_cut(finished_shards(write_run(tmp_path / "bank.shards", rows, 20)), settings)
+    cut = find_thresholds(finished_shards(write_run(tmp_path / "bank.shards", rows, 20)), settings)
     assert (cut.pairs, cut.candidates) == (20, 2)
     assert refusal((0.17, 2**64 - 1, 0, 99), settings, cut) == "decile"
     assert refusal((0.18, 2**64 - 1, 2**64 - 1, 31), settings, cut) == "too_long"

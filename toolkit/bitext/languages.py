@@ -80,7 +80,11 @@ def check_languages(pairs: Sequence[Pair], source_lang: str, lang: str) -> None:
     for side, wanted, got in zip(("source", "reference"), (source_lang, lang), found, strict=True):
         if got is not None and not near(wanted, got):
             swapped = found[0] == lang and found[1] == source_lang
-            hint = "the columns are swapped" if swapped else "check the columns and the language codes"
+            hint = "check the columns and the language codes"
+            if swapped:
+                hint = (
+                    "the columns are swapped (of a TSV: --source_column 1 --reference_column 0), or the language codes"
+                )
             raise ValueError(
                 f"wanted the {side} side in {wanted}, got {got} in most of {len(sides[0])} lines: {hint}, "
                 "or say --no-check_language"

@@ -1,4 +1,4 @@
-"""Pairs for training: read once, every distinct text numbered and turned into rows of the tables once."""
+"""Training pairs: each distinct text gets a number, and its words and trigrams are looked up in the tables once."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from toolkit.encoder.vocabulary import batches
 from toolkit.package import read as package
 from toolkit.package.read import is_file
 
-Ragged = tuple[np.ndarray, np.ndarray]  # all rows, and where each text's begin, with the end
+Ragged = tuple[np.ndarray, np.ndarray]  # table rows of all texts, and the offset of each text in them, with the end
 
 
 class TextPair(NamedTuple):
-    """Two sentences of one meaning, and the reference that they come from."""
+    """Two sentences of the same meaning, and the reference that they come from."""
 
     reference: str
     anchor: str
@@ -29,14 +29,14 @@ class TextPair(NamedTuple):
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs by number.
+    """Pairs as numbers of texts.
 
     Attributes:
         texts: The distinct texts.
-        anchor: (pairs,) int64, the number of each pair's first text.
-        positive: (pairs,) that of its paraphrase.
-        reference: (pairs,) the number of its reference: pairs that share it are no negatives of each other.
-        refused: Pairs that were left out, by reason.
+        anchor: (pairs,) int64, the index in `texts` of each pair's first text.
+        positive: (pairs,) int64, the index in `texts` of its paraphrase.
+        reference: (pairs,) int64, the number of its reference; pairs of one reference are not negatives of each other.
+        refused: The number of pairs that were left out, by reason.
     """
 
     texts: list[str]
@@ -50,39 +50,40 @@ class Pairs:
 
 
 def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPair]:
-    r"""The pairs of parabanks and files.
+    r"""Read the pairs of parabanks and files.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp(), "demo.tsv")
     >>> _ = path.write_text("Hello!\tHi!\nThanks.\tThank you.\n")
     >>> [pair.positive for pair in read_pairs([str(path)])]
     ['Hi!', 'Thank you.']
 
     Args:
-        sources: `toolkit.package.read.FORMS`. Pairs of one first sentence are of one reference, in whatever source they
-            stand; a file that has the column or key `id` says itself which pairs are.
-        split: Which part of a parabank; a file is read whole.
+        sources: `toolkit.package.read.FORMS`. Pairs with the same first sentence have the same reference, also across
+            sources; in a file with the column or key `id`, pairs with the same id have the same reference.
+        split: The split of a parabank to read; a file is read completely.
 
     Raises:
-        ValueError: A source has another form, is damaged or has no pair; the message names it, and a wrong line.
-        FileNotFoundError: There is no such source.
+        ValueError: A source has another form, is damaged or has no pair; the message names the source and the line.
+        FileNotFoundError: A source does not exist.
     """
     for source in sources:
-        found, reference = 0, "id" if is_file(source) else "sentence1"
+        count, reference = 0, "id" if is_file(source) else "sentence1"
         for table in package.read_pairs(source, split):
-            found += len(table)
+            count += len(table)
             columns = (table[name].to_pylist() for name in (reference, "sentence1", "sentence2"))
             yield from map(TextPair._make, zip(*columns, strict=True))
-        if not found:
+        if not count:
             raise ValueError(f"wanted pairs in {source}, got none: give a parabank with paraphrases")
 
 
 def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
-    """Number texts and references, and leave out what teaches nothing.
+    """Number texts and references, and leave out pairs that are of no use in training.
 
     Args:
-        pairs: As they were read.
-        max_tokens: A pair is left out when one of its sentences has more tokens (`toolkit.bitext.words.tokens`).
+        pairs: The pairs, from `read_pairs`.
+        max_tokens: A pair is left out if one of its sentences has more tokens (`toolkit.bitext.words.tokens`).
 
     Raises:
         ValueError: No pair is left.
@@ -90,41 +91,43 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
     refused: Counter[str] = Counter()
     texts: dict[str, int] = {}
     references: dict[str, int] = {}
-    found: list[tuple[int, int, int]] = []
+    triples: list[tuple[int, int, int]] = []
     for pair in pairs:
         if pair.anchor == pair.positive:
             refused["equal"] += 1
             continue
-        first, second = (texts.setdefault(text, len(texts)) for text in (pair.anchor, pair.positive))
-        found.append((first, second, references.setdefault(pair.reference, len(references))))
-    numbers = np.array(found, np.int64).reshape(-1, 3)
-    known = list(texts)
-    lengths = np.array([token_count(text) for text in known], np.int64)
+        anchor_number, positive_number = (texts.setdefault(text, len(texts)) for text in (pair.anchor, pair.positive))
+        triples.append((anchor_number, positive_number, references.setdefault(pair.reference, len(references))))
+    numbers = np.array(triples, np.int64).reshape(-1, 3)
+    all_texts = list(texts)
+    lengths = np.array([token_count(text) for text in all_texts], np.int64)
     long, empty = ((test[numbers[:, 0]] | test[numbers[:, 1]]) for test in (lengths > max_tokens, lengths == 0))
     refused |= {f"over {max_tokens} tokens": int(long.sum()), "empty": int(empty.sum())}
     numbers = numbers[~long & ~empty]
     if not len(numbers):
-        seen = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no pair at all"
-        raise ValueError(f"wanted pairs of different texts of 1 to {max_tokens} tokens, got none ({seen})")
-    said, places = np.unique(numbers[:, :2], return_inverse=True)  # texts of refused pairs count for no vocabulary
+        reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no pair at all"
+        raise ValueError(f"wanted pairs of different texts of 1 to {max_tokens} tokens, got none ({reasons})")
+    used, places = np.unique(numbers[:, :2], return_inverse=True)  # texts of refused pairs do not enter the vocabulary
     anchor, positive = places.reshape(-1, 2).T.copy()
-    return Pairs([known[n] for n in said.tolist()], anchor, positive, numbers[:, 2].copy(), +refused)
+    return Pairs([all_texts[n] for n in used.tolist()], anchor, positive, numbers[:, 2].copy(), +refused)
 
 
 def prepare_texts(texts: Sequence[str], encoder: ParaphrasticEncoder) -> dict[str, Ragged]:
-    """The rows of all texts, by kind of table: 4 bytes a word or trigram."""
+    """The table rows of the words or trigrams of all texts, for each kind of table; 4 bytes for each."""
     parts: dict[str, list[Ragged]] = {}
     for batch in batches(texts):
         ids = encoder.ids_of(tokenize(batch))
         for kind in encoder.vocabularies:
             rows = ids[f"{kind}_ids"].astype(np.int32), np.diff(ids[f"{kind}_offsets"])
             parts.setdefault(kind, []).append(rows)
-    joined = {kind: [np.concatenate(arrays) for arrays in zip(*found, strict=True)] for kind, found in parts.items()}
+    joined = {
+        kind: [np.concatenate(arrays) for arrays in zip(*kind_parts, strict=True)] for kind, kind_parts in parts.items()
+    }
     return {kind: (rows, np.append(0, np.cumsum(lengths))) for kind, (rows, lengths) in joined.items()}
 
 
 def take(ragged: Ragged, chosen: np.ndarray) -> Ragged:
-    """The rows of some texts, one after the other.
+    """The table rows of the chosen texts, concatenated, and their offsets.
 
     >>> rows, offsets = take((np.array([5, 6, 7, 8]), np.array([0, 1, 1, 4])), np.array([2, 0, 2]))
     >>> rows.tolist(), offsets.tolist()
@@ -137,18 +140,18 @@ def take(ragged: Ragged, chosen: np.ndarray) -> Ragged:
 
 
 def transposed(rows: np.ndarray, offsets: np.ndarray, count: int) -> Ragged:
-    """For every row of a table the texts that read it, as often as they do.
+    """The inverse index: for every row of a table, the texts that read it, repeated as often as they do.
 
     >>> texts, offsets = transposed(np.array([1, 0, 1]), np.array([0, 2, 3]), 2)
     >>> texts.tolist(), offsets.tolist()
     ([0, 0, 1], [0, 1, 3])
 
     Args:
-        rows: All rows that the texts read, below `count`.
-        offsets: Where each text begins among them, with the end.
-        count: Rows of the table.
+        rows: The table rows of all texts, below `count`.
+        offsets: The offset of each text in `rows`, with the end.
+        count: The number of rows of the table.
     """
-    sortable = rows.astype(np.uint16) if count <= 1 << 16 else rows  # of which numpy's sort is a radix sort
+    sortable = rows.astype(np.uint16) if count <= 1 << 16 else rows  # numpy sorts uint16 by radix sort
     text = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     ends = np.append(0, np.cumsum(np.bincount(rows, minlength=count)))
     return text[np.argsort(sortable, kind="stable")], ends
@@ -158,9 +161,9 @@ def scramble(ragged: Ragged, chosen: np.ndarray, chance: np.random.Generator) ->
     """Shuffle the words of some texts.
 
     Args:
-        ragged: The rows of all.
-        chosen: (texts,) bool.
-        chance: Where the order comes from.
+        ragged: The table rows of all texts.
+        chosen: (texts,) bool, whether a text is shuffled.
+        chance: The random generator.
 
     Source: Wieting & Gimpel 2017, as ParaNMT-50M (sections 4 and 5.2) uses it.
     """

@@ -1,7 +1,7 @@
-"""How different the paraphrases of a corpus are: from their references, and from one another.
+"""Measure how different the paraphrases of a corpus are from their references and from one another.
 
-Texts are read once and forgotten; what stays is n-gram counts and sums, so memory does not grow with the corpus.
-Tree edit distance is measured where a parser's trees are given.
+Texts are read once; only n-gram counts and sums are kept, so memory does not grow with the corpus. Tree edit distance
+is measured if the trees of a parser are given.
 
 Source: ParaBank 2 (Hu et al. 2019b), section 3.6, tables 1 and 2.
 """
@@ -24,7 +24,7 @@ from toolkit.score.overlap import (
 
 RANKS = 5  # ParaBank 2, section 3.4: n = 5
 RANK_PAIRS = ((1, 3), (3, 5), (1, 5))  # ParaBank 2, table 2
-CHUNK = 1000  # ours: pairs that are counted at a time
+BATCH_PAIRS = 1000  # ours: pairs whose n-grams are counted at a time
 
 # ParaBank 2, table 1, "Our work" 1 to 5: (1-BLEU) x 100, intersection/union x 100, length ratio; Czech-English
 PAPER_BY_RANK = {
@@ -48,17 +48,17 @@ def one_minus_bleu(references: Sequence[str], paraphrases: Sequence[str]) -> flo
     33.13
 
     Args:
-        references: Texts, one a pair.
-        paraphrases: Texts, one a pair; BLEU's hypotheses.
+        references: The reference of each pair.
+        paraphrases: The paraphrase of each pair, BLEU's hypothesis.
 
     Returns:
-        A number in [0, 100]. Without four words in a row in common anywhere it is 100: nothing is smoothed.
+        A number in [0, 100]. It is 100 if no pair shares four consecutive words, because BLEU is not smoothed.
 
     Raises:
         ValueError: The lists differ in length, or are empty.
 
     Source: ParaBank 2, section 3.6; lower case, no punctuation and no brevity penalty as ParaBank (Hu et al. 2019a),
-    section 5.4. That n-grams do not cross the end of a sentence is ours.
+    section 5.4. That n-grams do not cross sentence boundaries is ours.
     """
     check_pairs(references, paraphrases)
     comparison = Comparison()
@@ -68,7 +68,7 @@ def one_minus_bleu(references: Sequence[str], paraphrases: Sequence[str]) -> flo
 
 
 def length_ratio(references: Sequence[str], paraphrases: Sequence[str]) -> float:
-    """Words of all paraphrases over words of all references; the paper does not say how it averages, this is ours.
+    """Words of all paraphrases over words of all references; this average is ours, because the paper names none.
 
     >>> length_ratio(["We go home."], ["We will go home now."])
     1.6666666666666667
@@ -84,7 +84,7 @@ def length_ratio(references: Sequence[str], paraphrases: Sequence[str]) -> float
 
 
 def check_pairs(references: Sequence[str], paraphrases: Sequence[str]) -> None:
-    """Refuse lists that are not pairs.
+    """Refuse lists of different lengths, and empty lists.
 
     Raises:
         ValueError: The lists differ in length, or are empty.
@@ -97,10 +97,10 @@ def check_pairs(references: Sequence[str], paraphrases: Sequence[str]) -> None:
 
 
 def ratio(words: int, reference_words: int) -> float:
-    """A length ratio from its two sums.
+    """A length ratio from the numbers of words of both sides.
 
     Raises:
-        ValueError: There is no word to compare with.
+        ValueError: The references have no word.
     """
     if not reference_words:
         raise ValueError("wanted references with words, got punctuation only: leave such lines out")
@@ -111,8 +111,8 @@ class Comparison:
     """Measures a stream of pairs in constant memory.
 
     Args:
-        pieces: Cuts a text into subword pieces, for intersection/union; None cuts at white space.
-        parses: Trees of all texts, for the tree edit distance; None leaves it out.
+        pieces: Splits a text into subword pieces, for intersection/union; None splits at white space.
+        parses: The trees of all texts, for the tree edit distance; None leaves it out.
     """
 
     def __init__(self, pieces: PieceSplitter | None = None, parses: Parses | None = None):
@@ -122,48 +122,53 @@ class Comparison:
         self.correct, self.total = [0] * self.bleu.max_ngram_order, [0] * self.bleu.max_ngram_order
         self.words = self.reference_words = self.pairs = 0
         self.shared = 0.0
-        self.waiting: list[tuple[str, str]] = []
+        self.buffer: list[tuple[str, str]] = []
 
     def add(self, reference: str, paraphrase: str) -> None:
-        """Take in one pair."""
+        """Add one pair."""
         self.pairs += 1
         self.shared += intersection_over_union(reference, paraphrase, self.pieces)
         if self.parses is not None:
             self.compare_trees(self.parses, reference, paraphrase)
-        self.waiting.append((without_punctuation(reference), without_punctuation(paraphrase)))
-        if len(self.waiting) == CHUNK:
+        self.buffer.append((without_punctuation(reference), without_punctuation(paraphrase)))
+        if len(self.buffer) == BATCH_PAIRS:
             self.count()
 
     def compare_trees(self, parses: Parses, reference: str, paraphrase: str) -> None:
-        """Measure the trees of a pair, if it has both."""
-        one, other = parses.tree(reference), parses.tree(paraphrase)
-        if one is not None and other is not None:
-            self.edits += tree_edit_distance(one, other)
+        """Add the tree edit distance of a pair, if both texts have a tree."""
+        reference_tree, paraphrase_tree = parses.tree(reference), parses.tree(paraphrase)
+        if reference_tree is not None and paraphrase_tree is not None:
+            self.edits += tree_edit_distance(reference_tree, paraphrase_tree)
             self.tree_pairs += 1
 
     def count(self) -> None:
-        """Count the n-grams of the pairs that wait, and forget their texts."""
-        if self.waiting:
-            references, paraphrases = zip(*self.waiting, strict=True)
+        """Count the n-grams of the buffered pairs, and drop their texts."""
+        if self.buffer:
+            references, paraphrases = zip(*self.buffer, strict=True)
             score = self.bleu.corpus_score(list(paraphrases), [list(references)])
             self.correct = [a + b for a, b in zip(self.correct, score.counts, strict=True)]
             self.total = [a + b for a, b in zip(self.total, score.totals, strict=True)]
             self.words, self.reference_words = self.words + score.sys_len, self.reference_words + score.ref_len
-            self.waiting = []
+            self.buffer = []
 
     def measures(self) -> dict[str, float]:
         """The measures of all pairs so far, by the names of their functions.
 
-        With trees also `tree_pairs`, the pairs that have both; without any, there is no `tree_edit_distance`.
+        If trees were given, also `tree_pairs`, the number of pairs with two trees, and `tree_edit_distance`, if there
+        are any.
 
         Raises:
-            ValueError: There was no pair, or no reference with a word.
+            ValueError: There is no pair, or no reference has a word.
         """
         self.count()
         lengths = ratio(self.words, self.reference_words)
-        bleu = BLEU.compute_bleu(self.correct, self.total, sys_len=1, ref_len=1)  # equal lengths: no brevity penalty
+        bleu = BLEU.compute_bleu(
+            self.correct, self.total, sys_len=1, ref_len=1
+        )  # equal lengths, so that there is no brevity penalty
         return {
-            "one_minus_bleu": max(0.0, 100.0 - bleu.score),  # a BLEU of equal texts is 100 and some rounding
+            "one_minus_bleu": max(
+                0.0, 100.0 - bleu.score
+            ),  # rounding can make the BLEU of equal texts greater than 100
             "intersection_over_union": self.shared / self.pairs,
             "length_ratio": lengths,
             **({"tree_edit_distance": self.edits / self.tree_pairs} if self.tree_pairs else {}),
@@ -171,8 +176,8 @@ class Comparison:
         }
 
 
-def filled(row: Row) -> list[str]:
-    """The texts of a row's `RANKS` best paraphrases, its last one again where it has fewer; none if it has none.
+def fill_ranks(row: Row) -> list[str]:
+    """The texts of a row's `RANKS` best paraphrases; missing ranks repeat the last; empty without any.
 
     Source: ParaBank 2, section 3.4: the last is the one with the highest negative log-likelihood.
     """
@@ -181,19 +186,19 @@ def filled(row: Row) -> list[str]:
 
 
 def rank_table(rows: Iterable[Row], pieces: PieceSplitter | None = None, parses: Parses | None = None) -> dict:
-    """The paraphrases of each rank against their references, and ranks against one another.
+    """Measure the paraphrases of each rank against their references, and pairs of ranks against each other.
 
-    A rank that a reference lacks is filled with its last paraphrase. Rows without a paraphrase are passed over.
+    A rank that a reference lacks is filled with its last paraphrase. Rows without a paraphrase are skipped.
 
     Args:
         rows: Rows with chosen candidates; read once.
-        pieces: Cuts a text into subword pieces, for intersection/union; None cuts at white space.
-        parses: Trees of all references and paraphrases, for the tree edit distance; None leaves it out.
+        pieces: Splits a text into subword pieces, for intersection/union; None splits at white space.
+        parses: The trees of all references and paraphrases, for the tree edit distance; None leaves it out.
 
     Returns:
-        `references`, the number of rows measured; `by_rank` and `between_ranks`, lists of the measures with their
-        `rank` (1 is the best) or `ranks`, the first of which is BLEU's reference; `signatures`, by measure. Tree edit
-        distance is the mean over the pairs that have both trees, `tree_pairs`.
+        `references`, the number of rows measured; `by_rank`, a list of the measures of each `rank` (1 is the best);
+        `between_ranks`, a list of the measures of each pair of `ranks`, the first of which is BLEU's reference; and
+        `signatures`, by measure. Tree edit distance is the mean over the pairs with two trees, `tree_pairs`.
 
     Raises:
         ValueError: No row has a paraphrase; a text was not parsed.
@@ -203,7 +208,7 @@ def rank_table(rows: Iterable[Row], pieces: PieceSplitter | None = None, parses:
     by_rank = [Comparison(pieces, parses) for _ in range(RANKS)]
     between = {pair: Comparison(pieces, parses) for pair in RANK_PAIRS}
     for row in rows:
-        texts = filled(row)
+        texts = fill_ranks(row)
         for comparison, text in zip(by_rank, texts, strict=False):
             comparison.add(row.reference, text)
         for (first, second), comparison in between.items() if texts else ():

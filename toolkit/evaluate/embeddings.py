@@ -1,4 +1,4 @@
-"""One sentence encoder through every task whose files are there, and encoders side by side with the papers'."""
+"""Evaluate sentence encoders on all tasks whose files exist, and print them beside the papers' results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PAPER_BENCHMARK = {
     "WORD, TRIGRAM, 600": (79.9,),
     "WORD, TRIGRAM, LSTM, 900": (79.2,),
 }
-# ParaBank 2, table 3: Pearson and Spearman x 100 of WORD on STS 2016; it does not say how it averages over sets
+# ParaBank 2, table 3: Pearson and Spearman x 100 of WORD on STS 2016; the paper does not say how it averages over sets
 PAPER_2016 = {
     "ParaNMT": (75.378, 76.322),
     "ParaBank": (76.006, 76.961),
@@ -57,7 +57,7 @@ PAPER_2016 = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A number and every setting that changes it."""
+    """A number, and a signature with all settings that it depends on."""
 
     value: float
     signature: str
@@ -68,14 +68,14 @@ Figures = dict[str, Figure]
 
 @dataclass(frozen=True)
 class Table:
-    """What one table shows.
+    """The content of one table.
 
     Args:
-        task: One of `TASKS`; the table is printed where that was asked for.
-        title: Its heading.
-        columns: Headings of the columns by name of the figure.
-        paper: Rows of a paper, as long as the columns that they begin with.
-        place: Where they stand in the paper.
+        task: One of `TASKS`; the table is printed if the task was asked for.
+        title: The heading of the table.
+        columns: The headings of the columns by name of the figure.
+        paper: The rows of a paper; a row may have fewer values than there are columns.
+        place: The paper and its table, for the rows of the paper.
     """
 
     task: str
@@ -152,17 +152,17 @@ def evaluate_encoder(
     """All figures of one encoder.
 
     Args:
-        encoder: What `toolkit.score.semantic.load_encoder` returned.
-        data: A folder with the official files, laid out as scripts/evaluate_encoder.py says.
-        tasks: Of `TASKS`.
-        without: What `toolkit.evaluate.sts.read_sentences` returned: pairs with one of these are left out of every
-            similarity task. Transfer tasks are measured whole.
+        encoder: The encoder, from `toolkit.score.semantic.load_encoder`.
+        data: The folder of the official files; scripts/evaluate_encoder.py describes its layout.
+        tasks: Tasks of `TASKS`.
+        without: Sentences from `toolkit.evaluate.sts.read_sentences`: pairs with one of them are left out of every
+            similarity task. Transfer tasks use all texts.
 
     Returns:
-        Figures by name, in points of 100; and for every figure whose files are not all there, a line that says which.
+        Figures by name, multiplied by 100; and a line for every figure whose files are missing, which names them.
 
     Raises:
-        ValueError: There is no such task, no task has its files, or a file is bad.
+        ValueError: A task is unknown, no task has its files, or a file is damaged.
     """
     wanted = check_tasks(tasks)
     missing: list[str] = []
@@ -180,10 +180,10 @@ def evaluate_encoder(
 
 
 def check_tasks(tasks: Iterable[str]) -> list[str]:
-    """The tasks, each once.
+    """The tasks without repetitions.
 
     Raises:
-        ValueError: There is no such task.
+        ValueError: A task is unknown.
     """
     wanted = list(dict.fromkeys(tasks))
     if unknown := [task for task in wanted if task not in TASKS]:
@@ -191,49 +191,58 @@ def check_tasks(tasks: Iterable[str]) -> list[str]:
     return wanted
 
 
-def there(name: str, data: Path, paths: Iterable[Path], missing: list[str]) -> bool:
-    """Whether all files of a figure are there; else a line is added that says which are not."""
-    lost = [path.relative_to(data).as_posix() for path in paths if not path.is_file()]
-    if lost:
-        missing.append(f"{name}: wanted {', '.join(lost)}")
-    return not lost
+def files_exist(name: str, data: Path, paths: Iterable[Path], missing: list[str]) -> bool:
+    """Whether all files of a figure exist; if not, append a line that names the missing files to `missing`."""
+    absent = [path.relative_to(data).as_posix() for path in paths if not path.is_file()]
+    if absent:
+        missing.append(f"{name}: wanted {', '.join(absent)}")
+    return not absent
 
 
-def both_kinds(name: str, found: tuple[float, float], settings: str) -> Figures:
-    """Pearson's correlation under a name, and Spearman's beside it."""
+def pearson_and_spearman(name: str, values: tuple[float, float], settings: str) -> Figures:
+    """Two figures: Pearson's correlation under `name`, and Spearman's under `name` with " Spearman"."""
     pearson, spearman = (
-        Figure(value, f"{kind} x100|{settings}") for kind, value in zip(("pearson", "spearman"), found, strict=True)
+        Figure(value, f"{kind} x100|{settings}") for kind, value in zip(("pearson", "spearman"), values, strict=True)
     )
     return {name: pearson, f"{name} Spearman": spearman}
 
 
 def settings_of(key: str, sets: Sequence[Pairs]) -> str:
-    """The settings of a correlation over sets, but for how it averages."""
-    pairs, left_out = sum(len(one.scores) for one in sets), sum(one.left_out for one in sets)
+    """The signature of a correlation over sets, without the kind of correlation."""
+    pairs, left_out = (
+        sum(len(pairs_of_set.scores) for pairs_of_set in sets),
+        sum(pairs_of_set.left_out for pairs_of_set in sets),
+    )
     return f"{key}|cosine|pairs:{pairs}|left out:{left_out}|{VERSION}"
 
 
 def sts_figures(encoder: SentenceTransformer, data: Path, without: Collection[str], missing: list[str]) -> Figures:
-    """The figures of every year of SemEval that is there whole: of the year, of its pairs pooled, of each set."""
+    """For every year of SemEval whose files all exist: the mean over its sets, all its pairs pooled, and each set."""
     figures: Figures = {}
     for year in sts.SETS:
         folder, name = data / "sts" / str(year), f"STS {year}"
-        if not there(name, data, sts.set_files(folder, year), missing):
+        if not files_exist(name, data, sts.set_files(folder, year), missing):
             continue
-        sets = [sts.leave_out(one, without) for one in sts.read_year(folder)]
-        found, names = sts.year_correlations(encoder, sets), ",".join(one.name for one in sets)
+        sets = [sts.leave_out(pairs, without) for pairs in sts.read_year(folder)]
+        correlations, names = sts.year_correlations(encoder, sets), ",".join(pairs.name for pairs in sets)
         names += "|without SMT, which is not public" if year == 2013 and "SMT" not in names else ""
-        figures |= both_kinds(name, found["mean"], settings_of(f"sts{year}|mean over sets:{names}", sets))
-        figures |= both_kinds(f"{name} pooled", found["pooled"], settings_of(f"sts{year}|pooled sets:{names}", sets))
-        for one in sets:
-            figures |= both_kinds(f"{name} {one.name}", found[one.name], settings_of(f"sts{year}:{one.name}", [one]))
+        figures |= pearson_and_spearman(
+            name, correlations["mean"], settings_of(f"sts{year}|mean over sets:{names}", sets)
+        )
+        figures |= pearson_and_spearman(
+            f"{name} pooled", correlations["pooled"], settings_of(f"sts{year}|pooled sets:{names}", sets)
+        )
+        for pairs in sets:
+            figures |= pearson_and_spearman(
+                f"{name} {pairs.name}", correlations[pairs.name], settings_of(f"sts{year}:{pairs.name}", [pairs])
+            )
     return figures
 
 
 def similarity_figures(
     encoder: SentenceTransformer, data: Path, tasks: Sequence[str], without: Collection[str], missing: list[str]
 ) -> Figures:
-    """The figures of sets that are one file each."""
+    """The figures of the similarity tasks other than the years of SemEval; each has one file."""
     benchmark, sick = data / "sts" / "benchmark", data / SICK / transfer.SICK[-1]
     files = [
         ("benchmark", "STS Benchmark test", benchmark / "sts-test.csv", sts.read_benchmark),
@@ -244,56 +253,56 @@ def similarity_figures(
     ]
     figures: Figures = {}
     for task, name, path, read in files:
-        if task in tasks and there(name, data, [path], missing):
+        if task in tasks and files_exist(name, data, [path], missing):
             pairs = sts.leave_out(read(path), without)
-            figures |= both_kinds(name, sts.correlations(encoder, pairs), settings_of(pairs.name, [pairs]))
+            figures |= pearson_and_spearman(name, sts.correlations(encoder, pairs), settings_of(pairs.name, [pairs]))
     return figures
 
 
 def transfer_figures(encoder: SentenceTransformer, data: Path, missing: list[str]) -> Figures:
-    """The figures of ParaNMT's table 14 whose files are there."""
+    """The figures of ParaNMT's table 14 whose files exist."""
     figures = classification_figures(encoder, data, missing)
     folder = data / MRPC
-    if there("MRPC", data, [folder / name for name in (*transfer.MRPC_TRAIN, transfer.MRPC_TEST)], missing):
+    if files_exist("MRPC", data, [folder / name for name in (*transfer.MRPC_TRAIN, transfer.MRPC_TEST)], missing):
         for name, kind, value in zip(
             ("MRPC", "MRPC F1"), ("accuracy", "F1"), transfer.mrpc(encoder, folder), strict=True
         ):
             figures[name] = protocol(f"MRPC|{kind}", f"abs(u-v),u*v|test|{transfer.CHOSEN_BY_FOLDS}", value)
     folder = data / SICK
-    if there("SICK-R, SICK-E", data, [folder / name for name in transfer.SICK], missing):
-        related, judged = transfer.sick(encoder, folder)
-        figures["SICK-R"] = protocol("SICK-R|pearson", "abs(u-v),u*v|test|penalty by the trial part", related)
-        figures["SICK-E"] = protocol("SICK-E|accuracy", "abs(u-v),u*v|test|penalty by the trial part", judged)
+    if files_exist("SICK-R, SICK-E", data, [folder / name for name in transfer.SICK], missing):
+        relatedness, entailment = transfer.sick(encoder, folder)
+        figures["SICK-R"] = protocol("SICK-R|pearson", "abs(u-v),u*v|test|penalty by the trial part", relatedness)
+        figures["SICK-E"] = protocol("SICK-E|accuracy", "abs(u-v),u*v|test|penalty by the trial part", entailment)
     return figures
 
 
 def classification_figures(encoder: SentenceTransformer, data: Path, missing: list[str]) -> Figures:
-    """The figures of files of "label text" lines; a test part that is not there has a substitute under another name."""
+    """The figures of files with "label text" lines; where the test part is missing, a substitute under another name."""
     by_folds, folded, figures = transfer.CHOSEN_BY_FOLDS, f"mean of {transfer.FOLDS} folds", Figures()
     for name, file in transfer.FOLDED.items():
-        if paths := files_there(name, data, [file], missing):
+        if paths := classification_paths(name, data, [file], missing):
             value = transfer.accuracy_over_folds(encoder, *paths)
             figures[name] = protocol(f"{name}|accuracy", f"{folded}|{by_folds}", value)
-    if paths := files_there("SST", data, transfer.SST, missing):
+    if paths := classification_paths("SST", data, transfer.SST, missing):
         value = transfer.accuracy_with_dev(encoder, *paths)
         figures["SST"] = protocol("SST|accuracy", "test|penalty by dev", value)
-    elif paths := files_there("SST (dev)", data, transfer.SST[:2], missing):
+    elif paths := classification_paths("SST (dev)", data, transfer.SST[:2], missing):
         value = transfer.accuracy_on_test(encoder, *paths)
         figures["SST (dev)"] = protocol("SST|accuracy", f"dev|{by_folds}", value)
-    if paths := files_there("TREC", data, transfer.TREC, missing):
+    if paths := classification_paths("TREC", data, transfer.TREC, missing):
         value = transfer.accuracy_on_test(encoder, *paths)
         figures["TREC"] = protocol("TREC|accuracy", f"test|{by_folds}", value)
-    elif paths := files_there("TREC (10 folds)", data, transfer.TREC[:1], missing):
+    elif paths := classification_paths("TREC (10 folds)", data, transfer.TREC[:1], missing):
         value = transfer.accuracy_over_folds(encoder, *paths)
         figures["TREC (10 folds)"] = protocol("TREC|accuracy", f"{folded} of train|{by_folds}", value)
     return figures
 
 
-def files_there(name: str, data: Path, files: Sequence[str], missing: list[str]) -> list[Path]:
-    """Files of the folder classification, plain or .gz; none, and a line more, if one is not there."""
+def classification_paths(name: str, data: Path, files: Sequence[str], missing: list[str]) -> list[Path]:
+    """Paths in the folder `classification`, plain or .gz; if one is missing, an empty list and a line in `missing`."""
     folder = data / "classification"
     paths = [transfer.classification_file(folder, file) or folder / file for file in files]
-    return paths if there(name, data, paths, missing) else []
+    return paths if files_exist(name, data, paths, missing) else []
 
 
 def protocol(measure: str, settings: str, value: float) -> Figure:
@@ -302,7 +311,7 @@ def protocol(measure: str, settings: str, value: float) -> Figure:
 
 
 def as_json(encoders: Mapping[str, tuple[Figures, list[str]]]) -> dict:
-    """What `evaluate_encoder` gave for each encoder, by its name, in a form that JSON can hold."""
+    """The results of `evaluate_encoder` by name of the encoder, as JSON can represent them."""
     return {
         name: {"figures": {key: asdict(figure) for key, figure in figures.items()}, "missing": missing}
         for name, (figures, missing) in encoders.items()
@@ -310,22 +319,24 @@ def as_json(encoders: Mapping[str, tuple[Figures, list[str]]]) -> dict:
 
 
 def markdown(encoders: Mapping[str, tuple[Figures, list[str]]], tasks: Collection[str] = TASKS) -> str:
-    """Tables of encoders, a row each, the papers' rows under them; then what is missing, and the signatures.
+    """Markdown tables with a row for each encoder and the papers' rows below; then missing files and signatures.
 
-    A table of which nobody has a figure is left out.
+    A table is left out if no encoder has a figure in it.
 
     Args:
-        encoders: By name, what `evaluate_encoder` gave.
-        tasks: Whose tables are printed.
+        encoders: The results of `evaluate_encoder`, by name of the encoder.
+        tasks: The tasks whose tables are printed.
     """
     measured = {name for figures, _ in encoders.values() for name in figures}
-    shown = [one for one in TABLES if one.task in tasks and measured & set(one.columns)]
-    parts = [encoders_table(one, {name: figures for name, (figures, _) in encoders.items()}) for one in shown]
-    missing = dict.fromkeys(line for _, lost in encoders.values() for line in lost)
+    shown = [shown_table for shown_table in TABLES if shown_table.task in tasks and measured & set(shown_table.columns)]
+    parts = [
+        encoders_table(shown_table, {name: figures for name, (figures, _) in encoders.items()}) for shown_table in shown
+    ]
+    missing = dict.fromkeys(line for _, absent in encoders.values() for line in absent)
     signatures = dict.fromkeys(
         f"{column}: {figures[column].signature}"
-        for one in shown
-        for column in one.columns
+        for shown_table in shown
+        for column in shown_table.columns
         for figures, _ in encoders.values()
         if column in figures
     )
@@ -335,7 +346,7 @@ def markdown(encoders: Mapping[str, tuple[Figures, list[str]]], tasks: Collectio
 
 
 def is_markdown(path: Path) -> bool:
-    """Whether a file holds tables that `markdown` made: it begins with a heading and ends with a signature."""
+    """Whether a file holds tables from `markdown`: it begins with a heading and ends with a signature."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError):
@@ -344,7 +355,7 @@ def is_markdown(path: Path) -> bool:
 
 
 def encoders_table(shown: Table, encoders: Mapping[str, Figures]) -> str:
-    """One table; a column of which nobody has a figure is a column of dashes."""
+    """One table as Markdown; a missing figure is a dash."""
     lines = []
     for name, figures in encoders.items():
         lines.append([name, *(cell(figures[column].value if column in figures else None) for column in shown.columns)])

@@ -1,4 +1,4 @@
-"""The human judgments that ParaBank's authors released: what each system said, how like its reference, how grammatical.
+"""The human judgments that ParaBank's authors released: similarity to the reference and grammaticality of each output.
 
 Source: ParaBank (Hu et al. 2019a), sections 5.3 and 5.5.
 """
@@ -16,12 +16,15 @@ from statistics import fmean
 
 from scipy.stats import spearmanr
 
-GRAMMATICAL = 2  # the file's own words: 0 nonsensical, 1 meaningful but ungrammatical, 2 meaningful and grammatical
-NAMES = {"0": "copies of the reference", "35": "ParaNMT"}  # what the file numbers; all else is a system of ParaBank
+GRAMMATICAL = 2  # in the terms of the file: 0 nonsensical, 1 meaningful but ungrammatical, 2 meaningful and grammatical
+NAMES = {
+    "0": "copies of the reference",
+    "35": "ParaNMT",
+}  # by number in the file; all other numbers are ParaBank's systems
 REFERENCES, CANDIDATES = "ref.tsv.gz", "candidates.tsv.gz"
 COLUMNS = {REFERENCES: ("ref_id", "ref_sent"), CANDIDATES: ("ref_id", "sys_id", "candidate", "human_score", "gm")}
 
-# ParaBank, table 5, Czech-English: per cent of texts that all annotators found grammatical and meaningful
+# ParaBank, table 5, Czech-English: percentage of texts that all annotators found grammatical and meaningful
 PAPER_GRAMMATICAL = {
     "ParaNMT": 73.25,
     "ParaBank 17": 76.50,
@@ -34,14 +37,14 @@ PAPER_GRAMMATICAL = {
 
 @dataclass
 class JudgedText:
-    """What one or more systems said for a reference, and what people said of it.
+    """An output of one or several systems for a reference, with its human judgments.
 
     Attributes:
-        id: Of the reference.
-        text: What the systems said, without white space around it.
-        systems: Their names, such as "ParaBank 17".
-        scores: How like the reference, in [0, 100], of each annotator who gave a score.
-        grammaticality: 0, 1 or 2 (`GRAMMATICAL`), of each annotator.
+        id: The id of the reference.
+        text: The output, without leading and trailing white space.
+        systems: The names of the systems that produced it, such as "ParaBank 17".
+        scores: The similarity to the reference in [0, 100], from each annotator who gave a score.
+        grammaticality: 0, 1 or 2 (`GRAMMATICAL`), from each annotator.
     """
 
     id: str
@@ -52,7 +55,7 @@ class JudgedText:
 
     @property
     def grammatical(self) -> bool:
-        """Whether no annotator found it ungrammatical or nonsensical.
+        """Whether no annotator found the text ungrammatical or nonsensical.
 
         Source: ParaBank, section 5.5: "when at least one independent annotator flags it as so".
         """
@@ -60,7 +63,7 @@ class JudgedText:
 
 
 def system_name(number: str) -> str:
-    """What a number in the file stands for.
+    """The name of the system that has a number in the file.
 
     >>> system_name("17"), system_name("35")
     ('ParaBank 17', 'ParaNMT')
@@ -69,19 +72,19 @@ def system_name(number: str) -> str:
 
 
 def read_judged(folder: Path) -> tuple[dict[str, str], list[JudgedText]]:
-    """The references by id, and every text that was judged; equal texts of one reference are one.
+    """Read the references by id, and every judged text; equal texts of one reference are merged.
 
     Args:
-        folder: With ref.tsv.gz and candidates.tsv.gz as the authors released them: TSV whose fields may stand in
-            quotes, inner quotes doubled.
+        folder: The folder of ref.tsv.gz and candidates.tsv.gz as the authors released them: TSV with quoted fields and
+            doubled inner quotes.
 
     Raises:
-        ValueError: One is missing or damaged, has no such column, or a judgment is no number.
+        ValueError: A file is missing or damaged or lacks a column, or a judgment is no number.
     """
     references = {r["ref_id"]: r["ref_sent"].strip() for r in records(folder / REFERENCES)}
-    found = records(folder / CANDIDATES)
+    candidates = records(folder / CANDIDATES)
     try:
-        return references, list(judged_texts(found))
+        return references, list(judged_texts(candidates))
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(
             f"wanted judgments as numbers, got {folder / CANDIDATES} with another ({error}): fetch it again"
@@ -89,28 +92,28 @@ def read_judged(folder: Path) -> tuple[dict[str, str], list[JudgedText]]:
 
 
 def records(path: Path) -> list[dict[str, str]]:
-    """The records of a gzipped TSV file with a header.
+    """Read the records of a gzipped TSV file with a header.
 
     Raises:
-        ValueError: There is no such file, it is damaged, or lacks a column.
+        ValueError: The file does not exist, is damaged, or lacks a column.
     """
     if not path.is_file():
         raise ValueError(f"wanted the authors' judgments, got {path.parent} without {path.name}: check the folder")
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
-            found = list(csv.DictReader(lines, delimiter="\t"))
+            rows = list(csv.DictReader(lines, delimiter="\t"))
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"wanted a gzipped table in UTF-8, got {path} ({error}): fetch it again") from None
-    missing = [name for name in COLUMNS[path.name] if not found or not isinstance(found[0].get(name), str)]
+    missing = [name for name in COLUMNS[path.name] if not rows or not isinstance(rows[0].get(name), str)]
     if missing:
         raise ValueError(f"wanted the columns {', '.join(COLUMNS[path.name])}, got {path} without {', '.join(missing)}")
-    return found
+    return rows
 
 
-def judged_texts(found: Iterable[dict[str, str]]) -> Iterable[JudgedText]:
-    """Every text once, with all its judgments."""
+def judged_texts(candidates: Iterable[dict[str, str]]) -> Iterable[JudgedText]:
+    """The distinct texts of the records, each with all its judgments."""
     texts: dict[tuple[str, str], JudgedText] = {}
-    for record in found:
+    for record in candidates:
         key = record["ref_id"], record["candidate"].strip()
         judged = texts.setdefault(key, JudgedText(*key))
         judged.systems.update(map(system_name, record["sys_id"].split()))
@@ -121,7 +124,7 @@ def judged_texts(found: Iterable[dict[str, str]]) -> Iterable[JudgedText]:
 
 
 def by_system(texts: Iterable[JudgedText]) -> dict[str, dict[str, float]]:
-    """What people said of each system's texts.
+    """The human judgments of each system, averaged over its texts.
 
     >>> good = JudgedText("a", "Go!", {"ParaNMT"}, scores=[80, 90], grammaticality=[2, 2])
     >>> bad = JudgedText("b", "Him go.", {"ParaNMT"}, scores=[], grammaticality=[2, 1])
@@ -129,9 +132,9 @@ def by_system(texts: Iterable[JudgedText]) -> dict[str, dict[str, float]]:
     {'ParaNMT': {'texts': 2, 'grammatical': 50.0, 'grammaticality': 1.75, 'score': 85.0}}
 
     Returns:
-        By name, sorted: the number of `texts`; `grammatical`, the per cent that nobody flagged; `grammaticality`, the
-        mean in [0, 2] over texts of their annotators' mean; `score`, the same in [0, 100] of likeness to the reference,
-        over the texts that have a score.
+        By name, sorted: the number of `texts`; `grammatical`, the percentage that no annotator flagged;
+        `grammaticality`, the mean in [0, 2] over texts of the mean over annotators; `score`, the mean
+        similarity to the reference in [0, 100], computed likewise over the texts with a score.
 
     Source: ParaBank, sections 5.3 (`score`) and 5.5 (`grammatical`); `grammaticality` is ours.
     """
@@ -139,17 +142,17 @@ def by_system(texts: Iterable[JudgedText]) -> dict[str, dict[str, float]]:
     for text in texts:
         for name in text.systems:
             of_system.setdefault(name, []).append(text)
-    return {name: figures(of_system[name]) for name in sorted(of_system, key=place)}
+    return {name: figures(of_system[name]) for name in sorted(of_system, key=table_position)}
 
 
-def place(name: str) -> tuple[bool, int, str]:
-    """Where a system stands in a table: ParaBank's by number, after all others."""
+def table_position(name: str) -> tuple[bool, int, str]:
+    """The sort key of a system in a table: ParaBank's systems come last, by number."""
     number = name.removeprefix("ParaBank ")
     return number.isdigit(), int(number) if number.isdigit() else 0, name
 
 
 def figures(texts: list[JudgedText]) -> dict[str, float]:
-    """The figures of one system, see `by_system`; no `score` where no text has one."""
+    """The figures of one system, see `by_system`; without `score` if no text has one."""
     scores = [fmean(text.scores) for text in texts if text.scores]
     return {
         "texts": len(texts),
@@ -162,17 +165,17 @@ def figures(texts: list[JudgedText]) -> dict[str, float]:
 def split_half(texts: Iterable[JudgedText], judgments: Callable[[JudgedText], Sequence[float]], seed: int) -> float:
     """Spearman's correlation between the means of two random halves of each text's annotators.
 
-    What is predicted from the text alone can agree with people no better than they agree with one another.
+    This agreement between annotators is the upper limit for predictions from the text alone.
 
     Args:
-        texts: Those with one judgment are passed over.
-        judgments: What to compare of a text.
-        seed: Of the halves.
+        texts: The judged texts; texts with a single judgment are skipped.
+        judgments: Gives the judgments of a text that are compared.
+        seed: The seed of the random halves.
     """
-    draw, halves = random.Random(seed), []
-    for given in map(judgments, texts):
-        if len(given) > 1:
-            shuffled = draw.sample(list(given), len(given))
-            half = len(given) // 2
+    random_generator, halves = random.Random(seed), []
+    for values in map(judgments, texts):
+        if len(values) > 1:
+            shuffled = random_generator.sample(list(values), len(values))
+            half = len(values) // 2
             halves.append((fmean(shuffled[:half]), fmean(shuffled[half:])))
     return float(spearmanr(*zip(*halves, strict=True)).statistic)

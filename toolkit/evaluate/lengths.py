@@ -1,4 +1,4 @@
-"""How much of the references' wording the best paraphrases keep, by the references' length.
+"""BLEU of the best paraphrases against their references, by the length of the reference.
 
 Source: ParaBank (Hu et al. 2019a), section 5.4, table 4, bottom.
 """
@@ -11,7 +11,7 @@ from toolkit.evaluate.corpus import BLEU_SETTINGS, Comparison
 from toolkit.rows import Row
 from toolkit.score.overlap import without_punctuation
 
-# ours: from how many words on a reference counts as that long; the paper's references have just 5, 10, 20 or 40 tokens
+# ours: the least words of a reference for each length; the paper's references have exactly 5, 10, 20 or 40 tokens
 LENGTHS = {5: 3, 10: 8, 20: 15, 40: 30}
 
 # ParaBank, table 4, bottom, Czech-English: modified BLEU of ParaNMT, of system 17 and of system 34
@@ -33,14 +33,14 @@ def by_length(rows: Iterable[Row]) -> dict:
         rows: Rows with chosen candidates; read once.
 
     Returns:
-        `lengths`, a list with the paper's `length`, the number of `references` that count as that long, and their
-        `bleu` in [0, 100] without brevity penalty, where there are any; `average`, the mean over the lengths, where
-        each has one; `shorter`, the references too short for the first; `signature`.
+        `lengths`, a list with the paper's `length`, the number of `references` assigned to it and, if there are any,
+        their `bleu` in [0, 100] without brevity penalty; `average`, the mean over the lengths, if all have a BLEU;
+        `shorter`, the number of references that are too short for all lengths; and `signature`.
 
     Raises:
         ValueError: No row has a paraphrase.
 
-    Source: ParaBank, section 5.4, table 4, bottom. That n-grams do not cross the end of a sentence is ours.
+    Source: ParaBank, section 5.4, table 4, bottom. That n-grams do not cross sentence boundaries is ours.
     """
     comparisons, shorter = {length: Comparison() for length in LENGTHS}, 0
     for row in rows:
@@ -62,7 +62,7 @@ def by_length(rows: Iterable[Row]) -> dict:
 
 
 def length_class(reference: str) -> int | None:
-    """The paper's length that is nearest to a reference's; None if it is shorter than all.
+    """The paper's length that a reference is assigned to by `LENGTHS`; None if it is too short for all.
 
     >>> length_class("We will go home now."), length_class("Go!")
     (5, None)

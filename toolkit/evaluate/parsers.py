@@ -1,7 +1,7 @@
-"""Parsers: functions that give a constituency tree in brackets for each text, None where they find none.
+"""Parsers: functions that return a bracketed constituency tree for each text, or None if there is no parse.
 
-None is a dependency of this package. One is a Debian program, one a Python package with models to download, and one
-reads the trees that any other parser has written to a file.
+This package depends on no parser. Supported are link-grammar, a Debian package; Stanza, a Python package with models to
+download; and files with the trees of any other parser.
 """
 
 from __future__ import annotations
@@ -17,44 +17,46 @@ from toolkit.evaluate.trees import LEVELS, Parses, Tree, read_tree, top
 Parser = Callable[[Sequence[str]], list[str | None]]
 
 LINK_PARSER = "link-parser"
-LINK_TEXTS = 200  # ours: texts of one process
-LINK_SECONDS = 10  # ours: for one text, the program's own limit; its trees may differ on a machine that is too busy
-# ours: words may stay without link, else a quarter of our demo's texts have no tree; unknown words are not respelt
+LINK_TEXTS = 200  # ours: texts that one process parses
+LINK_SECONDS = 10  # ours: the program's time limit for one text; on a busy machine it may therefore give other trees
+# ours: words may stay unlinked, else a quarter of our demo's texts have no tree; unknown words are not corrected
 LINK_OPTIONS = ("-constituents=3", "-graphics=0", "-verbosity=0", "-null=1", "-panic=0", "-spell=0")
-LINK_MARK = 20_000  # ours: the program answers "!width=N" with "width set to N", which ends the answer to a text
+LINK_MARK = (
+    20_000  # ours: the program prints "width set to N" for "!width=N", which marks the end of its output for a text
+)
 
 FORMS = "link-grammar, stanza:LANGUAGE or file:PATH"
 
 
 def parse(texts: Iterable[str], parser: Parser, signature: str, levels: int = LEVELS) -> Parses:
-    """Parse each distinct text once and keep the top of its tree.
+    """Parse each distinct text once and keep the upper levels of its tree.
 
     >>> parses = parse(["We go.", "Hm", "We go."], lambda texts: ["(S (NP We) (VP go) .)", None], "by hand")
     >>> parses.trees["We go."], parses.trees["Hm"]
     (Tree(name='S', children=(Tree(name='NP', children=()), Tree(name='VP', children=()))), None)
 
     Args:
-        texts: Any; `parser` gets the distinct ones in order of appearance.
-        parser: One of this module.
-        signature: What identifies the parser, for `Parses.parser`.
-        levels: Levels of each tree that are kept.
+        texts: The texts; `parser` gets the distinct ones in order of appearance.
+        parser: A parser of this module.
+        signature: The name of the parser and its settings, for `Parses.parser`.
+        levels: The number of levels of each tree that are kept.
 
     Raises:
-        ValueError: The parser gave another number of trees, or brackets that are no tree.
+        ValueError: The parser returned another number of trees, or malformed brackets.
     """
     distinct = list(dict.fromkeys(texts))
-    found = parser(distinct)
-    if len(found) != len(distinct):
+    bracketed = parser(distinct)
+    if len(bracketed) != len(distinct):
         raise ValueError(
-            f"wanted a tree or None for each of {len(distinct)} texts, got {len(found)} from {signature}: "
+            f"wanted a tree or None for each of {len(distinct)} texts, got {len(bracketed)} from {signature}: "
             "give the parser the same texts"
         )
-    trees = [None if brackets is None else top(tree_of(brackets, signature), levels) for brackets in found]
+    trees = [None if brackets is None else top(tree_of(brackets, signature), levels) for brackets in bracketed]
     return Parses(signature, dict(zip(distinct, trees, strict=True)))
 
 
 def tree_of(bracketed: str, origin: str) -> Tree:
-    """The tree that brackets say; the message of what is none names where they come from."""
+    """Parse a bracketed tree; the error message for malformed brackets names their origin."""
     try:
         return read_tree(bracketed)
     except ValueError as error:
@@ -62,13 +64,13 @@ def tree_of(bracketed: str, origin: str) -> Tree:
 
 
 def open_parser(form: str) -> tuple[Parser, str]:
-    """A parser and its signature by its name on a command line.
+    """The parser and the signature of a name on the command line.
 
     Args:
         form: "link-grammar" (English), "stanza:LANGUAGE" or "file:PATH".
 
     Raises:
-        ValueError: It is none of these, or what it needs is not there.
+        ValueError: The name is unknown, or the parser's program, model or file is missing.
     """
     name, _, rest = form.partition(":")
     if form == "link-grammar":
@@ -81,7 +83,7 @@ def open_parser(form: str) -> tuple[Parser, str]:
 
 
 def one_line(text: str) -> str:
-    r"""A text without line ends, tabs and NUL.
+    r"""A text on one line, without tabs and NUL.
 
     >>> one_line("We go.\tThey\nstay.")
     'We go. They stay.'
@@ -92,14 +94,15 @@ def one_line(text: str) -> str:
 def link_grammar(texts: Sequence[str]) -> list[str | None]:
     """Trees of English texts by link-grammar's `link-parser`, a Debian package.
 
-    Its constituents have no parts of speech below them, so trees are flatter than a treebank parser's, and distances
-    are not comparable with those of another parser. Words that it cannot link stay in the tree as terminals.
+    The trees have no part-of-speech level, so they are flatter than those of a treebank parser, and distances are not
+    comparable with those of another parser. Words that it cannot link stay in the tree as terminals.
 
     Args:
         texts: English sentences, any number.
 
     Returns:
-        A tree in brackets, or None: empty or too long a text, `LINK_SECONDS` exceeded, or no linkage.
+        For each text a bracketed tree, or None if the text is empty or too long, exceeds `LINK_SECONDS`, or has no
+        linkage.
 
     Raises:
         ValueError: The program or its dictionary is not installed.
@@ -107,12 +110,12 @@ def link_grammar(texts: Sequence[str]) -> list[str | None]:
     link_grammar_signature()
     trees: list[str | None] = []
     for begin in range(0, len(texts), LINK_TEXTS):
-        trees += linked(texts[begin : begin + LINK_TEXTS])
+        trees += link_trees(texts[begin : begin + LINK_TEXTS])
     return trees
 
 
 def link_grammar_signature() -> str:
-    """What identifies the installed link-grammar and its settings.
+    """The version of the installed link-grammar and its settings.
 
     Raises:
         ValueError: The program or its dictionary is not installed.
@@ -120,40 +123,40 @@ def link_grammar_signature() -> str:
     remedy = "apt-get install link-grammar link-grammar-dictionaries-en, or choose another parser"
     if shutil.which(LINK_PARSER) is None:
         raise ValueError(f"wanted the program {LINK_PARSER}, got none on the path: {remedy}")
-    if linked(["Yes."]) == [None]:
+    if link_trees(["Yes."]) == [None]:
         raise ValueError(f"wanted a tree from {LINK_PARSER}, got none, its dictionary may be missing: {remedy}")
-    said = subprocess.run([LINK_PARSER, "--version"], capture_output=True, check=False)
-    version = re.search(rb"link-grammar-([\w.]+)", said.stdout + said.stderr)
+    output = subprocess.run([LINK_PARSER, "--version"], capture_output=True, check=False)
+    version = re.search(rb"link-grammar-([\w.]+)", output.stdout + output.stderr)
     return f"link-grammar:{version[1].decode() if version else 'unknown'}|null:yes|spell:no|seconds:{LINK_SECONDS}"
 
 
-def linked(texts: Sequence[str]) -> list[str | None]:
-    """Trees by one process; if it dies or hangs, by one for each half, so that only the text to blame has none."""
-    asked = "".join(f" {one_line(text)}\n!width={LINK_MARK + i}\n" for i, text in enumerate(texts))
+def link_trees(texts: Sequence[str]) -> list[str | None]:
+    """Parse texts in one process; if it crashes or hangs, parse each half alone, so that only faulty texts fail."""
+    commands = "".join(f" {one_line(text)}\n!width={LINK_MARK + i}\n" for i, text in enumerate(texts))
     command = [LINK_PARSER, "en", *LINK_OPTIONS, f"-timeout={LINK_SECONDS}"]
     seconds = 60 + 2 * LINK_SECONDS * len(texts)
     try:
-        ran = subprocess.run(
-            command, input=asked.encode(errors="replace"), capture_output=True, timeout=seconds, check=False
+        process = subprocess.run(
+            command, input=commands.encode(errors="replace"), capture_output=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
         answers = []
     else:
-        answers = re.split(r"^width set to \d+\n", ran.stdout.decode(errors="replace"), flags=re.MULTILINE)[:-1]
+        answers = re.split(r"^width set to \d+\n", process.stdout.decode(errors="replace"), flags=re.MULTILINE)[:-1]
     if len(answers) == len(texts):
         return [next((line for line in answer.split("\n") if line.startswith("(")), None) for answer in answers]
     half = len(texts) // 2
-    return linked(texts[:half]) + linked(texts[half:]) if half else [None]
+    return link_trees(texts[:half]) + link_trees(texts[half:]) if half else [None]
 
 
 def stanza_parser(language: str) -> Parser:
-    """A parser by Stanza's constituency model of a language; its models must lie in its folder of resources.
+    """A parser that uses Stanza's constituency model of a language, which must have been downloaded.
 
     Args:
-        language: ISO 639-1, as Stanza names its models.
+        language: ISO 639-1 code, as Stanza names its models.
 
     Raises:
-        ValueError: The package or the model is not there.
+        ValueError: The package or the model is missing.
     """
     remedy = f'pip install stanza, python -c "import stanza; stanza.download({language!r})", or choose another parser'
     try:
@@ -173,21 +176,21 @@ def stanza_parser(language: str) -> Parser:
     def trees(texts: Sequence[str]) -> list[str | None]:
         documents = pipeline.bulk_process([one_line(text) for text in texts])
         sentences = [document.sentences for document in documents]
-        return [str(found[0].constituency) if len(found) == 1 else None for found in sentences]
+        return [str(of_text[0].constituency) if len(of_text) == 1 else None for of_text in sentences]
 
     return trees
 
 
 def from_file(path: Path) -> Parser:
-    """A parser that looks trees up in a file, made by whatever parser one likes.
+    """A parser that looks up trees in a file, which any other parser may have written.
 
     Args:
-        path: Lines of text, TAB, tree in brackets; or trees alone, one a line in the order of the texts it will be
-            given (`parse` gives the distinct ones). A line without a tree says that there is none.
+        path: Lines of text, TAB, bracketed tree; or lines with trees only, in the order of the texts that the parser
+            is called with (`parse` passes the distinct ones). An empty tree means that the text has none.
 
     Raises:
-        ValueError: There is no such file, or a line has no tree in its place. The parser itself raises it where a text
-            is not in the file, or the number of lines is not that of the texts.
+        ValueError: The file does not exist, or a line has malformed brackets. The returned parser raises it if a text
+            is not in the file, or if the numbers of trees and of texts differ.
     """
     if not path.is_file():
         raise ValueError(f"wanted a file of trees in brackets, got {path}, which is no file: check the path")

@@ -1,4 +1,4 @@
-"""What a corpus's sentences are like: their length, how rare and how varied their words are, how varied their syntax.
+"""Statistics of a corpus: length of its sentences, rarity of its words, entropy of its vocabulary and of its syntax.
 
 Source: ParaNMT-50M (Wieting and Gimpel 2018), section 3.1, table 1.
 """
@@ -34,13 +34,14 @@ PAPER_CZENG = {
 }
 
 LENGTH_SIGNATURE = f"Length|tok:13a|sd:n-1|sacrebleu:{sacrebleu.__version__}|v:1.1.0"
-# The paper names no base. 51,790 sentences of news commentary measure 10.2 bits or 7.1 nats; its table says 7.0.
+# The paper does not name the base of its logarithm. Its table has 7.0 for news commentary, of which 51,790 sentences
+# measure 10.2 bits or 7.1 nats.
 VOCABULARY_SIGNATURE = f"VocabEntropy|base:e|tok:13a|case:lc|sacrebleu:{sacrebleu.__version__}|v:1.0.0"
 SEMANTIC_SIGNATURE = "ParaScore|score:semantic|over:all paraphrases|sd:n-1|v:1.1.0"
 
 
 def idf_signature(idf: Idf) -> str:
-    """The settings of the mean IDF."""
+    """The signature of the mean IDF."""
     return (
         f"IDF|base:2|case:lc|words:letters and digits|df<{MIN_DF}:left out|avg:sentence|sd:n-1|"
         f"sentences:{idf.sentences}|v:1.1.0"
@@ -48,7 +49,7 @@ def idf_signature(idf: Idf) -> str:
 
 
 def parse_entropy_signature(parser: str) -> str:
-    """The settings of the parse entropy."""
+    """The signature of the parse entropy."""
     return f"ParseEntropy|base:e|levels:{PARSE_LEVELS}|wrapper:no|terminals:no|parser:{parser}|v:1.0.0"
 
 
@@ -68,24 +69,24 @@ def tokens(text: str) -> list[str]:
 
 
 def entropy(counts: Iterable[int]) -> float:
-    """The entropy of the distribution that counts say.
+    """The entropy of the distribution that is given by counts.
 
     >>> round(entropy([1, 1, 2]) / math.log(2), 2)
     1.5
 
     Args:
-        counts: How often each outcome was seen, > 0.
+        counts: The number of occurrences of each outcome, > 0.
 
     Returns:
-        Nats, >= 0; biased low where outcomes are many and counts few, so compare samples of like size.
+        Nats, >= 0. The estimate is too low where many outcomes have few counts, so compare samples of equal size.
     """
-    seen = list(counts)
-    total = sum(seen)
-    return math.log(total) - sum(n * math.log(n) for n in seen) / total if total else 0.0
+    values = list(counts)
+    total = sum(values)
+    return math.log(total) - sum(n * math.log(n) for n in values) / total if total else 0.0
 
 
 def mean_idf(text: str, idf: Idf) -> float | None:
-    """The mean IDF of a text's words in bits, each as often as it stands there; None if the table knows none of them.
+    """The mean IDF in bits over the words of a text, with repetitions; None if the table has none of them.
 
     >>> mean_idf("Go, go home!", Idf(8, {"go": 4, "home": 2}))
     1.3333333333333333
@@ -95,7 +96,7 @@ def mean_idf(text: str, idf: Idf) -> float | None:
 
 
 def spread(name: str, values: Sequence[float]) -> dict[str, float]:
-    """The mean of numbers and, of several, their sample standard deviation; nothing of no numbers."""
+    """The mean of numbers and, if there are several, their sample standard deviation; empty without numbers."""
     if not values:
         return {}
     mean, deviation = mean_and_deviation(values)
@@ -103,7 +104,7 @@ def spread(name: str, values: Sequence[float]) -> dict[str, float]:
 
 
 def profile(texts: Sequence[str], idf: Idf | None = None, parses: Parses | None = None) -> dict[str, float]:
-    """What sentences are like; a figure that nothing was given for is left out.
+    """Statistics of sentences; figures that need `idf` or `parses` are left out without them.
 
     >>> measured = profile(["We go.", "Go on, go on."])
     >>> measured["length_mean"], measured["words"]
@@ -111,19 +112,19 @@ def profile(texts: Sequence[str], idf: Idf | None = None, parses: Parses | None 
 
     Args:
         texts: Sentences of one language, at least one.
-        idf: How rare words are in some large corpus of that language; the paper counted Wikipedia's sentences.
-        parses: Trees of all texts.
+        idf: The IDF table of a large corpus of that language; the paper counted Wikipedia's sentences.
+        parses: The trees of all texts.
 
     Returns:
-        `sentences` and `words`, the distinct tokens; `length_mean` and, of several, `length_sd` in tokens;
-        `vocabulary_entropy` in nats; with `idf`, `idf_mean` and `idf_sd` over sentences in bits, and `idf_unknown`, the
-        share of running words in [0, 1] that the table lacks; with `parses`, `parse_entropy` in nats and `unparsed`,
-        the texts without tree.
+        `sentences` and `words`, the numbers of texts and of distinct tokens; `length_mean` and, of several texts,
+        `length_sd` in tokens; `vocabulary_entropy` in nats; with `idf`, `idf_mean` and `idf_sd` over sentences in bits,
+        and `idf_unknown`, the share in [0, 1] of word occurrences that the table lacks; with `parses`, `parse_entropy`
+        in nats and `unparsed`, the number of texts without tree.
 
     Raises:
         ValueError: There is no text, or one was not parsed.
 
-    Source: ParaNMT, section 3.1. The tokenizer, the bases and what becomes of unknown words are ours.
+    Source: ParaNMT, section 3.1. The tokenizer, the bases of logarithms and the treatment of unknown words are ours.
     """
     if not texts:
         raise ValueError("wanted at least one sentence, got none: choose a corpus that has some")
@@ -140,7 +141,7 @@ def profile(texts: Sequence[str], idf: Idf | None = None, parses: Parses | None 
 
 
 def idf_figures(texts: Sequence[str], idf: Idf) -> dict[str, float]:
-    """Mean IDF over sentences that have a known word, and the share of words that are not known."""
+    """The mean IDF over sentences with a known word, and the share of unknown words."""
     means = [mean for mean in (mean_idf(text, idf) for text in texts) if mean is not None]
     words = [word for text in texts for word in LETTERS_AND_DIGITS.findall(text.lower())]
     unknown = sum(idf.idf(word) is None for word in words)
@@ -148,7 +149,7 @@ def idf_figures(texts: Sequence[str], idf: Idf) -> dict[str, float]:
 
 
 def parse_figures(texts: Sequence[str], parses: Parses) -> dict[str, float]:
-    """The entropy of the tops of trees, and how many texts have no tree."""
+    """The entropy of the upper levels of the trees, and the number of texts without tree."""
     trees = [tree for tree in map(parses.tree, texts) if tree is not None]
     entropies = {"parse_entropy": entropy(Counter(shape(top(tree, PARSE_LEVELS)) for tree in trees).values())}
     return {**(entropies if trees else {}), "unparsed": len(texts) - len(trees)}

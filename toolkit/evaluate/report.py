@@ -1,4 +1,4 @@
-"""All measures of parabanks side by side: `evaluate` one, then `markdown` of several."""
+"""All measures of a parabank (`evaluate`), and Markdown tables that compare several parabanks (`markdown`)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,11 @@ PROFILE = {
     "semantic_mean": "paraphrase score, mean",
     "semantic_sd": "paraphrase score, sd",
 }
-WHOLE = {PROFILE["sentences"], PROFILE["words"], PROFILE["unparsed"]}  # counts, beside all that begin with COUNT
+WHOLE = {
+    PROFILE["sentences"],
+    PROFILE["words"],
+    PROFILE["unparsed"],
+}  # rows that are counts, besides those that begin with COUNT
 COUNT = "references"
 
 AGAINST, BETWEEN, LENGTHS = "Against the reference", "Between ranks", "BLEU by length of the reference"
@@ -63,10 +67,10 @@ Cells = dict[str, dict[str, float]]
 
 
 def read_pieces(model: Path) -> PieceSplitter:
-    """What cuts a text into the pieces of a SentencePiece model.
+    """A function that splits a text into the pieces of a SentencePiece model.
 
     Raises:
-        ValueError: There is no such file, or it is no such model.
+        ValueError: The file does not exist, or is no SentencePiece model.
     """
     try:
         processor = SentencePieceProcessor(model_file=str(model))
@@ -77,7 +81,7 @@ def read_pieces(model: Path) -> PieceSplitter:
 
 
 def texts_of(rows: Iterable[Row]) -> list[str]:
-    """Every text of rows that `evaluate` wants a tree of: references and chosen paraphrases."""
+    """All texts of rows whose trees `evaluate` needs: references and chosen paraphrases."""
     return [text for row in rows for text in (row.reference, *(c.text for c in row.paraphrases))]
 
 
@@ -87,13 +91,13 @@ def evaluate(
     idf: Idf | None = None,
     parses: Parses | None = None,
 ) -> dict:
-    """All figures of one parabank; JSON can hold them.
+    """All figures of one parabank, as JSON can represent them.
 
     Args:
         rows: Rows with chosen paraphrases.
-        pieces: Cuts a text into subword pieces, for intersection/union; None cuts at white space.
-        idf: How rare words are; None leaves the mean IDF out.
-        parses: Trees of `texts_of(rows)`; None leaves tree edit distance and parse entropy out.
+        pieces: Splits a text into subword pieces, for intersection/union; None splits at white space.
+        idf: An IDF table; None leaves the mean IDF out.
+        parses: The trees of `texts_of(rows)`; None leaves tree edit distance and parse entropy out.
 
     Returns:
         `ranks` (`toolkit.evaluate.corpus.rank_table`, of the ranks that some reference has), `by_length`
@@ -104,7 +108,9 @@ def evaluate(
         ValueError: No row has a paraphrase; a text was not parsed.
     """
     chosen = [c for row in rows for c in row.paraphrases]
-    ranks = held(corpus.rank_table(rows, pieces, parses), max((len(row.paraphrases) for row in rows), default=0))
+    ranks = without_missing_ranks(
+        corpus.rank_table(rows, pieces, parses), max((len(row.paraphrases) for row in rows), default=0)
+    )
     semantic = [c.scores.semantic for c in chosen if c.scores.semantic is not None]
     lengths, kept = by_length(rows), [row.reference for row in rows if row.paraphrases]
     scores = spread("semantic", semantic if len(semantic) == len(chosen) else [])
@@ -124,12 +130,12 @@ def evaluate(
     }
 
 
-def held(table: dict, paraphrases: int) -> dict:
-    """A table of `rank_table` without the ranks that no reference has, all of which are filled with a better one.
+def without_missing_ranks(table: dict, paraphrases: int) -> dict:
+    """A result of `rank_table` without the ranks that no reference has, which hold only copies of better ranks.
 
     Args:
-        table: What `rank_table` gave.
-        paraphrases: The most that a reference has.
+        table: The result of `rank_table`.
+        paraphrases: The most paraphrases of a reference.
     """
     by_rank = [line for line in table["by_rank"] if line["rank"] <= paraphrases]
     between = [line for line in table["between_ranks"] if max(line["ranks"]) <= paraphrases]
@@ -137,7 +143,7 @@ def held(table: dict, paraphrases: int) -> dict:
 
 
 def cells(figures: dict) -> Cells:
-    """The figures of `evaluate` by table and line."""
+    """The figures of `evaluate`, by table and line."""
     ranks, lengths = figures["ranks"], figures["by_length"]
     by_rank = {f"rank {line['rank']}": line for line in ranks["by_rank"]}
     between = {"rank {} / rank {}".format(*line["ranks"]): line for line in ranks["between_ranks"]}
@@ -145,8 +151,8 @@ def cells(figures: dict) -> Cells:
     average = {"average": lengths["average"]} if "average" in lengths else {}
     counts = {f"{COUNT}, {line['length']} words": line["references"] for line in lengths["lengths"]}
     return {
-        AGAINST: {COUNT: ranks["references"]} | measured(by_rank, MEASURES),
-        BETWEEN: measured(between, {key: name for key, name in MEASURES.items() if key != "length_ratio"}),
+        AGAINST: {COUNT: ranks["references"]} | measures_by_line(by_rank, MEASURES),
+        BETWEEN: measures_by_line(between, {key: name for key, name in MEASURES.items() if key != "length_ratio"}),
         LENGTHS: bleus | average | counts | {f"{COUNT}, shorter": lengths["shorter"]},
         **{
             table: {name: figures[table.lower()][key] for key, name in PROFILE.items() if key in figures[table.lower()]}
@@ -155,15 +161,15 @@ def cells(figures: dict) -> Cells:
     }
 
 
-def measured(lines: Mapping[str, Mapping[str, float]], names: Mapping[str, str]) -> dict[str, float]:
-    """Measures by name and place, ordered by measure."""
+def measures_by_line(lines: Mapping[str, Mapping[str, float]], names: Mapping[str, str]) -> dict[str, float]:
+    """Measures by line of the table, "MEASURE, RANK", ordered by measure."""
     return {
         f"{name}, {place}": line[key] for key, name in names.items() for place, line in lines.items() if key in line
     }
 
 
 def paper_cells() -> Cells:
-    """What the papers print, by table and line, for all that `cells` has."""
+    """The figures of the papers, by table and line as in `cells`."""
     bleu, shared, length = ({f"rank {rank}": line[i] for rank, line in corpus.PAPER_BY_RANK.items()} for i in range(3))
     edits = {f"rank {rank}": mean for rank, (mean, _) in trees.PAPER_BY_RANK.items()}
     against = dict(zip(MEASURES, (bleu, shared, edits, length), strict=True))
@@ -186,10 +192,11 @@ def paper_cells() -> Cells:
 
 
 def markdown(parabanks: Mapping[str, Sequence[dict]]) -> str:
-    """Tables of parabanks side by side, the papers' figures in the last column, signatures under them.
+    """Markdown tables with a column for each parabank, the papers' figures in the last column, and the signatures.
 
     Args:
-        parabanks: By name, what `evaluate` gave for each run or sample of it; several give mean and standard deviation.
+        parabanks: By name of the parabank, the results of `evaluate` for its runs or samples; of several the mean and
+            standard deviation are shown.
     """
     columns = {name: [cells(figures) for figures in runs] for name, runs in parabanks.items()}
     paper = paper_cells()
@@ -206,7 +213,7 @@ def markdown(parabanks: Mapping[str, Sequence[dict]]) -> str:
 
 
 def measures_table(title: str, columns: Mapping[str, Sequence[Mapping[str, float]]], paper: Mapping[str, float]) -> str:
-    """One table: a line for every measure that some parabank has."""
+    """One table, with a line for every measure that at least one parabank has."""
     names = dict.fromkeys(name for runs in columns.values() for run in runs for name in run)
     lines = []
     for name in names:

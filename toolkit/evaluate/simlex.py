@@ -1,6 +1,6 @@
-"""Do scores of word pairs rank them as people do? Spearman's rho on SimLex-999 (Hill et al. 2015).
+"""Spearman's correlation between scores of word pairs and the human scores of SimLex-999 (Hill et al. 2015).
 
-SimLex-999 asks for similarity, not for association: "coast" and "shore" are alike, "clothes" and "closet" are not.
+SimLex-999 rates similarity, not association: "coast" and "shore" are similar, "clothes" and "closet" are not.
 
 Source: ParaNMT-50M (Wieting & Gimpel 2018), appendix A.1, table 13.
 """
@@ -12,12 +12,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scipy.stats import spearmanr
-
-if TYPE_CHECKING:
-    pass
 
 HEADER = ("word1", "word2", "SimLex999")
 UNSEEN = 0.0  # ParaNMT-50M, A.1: "assigning a similarity of 0 to unseen word pairs"
@@ -36,15 +33,15 @@ WordScores = Mapping[tuple[str, str], float] | Callable[[str, str], float | None
 
 
 class WordPair(NamedTuple):
-    """Two lower-cased words and how similar people find them, in [0, 10]."""
+    """Two lower-cased words and their human similarity score in [0, 10]."""
 
-    one: str
-    other: str
+    word1: str
+    word2: str
     similarity: float
 
 
 class Correlation(NamedTuple):
-    """Spearman's rho x 100, the number of word pairs, and of those that had no score."""
+    """Spearman's rho x 100, the number of word pairs, and the number of pairs without a score."""
 
     rho: float
     pairs: int
@@ -52,10 +49,10 @@ class Correlation(NamedTuple):
 
 
 def read_simlex(path: Path) -> list[WordPair]:
-    """The word pairs of SimLex-999.txt.
+    """Read the word pairs of SimLex-999.txt.
 
     Raises:
-        ValueError: There is no such file, or it is not SimLex-999.
+        ValueError: The file does not exist, or is not SimLex-999.
     """
     if not path.is_file():
         raise ValueError(f"wanted SimLex-999.txt, got {path}, which is no file: fetch it from fh295.github.io/simlex")
@@ -68,14 +65,14 @@ def read_simlex(path: Path) -> list[WordPair]:
 
 
 def read_pair(record: dict[str, str | None], number: int, path: Path) -> WordPair:
-    """The word pair of a line of SimLex-999.txt.
+    """The word pair of one line of SimLex-999.txt.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The line has no word pair.
     """
-    one, other, similarity = (record.get(name) or "" for name in HEADER)
+    word1, word2, similarity = (record.get(name) or "" for name in HEADER)
     try:
-        return WordPair(one.lower(), other.lower(), float(similarity))
+        return WordPair(word1.lower(), word2.lower(), float(similarity))
     except ValueError:
         raise ValueError(
             f"wanted lines with {', '.join(HEADER)}, as in SimLex-999.txt, got none in line {number} of {path}: "
@@ -83,8 +80,8 @@ def read_pair(record: dict[str, str | None], number: int, path: Path) -> WordPai
         ) from None
 
 
-def pair_score(scores: WordScores, one: str, other: str) -> float | None:
-    """The score of two words; the mean of both orders where both have one; None where neither has.
+def pair_score(scores: WordScores, word1: str, word2: str) -> float | None:
+    """The score of two words: the mean over both orders that have a score; None if neither has one.
 
     >>> pair_score({("old", "aged"): 1.0, ("aged", "old"): 2.0}, "old", "aged")
     1.5
@@ -92,13 +89,13 @@ def pair_score(scores: WordScores, one: str, other: str) -> float | None:
     Source: ParaNMT-50M, appendix A.1, footnote 10.
     """
     look_up = scores if callable(scores) else lambda *words: scores.get(words)
-    found = [look_up(one, other), look_up(other, one)]
-    known = [score for score in found if score is not None]
+    both_orders = [look_up(word1, word2), look_up(word2, word1)]
+    known = [score for score in both_orders if score is not None]
     return fmean(known) if known else None
 
 
 def correlation(pairs: Sequence[WordPair], scores: WordScores) -> Correlation:
-    """How well scores of word pairs rank them.
+    """Spearman's correlation between scores of word pairs and their human similarity.
 
     >>> pairs = [WordPair("old", "new", 1.6), WordPair("smart", "bright", 7.0), WordPair("coast", "shore", 8.8)]
     >>> correlation(pairs, {("shore", "coast"): 3.0, ("smart", "bright"): 1.0})
@@ -106,17 +103,17 @@ def correlation(pairs: Sequence[WordPair], scores: WordScores) -> Correlation:
 
     Args:
         pairs: From `read_simlex`.
-        scores: By a pair of lower-cased words, or a function of two that returns None for what it does not know;
-            the more alike, the higher. `UNSEEN` stands for what has no score.
+        scores: A mapping from pairs of lower-cased words, or a function of two words that returns None for an unknown
+            pair; more similar words have higher scores. Pairs without a score get `UNSEEN`.
 
     Raises:
-        ValueError: A score is no finite number, or all are the same, so that there is no rank.
+        ValueError: A score is no finite number, or all scores are equal, so that there is no ranking.
     """
-    found = [pair_score(scores, pair.one, pair.other) for pair in pairs]
-    values = [UNSEEN if score is None else score for score in found]
+    pair_scores = [pair_score(scores, pair.word1, pair.word2) for pair in pairs]
+    values = [UNSEEN if score is None else score for score in pair_scores]
     if not all(map(math.isfinite, values)):
         raise ValueError("wanted finite scores, got an infinite one or none: return None for an unseen pair")
-    unseen = sum(score is None for score in found)
+    unseen = sum(score is None for score in pair_scores)
     if len(set(values)) < 2:
         raise ValueError(
             f"wanted scores that tell word pairs apart, got one value for all {len(values)} of which {unseen} are "

@@ -1,4 +1,4 @@
-"""How well an encoder's cosines agree with human judgments: SemEval STS 2012-2016, STS Benchmark, SICK, Chinese STS-B.
+"""Correlation of an encoder's cosines with human scores: SemEval STS 2012-2016, STS Benchmark, SICK, Chinese STS-B.
 
 Source: ParaNMT-50M (Wieting and Gimpel 2018), section 5.1, tables 8 and 9.
 """
@@ -21,7 +21,7 @@ from toolkit.score.semantic import cosines
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-# The official names of each year's sets. 2013 had a fourth, SMT, whose sentences the LDC sells: read where it is there.
+# The official names of each year's sets. A fourth set of 2013, SMT, is sold by the LDC; it is read if it exists.
 SETS = {
     2012: ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews"),
     2013: ("FNWN", "OnWN", "headlines"),
@@ -30,9 +30,9 @@ SETS = {
     2016: ("answer-answer", "headlines", "plagiarism", "postediting", "question-question"),
 }
 BATCH = 64  # ours: texts that are encoded at a time
-HIGHEST = 5.0  # every score here ends at 5; SICK's begin at 1, all others at 0
+HIGHEST = 5.0  # the highest score of all sets; SICK's scores begin at 1, all others at 0
 
-Record = tuple[int, tuple[str, ...]]  # line, from 1; both sentences and the score as it is written
+Record = tuple[int, tuple[str, ...]]  # line number, from 1; both sentences, and the score as text
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Pairs:
     """The scored pairs of one set.
 
     Args:
-        name: The set's own name, "MSRvid".
-        sentences1: One side.
-        sentences2: The other.
-        scores: (pairs,), what people said, up to 5.
-        left_out: Scored pairs that `leave_out` took away.
+        name: The official name of the set, such as "MSRvid".
+        sentences1: The first sentence of each pair.
+        sentences2: The second sentence of each pair.
+        scores: (pairs,), the human scores, at most 5.
+        left_out: The number of pairs that `leave_out` removed.
     """
 
     name: str
@@ -55,19 +55,19 @@ class Pairs:
 
 
 def set_files(folder: Path, year: int) -> list[Path]:
-    """The official files of a year that cannot be done without, whether they are there or not."""
+    """The paths of the official files that a year needs, whether they exist or not."""
     prefix = "STS2016" if year == 2016 else "STS"
     return [folder / f"{prefix}.{part}.{name}.txt" for name in SETS[year] for part in ("input", "gs")]
 
 
 def read_year(folder: Path) -> list[Pairs]:
-    """Every set of a year's folder, sorted by name.
+    """Read every set of a year's folder, sorted by name.
 
     Args:
-        folder: With `STS.input.NAME.txt` and `STS.gs.NAME.txt`; of 2016, `STS2016.input.NAME.txt` and so on.
+        folder: The folder of `STS.input.NAME.txt` and `STS.gs.NAME.txt`; for 2016, `STS2016.input.NAME.txt` and so on.
 
     Raises:
-        ValueError: There is no input file; or a file is bad, see `read_set`.
+        ValueError: There is no input file, or a file is damaged, see `read_set`.
         FileNotFoundError: A gs file is missing.
     """
     inputs = sorted(folder.glob("STS*.input.*.txt"))
@@ -77,14 +77,14 @@ def read_year(folder: Path) -> list[Pairs]:
 
 
 def read_set(inputs: Path, golds: Path) -> Pairs:
-    """One set of a SemEval year: two sentences a line (columns after them are not read), and a score a line.
+    """Read one set of a SemEval year: two sentences per line (further columns are ignored), and one score per line.
 
     Args:
-        inputs: `STS.input.NAME.txt`.
-        golds: `STS.gs.NAME.txt`; an empty line is a pair that nobody scored, which is not read.
+        inputs: The file `STS.input.NAME.txt`.
+        golds: The file `STS.gs.NAME.txt`; a pair whose line is empty has no score and is skipped.
 
     Raises:
-        ValueError: The files are not equally long, a scored line has no second sentence, or a score is none in [0, 5].
+        ValueError: The files differ in length, a scored line has no second sentence, or a score is not in [0, 5].
     """
     texts, scores = ([decode(raw)[0] for raw in lines(str(path))] for path in (inputs, golds))
     if len(texts) != len(scores):
@@ -92,45 +92,45 @@ def read_set(inputs: Path, golds: Path) -> Pairs:
             f"wanted a score for every line, got {len(texts)} lines in {inputs} and {len(scores)} in {golds}: "
             "fetch both again"
         )
-    both = enumerate(zip(texts, scores, strict=True), 1)
-    records = [(n, (*fields(text, (0, 1), inputs, n), score)) for n, (text, score) in both if score.strip()]
-    return collected(inputs.name.split(".input.")[1].removesuffix(".txt"), records, golds, 0.0)
+    numbered = enumerate(zip(texts, scores, strict=True), 1)
+    records = [(n, (*fields(text, (0, 1), inputs, n), score)) for n, (text, score) in numbered if score.strip()]
+    return pairs_of_records(inputs.name.split(".input.")[1].removesuffix(".txt"), records, golds, 0.0)
 
 
 def read_benchmark(path: Path) -> Pairs:
-    """The STS Benchmark's sts-train.csv, sts-dev.csv or sts-test.csv: tabs, no quoting, scores from 0 to 5.
+    """Read the STS Benchmark's sts-train.csv, sts-dev.csv or sts-test.csv: tabs, no quoting, scores from 0 to 5.
 
     Raises:
-        ValueError: A line has fewer than seven columns, or a score is none in [0, 5].
+        ValueError: A line has fewer than seven columns, or a score is not in [0, 5].
     """
     return read_table(path, path.stem, (5, 6, 4), 0.0)
 
 
 def read_sick(path: Path) -> Pairs:
-    """A file of SICK 2014 (SICK_train.txt, SICK_trial.txt, SICK_test_annotated.txt): relatedness from 1 to 5.
+    """Read a file of SICK 2014 (SICK_train.txt, SICK_trial.txt, SICK_test_annotated.txt): relatedness from 1 to 5.
 
     Raises:
-        ValueError: A line has fewer than four columns, or a score is none in [1, 5].
+        ValueError: A line has fewer than four columns, or a score is not in [1, 5].
     """
     return read_table(path, path.stem, (1, 2, 3), 1.0, header=True)
 
 
 def read_chinese(path: Path) -> Pairs:
-    """A file of the Chinese STS-B (sts-b-test.txt): two sentences and a whole score from 0 to 5.
+    """Read a file of the Chinese STS-B (sts-b-test.txt): two sentences and an integer score from 0 to 5.
 
     Raises:
-        ValueError: A line has fewer than three columns, or a score is none in [0, 5].
+        ValueError: A line has fewer than three columns, or a score is not in [0, 5].
     """
     return read_table(path, path.stem, (0, 1, 2), 0.0)
 
 
 def read_table(path: Path, name: str, columns: tuple[int, int, int], lowest: float, header: bool = False) -> Pairs:
-    """The pairs of a tab-separated file with columns of two sentences and a score, all of which are scored."""
-    return collected(name, list(table_rows(path, columns, header)), path, lowest)
+    """Read a tab-separated file; `columns` are those of the two sentences and the score, which every line has."""
+    return pairs_of_records(name, list(table_rows(path, columns, header)), path, lowest)
 
 
 def table_rows(path: Path, columns: Sequence[int], header: bool) -> Iterator[Record]:
-    """Line numbers, from 1, and the wanted columns of a tab-separated file without quoting.
+    """Yield the line number, from 1, and the wanted columns of each line of a tab-separated file without quoting.
 
     Raises:
         ValueError: A line has too few columns.
@@ -144,34 +144,34 @@ def fields(text: str, columns: Sequence[int], path: Path, number: int) -> tuple[
     """The wanted columns of a line, counted from 0.
 
     Raises:
-        ValueError: There are fewer.
+        ValueError: The line has too few columns.
     """
-    found, needed = text.split("\t"), max(columns) + 1
-    if len(found) < needed:
+    cells, needed = text.split("\t"), max(columns) + 1
+    if len(cells) < needed:
         raise ValueError(
-            f"wanted {needed} columns parted by tabs, got {len(found)} in line {number} of {path}: fetch it again"
+            f"wanted {needed} columns parted by tabs, got {len(cells)} in line {number} of {path}: fetch it again"
         )
-    return tuple(found[i].strip() for i in columns)
+    return tuple(cells[i].strip() for i in columns)
 
 
-def collected(name: str, records: Sequence[Record], path: Path, lowest: float) -> Pairs:
-    """Records as `Pairs`.
+def pairs_of_records(name: str, records: Sequence[Record], path: Path, lowest: float) -> Pairs:
+    """Convert records to `Pairs`.
 
     Raises:
-        ValueError: There is no record, or a score is none.
+        ValueError: There is no record, or a score is invalid.
     """
     if not records:
         raise ValueError(f"wanted scored pairs, got none in {path}: fetch it again")
-    scores = [scored(score, lowest, path, number) for number, (_, _, score) in records]
-    ones, others = ([texts[side] for _, texts in records] for side in (0, 1))
-    return Pairs(name, ones, others, np.array(scores))
+    scores = [parse_score(score, lowest, path, number) for number, (_, _, score) in records]
+    sentences1, sentences2 = ([texts[side] for _, texts in records] for side in (0, 1))
+    return Pairs(name, sentences1, sentences2, np.array(scores))
 
 
-def scored(text: str, lowest: float, path: Path, number: int) -> float:
-    """A score as a number.
+def parse_score(text: str, lowest: float, path: Path, number: int) -> float:
+    """Convert a score to a number.
 
     Raises:
-        ValueError: It is no number from the lowest to 5.
+        ValueError: The text is no number from `lowest` to 5.
     """
     try:
         value = float(text)
@@ -186,25 +186,25 @@ def scored(text: str, lowest: float, path: Path, number: int) -> float:
 
 
 def read_sentences(path: Path) -> set[str]:
-    """The sentences of a file, one a line, as `leave_out` compares them: lower-cased, without punctuation.
+    """Read a file with one sentence per line; return them lower-cased and without punctuation, for `leave_out`.
 
     Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: It is not UTF-8, or has no sentence.
+        FileNotFoundError: The file does not exist.
+        ValueError: The file is not UTF-8, or has no sentence.
     """
-    found = set()
+    sentences = set()
     for number, raw in enumerate(lines(str(path)), 1):
-        text, fault = decode(raw)
-        if fault:
+        text, invalid = decode(raw)
+        if invalid:
             raise ValueError(f"wanted sentences in UTF-8, got other bytes in line {number} of {path}: convert the file")
-        found.add(without_punctuation(text))
-    if not found - {""}:
+        sentences.add(without_punctuation(text))
+    if not sentences - {""}:
         raise ValueError(f"wanted a sentence a line, got none in {path}: give another file")
-    return found - {""}
+    return sentences - {""}
 
 
 def leave_out(pairs: Pairs, sentences: Collection[str]) -> Pairs:
-    """The pairs neither of whose sentences is among others, such as those an encoder was trained on.
+    """Remove the pairs that contain one of some sentences, such as those that an encoder was trained on.
 
     >>> two = Pairs("demo", ["A dog runs.", "Rain fell."], ["A cat sits.", "It rained."], np.array([1.0, 4.5]))
     >>> left = leave_out(two, {"a cat sits"})
@@ -212,24 +212,24 @@ def leave_out(pairs: Pairs, sentences: Collection[str]) -> Pairs:
     (['It rained.'], [4.5], 1)
 
     Args:
-        pairs: Some.
-        sentences: What `read_sentences` returned.
+        pairs: The pairs of a set.
+        sentences: The sentences, from `read_sentences`.
     """
     both = list(zip(pairs.sentences1, pairs.sentences2, strict=True))
     kept = [n for n, pair in enumerate(both) if not any(without_punctuation(text) in sentences for text in pair)]
-    ones, others = [both[n][0] for n in kept], [both[n][1] for n in kept]
-    return Pairs(pairs.name, ones, others, pairs.scores[kept], pairs.left_out + len(both) - len(kept))
+    sentences1, sentences2 = [both[n][0] for n in kept], [both[n][1] for n in kept]
+    return Pairs(pairs.name, sentences1, sentences2, pairs.scores[kept], pairs.left_out + len(both) - len(kept))
 
 
 def encode_distinct(encoder: SentenceTransformer, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors of distinct texts, each encoded once, and which of them each text has.
+    """Encode each distinct text once.
 
     Args:
-        encoder: What `toolkit.score.semantic.load_encoder` returned.
-        texts: At least one; may repeat.
+        encoder: The encoder, from `toolkit.score.semantic.load_encoder`.
+        texts: At least one text; texts may repeat.
 
     Returns:
-        (distinct texts, dimensions), float32; (texts,), rows of it.
+        The vectors, (distinct texts, dimensions) float32; and the row of each text in them, (texts,).
     """
     rows = {text: n for n, text in enumerate(dict.fromkeys(texts))}
     vectors = encoder.encode(list(rows), batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True)
@@ -242,31 +242,31 @@ def similarities(encoder: SentenceTransformer, pairs: Pairs) -> np.ndarray:
     return np.array(cosines(vectors, rows.reshape(2, -1).T))
 
 
-def agreement(found: np.ndarray, scores: np.ndarray, name: str) -> tuple[float, float]:
-    """Pearson's and Spearman's correlation x 100 of similarities and human scores, ties sharing their mean rank.
+def agreement(similarity: np.ndarray, scores: np.ndarray, name: str) -> tuple[float, float]:
+    """Pearson's and Spearman's correlation x 100 of similarities and human scores; ties get their mean rank.
 
     >>> pearson, spearman = agreement(np.array([0.1, 0.2, 0.6]), np.array([1.0, 3.0, 5.0]), "demo")
     >>> round(pearson, 1), spearman
     (94.5, 100.0)
 
     Args:
-        found: (pairs,).
-        scores: (pairs,).
-        name: Of the set, for the error.
+        similarity: (pairs,), the similarities.
+        scores: (pairs,), the human scores.
+        name: The name of the set, for the error message.
 
     Returns:
-        Two numbers in [-100, 100]; 0 of similarities that are all equal, which say nothing.
+        Two numbers in [-100, 100]; both are 0 if all similarities are equal.
 
     Raises:
-        ValueError: There are fewer than two different scores, as where too many pairs were left out.
+        ValueError: All scores are equal, for example because too many pairs were left out.
     """
     if len(np.unique(scores)) < 2:
         raise ValueError(
             f"wanted pairs with different scores, got {len(scores)} in {name}, none different: leave fewer out"
         )
-    if np.ptp(found) == 0:
+    if np.ptp(similarity) == 0:
         return 0.0, 0.0
-    return 100 * float(pearsonr(found, scores)[0]), 100 * float(spearmanr(found, scores)[0])
+    return 100 * float(pearsonr(similarity, scores)[0]), 100 * float(spearmanr(similarity, scores)[0])
 
 
 def correlations(encoder: SentenceTransformer, pairs: Pairs) -> tuple[float, float]:
@@ -278,17 +278,17 @@ def year_correlations(encoder: SentenceTransformer, sets: Sequence[Pairs]) -> di
     """The correlations of a year.
 
     Args:
-        encoder: What `toolkit.score.semantic.load_encoder` returned.
-        sets: What `read_year` returned.
+        encoder: The encoder, from `toolkit.score.semantic.load_encoder`.
+        sets: The sets of the year, from `read_year`.
 
     Returns:
-        Pearson's and Spearman's correlation x 100: under "mean" the mean over sets, which is the papers' figure; under
-        "pooled" over all pairs at once; and of each set under its name.
+        Pearson's and Spearman's correlation x 100: under "mean" the mean over sets, which the papers report; under
+        "pooled" the correlation over all pairs; and that of each set under its name.
 
     Source: ParaNMT, table 8: "mean correlations over domains for each year rather than weighted means".
     """
-    found = [similarities(encoder, pairs) for pairs in sets]
-    each = {p.name: agreement(cosine, p.scores, p.name) for cosine, p in zip(found, sets, strict=True)}
-    mean = fmean(r for r, _ in each.values()), fmean(r for _, r in each.values())
-    pooled = agreement(np.concatenate(found), np.concatenate([p.scores for p in sets]), "all sets")
-    return {"mean": mean, "pooled": pooled, **each}
+    cosines_of_sets = [similarities(encoder, pairs) for pairs in sets]
+    by_set = {p.name: agreement(cosine, p.scores, p.name) for cosine, p in zip(cosines_of_sets, sets, strict=True)}
+    mean = fmean(r for r, _ in by_set.values()), fmean(r for _, r in by_set.values())
+    pooled = agreement(np.concatenate(cosines_of_sets), np.concatenate([p.scores for p in sets]), "all sets")
+    return {"mean": mean, "pooled": pooled, **by_set}

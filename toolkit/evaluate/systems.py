@@ -1,6 +1,7 @@
-"""Systems side by side: what each says for a reference, compared on references that all of them have.
+"""Compare systems by their outputs for the same references.
 
-A system is a ParaBank system, the translator's best, or a rank of ParaBank 2; its texts are a dictionary by row id.
+A system is a system of ParaBank, the translator's best hypothesis (ParaNMT), or a rank of ParaBank 2; its outputs are a
+dictionary by row id.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from toolkit.evaluate import corpus, lengths, trees
 from toolkit.rows import Candidate, Row
 from toolkit.score.overlap import PieceSplitter
 
-Texts = dict[str, str]  # the id of a row -> what a system says for its reference
+Texts = dict[str, str]  # row id -> the system's output for the reference of the row
 
 ORACLES = ("max", "median", "min")  # ParaBank 2, section 3.4
 
-SAID = (None, "copy")  # the reasons of texts that are a system's: a copy of the reference is its text, too
+OUTPUT_REASONS = (None, "copy")  # the reasons of candidates that count as outputs: copies of the reference, too
 
 # ParaBank 2, table 1: (1-BLEU) x 100, intersection/union x 100, tree edit distance, length ratio; Czech-English
 PAPER_AGAINST = {
@@ -64,7 +65,7 @@ PAPER_BY_LENGTH = lengths.PAPER_BY_LENGTH | {
     "ParaBank 28": {5: 19.32, 10: 28.41, 20: 42.02, 40: 46.63},
     "ParaBank 31": {5: 19.09, 10: 29.16, 20: 41.42, 40: 46.96},
 }
-# the orders that the papers report, as differences of what they print
+# the order of systems in the papers' tables, as differences of the papers' figures
 PAPER_ORDERS = {
     "1-BLEU, ParaBank 2's rank 1 - ParaNMT": 75.83 - 66.29,  # ParaBank 2, table 1
     "IoU, ParaBank 2's rank 1 - ParaNMT": 37.75 - 48.76,  # ParaBank 2, table 1
@@ -75,74 +76,75 @@ PAPER_ORDERS = {
 
 
 def system_texts(rows: Iterable[Row], system: str | None) -> Texts:
-    """What one system says for each reference, whatever became of the text afterwards in the ranking.
+    """The output of one system for each reference, whether or not the candidate was chosen later.
 
     Args:
         rows: Rows whose candidates' origins name systems.
         system: `Origin.recipe`, such as "17"; None for a search without a recipe.
 
     Returns:
-        By row id; a row is left out where the system had no constraints, or where its text does not meet them, is
-        empty or did not end.
+        The outputs by row id. A row is left out if the system had no constraints for it, or if the output does not meet
+        the constraints, is empty, or is incomplete.
     """
     return {
         row.id: candidate.text
         for row in rows
         for candidate in row.candidates
-        if candidate.reason in SAID and any(o.recipe == system and not o.unmet for o in candidate.origins)
+        if candidate.reason in OUTPUT_REASONS and any(o.recipe == system and not o.unmet for o in candidate.origins)
     }
 
 
 def rank_texts(rows: Iterable[Row]) -> list[Texts]:
-    """What each of ParaBank 2's ranks says, best first, empty ranks filled with the last paraphrase.
+    """The outputs of ParaBank 2's ranks, best rank first; missing ranks are filled with the last paraphrase.
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.4: "we treat candidates at each rank as an individual system".
     """
-    found = {row.id: corpus.filled(row) for row in rows if row.paraphrases}
-    return [{id: texts[rank] for id, texts in found.items()} for rank in range(corpus.RANKS)]
+    filled = {row.id: corpus.fill_ranks(row) for row in rows if row.paraphrases}
+    return [{id: texts[rank] for id, texts in filled.items()} for rank in range(corpus.RANKS)]
 
 
 def oracle_texts(systems: Sequence[Texts], scores: Mapping[tuple[str, str], float]) -> dict[str, Texts]:
-    """Of what several systems say for each reference, the text that is judged best, in the middle, and worst.
+    """For each reference, the outputs of several systems with the best, the median and the worst judgment.
 
     >>> ranks = [{"a": "Go!"}, {"a": "Leave!"}, {"a": "Swim!"}]
     >>> oracle_texts(ranks, {("a", "Go!"): 80, ("a", "Leave!"): 95, ("a", "Swim!"): 10})
     {'max': {'a': 'Leave!'}, 'median': {'a': 'Go!'}, 'min': {'a': 'Swim!'}}
 
     Args:
-        systems: By row id; ParaBank 2's ranks (`rank_texts`), where a text that fills a rank counts once more.
-        scores: Of a row id and a text: what people gave it, or a prediction; a text without one, or with nan, is
-            passed over.
+        systems: The outputs by row id, usually of ParaBank 2's ranks (`rank_texts`), where a text that fills a missing
+            rank counts again.
+        scores: The human or predicted judgment by row id and text; a text without judgment, or with NaN, is skipped.
 
     Returns:
-        By name in `ORACLES`; without the rows none of whose texts has a score. Among equal scores the earlier system is
-        the better one, and of an even number of texts the worse of the two in the middle is the median; both are ours.
+        The texts by name in `ORACLES` and row id, without the rows that have no judgment. Of equal judgments, that
+        of the earlier system ranks first; of an even number of texts, the worse of the two middle ones is the median;
+        both are ours.
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.4: "the paraphrase with the maximum, minimum, and median human
     semantic similarity judgment under each reference".
     """
-    found: dict[str, Texts] = {name: {} for name in ORACLES}
+    oracles: dict[str, Texts] = {name: {} for name in ORACLES}
     for id in dict.fromkeys(id for texts in systems for id in texts):
-        said = [texts[id] for texts in systems if id in texts]
-        known = [text for text in said if not math.isnan(scores.get((id, text), math.nan))]
-        if known:
-            ordered = sorted(known, key=lambda text: -scores[id, text])
+        outputs = [texts[id] for texts in systems if id in texts]
+        judged = [text for text in outputs if not math.isnan(scores.get((id, text), math.nan))]
+        if judged:
+            ordered = sorted(judged, key=lambda text: -scores[id, text])
             for name, text in zip(ORACLES, (ordered[0], ordered[len(ordered) // 2], ordered[-1]), strict=True):
-                found[name][id] = text
-    return found
+                oracles[name][id] = text
+    return oracles
 
 
-def common(systems: Iterable[Texts]) -> set[str]:
-    """The rows for which every system says something.
+def common_rows(systems: Iterable[Texts]) -> set[str]:
+    """The ids of the rows for which every system has an output.
 
-    >>> sorted(common([{"a": "Hi.", "b": "Go."}, {"b": "Leave.", "c": "Stay."}]))
+    >>> sorted(common_rows([{"a": "Hi.", "b": "Go."}, {"b": "Leave.", "c": "Stay."}]))
     ['b']
     """
     return set.intersection(*(set(texts) for texts in systems))
 
 
-def only(texts: Texts, ids: Iterable[str]) -> Texts:
-    """A system's texts for some rows, in the order of the texts."""
+def select_rows(texts: Texts, ids: Iterable[str]) -> Texts:
+    """A system's outputs for some rows, in their order."""
     wanted = set(ids)
     return {id: text for id, text in texts.items() if id in wanted}
 
@@ -153,19 +155,19 @@ def compare(
     pieces: PieceSplitter | None = None,
     parses: trees.Parses | None = None,
 ) -> dict[str, float]:
-    """The measures of `Comparison` over what a system says, with the number of `references`.
+    """The measures of `Comparison` for the outputs of a system, with the number of `references`.
 
     >>> round(compare({"a": "We will go home now.", "b": "Yes."}, {"a": "We will go home today!"})["one_minus_bleu"], 2)
     33.13
 
     Args:
-        references: By row id; or another system's texts. Rows that are not in both are passed over.
-        texts: By row id; BLEU's hypotheses.
-        pieces: Cuts a text into subword pieces, for intersection/union; None cuts at white space.
-        parses: Trees of all texts, for the tree edit distance; None leaves it out.
+        references: The references, or the outputs of another system, by row id.
+        texts: The outputs by row id, BLEU's hypotheses. Rows that only one side has are skipped.
+        pieces: Splits a text into subword pieces, for intersection/union; None splits at white space.
+        parses: The trees of all texts, for the tree edit distance; None leaves it out.
 
     Raises:
-        ValueError: There is no row in both; a text was not parsed.
+        ValueError: The sides have no row in common, or a text was not parsed.
     """
     both = [id for id in texts if id in references]
     if not both:
@@ -177,38 +179,38 @@ def compare(
 
 
 def by_length(rows: Sequence[Row], texts: Texts) -> dict:
-    """What `toolkit.evaluate.lengths.by_length` measures, of one system.
+    """The result of `toolkit.evaluate.lengths.by_length` for one system.
 
     Raises:
-        ValueError: The system says nothing for these rows.
+        ValueError: The system has no output for these rows.
     """
-    said = [replace(row, candidates=[Candidate(texts[row.id], "", rank=0)]) for row in rows if row.id in texts]
-    return lengths.by_length(said)
+    output_rows = [replace(row, candidates=[Candidate(texts[row.id], "", rank=0)]) for row in rows if row.id in texts]
+    return lengths.by_length(output_rows)
 
 
 def orders(against: Mapping[str, Mapping[str, float]], between: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """The differences of `PAPER_ORDERS` in other figures; one has the paper's sign where the paper's order comes out.
+    """The differences of `PAPER_ORDERS` in measured figures; the paper's order is reproduced if the sign is equal.
 
     Args:
         against: `compare` of each system with the references, by the names of `PAPER_AGAINST` and `PAPER_JUDGED`.
-        between: `compare` of pairs, by their names with " / " between them.
+        between: `compare` of pairs of systems, by their names joined by " / ".
 
     Returns:
-        By order; nothing where a system is missing.
+        The differences by the names of `PAPER_ORDERS`; empty if a system is missing.
     """
     names = "ParaBank 2, rank 1", "ParaNMT", "ParaBank 2, rank 1 / ParaBank 2, rank 3", "ParaBank 17 / ParaBank 34"
-    first, best, ranks, rewrites = ({**against, **between}.get(name) for name in names)
-    if first is None or best is None or ranks is None or rewrites is None or "ParaBank 21" not in against:
+    rank1, paranmt, rank_pair, parabank_pair = ({**against, **between}.get(name) for name in names)
+    if rank1 is None or paranmt is None or rank_pair is None or parabank_pair is None or "ParaBank 21" not in against:
         return {}
     bleu, shared = "one_minus_bleu", "intersection_over_union"
     others = [
         against[name][bleu] for name in PAPER_JUDGED if name in against and name not in ("ParaNMT", "ParaBank 21")
     ]
-    found = (
-        first[bleu] - best[bleu],
-        first[shared] - best[shared],
-        ranks[bleu] - rewrites[bleu],
-        ranks[shared] - rewrites[shared],
+    differences = (
+        rank1[bleu] - paranmt[bleu],
+        rank1[shared] - paranmt[shared],
+        rank_pair[bleu] - parabank_pair[bleu],
+        rank_pair[shared] - parabank_pair[shared],
         against["ParaBank 21"][bleu] - max(others),
     )
-    return dict(zip(PAPER_ORDERS, found, strict=True))
+    return dict(zip(PAPER_ORDERS, differences, strict=True))

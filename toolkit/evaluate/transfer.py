@@ -1,4 +1,4 @@
-"""What a logistic regression reads out of frozen embeddings: sentiment, questions, paraphrases, entailment.
+"""Transfer tasks: logistic regression on frozen embeddings, for sentiment, question types, paraphrases, entailment.
 
 Source: ParaNMT-50M (Wieting and Gimpel 2018), appendix A.2, table 14, which used SentEval (Conneau et al. 2017).
 """
@@ -22,11 +22,11 @@ from toolkit.evaluate.sts import agreement, encode_distinct, read_sick, table_ro
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-FOLDS = 10  # SentEval: MR, CR, SUBJ and MPQA have no test part, so ten folds are tested in turn
-INNER_FOLDS = 5  # ours: of a training part, to choose the penalty; SentEval's ten take twice the time
-SEED = 0  # ours: of the folds
-# ours: sklearn's C, so less is more penalty. Embeddings are standardised, because unit vectors and sums of word vectors
-# would each need a grid of their own; the best accuracy on MR, CR and TREC then lay between 2^-8 and 2^-4.
+FOLDS = 10  # SentEval: MR, CR, SUBJ and MPQA have no test part, so ten-fold cross-validation is used
+INNER_FOLDS = 5  # ours: folds of a training part, to choose the penalty; SentEval's ten take twice the time
+SEED = 0  # ours: seed of the folds
+# ours: values of sklearn's C, the inverse of the penalty. Embeddings are standardised, because otherwise unit vectors
+# and sums of word vectors need different values; the best accuracy on MR, CR and TREC was between 2^-8 and 2^-4.
 PENALTIES = (2**-10, 2**-8, 2**-6, 2**-4, 2**-2)
 ITERATIONS = 1000  # ours: enough for every fit to converge
 PROTOCOL = f"logistic regression, L2 of {len(PENALTIES)}, standardised|seed:{SEED}"
@@ -59,15 +59,15 @@ Quality = Callable[[Pipeline, np.ndarray, np.ndarray], float]
 
 
 def classification_file(folder: Path, name: str) -> Path | None:
-    """A file of "label text" lines, plain or .gz; None if it is not there."""
+    """The path of a file of "label text" lines, plain or .gz; None if it does not exist."""
     return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
 
 
 def read_labelled(path: Path) -> tuple[list[str], np.ndarray]:
-    """The texts and labels of a file with a whole number, a space and a text on every line.
+    """Read the texts and labels of a file with an integer, a space and a text on every line.
 
     Raises:
-        ValueError: A line does not begin with such a number; there is no line.
+        ValueError: A line does not begin with an integer, or the file is empty.
     """
     texts, labels = [], []
     for number, raw in enumerate(lines(str(path)), 1):
@@ -84,23 +84,23 @@ def read_labelled(path: Path) -> tuple[list[str], np.ndarray]:
 
 
 def labelled(encoder: SentenceTransformer, paths: Sequence[Path]) -> list[Labelled]:
-    """Embeddings and labels of files, all of them encoded at once."""
-    read = [read_labelled(path) for path in paths]
-    vectors, rows = encode_distinct(encoder, [text for texts, _ in read for text in texts])
-    ends = np.cumsum([len(texts) for texts, _ in read])[:-1]
-    return [(vectors[part], labels) for part, (_, labels) in zip(np.split(rows, ends), read, strict=True)]
+    """The embeddings and labels of each file; all files are encoded together."""
+    files = [read_labelled(path) for path in paths]
+    vectors, rows = encode_distinct(encoder, [text for texts, _ in files for text in texts])
+    ends = np.cumsum([len(texts) for texts, _ in files])[:-1]
+    return [(vectors[part], labels) for part, (_, labels) in zip(np.split(rows, ends), files, strict=True)]
 
 
 def read_pairs(path: Path, columns: Sequence[int], known: Sequence[str]) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """The pairs and labels of a tab-separated file with a header.
+    """Read the pairs and labels of a tab-separated file with a header.
 
     Args:
-        path: A file.
-        columns: Of the two sentences and the label, from 0.
-        known: The labels that there are.
+        path: The file.
+        columns: The columns of the two sentences and of the label, from 0.
+        known: The possible labels.
 
     Raises:
-        ValueError: A line has too few columns or another label; there is no line.
+        ValueError: A line has too few columns or an unknown label, or the file has no pair.
     """
     rows = list(table_rows(path, columns, header=True))
     for number, (_, _, label) in rows:
@@ -110,124 +110,128 @@ def read_pairs(path: Path, columns: Sequence[int], known: Sequence[str]) -> tupl
             )
     if not rows:
         raise ValueError(f"wanted pairs under a header, got none in {path}: fetch it again")
-    return [(one, other) for _, (one, other, _) in rows], np.array([label for _, (*_, label) in rows])
+    return [(sentence1, sentence2) for _, (sentence1, sentence2, _) in rows], np.array(
+        [label for _, (*_, label) in rows]
+    )
 
 
 def pair_features(encoder: SentenceTransformer, parts: Sequence[Sequence[tuple[str, str]]]) -> list[np.ndarray]:
-    """(pairs, 2 x dimensions) for each part: |u - v| beside u * v.
+    """The features of each part, (pairs, 2 x dimensions): |u - v| and u * v, concatenated.
 
     Source: SentEval, as Tai et al. 2015, section 4.2.
     """
     vectors, rows = encode_distinct(encoder, [text for part in parts for pair in part for text in pair])
-    one, other = vectors[rows[::2]], vectors[rows[1::2]]
-    features = np.hstack([np.abs(one - other), one * other])
+    u, v = vectors[rows[::2]], vectors[rows[1::2]]
+    features = np.hstack([np.abs(u - v), u * v])
     return np.split(features, np.cumsum([len(part) for part in parts])[:-1])
 
 
 def classifier(penalty: float) -> Pipeline:
-    """A logistic regression on standardised features, unfitted."""
+    """An unfitted logistic regression on standardised features."""
     return make_pipeline(StandardScaler(), LogisticRegression(C=penalty, max_iter=ITERATIONS))
 
 
 def folds(number: int) -> StratifiedKFold:
-    """Folds that depend on the labels and the seed alone."""
+    """Stratified folds, which depend only on the labels and the seed."""
     return StratifiedKFold(number, shuffle=True, random_state=SEED)
 
 
 def fit_by_folds(train: Labelled) -> Pipeline:
-    """The classifier whose penalty is best over folds of the training part, fitted to all of it."""
+    """Fit a classifier to the training part, with the penalty that is best in cross-validation on it."""
     qualities = [cross_val_score(classifier(penalty), *train, cv=folds(INNER_FOLDS)).mean() for penalty in PENALTIES]
     return classifier(PENALTIES[int(np.argmax(qualities))]).fit(*train)
 
 
 def fit_by_dev(train: Labelled, dev: Labelled, quality: Quality, weights: np.ndarray | None = None) -> Pipeline:
-    """The classifier of the training part whose penalty is best on a development part.
+    """Fit classifiers to the training part, and return the one with the best penalty on a development part.
 
     Args:
-        train: What each is fitted to.
-        dev: What they are compared on.
-        quality: Of a fitted classifier on the development part's features and labels; more is better.
-        weights: (training rows,), how much each counts; None counts all alike.
+        train: The training part.
+        dev: The development part.
+        quality: Measures a fitted classifier on features and labels; greater is better.
+        weights: (training rows,), the weight of each row; None gives all the same weight.
     """
     fitted = [classifier(c).fit(*train, logisticregression__sample_weight=weights) for c in PENALTIES]
     return max(fitted, key=lambda one: quality(one, *dev))
 
 
 def accuracy(fitted: Pipeline, features: np.ndarray, labels: np.ndarray) -> float:
-    """The share x 100 of right labels."""
+    """The percentage of correct labels."""
     return 100 * float(np.mean(fitted.predict(features) == labels))
 
 
 def fold_accuracy(data: Labelled) -> float:
-    """The mean accuracy x 100 over ten folds; the penalty of each is chosen on the nine others."""
+    """The mean accuracy x 100 over ten folds; the penalty for each is chosen on the other nine."""
     features, labels = data
     parts = folds(FOLDS).split(features, labels)
-    found = [
+    accuracies = [
         accuracy(fit_by_folds((features[train], labels[train])), features[test], labels[test]) for train, test in parts
     ]
-    return float(np.mean(found))
+    return float(np.mean(accuracies))
 
 
 def accuracy_over_folds(encoder: SentenceTransformer, path: Path) -> float:
-    """Accuracy x 100 of MR, CR, SUBJ, MPQA, or any other file of "label text" lines, over ten folds."""
+    """Accuracy x 100 in ten-fold cross-validation, for MR, CR, SUBJ, MPQA or another file of "label text" lines."""
     return fold_accuracy(labelled(encoder, [path])[0])
 
 
 def accuracy_on_test(encoder: SentenceTransformer, train: Path, test: Path) -> float:
-    """Accuracy x 100 on a test file; the penalty is chosen by folds of the training file. TREC."""
-    fitted_to, tested_on = labelled(encoder, [train, test])
-    return accuracy(fit_by_folds(fitted_to), *tested_on)
+    """Accuracy x 100 on a test file, for TREC; the penalty is chosen by cross-validation on the training file."""
+    train_data, test_data = labelled(encoder, [train, test])
+    return accuracy(fit_by_folds(train_data), *test_data)
 
 
 def accuracy_with_dev(encoder: SentenceTransformer, train: Path, dev: Path, test: Path) -> float:
-    """Accuracy x 100 on a test file; the penalty is chosen on a development file. SST."""
-    fitted_to, chosen_on, tested_on = labelled(encoder, [train, dev, test])
-    return accuracy(fit_by_dev(fitted_to, chosen_on, accuracy), *tested_on)
+    """Accuracy x 100 on a test file, for SST; the penalty is chosen on a development file."""
+    train_data, dev_data, test_data = labelled(encoder, [train, dev, test])
+    return accuracy(fit_by_dev(train_data, dev_data, accuracy), *test_data)
 
 
 def mrpc(encoder: SentenceTransformer, folder: Path) -> tuple[float, float]:
-    """Accuracy and F1 of the paraphrases, x 100, on the test part of the Microsoft paraphrase corpus.
+    """Accuracy and F1 of the label "paraphrase", x 100, on the test part of the Microsoft paraphrase corpus.
 
     Args:
-        encoder: What `toolkit.score.semantic.load_encoder` returned.
-        folder: With the files of `MRPC_TRAIN`, which together are the official training part, and `MRPC_TEST`.
+        encoder: The encoder, from `toolkit.score.semantic.load_encoder`.
+        folder: The folder of `MRPC_TRAIN`, which together are the official training part, and `MRPC_TEST`.
 
     Raises:
         ValueError: A line has fewer than five columns, or its label is not 0 or 1.
     """
-    read = [read_pairs(folder / name, (3, 4, 0), ("0", "1")) for name in (*MRPC_TRAIN, MRPC_TEST)]
-    *train, test = pair_features(encoder, [pairs for pairs, _ in read])
-    *given, wanted = [labels for _, labels in read]
-    said = fit_by_folds((np.concatenate(train), np.concatenate(given))).predict(test)
-    return 100 * float(np.mean(said == wanted)), 100 * float(f1_score(wanted, said, pos_label="1"))
+    files = [read_pairs(folder / name, (3, 4, 0), ("0", "1")) for name in (*MRPC_TRAIN, MRPC_TEST)]
+    *train, test = pair_features(encoder, [pairs for pairs, _ in files])
+    *train_labels, test_labels = [labels for _, labels in files]
+    predictions = fit_by_folds((np.concatenate(train), np.concatenate(train_labels))).predict(test)
+    return 100 * float(np.mean(predictions == test_labels)), 100 * float(
+        f1_score(test_labels, predictions, pos_label="1")
+    )
 
 
 def sick(encoder: SentenceTransformer, folder: Path) -> tuple[float, float]:
     """SICK-R, Pearson's correlation x 100, and SICK-E, accuracy x 100, on the test part; penalties by the trial part.
 
-    Relatedness is a distribution over the scores 1 to 5, whose mean is what is said.
+    The prediction of relatedness is the mean of a predicted distribution over the scores 1 to 5.
 
     Args:
-        encoder: What `toolkit.score.semantic.load_encoder` returned.
-        folder: With the files of `SICK`.
+        encoder: The encoder, from `toolkit.score.semantic.load_encoder`.
+        folder: The folder of the files of `SICK`.
 
     Raises:
-        ValueError: A line has fewer than five columns, or a score or a judgment is none of SICK's.
+        ValueError: A line has fewer than five columns, or a score or a judgment that SICK does not have.
 
     Source: SentEval; the distribution is that of Tai et al. 2015, section 4.2.
     """
-    read = [read_pairs(folder / name, (1, 2, 4), JUDGMENTS) for name in SICK]
+    files = [read_pairs(folder / name, (1, 2, 4), JUDGMENTS) for name in SICK]
     scores = [read_sick(folder / name).scores for name in SICK]
-    train, trial, test = pair_features(encoder, [pairs for pairs, _ in read])
-    given, chosen_by, wanted = [labels for _, labels in read]
-    judged = fit_by_dev((train, given), (trial, chosen_by), accuracy)
+    train, trial, test = pair_features(encoder, [pairs for pairs, _ in files])
+    train_labels, trial_labels, test_labels = [labels for _, labels in files]
+    entailment_model = fit_by_dev((train, train_labels), (trial, trial_labels), accuracy)
     rows, labels, weights = soft_labels(scores[0])
-    related = fit_by_dev((train[rows], labels), (trial, scores[1]), relatedness, weights)
-    return relatedness(related, test, scores[2]), accuracy(judged, test, wanted)
+    relatedness_model = fit_by_dev((train[rows], labels), (trial, scores[1]), relatedness, weights)
+    return relatedness(relatedness_model, test, scores[2]), accuracy(entailment_model, test, test_labels)
 
 
 def soft_labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Each score as a distribution over the two whole numbers around it, in a form that a classifier can be fitted to.
+    """Each score as a distribution over the two nearest integers, as weighted labels for a classifier.
 
     >>> soft_labels(np.array([3.0, 4.75]))
     (array([0, 1, 1]), array([3, 4, 5]), array([1.  , 0.25, 0.75]))
@@ -236,7 +240,8 @@ def soft_labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
         scores: (pairs,), from 1 to 5.
 
     Returns:
-        For every number with a probability above 0, which pair it is of, the number, and its probability.
+        Three arrays with an element for each integer of probability above 0: the index of the pair, the integer, and
+        its probability.
 
     Source: Tai et al. 2015, section 4.2, equation 15.
     """
@@ -248,5 +253,5 @@ def soft_labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def relatedness(fitted: Pipeline, features: np.ndarray, scores: np.ndarray) -> float:
-    """Pearson's correlation x 100 of scores and the means of the distributions that a classifier says."""
+    """Pearson's correlation x 100 of scores and the means of a classifier's predicted distributions."""
     return agreement(fitted.predict_proba(features) @ fitted.classes_, scores, "SICK")[0]

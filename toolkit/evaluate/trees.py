@@ -1,6 +1,6 @@
-"""Constituency trees in brackets, their top levels, and the edit distance between two of them.
+"""Bracketed constituency trees: reading, pruning to the upper levels, and tree edit distance.
 
-Trees come from a parser (`toolkit.evaluate.parsers`); nothing here parses a sentence.
+The trees come from a parser (`toolkit.evaluate.parsers`).
 
 Source: ParaBank 2 (Hu et al. 2019b), section 3.6, "Syntactic diversity".
 """
@@ -17,8 +17,12 @@ from typing import NamedTuple
 from apted import APTED
 
 LEVELS = 3  # ParaBank 2, section 3.6: "the top 3 levels of the parse trees, excluding any terminals"
-WRAPPERS = {"", "ROOT", "TOP"}  # ours: what parsers put around a sentence's own label is not counted as a level
-DISTANCES = 100_000  # ours: pairs of trees whose distance is remembered; top levels are few and come again
+WRAPPERS = {
+    "",
+    "ROOT",
+    "TOP",
+}  # ours: labels that parsers put around the label of the sentence are not counted as levels
+DISTANCES = 100_000  # ours: size of the cache of distances; the upper levels of trees repeat often
 
 # ParaBank 2, table 1, "Our work" 1 to 5: mean distance from the reference and its spread over two runs
 PAPER_BY_RANK = {1: (7.16, 0.05), 2: (7.15, 0.17), 3: (7.47, 0.11), 4: (7.51, 0.11), 5: (7.80, 0.19)}
@@ -32,8 +36,8 @@ class Tree(NamedTuple):
     """A constituent.
 
     Attributes:
-        name: Its label, such as NP.
-        children: Constituents, and terminals as plain words.
+        name: The label of the constituent, such as NP.
+        children: Its constituents, and its terminals as strings.
     """
 
     name: str
@@ -42,21 +46,21 @@ class Tree(NamedTuple):
 
 @dataclass(frozen=True)
 class Parses:
-    """What a parser made of texts.
+    """The trees that a parser found for texts.
 
     Attributes:
-        parser: The parser, as a signature names it.
-        trees: The tree of each text; None where the parser found none.
+        parser: The signature of the parser.
+        trees: The tree of each text; None if the parser found none.
     """
 
     parser: str
     trees: Mapping[str, Tree | None]
 
     def tree(self, text: str) -> Tree | None:
-        """The tree of a text; None where the parser found none.
+        """The tree of a text; None if the parser found none.
 
         Raises:
-            ValueError: The text was never given to the parser.
+            ValueError: The text was not parsed.
         """
         if text not in self.trees:
             raise ValueError(f"wanted a text that was parsed, got {text[:60]!r}: parse all texts first")
@@ -64,16 +68,16 @@ class Parses:
 
 
 def read_tree(bracketed: str) -> Tree:
-    """The tree that brackets say; a wrapper without label, or called ROOT or TOP, is taken off.
+    """Parse a bracketed tree; a wrapper without label, or with the label ROOT or TOP, is removed.
 
     >>> read_tree("(ROOT (S (NP We) (VP go)))")
     Tree(name='S', children=(Tree(name='NP', children=('We',)), Tree(name='VP', children=('go',))))
 
     Args:
-        bracketed: One tree; a label stands right behind its bracket, white space does not matter.
+        bracketed: One tree; a label follows its opening bracket, and white space is ignored.
 
     Raises:
-        ValueError: It is not one tree; the message says at which character, counted from 1.
+        ValueError: The text is not one tree; the message has the position of the error, counted from 1.
     """
     stack: list[tuple[str, list[Tree | str]]] = [("", [])]
     for token in TOKEN.finditer(bracketed):
@@ -95,13 +99,13 @@ def read_tree(bracketed: str) -> Tree:
 
 
 def misplaced(bracketed: str, position: int, wanted: str) -> str:
-    """The message for brackets that are not a tree."""
+    """The error message for malformed brackets."""
     found = repr(bracketed[position : position + 20]) if position < len(bracketed) else "the end"
     return f"wanted one tree in brackets, got {found} at character {position + 1} instead of {wanted}: correct it"
 
 
 def unwrapped(tree: Tree) -> Tree:
-    """A tree without the labels that parsers put around a sentence."""
+    """A tree without its `WRAPPERS`."""
     while tree.name in WRAPPERS and len(tree.children) == 1 and isinstance(tree.children[0], Tree):
         tree = tree.children[0]
     return tree
@@ -114,11 +118,12 @@ def top(tree: Tree, levels: int = LEVELS) -> Tree:
     '(S (NP) (VP))'
 
     Args:
-        tree: Any.
-        levels: How many, >= 1; the root is the first. Parts of speech are levels where the parser gives them.
+        tree: A tree.
+        levels: The number of levels, >= 1; the root is the first. Parts of speech count as a level if the parser gives
+            them.
 
     Raises:
-        ValueError: No level is left.
+        ValueError: `levels` is less than 1.
     """
     if levels < 1:
         raise ValueError(f"wanted at least 1 level of a tree, got {levels}: the root alone is 1")
@@ -127,7 +132,7 @@ def top(tree: Tree, levels: int = LEVELS) -> Tree:
 
 
 def shape(tree: Tree) -> str:
-    """A tree's labels in brackets, terminals left out: equal for trees of equal structure.
+    """The bracketed labels of a tree, without terminals; trees of equal structure have the same shape.
 
     >>> shape(read_tree("(S (NP we) (VP go (ADVP home)) .)"))
     '(S (NP) (VP (ADVP)))'
@@ -137,16 +142,16 @@ def shape(tree: Tree) -> str:
 
 
 def tree_edit_distance(a: Tree, b: Tree, levels: int = LEVELS) -> int:
-    """How many labels must be inserted, deleted or renamed to make the top of one tree the top of another.
+    """The number of labels to insert, delete or rename to turn the upper levels of one tree into those of another.
 
-    >>> one, other = "(S (NP we) (VP go (NP home)))", "(S (PP at (NP eight)) (NP we) (VP go (ADVP home)))"
-    >>> tree_edit_distance(read_tree(one), read_tree(other))
+    >>> a, b = "(S (NP we) (VP go (NP home)))", "(S (PP at (NP eight)) (NP we) (VP go (ADVP home)))"
+    >>> tree_edit_distance(read_tree(a), read_tree(b))
     3
 
     Args:
         a: A tree.
-        b: Another.
-        levels: The levels that count, from the root; terminals never do.
+        b: Another tree.
+        levels: The number of levels that are compared, from the root; terminals are ignored.
 
     Returns:
         The number of edits, >= 0; symmetric.
@@ -163,6 +168,6 @@ def pruned_distance(a: Tree, b: Tree) -> int:
 
 
 def tree_edit_distance_signature(parser: str) -> str:
-    """The settings of `tree_edit_distance`, averaged over the pairs of a corpus that the parser gave trees for."""
+    """The signature of the mean of `tree_edit_distance` over the pairs of a corpus that have two trees."""
     version = importlib.metadata.version("apted")
     return f"TreeED|levels:{LEVELS}|wrapper:no|terminals:no|cost:1|parser:{parser}|avg:pair|apted:{version}|v:1.0.0"

@@ -1,7 +1,7 @@
-"""How often words meet: across the sentences of a pair, and within a sentence. DuckDB counts, and spills to disk.
+"""Count co-occurrences of words across the sentences of a pair and within a sentence, in DuckDB, which spills to disk.
 
-Words are numbered, so that a pair of them is one integer of 64 bits. Those that are looked for come first, then all
-others, frequent ones before rare ones: leaving out rare words is one comparison.
+Words are numbered, so that a pair of words is one 64-bit integer. The wanted words have the lowest numbers, then come
+all others from frequent to rare, so that rare words are left out by one comparison.
 """
 
 from __future__ import annotations
@@ -10,28 +10,29 @@ from collections.abc import Collection
 
 import duckdb
 
-PASS_MEETINGS = 20_000_000  # ours: meetings counted at a time, so that their table stays in memory
+PASS_COOCCURRENCES = 20_000_000  # ours: co-occurrences counted in one pass, so that their table stays in memory
 
-# In how many sentences each word is; both sides of a pair are sentences.
+# The number of sentences that contain each word; both sides of a pair are sentences.
 WORDS_SQL = """
 CREATE TEMP TABLE words AS
 SELECT word, count(*) AS sentences, word IN (SELECT unnest($wanted::VARCHAR[])) AS wanted
-FROM (SELECT unnest(one) AS word FROM tokens UNION ALL SELECT unnest(other) FROM tokens) GROUP BY word
+FROM (SELECT unnest(reference_words) AS word FROM tokens UNION ALL SELECT unnest(paraphrase_words) FROM tokens)
+GROUP BY word
 """
 NUMBERS_SQL = """
 CREATE TYPE word_number AS ENUM (SELECT word FROM words ORDER BY wanted DESC, sentences DESC, word);
 CREATE TEMP TABLE pairs AS
 SELECT reference, paraphrase,
-    list_sort(list_transform(one::word_number[], lambda word: enum_code(word)::UINTEGER)) AS one,
-    list_sort(list_transform(other::word_number[], lambda word: enum_code(word)::UINTEGER)) AS other
+    list_sort(list_transform(reference_words::word_number[], lambda w: enum_code(w)::UINTEGER)) AS reference_words,
+    list_sort(list_transform(paraphrase_words::word_number[], lambda w: enum_code(w)::UINTEGER)) AS paraphrase_words
 FROM tokens WHERE reason IS NULL;
 DROP TABLE tokens;
 """
-# A reference with five paraphrases is in five pairs, but was said once: ordinary PMI is a statistic of text, and counts
-# each distinct sentence of a side once. Cross-sentence PMI is a statistic of pairs, and counts each pair.
+# A reference with five paraphrases is in five pairs but is one sentence. Ordinary PMI is a statistic of sentences and
+# counts each distinct sentence of a side once; cross-sentence PMI is a statistic of pairs and counts each pair.
 SENTENCES_SQL = """
-CREATE TEMP TABLE reference_sentences AS SELECT DISTINCT reference, one AS words FROM pairs;
-CREATE TEMP TABLE paraphrase_sentences AS SELECT DISTINCT paraphrase, other AS words FROM pairs;
+CREATE TEMP TABLE reference_sentences AS SELECT DISTINCT reference, reference_words AS words FROM pairs;
+CREATE TEMP TABLE paraphrase_sentences AS SELECT DISTINCT paraphrase, paraphrase_words AS words FROM pairs;
 CREATE TEMP TABLE marginals AS
 SELECT enum_code(word::word_number)::UBIGINT AS number, word, wanted, sentences,
     coalesce(r.n, 0) AS reference_sentences, coalesce(p.n, 0) AS paraphrase_sentences
@@ -42,15 +43,16 @@ LEFT JOIN (SELECT unnest(words) AS number, count(*) AS n FROM paraphrase_sentenc
     ON p.number = enum_code(word::word_number);
 DROP TABLE words;
 """
-MEETINGS_SQL = """
-SELECT sum(len(list_filter(one, lambda w: w < $words)) * len(list_filter(other, lambda w: w < $words))) FROM pairs
+COOCCURRENCES_SQL = """
+SELECT sum(len(list_filter(reference_words, lambda w: w < $words))
+    * len(list_filter(paraphrase_words, lambda w: w < $words))) FROM pairs
 """
-# How often the pairs of one pass meet: across sentences, whichever is the reference, for a paraphrase is one in both
-# directions; and within the distinct sentences of a side, None where never.
+# The co-occurrences of the pairs of words of one pass: across sentences in both directions, because being a paraphrase
+# is symmetric; and within the distinct sentences of each side, NULL if there are none.
 JOINT_SQL = """
 INSERT INTO joint_counts
 WITH across AS MATERIALIZED (
-    SELECT pair, count(*) AS n FROM ({one_other} UNION ALL {other_one}) GROUP BY pair HAVING count(*) >= $min_count
+    SELECT pair, count(*) AS n FROM ({forward} UNION ALL {backward}) GROUP BY pair HAVING count(*) >= $min_count
 ), in_references AS (
     SELECT pair, count(*) AS n FROM ({references}) SEMI JOIN across USING (pair) GROUP BY pair
 ), in_paraphrases AS (
@@ -61,26 +63,27 @@ FROM across LEFT JOIN in_references USING (pair) LEFT JOIN in_paraphrases USING 
 """
 
 
-def meetings(one: str, other: str, table: str) -> str:
-    """The query of all meetings of a word in one column and a word of a greater number in another, one a row.
+def cooccurrences(column1: str, column2: str, table: str) -> str:
+    """The SQL query of all co-occurrences of a word in one column with a word of a higher number in another column.
 
-    Of the words with numbers below `$words` it takes those of pass `$number` of `$passes` as the lesser.
+    Both numbers are below `$words`; pass `$number` of `$passes` takes the share of the lower numbers that is congruent
+    to `$number`. Each row of the result is one co-occurrence.
     """
     return f"""
     SELECT (u::UBIGINT << 32) | v AS pair
     FROM (SELECT u, unnest(others) AS v
-        FROM (SELECT unnest(list_filter({one}, lambda w: w < $words AND w % $passes = $number)) AS u,
-            list_filter({other}, lambda w: w < $words) AS others FROM {table}))
+        FROM (SELECT unnest(list_filter({column1}, lambda w: w < $words AND w % $passes = $number)) AS u,
+            list_filter({column2}, lambda w: w < $words) AS others FROM {table}))
     WHERE u < v
     """
 
 
 def number_words(connection: duckdb.DuckDBPyConnection, wanted: Collection[str] = ()) -> None:
-    """Turn `tokens` into numbers: tables `pairs`, `reference_sentences`, `paraphrase_sentences` and `marginals`.
+    """Replace the table `tokens` by `pairs`, `reference_sentences`, `paraphrase_sentences` and `marginals`.
 
     Args:
-        connection: With `tokens`, as `toolkit.lexicon.pairs.fill_tokens` leaves them.
-        wanted: Words, lower-cased, that get the least numbers.
+        connection: A database with `tokens`, from `toolkit.lexicon.pairs.fill_tokens`.
+        wanted: Lower-cased words that get the lowest numbers.
     """
     connection.execute(WORDS_SQL, {"wanted": sorted(wanted)})
     connection.execute(NUMBERS_SQL)
@@ -88,30 +91,33 @@ def number_words(connection: duckdb.DuckDBPyConnection, wanted: Collection[str] 
 
 
 def count_joint(connection: duckdb.DuckDBPyConnection, words: int, min_count: int) -> None:
-    """Fill `joint_counts`, a row for a pair of distinct words: how often they meet across and within sentences.
+    """Fill the table `joint_counts`: for each pair of distinct words its co-occurrences across and within sentences.
 
     Args:
-        connection: With what `number_words` made.
-        words: How many words take part, those with the least numbers.
-        min_count: Pairs of words that meet across sentences less often are left out, >= 1.
+        connection: A database with the tables that `number_words` creates.
+        words: The number of words to count; these are the words with the lowest numbers.
+        min_count: Pairs of words with fewer co-occurrences across sentences are left out, >= 1.
     """
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE joint_counts "
         "(pair UBIGINT, across BIGINT, in_references BIGINT, in_paraphrases BIGINT)"
     )
     query = JOINT_SQL.format(
-        one_other=meetings("one", "other", "pairs"),
-        other_one=meetings("other", "one", "pairs"),
-        references=meetings("words", "words", "reference_sentences"),
-        paraphrases=meetings("words", "words", "paraphrase_sentences"),
+        forward=cooccurrences("reference_words", "paraphrase_words", "pairs"),
+        backward=cooccurrences("paraphrase_words", "reference_words", "pairs"),
+        references=cooccurrences("words", "words", "reference_sentences"),
+        paraphrases=cooccurrences("words", "words", "paraphrase_sentences"),
     )
-    passes = 1 + connection.execute(MEETINGS_SQL, {"words": words}).fetchall()[0][0] // PASS_MEETINGS
+    passes = 1 + connection.execute(COOCCURRENCES_SQL, {"words": words}).fetchall()[0][0] // PASS_COOCCURRENCES
     for number in range(passes):
-        given = {"words": words, "min_count": min_count, "passes": passes, "number": number}
-        connection.execute(query, given)
+        parameters = {"words": words, "min_count": min_count, "passes": passes, "number": number}
+        connection.execute(query, parameters)
 
 
 def frequent_words(connection: duckdb.DuckDBPyConnection, min_count: int | None) -> int:
-    """How many words are wanted or in at least `min_count` sentences; None: are wanted. They have the least numbers."""
+    """The number of words that are wanted or in at least `min_count` sentences; with None, of wanted words only.
+
+    These words have the lowest numbers.
+    """
     query = "SELECT count(*) FROM marginals WHERE wanted OR sentences >= $min_count"
     return connection.execute(query, {"min_count": min_count}).fetchall()[0][0]

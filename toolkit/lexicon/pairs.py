@@ -1,6 +1,7 @@
-"""The pairs of a parabank that a lexicon is counted on, as sets of words in DuckDB.
+"""Load the pairs of a parabank into DuckDB as sets of words, for the counts of a lexicon.
 
-A parabank is read once, from disk, under DuckDB's memory limit. What A.1 leaves out is counted by reason.
+The parabank is read once, from disk, under DuckDB's memory limit. Pairs that ParaNMT-50M's appendix A.1 leaves out are
+counted by reason.
 """
 
 from __future__ import annotations
@@ -14,32 +15,32 @@ from toolkit.package.read import read_pairs
 from toolkit.package.statistics import WORD
 
 MIN_SCORE = 0.35  # ParaNMT-50M, A.1: pairs "with a paraphrase score less than 0.35" are removed
-BATCH_SQL = "SELECT sentence1 AS one, sentence2 AS other, semantic AS score FROM batch"
+BATCH_SQL = "SELECT sentence1, sentence2, semantic AS score FROM batch"
 
 
 def tokens_of(pairs: str) -> str:
-    """The query that turns texts into sets of tokens, or names what keeps a pair out.
+    """The SQL query that turns the texts of pairs into sets of words, or gives the reason why a pair is left out.
 
-    What is counted are lower-cased words, as a card counts them, without punctuation; that is ours. The length of a
-    sentence is of all its tokens (`toolkit.bitext.words.tokens`). Scores are compared in float32, as models give them.
+    The words are those that a card counts, lower-cased and without punctuation; that is ours. The length of a sentence
+    includes all its tokens (`toolkit.bitext.words.tokens`). Scores are compared in float32, in which models give them.
 
     Args:
-        pairs: A query of `one`, `other` and `score`.
+        pairs: A query with the columns `sentence1`, `sentence2` and `score`.
     """
     word = WORD.replace("'", "''")
     return f"""
     SELECT reason, score IS NULL OR isnan(score::DOUBLE) AS unscored,
-        CASE WHEN reason IS NULL THEN hash(one) END AS reference,
-        CASE WHEN reason IS NULL THEN hash(other) END AS paraphrase,
-        CASE WHEN reason IS NULL THEN list_distinct(one_tokens) END AS one,
-        CASE WHEN reason IS NULL THEN list_distinct(other_tokens) END AS other
+        CASE WHEN reason IS NULL THEN hash(sentence1) END AS reference,
+        CASE WHEN reason IS NULL THEN hash(sentence2) END AS paraphrase,
+        CASE WHEN reason IS NULL THEN list_distinct(words1) END AS reference_words,
+        CASE WHEN reason IS NULL THEN list_distinct(words2) END AS paraphrase_words
     FROM (
         SELECT *, CASE WHEN score::FLOAT < {MIN_SCORE}::FLOAT THEN 'score'
-            WHEN greatest(token_count(one), token_count(other)) > {PARANMT_TOKENS} THEN 'too_long'
-            WHEN least(len(one_tokens), len(other_tokens)) = 0 THEN 'empty' END AS reason
+            WHEN greatest(token_count(sentence1), token_count(sentence2)) > {PARANMT_TOKENS} THEN 'too_long'
+            WHEN least(len(words1), len(words2)) = 0 THEN 'empty' END AS reason
         FROM (
-            SELECT *, regexp_extract_all(lower(coalesce(one, '')), '{word}') AS one_tokens,
-                regexp_extract_all(lower(coalesce(other, '')), '{word}') AS other_tokens
+            SELECT *, regexp_extract_all(lower(coalesce(sentence1, '')), '{word}') AS words1,
+                regexp_extract_all(lower(coalesce(sentence2, '')), '{word}') AS words2
             FROM ({pairs})
         )
     )
@@ -47,23 +48,23 @@ def tokens_of(pairs: str) -> str:
 
 
 def fill_tokens(connection: duckdb.DuckDBPyConnection, parabank: Path) -> dict:
-    """Fill a table `tokens` with the pairs of a parabank: hashes and distinct tokens of both sides.
+    """Create the table `tokens` with the pairs of a parabank: hashes and distinct words of both sides.
 
     Args:
         connection: From `toolkit.database.database`.
-        parabank: `toolkit.package.read.FORMS`; the paraphrase score is `semantic`.
+        parabank: `toolkit.package.read.FORMS`; the paraphrase score is the column `semantic`.
 
     Returns:
-        Counts: `pairs` read, `kept`, `refused` by reason ("score", "too_long", and "empty": a side without a word), and
-        `unscored`, those of the kept that have no paraphrase score, so that nothing could be said against them.
+        Numbers of pairs: `pairs` read, `kept`, `refused` by reason ("score", "too_long", and "empty": a side without a
+        word), and `unscored`, the kept pairs that have no paraphrase score and so could not be refused by it.
 
     Raises:
-        FileNotFoundError: There is no such file or folder.
-        ValueError: It is of another form; a line is wrong, with its number; no pair is left.
+        FileNotFoundError: The parabank does not exist.
+        ValueError: It has another form, a line is wrong (the message has its number), or no pair is left.
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), appendix A.1. That pairs without a score stay is ours.
     """
-    empty = tokens_of("SELECT '' AS one, '' AS other, 0.0::DOUBLE AS score")
+    empty = tokens_of("SELECT '' AS sentence1, '' AS sentence2, 0.0::DOUBLE AS score")
     connection.execute(f"CREATE TEMP TABLE tokens AS FROM ({empty}) LIMIT 0")
     for batch in read_pairs(parabank):
         connection.register("batch", batch)
@@ -72,15 +73,15 @@ def fill_tokens(connection: duckdb.DuckDBPyConnection, parabank: Path) -> dict:
 
 
 def counts(connection: duckdb.DuckDBPyConnection, parabank: Path) -> dict:
-    """What became of the pairs in `tokens`.
+    """The counts of the pairs in `tokens`, see `fill_tokens`.
 
     Raises:
-        ValueError: None is left.
+        ValueError: No pair is left.
     """
     query = "SELECT reason, count(*), count(*) FILTER (WHERE unscored) FROM tokens GROUP BY reason"
-    found = {reason: numbers for reason, *numbers in connection.execute(query).fetchall()}
-    kept, unscored = found.pop(None, (0, 0))
-    refused = {reason: number for reason, (number, _) in sorted(found.items())}
+    by_reason = {reason: numbers for reason, *numbers in connection.execute(query).fetchall()}
+    kept, unscored = by_reason.pop(None, (0, 0))
+    refused = {reason: number for reason, (number, _) in sorted(by_reason.items())}
     if not kept:
         raise ValueError(
             f"wanted pairs with a score of at least {MIN_SCORE} and 1 to {PARANMT_TOKENS} tokens a side, got none in "

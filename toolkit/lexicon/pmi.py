@@ -1,4 +1,4 @@
-"""A paraphrase lexicon: words that meet across the sentences of paraphrase pairs more often than within a sentence.
+"""A paraphrase lexicon: words that co-occur across the sentences of paraphrase pairs more often than within a sentence.
 
 Source: ParaNMT-50M (Wieting & Gimpel 2018), appendix A.1, tables 12 and 13.
 """
@@ -23,12 +23,12 @@ from toolkit.lexicon.pairs import fill_tokens
 
 MIN_COUNT = 10  # ParaNMT-50M, A.1: "we only show paraphrases that appeared at least 10 times"
 
-# PMI = log #(u, v) #(., .) / (#(u) #(v)). A word is in a sentence or not, however often it is said there, so #(u) is a
-# number of sentences and #(., .) the number of all: PMI is 0 where words meet as chance has it, and an unseen pair is
-# taken for one of these. Across sentences each pair stands in both directions, so #(., .) is twice the pairs.
+# PMI = log #(u, v) #(., .) / (#(u) #(v)). Repetitions of a word within a sentence are not counted, so #(u) is a number
+# of sentences and #(., .) the number of all sentences. PMI is 0 for independent words, and an unseen pair gets 0.
+# Across sentences each pair counts in both directions, so #(., .) is twice the number of pairs.
 ASSOCIATIONS_SQL = """
 CREATE OR REPLACE TEMP TABLE associations AS
-SELECT u.word AS one, v.word AS other, across AS count,
+SELECT u.word AS word1, v.word AS word2, across AS count,
     ln(across::DOUBLE * 2 * $pairs / (u.sentences::DOUBLE * v.sentences)) AS cross_pmi,
     (coalesce(ln(in_references::DOUBLE * $reference_sentences
             / (u.reference_sentences::DOUBLE * v.reference_sentences)), 0)
@@ -40,8 +40,8 @@ JOIN marginals AS v ON v.number = pair & 4294967295
 """
 LEXICON_SQL = """
 SELECT *, cross_pmi - ordinary_pmi AS adjusted_pmi FROM (
-    SELECT one AS word, other AS paraphrase, * EXCLUDE (one, other) FROM associations
-    UNION ALL SELECT other, one, * EXCLUDE (one, other) FROM associations)
+    SELECT word1 AS word, word2 AS paraphrase, * EXCLUDE (word1, word2) FROM associations
+    UNION ALL SELECT word2, word1, * EXCLUDE (word1, word2) FROM associations)
 """
 RANKING = "adjusted_pmi DESC, count DESC, paraphrase"
 
@@ -52,12 +52,12 @@ class Entry:
 
     Attributes:
         word: A lower-cased word.
-        paraphrase: Another.
-        count: How often the two met: one in a sentence, the other in its paraphrase, in either direction.
+        paraphrase: Its paraphrase, lower-cased.
+        count: Co-occurrences across sentences: one word in a sentence, the other in its paraphrase or its reference.
         cross_pmi: PMI across sentences, in nats.
-        ordinary_pmi: PMI within sentences, in nats: the mean of references and paraphrases, 0 for each where they were
-            never seen together.
-        adjusted_pmi: `cross_pmi` less `ordinary_pmi`.
+        ordinary_pmi: PMI within sentences, in nats: the mean over references and paraphrases; 0 for a side where the
+            words never co-occur.
+        adjusted_pmi: `cross_pmi` minus `ordinary_pmi`.
     """
 
     word: str
@@ -72,12 +72,12 @@ COLUMNS = tuple(column.name for column in fields(Entry))
 
 
 class Lexicon(NamedTuple):
-    """What was extracted.
+    """The result of `extract_lexicon`.
 
     Attributes:
-        counts: What became of the pairs (`toolkit.lexicon.pairs.fill_tokens`).
-        entries: Rows of the file.
-        wanted: Those of the wanted pairs that met at all, however rarely, as they were asked for.
+        counts: The numbers of pairs read, kept and refused (`toolkit.lexicon.pairs.fill_tokens`).
+        entries: The number of rows of the file.
+        wanted: The entries of the wanted pairs of words that co-occur at least once, by the pair as it was given.
     """
 
     counts: dict
@@ -88,30 +88,30 @@ class Lexicon(NamedTuple):
 def extract_lexicon(
     parabank: Path, output: Path, min_count: int = MIN_COUNT, wanted: Iterable[tuple[str, str]] = ()
 ) -> Lexicon:
-    """Write the words that meet across the pairs of a parabank, with their PMIs, to a Parquet file.
+    """Write the words that co-occur across the pairs of a parabank, with their PMIs, to a Parquet file.
 
     Args:
         parabank: `toolkit.package.read.FORMS`.
-        output: The file; columns `COLUMNS`, each pair of words in both directions, sorted by word, best paraphrase
-            first. It is whole or not there.
-        min_count: Words that meet less often are left out, >= 1.
-        wanted: Pairs of words that are scored however rarely they meet, such as SimLex-999's; compared in lower case.
+        output: The file, with the columns `COLUMNS` and each pair of words in both directions, sorted by word, best
+            paraphrase first. It is written completely or not at all.
+        min_count: Pairs of words with fewer co-occurrences are left out, >= 1.
+        wanted: Pairs of words that are scored even if they co-occur only once, such as SimLex-999's; lower-cased.
 
     Raises:
-        FileNotFoundError: There is no such parabank.
-        ValueError: It is none, or nothing is left of it; `min_count` is less than 1.
+        FileNotFoundError: The parabank does not exist.
+        ValueError: The source is no parabank, no pair is left, or `min_count` is less than 1.
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), appendix A.1. That the lexicon has no direction is ours.
     """
     if min_count < 1:
         raise ValueError(f"wanted min_count of at least 1, got {min_count}: the paper's is {MIN_COUNT}")
-    asked = list(wanted)
+    wanted_pairs = list(wanted)
     with database() as connection:
         counts = fill_tokens(connection, parabank)
-        number_words(connection, {word.lower() for pair in asked for word in pair})
-        found = wanted_entries(connection, asked)
+        number_words(connection, {word.lower() for pair in wanted_pairs for word in pair})
+        entries = wanted_entries(connection, wanted_pairs)
         associate(connection, frequent_words(connection, min_count), min_count)
-        return Lexicon(counts, write_lexicon(connection, output), found)
+        return Lexicon(counts, write_lexicon(connection, output), entries)
 
 
 def is_lexicon(path: Path) -> bool:
@@ -123,29 +123,32 @@ def is_lexicon(path: Path) -> bool:
 
 
 def associate(connection: duckdb.DuckDBPyConnection, words: int, min_count: int) -> None:
-    """Fill `associations`: the PMIs of pairs of words, each pair once (`toolkit.lexicon.counts.count_joint`)."""
+    """Create the table `associations`: the PMIs of each pair of words in `joint_counts`."""
     count_joint(connection, words, min_count)
     tables = ("pairs", "reference_sentences", "paraphrase_sentences")
     totals = {table: connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0] for table in tables}
     connection.execute(ASSOCIATIONS_SQL, totals)
 
 
-def wanted_entries(connection: duckdb.DuckDBPyConnection, asked: list[tuple[str, str]]) -> dict[tuple[str, str], Entry]:
-    """The entries of pairs of words, those that met at least once."""
-    if not asked:
+def wanted_entries(
+    connection: duckdb.DuckDBPyConnection, wanted_pairs: list[tuple[str, str]]
+) -> dict[tuple[str, str], Entry]:
+    """The entries of those pairs of words that co-occur at least once."""
+    if not wanted_pairs:
         return {}
     associate(connection, frequent_words(connection, None), 1)
-    keys = {(one.lower(), other.lower()): (one, other) for one, other in asked}
-    query = (
-        f"{LEXICON_SQL} SEMI JOIN (SELECT unnest($one) AS word, unnest($other) AS paraphrase) USING (word, paraphrase)"
-    )
-    one, other = map(list, zip(*keys, strict=True))
-    found = [Entry(*row) for row in connection.execute(query, {"one": one, "other": other}).fetchall()]
-    return {keys[entry.word, entry.paraphrase]: entry for entry in found}
+    pairs = {(word.lower(), paraphrase.lower()): (word, paraphrase) for word, paraphrase in wanted_pairs}
+    wanted = "SELECT unnest($words) AS word, unnest($paraphrases) AS paraphrase"
+    query = f"{LEXICON_SQL} SEMI JOIN ({wanted}) USING (word, paraphrase)"
+    words, paraphrases = map(list, zip(*pairs, strict=True))
+    entries = [
+        Entry(*row) for row in connection.execute(query, {"words": words, "paraphrases": paraphrases}).fetchall()
+    ]
+    return {pairs[entry.word, entry.paraphrase]: entry for entry in entries}
 
 
 def write_lexicon(connection: duckdb.DuckDBPyConnection, output: Path) -> int:
-    """Write `associations` to a Parquet file, under a temporary name until it is whole; the number of its rows."""
+    """Write `associations` to a Parquet file, completely or not at all, and return the number of rows."""
     temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     name = str(temporary).replace("'", "''")
     query = f"COPY ({LEXICON_SQL} ORDER BY word, {RANKING}) TO '{name}' (FORMAT parquet, COMPRESSION zstd)"
@@ -165,12 +168,12 @@ def paraphrases_of(lexicon: Path, word: str, most: int) -> list[Entry]:
     """The best paraphrases of a word by adjusted PMI, as in table 12.
 
     Args:
-        lexicon: What `extract_lexicon` wrote.
-        word: In any case.
-        most: Paraphrases at most.
+        lexicon: The file that `extract_lexicon` wrote.
+        word: A word; its case is ignored.
+        most: The maximum number of paraphrases.
 
     Returns:
-        Entries, best first; none if the word is not in the lexicon.
+        Entries, best first; an empty list if the word is not in the lexicon.
 
     Raises:
         ValueError: The file is no lexicon.

@@ -1,9 +1,9 @@
-"""A pair stands once: which chosen candidates repeat a better pair of their reference, in their own row or another.
+"""Find repeated pairs, so that each pair is published once: chosen candidates that equal a better pair of the run.
 
-A bitext has references with several sources, a row for each, and texts that differ in case and punctuation only. Pairs
-are compared by the letters and digits of both sides (`toolkit.bitext.normalize.match_key`): "Don't stop!" equals "dont
-stop". Of equal pairs the one with the best rank stays; of those with equal ranks the one with the best score: dual,
-else predicted judgment, else translation score; of those the first of the run.
+Pairs repeat because a bitext has references with several sources, with a row for each, and because texts differ only in
+case and punctuation. Pairs are compared by the letters and digits of both sides (`toolkit.bitext.normalize.match_key`):
+"Don't stop!" equals "dont stop". Of equal pairs the one with the best rank is kept; of equal ranks the one with the
+best score (dual, else predicted judgment, else translation score); of equal scores the first of the run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from toolkit.bitext.normalize import match_key
 from toolkit.database import database
 from toolkit.package.parquet import candidates_of, read_tables
 
-# Beside the texts only what orders equal pairs; Parquet reads no other column from the disk.
+# The scores that order equal pairs; beside them and the texts, Parquet reads no column from the disk.
 SCORES = ("forward_logprob", "forward_tokens", "backward_logprob", "backward_tokens", "judgment")
 COLUMNS = [
     "reference",
@@ -54,12 +54,12 @@ COPIES_SQL = "SELECT (SELECT count(*) FROM pairs WHERE copy) - (SELECT count(*) 
 
 @dataclass(frozen=True)
 class EqualPairs:
-    """What repeats in a run.
+    """The repeated pairs of a run.
 
     Attributes:
-        repeated: For each shard the chosen candidates that repeat a better pair: their numbers among all candidates of
+        repeated: For each shard the chosen candidates that repeat a better pair: their indices among all candidates of
             the shard, ascending.
-        copies: Pairs, each counted once, whose paraphrase is its own reference but for case and punctuation.
+        copies: The number of distinct pairs whose paraphrase equals the reference except for case and punctuation.
     """
 
     repeated: list[np.ndarray]
@@ -67,10 +67,10 @@ class EqualPairs:
 
 
 def find_equal_pairs(shards: list[Path]) -> EqualPairs:
-    """Find the pairs of a run that repeat a better one, in one pass over its shards; DuckDB sorts, on disk if need be.
+    """Find the pairs of a run that repeat a better pair, in one pass over its shards; DuckDB sorts, on disk if needed.
 
     Args:
-        shards: All finished shards of a run, in order.
+        shards: All finished shards of the run, in order.
 
     Raises:
         ValueError: A shard is broken.
@@ -90,16 +90,16 @@ def chosen_texts(shard: Path) -> Iterator[pa.Table]:
     """The chosen candidates of a shard, a batch at a time.
 
     Yields:
-        Tables with `candidate`, the number among all candidates of the shard, `rank`, `scores`, and `reference` and
-        `text`, both bare; a text without any letter or digit stays as it is.
+        Tables with `candidate`, the index among all candidates of the shard, `rank`, `scores`, and the match keys
+        `reference` and `text`; the key of a text without letters and digits is the text itself.
     """
-    before = 0
+    seen = 0
     for rows in read_tables(shard, columns=COLUMNS):
         listed = candidates_of(rows)
         values = pa.Table.from_struct_array(listed.flatten())
-        values = values.append_column("candidate", pa.array(np.arange(before, before + len(values)), pa.int32()))
+        values = values.append_column("candidate", pa.array(np.arange(seen, seen + len(values)), pa.int32()))
         values = values.append_column("row", pc.list_parent_indices(listed))
-        before += len(values)
+        seen += len(values)
         chosen = values.filter(pc.is_valid(values["rank"]))
         references = pa.array([match_key(text) or text for text in rows["reference"].to_pylist()], pa.string())
         texts = pa.array([match_key(text) or text for text in chosen["text"].to_pylist()], pa.string())
@@ -111,7 +111,7 @@ def chosen_texts(shard: Path) -> Iterator[pa.Table]:
 
 
 def by_shard(connection: duckdb.DuckDBPyConnection, shards: int) -> list[np.ndarray]:
-    """The repeated candidates of each shard."""
-    found = connection.execute("SELECT shard, candidate FROM repeated ORDER BY shard, candidate").fetchnumpy()
-    ends = np.searchsorted(found["shard"], np.arange(shards + 1))
-    return [np.asarray(found["candidate"][a:b], np.int32) for a, b in pairwise(ends)]
+    """The indices of the repeated candidates of each shard."""
+    columns = connection.execute("SELECT shard, candidate FROM repeated ORDER BY shard, candidate").fetchnumpy()
+    ends = np.searchsorted(columns["shard"], np.arange(shards + 1))
+    return [np.asarray(columns["candidate"][a:b], np.int32) for a, b in pairwise(ends)]

@@ -1,4 +1,4 @@
-"""The folder of a packaged parabank: how it is known, its version, its Parquet files, and whether they are whole."""
+"""The folder of a packaged parabank: recognise it, check its version, list its Parquet files and check their rows."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ AGAIN = "fetch the data set again, or package it again"
 
 
 def check_version(version: str) -> str:
-    """The version itself, if it is MAJOR.MINOR.PATCH, the part of semantic versioning that data sets know.
+    """Return a version if it has the form MAJOR.MINOR.PATCH, the only form that `datasets` accepts.
 
     >>> check_version("1.2.0")
     '1.2.0'
 
     Raises:
-        ValueError: It is not.
+        ValueError: The version has another form.
     """
     if not VERSION.fullmatch(version):
         raise ValueError(f"wanted a version MAJOR.MINOR.PATCH, got {version!r}: write {FIRST_VERSION} for the first")
@@ -42,16 +42,16 @@ def is_parabank(folder: Path) -> bool:
 
 
 def files_of(folder: Path, config: str, split: str | None = None) -> list[Path]:
-    """The Parquet files of a parabank in order: those of a split, or of all splits that it has."""
+    """The Parquet files of a split of a parabank, in order; of all its splits if `split` is None."""
     splits = SPLITS if split is None else (split,)
     return [file for name in splits for file in sorted((folder / DATA / config).glob(f"{name}-*.parquet"))]
 
 
 def check_whole(folder: Path, config: str) -> None:
-    """Refuse a parabank of whose Parquet files one is cut short or missing: `datasets` would pass over a missing one.
+    """Refuse a parabank with a truncated or missing Parquet file; `datasets` would ignore a missing file.
 
     Raises:
-        ValueError: The first such file, or the split that has other rows than were packaged.
+        ValueError: A file is truncated, or a split has another number of rows than its manifest says.
     """
     counts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["counts"]
     for split in (split for split in SPLITS if split in counts):
@@ -63,10 +63,10 @@ def check_whole(folder: Path, config: str) -> None:
 
 
 def rows_of(file: Path) -> int:
-    """The rows of a Parquet file, as its end says.
+    """The number of rows of a Parquet file, from its footer.
 
     Raises:
-        ValueError: The file is cut short.
+        ValueError: The file is truncated.
     """
     try:
         return pq.read_metadata(file).num_rows

@@ -1,7 +1,8 @@
-"""The public door to a parabank, in a folder here or on the Hub."""
+"""Load a parabank from a local folder or from the Hub with `datasets`."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict, load_dataset
@@ -15,6 +16,7 @@ from toolkit.package.folder import AGAIN, check_whole, is_parabank
 from toolkit.package.parquet import CONFIGS, DATA
 from toolkit.shards import INPUTS
 
+HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 UNREACHABLE = (DatasetNotFoundError, OfflineModeIsEnabled, HfHubHTTPError, HFValidationError, OSError)
 
 
@@ -27,20 +29,20 @@ def load_parabank(
 ) -> Dataset | DatasetDict | IterableDataset | IterableDatasetDict:
     """Load a parabank from a folder, or from the Hub if there is no such folder.
 
-    A trainer that takes columns by their order (sentence-transformers) wants
+    A trainer that takes columns by their order (sentence-transformers) needs
     `load_parabank(...).select_columns(["sentence1", "sentence2"])`.
 
     Args:
-        path_or_name: A folder, absolute or from here, or a Hub name ("someone/parabank2").
+        path_or_name: A folder, absolute or relative, or a Hub name ("someone/parabank2").
         config: "pairs" (one row per paraphrase) or "references" (one row per reference, nested).
-        split: "train", "validation" or "test"; None gives all, by name.
-        streaming: Read while iterating, instead of first into a cache.
+        split: "train", "validation" or "test"; None gives all splits, by name.
+        streaming: Read while iterating, instead of preparing a cache first.
         revision: A tag, branch or commit on the Hub.
 
     Raises:
-        FileNotFoundError: There is neither such a folder nor, as far as can be told, such a name.
-        ValueError: The folder is not a parabank, or a file of it is missing or damaged; an unknown config; a revision
-            of a folder.
+        FileNotFoundError: There is no such folder, and no such name on the Hub, or the Hub cannot be reached.
+        ValueError: The folder is not a parabank, one of its files is missing or damaged, the config is unknown, or a
+            revision is given for a folder.
     """
     if config not in CONFIGS:
         raise ValueError(f"wanted config {' or '.join(map(repr, CONFIGS))}, got {config!r}: see the card")
@@ -56,21 +58,27 @@ def load_parabank(
                 f"wanted the whole Parquet files of {folder / DATA / config}, got a damaged one ({reason}): "
                 f"`sha256sum -c {CHECKSUMS}` in {folder} names it; {AGAIN}"
             ) from error
+    if not HUB_NAME.fullmatch(str(path_or_name)):
+        # `datasets` would take what it last loaded from any folder of that name out of its cache.
+        raise FileNotFoundError(
+            f"wanted a parabank, got {str(path_or_name)!r}: there is no folder {folder.absolute()}, and a Hub name has "
+            "the form owner/name; give the folder's path"
+        )
     try:
         return load_dataset(str(path_or_name), config, split=split, streaming=streaming, revision=revision)
     except UNREACHABLE as error:
         reason = first_line(error)
         raise FileNotFoundError(
-            f"wanted a parabank, got {str(path_or_name)!r}: no folder {folder.absolute()} here, so it can only be a "
-            f"Hub name, and that failed ({reason}); give the folder's path, or check the name and the network"
+            f"wanted a parabank, got {str(path_or_name)!r}: there is no folder {folder.absolute()}, so it can only be "
+            f"a Hub name, and that failed ({reason}); give the folder's path, or check the name and the network"
         ) from error
 
 
 def check_local(folder: Path, revision: str | None) -> None:
-    """Refuse a folder that is no parabank, and a revision where there is only one.
+    """Refuse a local folder that is no parabank, and a revision, which only the Hub has.
 
     Raises:
-        ValueError: Either.
+        ValueError: The folder or the revision is refused.
     """
     if not is_parabank(folder):
         hint = "these are a run's shards, package them" if (folder / INPUTS).exists() else "check the path"

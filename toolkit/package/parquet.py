@@ -1,7 +1,7 @@
-"""Finished shards to the Parquet files of a data set: configs `pairs` and `references`, one folder each.
+"""Write the Parquet files of a data set from finished shards: configs `pairs` and `references`, one folder each.
 
-Columns are derived from the dataclasses of `toolkit.rows`; work is done on Arrow tables, a batch at a time. A file
-appears under its final name only when all files of its split are whole.
+The columns are derived from the dataclasses of `toolkit.rows`; the conversion works on Arrow tables, a batch at a time.
+A file gets its final name only when all files of its split are complete.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from toolkit.rows import Candidate, Row, Scores, schema
 from toolkit.shards import input_shards, output_of
 
 CONFIGS = ("pairs", "references")
-DATA = "data"  # the folder of all Parquet files in a data set's
+DATA = "data"  # the folder of the Parquet files within the folder of a data set
 SPLITS = ("train", "validation", "test")
-BATCH_ROWS = 1000  # ours: rows with all their candidates in memory at a time
-# Columns of a shard, as Parquet names them, that say what became of candidates
-FATES = ["candidates.list.element.reason"]
-ROW_GROUP_ROWS = 50_000  # ours: rows of a row group at least, where a file has so many
+BATCH_ROWS = 1000  # ours: rows in memory at a time, with all their candidates
+# The columns of a shard, as Parquet names them, that hold the reasons why candidates were refused
+REASON_COLUMNS = ["candidates.list.element.reason"]
+ROW_GROUP_ROWS = 50_000  # ours: the least rows of a row group, where a file has so many
 
 
 def paraphrase_fields() -> list[pa.Field]:
-    """What is published of a chosen candidate: text, rank, scores, how it was made; its `reason` is always None."""
+    """The published fields of a chosen candidate: text, rank, scores, then all others but `reason`, which is None."""
     candidate = schema(Candidate)
     rest = [field for field in candidate if field.name not in ("text", "rank", "scores", "reason")]
     return [candidate.field("text"), candidate.field("rank"), *schema(Scores), *rest]
 
 
 def row_fields() -> list[pa.Field]:
-    """What is published of a row beside its id and its reference; the split is the file's."""
+    """The published fields of a row besides id and reference; the split is given by the file."""
     return [field for field in schema(Row) if field.name not in ("id", "reference", "split", "candidates", "reason")]
 
 
@@ -48,16 +48,16 @@ def pairs_schema() -> pa.Schema:
 
 
 def references_schema() -> pa.Schema:
-    """Config `references`: one row per reference that kept a paraphrase, all of them in a list, best first."""
+    """Config `references`: one row per reference that has a paraphrase, with the list of all, best first."""
     paraphrases = pa.field("paraphrases", pa.list_(pa.struct(paraphrase_fields())))
     return pa.schema([schema(Row).field("id"), schema(Row).field("reference"), paraphrases, *row_fields()])
 
 
-def chosen(rows: pa.Table) -> pa.Table:
-    """The chosen candidates of rows, best first within a row; their ranks close up to 0, 1, 2, ...
+def chosen_candidates(rows: pa.Table) -> pa.Table:
+    """The chosen candidates of rows, best first within a row, with their ranks renumbered to 0, 1, 2, ...
 
     Returns:
-        A table with `row`, the index of the row in `rows`, and `paraphrase_fields()`.
+        A table with the columns `row`, the index of the row in `rows`, and `paraphrase_fields()`.
     """
     listed = candidates_of(rows)
     table = pa.Table.from_struct_array(listed.flatten()).append_column("row", pc.list_parent_indices(listed))
@@ -71,29 +71,31 @@ def chosen(rows: pa.Table) -> pa.Table:
 
 
 def candidates_of(rows: pa.Table) -> pa.ListArray:
-    """The column of candidates in one piece."""
+    """The column of candidates as one contiguous array."""
     column = rows["candidates"]
     return pa.concat_arrays(column.chunks) if rows.num_rows else column.combine_chunks()
 
 
 def pairs_table(rows: pa.Table) -> pa.Table:
     """The pairs of a table of rows (`toolkit.rows.schema`), in order; columns `pairs_schema()`."""
-    found = chosen(rows)
-    parents = rows.select(["id", "reference", *(field.name for field in row_fields())]).take(found["row"])
+    candidates = chosen_candidates(rows)
+    parents = rows.select(["id", "reference", *(field.name for field in row_fields())]).take(candidates["row"])
     columns = dict(zip(parents.column_names, parents.columns, strict=True))
-    columns |= dict(zip(found.column_names, found.columns, strict=True))
+    columns |= dict(zip(candidates.column_names, candidates.columns, strict=True))
     columns |= {"sentence1": columns["reference"], "sentence2": columns["text"]}
     return pa.table({name: columns[name] for name in pairs_schema().names}).cast(pairs_schema())
 
 
 def references_table(rows: pa.Table) -> pa.Table:
-    """The references of a table of rows that kept a paraphrase, in order; columns `references_schema()`."""
-    found = chosen(rows)
-    kept, counts = np.unique(found["row"].to_numpy(), return_counts=True)
+    """The references with a paraphrase of a table of rows, in order; columns `references_schema()`."""
+    candidates = chosen_candidates(rows)
+    row_indices, counts = np.unique(candidates["row"].to_numpy(), return_counts=True)
     offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
-    structs = found.drop_columns(["row"]).combine_chunks().to_struct_array()
+    structs = candidates.drop_columns(["row"]).combine_chunks().to_struct_array()
     values = pa.concat_arrays(structs.chunks) if structs.num_chunks else pa.array([], structs.type)
-    parents = rows.select(["id", "reference", *(field.name for field in row_fields())]).take(pa.array(kept, pa.int64()))
+    parents = rows.select(["id", "reference", *(field.name for field in row_fields())]).take(
+        pa.array(row_indices, pa.int64())
+    )
     parents = parents.append_column("paraphrases", pa.ListArray.from_arrays(offsets, values))
     return parents.select(references_schema().names).cast(references_schema())
 
@@ -106,7 +108,7 @@ def finished_shards(folder: Path) -> list[Path]:
 
     Raises:
         FileNotFoundError: The folder is not a run's.
-        ValueError: Shards are still missing, or `inputs.json` is damaged.
+        ValueError: Shards are missing, or `inputs.json` is damaged.
     """
     shards = [output_of(path) for path in input_shards(folder)]
     missing = [shard.name for shard in shards if not shard.is_file()]
@@ -119,12 +121,12 @@ def finished_shards(folder: Path) -> list[Path]:
 
 
 def read_tables(shard: Path, batch_rows: int = BATCH_ROWS, columns: list[str] | None = None) -> Iterator[pa.Table]:
-    """The rows of a shard as Arrow tables, a batch at a time.
+    """Read the rows of a shard as Arrow tables, a batch at a time.
 
     Args:
         shard: A Parquet file of rows.
-        batch_rows: Rows of a batch.
-        columns: Of the file, as Parquet names them; None reads all.
+        batch_rows: The rows of a batch.
+        columns: The columns to read, as Parquet names them; None reads all.
 
     Raises:
         ValueError: The file is not a shard of rows.
@@ -146,10 +148,10 @@ class SplitWriter:
     """Writes one split of one config to numbered files.
 
     Args:
-        folder: Where the files go; it exists.
+        folder: The folder of the files, which must exist.
         split: The split's name.
-        columns: Their schema.
-        max_rows: Rows of a file at most.
+        columns: The schema of the files.
+        max_rows: The most rows of a file.
     """
 
     def __init__(self, folder: Path, split: str, columns: pa.Schema, max_rows: int):
@@ -157,18 +159,18 @@ class SplitWriter:
         self.files: list[Path] = []
         self.writer: pq.ParquetWriter | None = None
         self.written = 0
-        self.waiting: list[pa.Table] = []
+        self.buffer: list[pa.Table] = []
 
     def write(self, table: pa.Table) -> None:
-        """Take rows in; they are written when a row group is full."""
-        self.waiting.append(table)
-        if sum(map(len, self.waiting)) >= ROW_GROUP_ROWS:
+        """Buffer rows, and write them when there are enough for a row group."""
+        self.buffer.append(table)
+        if sum(map(len, self.buffer)) >= ROW_GROUP_ROWS:
             self.flush()
 
     def flush(self) -> None:
-        """Write the rows that wait, and start a new file wherever one is full."""
-        table = pa.concat_tables(self.waiting) if self.waiting else self.columns.empty_table()
-        self.waiting = []
+        """Write the buffered rows, and start a new file whenever a file is full."""
+        table = pa.concat_tables(self.buffer) if self.buffer else self.columns.empty_table()
+        self.buffer = []
         while table.num_rows:
             if self.writer is None or self.written == self.max_rows:
                 self.next_file()
@@ -188,37 +190,38 @@ class SplitWriter:
         self.written = 0
 
     def end_file(self) -> None:
-        """Finish the open file, if there is one."""
+        """Close the open file, if there is one."""
         if self.writer is not None:
             self.writer.close()
             self.writer = None
 
     def close(self) -> list[Path]:
-        """Write what waits and give every file its final name, `{split}-{i}-of-{n}.parquet`."""
+        """Write the buffered rows and give every file its final name, `{split}-{i}-of-{n}.parquet`."""
         self.flush()
         self.end_file()
         named = [f"{self.split}-{i:05d}-of-{len(self.files):05d}.parquet" for i in range(len(self.files))]
         return [file.rename(self.folder / name) for file, name in zip(self.files, named, strict=True)]
 
 
-def once(tables: Iterator[pa.Table], repeated: np.ndarray) -> Iterator[pa.Table]:
-    """The rows of a shard with every pair once: a candidate that repeats a better pair loses its rank.
+def without_repeats(tables: Iterator[pa.Table], repeated: np.ndarray) -> Iterator[pa.Table]:
+    """Remove repeated pairs from the rows of a shard: a candidate that repeats a better pair loses its rank.
 
     Args:
-        tables: Rows of one shard, in order.
-        repeated: The numbers of such candidates among all of the shard, ascending (`toolkit.package.equal`).
+        tables: The rows of one shard, in order.
+        repeated: The indices of these candidates among all candidates of the shard, ascending
+            (`toolkit.package.equal`).
     """
     if not len(repeated):
         yield from tables
-    before = 0
+    seen = 0
     for rows in tables:
         listed = candidates_of(rows)
         values = pa.Table.from_struct_array(listed.flatten())
-        numbers = np.arange(before, before + len(values))
-        before += len(values)
-        place, none = values.column_names.index("rank"), pa.scalar(None, pa.int32())
-        kept = pc.if_else(pa.array(np.isin(numbers, repeated, kind="sort")), none, values["rank"])
-        structs = values.set_column(place, values.schema.field(place), kept).to_struct_array()
+        indices = np.arange(seen, seen + len(values))
+        seen += len(values)
+        column, no_rank = values.column_names.index("rank"), pa.scalar(None, pa.int32())
+        ranks = pc.if_else(pa.array(np.isin(indices, repeated, kind="sort")), no_rank, values["rank"])
+        structs = values.set_column(column, values.schema.field(column), ranks).to_struct_array()
         offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(listed))])
         lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.concat_arrays(structs.chunks))
         yield rows.set_column(rows.column_names.index("candidates"), rows.schema.field("candidates"), lists)
@@ -232,59 +235,59 @@ def write_parquet(
     Args:
         shards: Finished shards, in order.
         folder: The data set's folder.
-        repeated: Of each shard, the candidates that repeat a better pair (`toolkit.package.equal`).
-        max_rows_per_file: Rows of a file at most.
+        repeated: For each shard, the candidates that repeat a better pair (`toolkit.package.equal`).
+        max_rows_per_file: The most rows of a file.
 
     Returns:
-        Config to split to files; a split without a paraphrase has none.
+        The files by config and split; a split without a paraphrase is left out.
 
     Raises:
-        ValueError: No reference kept a paraphrase; a shard is broken; `max_rows_per_file` is not positive.
+        ValueError: No reference has a paraphrase; a shard is broken; `max_rows_per_file` is not positive.
     """
     if max_rows_per_file < 1:
         raise ValueError(f"wanted max_rows_per_file of at least 1, got {max_rows_per_file}: leave it at 500000")
     writers: dict[tuple[str, str], SplitWriter] = {}
     for config in CONFIGS:
         (folder / DATA / config).mkdir(parents=True, exist_ok=True)
-    tables = (once(read_tables(shard), lost) for shard, lost in zip(shards, repeated, strict=True))
+    tables = (without_repeats(read_tables(shard), indices) for shard, indices in zip(shards, repeated, strict=True))
     for table in chain.from_iterable(tables):
         for split in splits_in(table):
             rows = table.filter(pc.equal(table["split"], split))
-            for config, (columns, made) in TABLES.items():
+            for config, (columns, make_table) in TABLES.items():
                 if (config, split) not in writers:
                     target = folder / DATA / config
                     writers[config, split] = SplitWriter(target, split, columns(), max_rows_per_file)
-                writers[config, split].write(made(rows))
+                writers[config, split].write(make_table(rows))
     files: dict[str, dict[str, list[Path]]] = {config: {} for config in CONFIGS}
     for config, split in sorted(writers, key=lambda key: (key[0], SPLITS.index(key[1]))):
         if written := writers[config, split].close():
             files[config][split] = written
     if not files["pairs"]:
-        raise ValueError(none_chosen(shards))
+        raise ValueError(no_paraphrase_message(shards))
     return files
 
 
-def none_chosen(shards: list[Path]) -> str:
-    """The message that a run has no paraphrase: how many candidates each reason refused."""
-    fates: Counter[str] = Counter()
-    for rows in (rows for shard in shards for rows in read_tables(shard, columns=FATES)):
+def no_paraphrase_message(shards: list[Path]) -> str:
+    """The error message for a run without paraphrases: how many candidates were refused for each reason."""
+    reasons: Counter[str] = Counter()
+    for rows in (rows for shard in shards for rows in read_tables(shard, columns=REASON_COLUMNS)):
         candidates = pa.Table.from_struct_array(candidates_of(rows).flatten())
-        fates.update(reason or "without a reason" for reason in candidates["reason"].to_pylist())
-    counted = ", ".join(f"{n:,} {reason}" for reason, n in fates.most_common()) or "the decoder gave none"
+        reasons.update(reason or "without a reason" for reason in candidates["reason"].to_pylist())
+    counts = ", ".join(f"{n:,} {reason}" for reason, n in reasons.most_common()) or "the decoder gave none"
     place = shards[0].parent if shards else "the run"
     return (
-        f"wanted at least one paraphrase, got none of the {fates.total():,} candidates in {place}: {counted}; "
+        f"wanted at least one paraphrase, got none of the {reasons.total():,} candidates in {place}: {counts}; "
         "relax what refused most and build again"
     )
 
 
 def splits_in(table: pa.Table) -> list[str]:
-    """The splits of a table's rows, in the usual order.
+    """The splits of a table's rows, in the order of `SPLITS`.
 
     Raises:
-        ValueError: A split has another name.
+        ValueError: The table has a split that is not in `SPLITS`.
     """
-    found = set(pc.unique(table["split"]).to_pylist())
-    if unknown := found - set(SPLITS):
+    splits = set(pc.unique(table["split"]).to_pylist())
+    if unknown := splits - set(SPLITS):
         raise ValueError(f"wanted splits {', '.join(SPLITS)}, got {sorted(map(str, unknown))}: split the bitext again")
-    return [split for split in SPLITS if split in found]
+    return [split for split in SPLITS if split in splits]

@@ -1,8 +1,9 @@
-"""The one reader of parabanks, whatever form they have: as pairs (Arrow tables) or as references (rows).
+"""The reader for all forms of parabanks, which yields pairs (Arrow tables) or references (rows).
 
-A file of text has one reference a line. In a .tsv file it is followed by its paraphrases, best first, or by one
-paraphrase and its paraphrase score, as ParaNMT-50M is published. In a .jsonl file it is `reference` or `sentence1`, and
-`paraphrases`, `paraphrase` or `sentence2` is a text or a list; `id` and `semantic` may stand beside them.
+A text file has one reference on each line. In a .tsv file the reference is followed by its paraphrases, best first, or
+by one paraphrase and its paraphrase score, as ParaNMT-50M is published. In a .jsonl file the key of the reference is
+`reference` or `sentence1`, and `paraphrases`, `paraphrase` or `sentence2` holds a text or a list of texts; the keys
+`id` and `semantic` are optional.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from toolkit.bitext.read import decode, lines, text_suffix
 from toolkit.errors import first_line
 from toolkit.package.equal import find_equal_pairs
 from toolkit.package.folder import check_whole, files_of, is_parabank
-from toolkit.package.parquet import TABLES, finished_shards, once, read_tables
+from toolkit.package.parquet import TABLES, finished_shards, read_tables, without_repeats
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.shards import INPUTS
 
@@ -40,7 +41,7 @@ PARAPHRASE_KEYS = ("paraphrases", "paraphrase", "sentence2")
 
 
 def read_pairs(source: str | Path, split: str | None = None) -> Iterator[pa.Table]:
-    r"""The pairs of a parabank, a few thousand at a time.
+    r"""Read the pairs of a parabank, a few thousand at a time.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "demo.tsv")
@@ -53,23 +54,23 @@ def read_pairs(source: str | Path, split: str | None = None) -> Iterator[pa.Tabl
         split: "train", "validation" or "test"; None reads all. A file has no splits and is read whole.
 
     Yields:
-        Tables with the columns `PAIRS`: `id` is the reference's, in a file without ids the reference itself;
-        `semantic` is None where a pair was not measured. Empty texts are yielded as they are.
+        Tables with the columns `PAIRS`: `id` is the id of the reference, in a file without ids the reference itself;
+        `semantic` is None where a pair has no score. Pairs with empty texts are yielded too.
 
     Raises:
         FileNotFoundError: There is no such file, folder or Hub name.
         ValueError: It has another form; a run is not finished; a file is damaged; a line is wrong, with its number.
     """
     if is_file(source):
-        return FILES[text_suffix(str(source))](Path(source))
+        return FILE_READERS[text_suffix(str(source))](Path(source))
     return map(pairs_of, read_config(source, "pairs", split))
 
 
 def read_references(source: str | Path, split: str | None = None) -> Iterator[Row]:
-    """The references of a parabank that have a paraphrase, as rows with what a reader of the parabank sees.
+    """Read the references of a parabank that have a paraphrase, as rows with the published fields.
 
     Args:
-        source: `FORMS`. Lines of one reference that follow one another in a file are one row.
+        source: `FORMS`. Consecutive lines of a file with the same reference become one row.
         split: "train", "validation" or "test"; None reads all. A file has no splits and is read whole.
 
     Yields:
@@ -85,13 +86,13 @@ def read_references(source: str | Path, split: str | None = None) -> Iterator[Ro
 
 
 def is_file(source: str | Path) -> bool:
-    """Whether a parabank is a file.
+    """Whether a source is a file, rather than a folder or a Hub name.
 
     Raises:
-        FileNotFoundError: It is named like a file of a parabank, and there is none.
-        ValueError: It is a file of another kind.
+        FileNotFoundError: The source has a suffix of a parabank file but does not exist.
+        ValueError: The source is a file with another suffix.
     """
-    path, named = Path(source), text_suffix(str(source)) in FILES
+    path, named = Path(source), text_suffix(str(source)) in FILE_READERS
     if path.is_file() and not named:
         raise ValueError(f"wanted {FORMS}, got the file {source}: rename it if it is one of these")
     if named and not path.exists():
@@ -100,15 +101,15 @@ def is_file(source: str | Path) -> bool:
 
 
 def read_config(source: str | Path, config: str, split: str | None) -> Iterator[pa.Table]:
-    """The tables of a packaged parabank, or of a run as it would be packaged.
+    """Read the tables of a packaged parabank, or of a run as they would be packaged.
 
     Args:
         source: A folder or a Hub name.
         config: "pairs" or "references".
-        split: Which one; None reads all.
+        split: The split to read; None reads all.
 
     Raises:
-        FileNotFoundError: There is neither.
+        FileNotFoundError: There is neither such a folder nor such a Hub name.
         ValueError: The folder holds something else, the run is not finished, or a file is damaged.
     """
     folder = Path(source).expanduser()
@@ -124,20 +125,21 @@ def read_config(source: str | Path, config: str, split: str | None) -> Iterator[
 
 
 def run_tables(shards: list[Path], config: str, split: str | None) -> Iterator[pa.Table]:
-    """The tables of a run's shards, every pair once (`toolkit.package.equal`)."""
-    _, made = TABLES[config]
+    """Read the tables of a run's shards, without repeated pairs (`toolkit.package.equal`)."""
+    _, make_table = TABLES[config]
     for shard, repeated in zip(shards, find_equal_pairs(shards).repeated, strict=True):
-        for rows in once(read_tables(shard), repeated):
-            yield made(rows if split is None else rows.filter(pc.equal(rows["split"], split)))
+        for rows in without_repeats(read_tables(shard), repeated):
+            yield make_table(rows if split is None else rows.filter(pc.equal(rows["split"], split)))
 
 
 def hub_tables(name: str, config: str, split: str | None) -> Iterator[pa.Table]:
-    """The tables of a parabank on the Hub.
+    """Read the tables of a parabank on the Hub.
 
     Raises:
-        FileNotFoundError: There is no such name.
+        FileNotFoundError: The Hub has no such name, or cannot be reached.
     """
-    from toolkit.package.load import load_parabank  # brings `datasets`, which only the Hub needs
+    # Imported here because it loads `datasets`, which only the Hub needs.
+    from toolkit.package.load import load_parabank
 
     loaded = load_parabank(name, config, split)
     parts = [loaded] if split else list(loaded.values())
@@ -145,14 +147,14 @@ def hub_tables(name: str, config: str, split: str | None) -> Iterator[pa.Table]:
 
 
 def file_tables(file: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-    """A Parquet file, `BATCH_ROWS` at a time.
+    """Read the rows of a Parquet file, `BATCH_ROWS` at a time.
 
     Args:
-        file: Its path.
-        columns: Those that are read, if the file has them; None reads all.
+        file: The path of the file.
+        columns: The columns to read, if the file has them; None reads all.
 
     Raises:
-        ValueError: It is damaged.
+        ValueError: The file is damaged.
     """
     try:
         with pq.ParquetFile(file) as opened:
@@ -164,15 +166,15 @@ def file_tables(file: Path, columns: Sequence[str] | None = None) -> Iterator[pa
 
 
 def parquet_pairs(file: Path) -> Iterator[pa.Table]:
-    """The pairs of a Parquet file that has `sentence1` and `sentence2`, and perhaps `id` and `semantic`.
+    """Read the pairs of a Parquet file with `sentence1` and `sentence2`, and optionally `id` and `semantic`.
 
     Raises:
-        ValueError: It has other columns, or is damaged.
+        ValueError: A column is missing or of the wrong type, or the file is damaged.
     """
     for table in file_tables(file, PAIRS.names):
         if missing := sorted({"sentence1", "sentence2"} - set(table.column_names)):
-            without = " and ".join(missing)
-            raise ValueError(f"wanted a Parquet file with sentence1 and sentence2, got {file} without {without}")
+            absent = " and ".join(missing)
+            raise ValueError(f"wanted a Parquet file with sentence1 and sentence2, got {file} without {absent}")
         try:
             yield pairs_of(table)
         except pa.ArrowException as error:
@@ -181,7 +183,7 @@ def parquet_pairs(file: Path) -> Iterator[pa.Table]:
 
 
 def pairs_of(table: pa.Table) -> pa.Table:
-    """The columns `PAIRS` of a table that has `sentence1` and `sentence2`; a missing text is empty."""
+    """A table with `sentence1` and `sentence2` as a table with the columns `PAIRS`; null texts become empty."""
     texts = [pc.fill_null(table[name].cast(pa.string()), "") for name in ("sentence1", "sentence2")]
     ids = table["id"] if "id" in table.column_names else texts[0]
     scores = table["semantic"] if "semantic" in table.column_names else pa.nulls(len(table), pa.float64())
@@ -189,14 +191,14 @@ def pairs_of(table: pa.Table) -> pa.Table:
 
 
 def table_pairs(path: Path) -> Iterator[pa.Table]:
-    """The pairs of a .tsv file.
+    """Read the pairs of a .tsv file.
 
-    The first line of more than two columns says what they are: a score if it has three and the third is a number, else
-    further paraphrases.
+    The first line with more than two columns determines the form of the file: if it has three columns and the third is
+    a number, the third column is a score; else all columns after the first are paraphrases.
 
     Raises:
-        ValueError: A line has no second column, or another form than those before it, or is not UTF-8; the compression
-            is damaged.
+        ValueError: A line has no second column, does not have the form of the file, or is not UTF-8; the compression is
+            damaged.
     """
     scored: bool | None = None
     for numbers, texts in text_batches(path):
@@ -209,22 +211,26 @@ def table_pairs(path: Path) -> Iterator[pa.Table]:
         scores = np.full(len(texts), np.nan)
         if scored:
             scores[widths == 3] = [as_number(text) for text in fields.take(starts[widths == 3] + 2).to_pylist()]
-        wrong = (widths < 2) | (bool(scored) & ((widths > 3) | ((widths == 3) & ~np.isfinite(scores))))
-        if wrong.any():
-            first = int(wrong.argmax())
+        is_wrong = (widths < 2) | (bool(scored) & ((widths > 3) | ((widths == 3) & ~np.isfinite(scores))))
+        if is_wrong.any():
+            first = int(is_wrong.argmax())
             form = "reference TAB paraphrase TAB score" if scored else "reference TAB paraphrase [TAB paraphrase ...]"
-            got = texts[first].as_py()[:60]
-            raise ValueError(f"{path}, line {numbers[first]}: wanted {form}, got {got!r}: correct it")
-        paraphrases = np.ones_like(widths) if scored else widths - 1
-        lines_of = np.repeat(np.arange(len(texts)), paraphrases)
-        place = np.arange(len(lines_of)) - np.repeat(np.cumsum(paraphrases) - paraphrases, paraphrases)
-        references = fields.take(starts[lines_of])
-        semantic = pa.array(scores[lines_of], pa.float64(), from_pandas=True)
-        yield pa.table([references, references, fields.take(starts[lines_of] + 1 + place), semantic], schema=PAIRS)
+            text = texts[first].as_py()[:60]
+            raise ValueError(f"{path}, line {numbers[first]}: wanted {form}, got {text!r}: correct it")
+        paraphrase_counts = np.ones_like(widths) if scored else widths - 1
+        line_indices = np.repeat(np.arange(len(texts)), paraphrase_counts)
+        position = np.arange(len(line_indices)) - np.repeat(
+            np.cumsum(paraphrase_counts) - paraphrase_counts, paraphrase_counts
+        )
+        references = fields.take(starts[line_indices])
+        semantic = pa.array(scores[line_indices], pa.float64(), from_pandas=True)
+        yield pa.table(
+            [references, references, fields.take(starts[line_indices] + 1 + position), semantic], schema=PAIRS
+        )
 
 
 def as_number(text: str) -> float:
-    """A text as a number, NaN if it is none.
+    """A text as a number, or NaN if it is not a number.
 
     >>> as_number("0.85"), as_number("two")
     (0.85, nan)
@@ -236,11 +242,11 @@ def as_number(text: str) -> float:
 
 
 def json_pairs(path: Path) -> Iterator[pa.Table]:
-    """The pairs of a .jsonl file.
+    """Read the pairs of a .jsonl file.
 
     Raises:
-        ValueError: A line is no JSON, lacks a text, has something else in its place, or is not UTF-8; the compression
-            is damaged.
+        ValueError: A line is no JSON, lacks a text, has a value of another type in its place, or is not UTF-8; the
+            compression is damaged.
     """
     for numbers, texts in text_batches(path):
         records: list[dict] = []
@@ -256,15 +262,15 @@ def json_pairs(path: Path) -> Iterator[pa.Table]:
 
 
 def json_line(record: dict) -> list[dict]:
-    """The pairs of a line of JSON.
+    """The pairs of one line of a .jsonl file.
 
     >>> json_line({"id": 7, "sentence1": "We go.", "sentence2": "We leave.", "semantic": 0.9})
     [{'id': '7', 'sentence1': 'We go.', 'sentence2': 'We leave.', 'semantic': 0.9}]
 
     Raises:
         ValueError: The score is no finite number.
-        TypeError: A text is no text.
-        StopIteration: One of the two sides is missing.
+        TypeError: The reference or a paraphrase is not a string.
+        StopIteration: The reference or the paraphrases are missing.
     """
     reference = next(record[key] for key in REFERENCE_KEYS if key in record)
     texts = next(record[key] for key in PARAPHRASE_KEYS if key in record)
@@ -279,7 +285,7 @@ def json_line(record: dict) -> list[dict]:
 
 
 def text_batches(path: Path) -> Iterator[tuple[list[int], pa.StringArray]]:
-    """The lines of a text file, `BATCH_ROWS` at a time, with their numbers from 1; empty ones are left out.
+    """Read the lines of a text file, `BATCH_ROWS` at a time, with their numbers from 1; empty lines are left out.
 
     Raises:
         ValueError: A line is not UTF-8; the compression is damaged.
@@ -294,13 +300,13 @@ def text_batches(path: Path) -> Iterator[tuple[list[int], pa.StringArray]]:
             raise ValueError(f"{path}, line {number}: wanted UTF-8, got {text[:60]!r}: convert the file") from None
 
 
-FILES = {".parquet": parquet_pairs, ".tsv": table_pairs, ".jsonl": json_pairs}  # how each kind of file is read
+FILE_READERS = {".parquet": parquet_pairs, ".tsv": table_pairs, ".jsonl": json_pairs}  # by suffix
 
 
 def grouped(tables: Iterable[pa.Table]) -> Iterator[Row]:
-    """Rows of pairs, those of one reference that follow one another together; empty paraphrases are left out."""
-    found = (record for table in tables for record in table.to_pylist() if record["sentence2"])
-    for number, (key, group) in enumerate(groupby(found, key=lambda pair: (pair["id"], pair["sentence1"]))):
+    """Group consecutive pairs with the same reference into rows; pairs with an empty paraphrase are left out."""
+    pairs = (record for table in tables for record in table.to_pylist() if record["sentence2"])
+    for number, (key, group) in enumerate(groupby(pairs, key=lambda pair: (pair["id"], pair["sentence1"]))):
         candidates = [
             Candidate(pair["sentence2"], "", rank=rank, scores=Scores(semantic=pair["semantic"]))
             for rank, pair in enumerate(group)
@@ -309,7 +315,7 @@ def grouped(tables: Iterable[pa.Table]) -> Iterator[Row]:
 
 
 def row_of(record: dict) -> Row:
-    """The row that a record of config `references` describes."""
+    """The row of one record of config `references`."""
     scores = [
         Scores(**{f.name: paraphrase.get(f.name) for f in fields(Scores)}) for paraphrase in record["paraphrases"]
     ]

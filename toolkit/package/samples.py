@@ -1,4 +1,4 @@
-"""Samples of a parabank's references for measures that would take too long on all of them."""
+"""Random samples of a parabank's references, for measures that would take too long on all of them."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ SEEDS = 2  # ParaBank 2, section 3.6: "we average over two independent runs"
 
 
 def samples(source: str | Path, wanted: int, seed: int) -> list[list[Row]]:
-    """The references of a parabank that have a paraphrase: all, or if they are too many, two samples of them.
+    """The references of a parabank that have a paraphrase: all of them, or two samples if there are too many.
 
-    Which references are drawn depends on the seed and their text alone, so parabanks of the same references give the
-    same sample.
+    Which references are drawn depends only on the seed and on their texts, so parabanks of the same references give the
+    same samples.
 
     Args:
         source: `toolkit.package.read.FORMS`.
-        wanted: References at most, >= 1.
-        seed: Of the first sample; the second has the next.
+        wanted: The most references of a sample, >= 1.
+        seed: The seed of the first sample; the seed of the second is one greater.
 
     Returns:
         One list of rows if there are at most `wanted` references, else `SEEDS` lists of `wanted`.
 
     Raises:
-        FileNotFoundError: There is no such parabank.
-        ValueError: It is no parabank, or no reference has a paraphrase.
+        FileNotFoundError: The source does not exist.
+        ValueError: The source is no parabank, or no reference has a paraphrase.
     """
     if wanted < 1:
         raise ValueError(f"wanted a sample of at least 1 reference, got {wanted}: give a greater number")
-    found = list(islice(read_references(source), wanted + 1))
-    if not found:
+    first_rows = list(islice(read_references(source), wanted + 1))
+    if not first_rows:
         raise ValueError(f"wanted a parabank with paraphrases, got none in {source}: select candidates first")
-    if len(found) <= wanted:
-        return [found]
+    if len(first_rows) <= wanted:
+        return [first_rows]
     return [draw(read_references(source), wanted, seed + i) for i in range(SEEDS)]
 
 
 def draw(rows: Iterable[Row], wanted: int, seed: int) -> list[Row]:
-    """The rows whose references have the least hashes with a seed."""
+    """The `wanted` rows whose references have the smallest hashes with a seed."""
 
     def sample_key(row: Row) -> bytes:
         return hashlib.blake2b(f"{seed}\t{row.reference}".encode(errors="replace"), digest_size=8).digest()

@@ -1,7 +1,7 @@
-"""The measured figures of a data set's card, by DuckDB over the run's shards and the published Parquet.
+"""Measure the figures of a data set's card with DuckDB, from the run's shards and the published Parquet files.
 
-DuckDB streams from disk under a memory limit. Everything is counted, and sums are of integers, so that any number of
-threads gives the same figures; diversity alone is measured on a sample, by `toolkit.evaluate.corpus`.
+DuckDB streams from disk under a memory limit. All figures are counts and sums of integers, so that they do not depend
+on the number of threads; only diversity is measured on a sample, by `toolkit.evaluate.corpus`.
 """
 
 from __future__ import annotations
@@ -21,26 +21,30 @@ from toolkit.rows import Candidate, Row
 from toolkit.score.overlap import PieceSplitter
 from toolkit.shards import read_inputs
 
-BINS = 12  # ours: the last bin is open
-WIDTHS = {"dual": 0.5, "forward": 0.25, "backward": 0.25}  # ours: nats of a bin; a dual of 3.5 falls on an edge
-# ParaNMT-50M, table 3: the ranges of the paraphrase score, above and up to
+BINS = 12  # ours: the last bin has no upper limit
+WIDTHS = {
+    "dual": 0.5,
+    "forward": 0.25,
+    "backward": 0.25,
+}  # ours: bin widths in nats; the threshold of 3.5 on the dual score is an edge of a bin
+# ParaNMT-50M, table 3: the ranges of the paraphrase score, from (exclusive) and to (inclusive)
 RANGES = ((-0.1, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
 # ParaNMT-50M, table 3: millions of pairs in each, mean and standard deviation of their trigram overlap
 PAPER_RANGES = ((4.0, 0.00, 0.0), (3.8, 0.02, 0.1), (6.9, 0.07, 0.1), (14.4, 0.17, 0.2), (18.0, 0.35, 0.2))
-MILLIONTHS = 10**6  # ours: trigram overlaps are added up as whole millionths
-DIVERSITY_REFERENCES = 20_000  # ours: about how many references diversity is measured on, chosen by hash of their id
+MILLIONTHS = 10**6  # ours: trigram overlaps are added as integers of millionths
+DIVERSITY_REFERENCES = 20_000  # ours: the approximate size of the sample for diversity, drawn by hash of the id
 
 # ours: a word is letters, marks and digits, with apostrophes and hyphens inside
 WORD = r"[\p{L}\p{M}\p{N}]+(?:[''’-][\p{L}\p{M}\p{N}]+)*"
 
 
 def bin_of(nats: str, score: str) -> str:
-    """SQL for the bin of a score; none for what was not measured (`least` passes over NULL)."""
+    """The SQL expression for the bin of a score; NULL if there is no score (`least` ignores NULL)."""
     number = f"least(floor(({nats}) / {WIDTHS[score]}), {BINS - 1})::INTEGER"
     return f"CASE WHEN ({nats}) IS NOT NULL THEN {number} END AS {score}"
 
 
-# One row per kind of reference: how many clusters its candidates fell into.
+# References grouped by split and by the number of clusters of their candidates.
 REFERENCES_SQL = """
 CREATE TEMP TABLE references_by_kind AS
 SELECT split, len(list_distinct(list_transform(candidates, lambda c: c.cluster))) AS clusters, count(*) AS n,
@@ -49,8 +53,8 @@ SELECT split, len(list_distinct(list_transform(candidates, lambda c: c.cluster))
 FROM read_parquet($shards) WHERE reason IS NULL GROUP BY ALL
 """
 
-# One row per kind of candidate in the shards, and of `published` pair. `forbidden`: the words that every one of its
-# origins forbade; `score_range`: how many lower ends of RANGES its paraphrase score is above.
+# The candidates in the shards and the `published` pairs, grouped by all properties that are counted. `forbidden`: the
+# words that all origins of a text forbade; `score_range`: how many lower limits of RANGES its paraphrase score exceeds.
 CANDIDATES_SQL = f"""
 CREATE TEMP TABLE candidates_by_kind AS
 SELECT published, reason, rank IS NOT NULL AS chosen,
@@ -80,7 +84,7 @@ FROM (
 ) GROUP BY ALL
 """
 
-# The candidates and the published pairs of some kinds, two columns
+# Two columns: the numbers of candidates and of published pairs
 COUNTS = "sum(n) FILTER (WHERE NOT published), sum(n) FILTER (WHERE published)"
 
 SYSTEMS_SQL = """
@@ -107,16 +111,17 @@ FROM read_parquet($files) WHERE md5_number_lower(id) % $total < $wanted
 def measure(
     shards: list[Path], files: dict[str, dict[str, list[Path]]], copies: int, pieces: PieceSplitter | None = None
 ) -> dict:
-    """All measured figures of a data set. Paraphrases are counted as published, all else in the run's full record.
+    """All measured figures of a data set. Paraphrases are counted in the published files, all else in the run's shards.
 
     Args:
-        shards: The run's finished shards; `inputs.json` lies beside them.
-        files: What `write_parquet` wrote: config to split to files.
-        copies: Pairs whose paraphrase is the reference but for case and punctuation (`toolkit.package.equal`).
-        pieces: Cuts a text into subword pieces, for the intersection/union of the diversity table.
+        shards: The run's finished shards, in the folder of `inputs.json`.
+        files: The files that `write_parquet` wrote, by config and split.
+        copies: The number of pairs whose paraphrase equals the reference except for case and punctuation
+            (`toolkit.package.equal`).
+        pieces: Splits a text into subword pieces, for the intersection/union of the diversity table.
 
     Returns:
-        A dictionary that JSON can hold; the templates in `cards/` show what their builder measures.
+        A dictionary that JSON can represent; the templates in `cards/` show the figures of each builder.
 
     Raises:
         ValueError: The shards hold another number of rows than `inputs.json` says.
@@ -136,24 +141,24 @@ def measure(
             )
         return {
             "inputs": {"lines": inputs["rows"] + sum(inputs["refused"].values()), "refused": inputs["refused"]},
-            "languages": columns(connection, pairs, "lang"),
-            "source_languages": columns(connection, pairs, "source_lang"),
-            "origins": columns(connection, pairs, "origin"),
-            "generators": columns(connection, pairs, "generator"),
+            "languages": distinct_values(connection, pairs, "lang"),
+            "source_languages": distinct_values(connection, pairs, "source_lang"),
+            "origins": distinct_values(connection, pairs, "origin"),
+            "generators": distinct_values(connection, pairs, "generator"),
             "total": total,
             "splits": splits,
-            "paraphrases_per_reference": kept(connection, references, total["references"]),
+            "paraphrases_per_reference": paraphrases_per_reference(connection, references, total["references"]),
             "lengths": {
                 "references": lengths(connection, references, "reference"),
                 "paraphrases": lengths(connection, pairs, "sentence2"),
             },
             "copies": copies,
-            "candidates": fates(connection),
+            "candidates": candidate_outcomes(connection),
             "histograms": {name: histogram(connection, name) for name in WIDTHS},
-            "paraphrase_scores": ranges(connection),
+            "paraphrase_scores": score_ranges(connection),
             "clusters": clusters(connection),
             "systems": systems(connection, parameters | {"pairs": pairs}),
-            "negative_constraints": came_back(connection),
+            "negative_constraints": forbidden_words_used(connection),
             "diversity": rank_table(sample(connection, references, total["kept"]), pieces),
         }
 
@@ -161,114 +166,116 @@ def measure(
 def by_split(
     connection: duckdb.DuckDBPyConnection, files: dict[str, dict[str, list[Path]]]
 ) -> dict[str, dict[str, int]]:
-    """For each split: references, those that kept a paraphrase, pairs, distinct candidates and draws."""
+    """For each split the numbers of references, references with a paraphrase, pairs, distinct candidates and draws."""
     query = "SELECT split, sum(n), sum(candidates), sum(draws) FROM references_by_kind GROUP BY split"
-    found = {split: map(whole, counts) for split, *counts in connection.execute(query).fetchall()}
-    counted = {}
-    for split in (split for split in SPLITS if split in found):
-        references, candidates, draws = found[split]
-        kept, pairs = (written(files[config].get(split, [])) for config in ("references", "pairs"))
-        counted[split] = {
-            "references": references, "kept": kept, "pairs": pairs, "candidates": candidates, "draws": draws
+    counts_by_split = {split: map(as_integer, counts) for split, *counts in connection.execute(query).fetchall()}
+    figures = {}
+    for split in (split for split in SPLITS if split in counts_by_split):
+        references, candidates, draws = counts_by_split[split]
+        with_paraphrase, pairs = (rows_in_files(files[config].get(split, [])) for config in ("references", "pairs"))
+        figures[split] = {
+            "references": references, "kept": with_paraphrase, "pairs": pairs, "candidates": candidates, "draws": draws
         }  # fmt: skip
-    return counted
+    return figures
 
 
-def written(files: list[Path]) -> int:
-    """The rows of Parquet files."""
+def rows_in_files(files: list[Path]) -> int:
+    """The number of rows of Parquet files."""
     return sum(pq.read_metadata(file).num_rows for file in files)
 
 
-def whole(number: int | None) -> int:
-    """A sum as an integer; the sum of nothing is 0."""
+def as_integer(number: int | None) -> int:
+    """The result of an SQL sum as an integer; NULL, the sum of no rows, is 0."""
     return int(number or 0)
 
 
-def columns(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> list[str]:
-    """The values of a column of few values, sorted, None left out."""
+def distinct_values(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> list[str]:
+    """The distinct values of a column, sorted, without None."""
     query = f"SELECT DISTINCT {column} FROM read_parquet($files) WHERE {column} IS NOT NULL ORDER BY 1"
     return [value for (value,) in connection.execute(query, {"files": files}).fetchall()]
 
 
-def kept(connection: duckdb.DuckDBPyConnection, files: list[str], total: int) -> dict[str, int]:
-    """Of `total` references how many kept so many paraphrases, 0 included."""
+def paraphrases_per_reference(connection: duckdb.DuckDBPyConnection, files: list[str], total: int) -> dict[str, int]:
+    """By number of paraphrases, how many of `total` references have it; those without one are counted under "0"."""
     query = "SELECT len(paraphrases), count(*) FROM read_parquet($files) GROUP BY 1 ORDER BY 1"
-    found = connection.execute(query, {"files": files}).fetchall()
-    none = total - sum(n for _, n in found)
-    return {**({"0": none} if none else {}), **{str(number): n for number, n in found}}
+    counts = connection.execute(query, {"files": files}).fetchall()
+    without_paraphrase = total - sum(n for _, n in counts)
+    return {**({"0": without_paraphrase} if without_paraphrase else {}), **{str(number): n for number, n in counts}}
 
 
 def lengths(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> dict[str, dict[str, float]]:
-    """Mean, least and greatest length of a text column, in words (between white space) and in characters."""
-    found = connection.execute(LENGTHS_SQL.format(column=column), {"files": files}).fetchone()
-    assert found is not None
-    n, *figures = map(int, found)
+    """Mean, minimum and maximum length of a text column, in words (separated by white space) and in characters."""
+    sums = connection.execute(LENGTHS_SQL.format(column=column), {"files": files}).fetchone()
+    assert sums is not None
+    n, *figures = map(int, sums)
     units = {"words": figures[:3], "characters": figures[3:]}
     return {unit: {"mean": total / n, "min": low, "max": high} for unit, (total, low, high) in units.items()}
 
 
-def fates(connection: duckdb.DuckDBPyConnection) -> dict:
-    """What became of the distinct candidates: refused by reason, left over, equal to a better pair, chosen."""
+def candidate_outcomes(connection: duckdb.DuckDBPyConnection) -> dict:
+    """The numbers of distinct candidates: refused (by reason), not chosen, repeats of a better pair, chosen."""
     query = "SELECT reason, chosen, sum(n) FROM candidates_by_kind WHERE NOT published GROUP BY ALL"
-    counted: Counter[str | None] = Counter()
+    counts: Counter[str | None] = Counter()
     for reason, chosen, n in connection.execute(query).fetchall():
-        counted[None if chosen else reason or ""] += int(n)
-    refused = {str(reason): counted[reason] for reason in sorted(filter(None, counted))}
+        counts[None if chosen else reason or ""] += int(n)
+    refused = {str(reason): counts[reason] for reason in sorted(filter(None, counts))}
     (pairs,) = connection.execute("SELECT sum(n) FROM candidates_by_kind WHERE published").fetchone() or (0,)
-    repeated = counted[None] - whole(pairs)
-    return {"refused": refused, "not_chosen": counted[""], "repeated": repeated, "chosen": whole(pairs)}
+    repeated = counts[None] - as_integer(pairs)
+    return {"refused": refused, "not_chosen": counts[""], "repeated": repeated, "chosen": as_integer(pairs)}
 
 
 def histogram(connection: duckdb.DuckDBPyConnection, score: str) -> list[dict]:
-    """Candidates and paraphrases by a score: bins of negative log-likelihood in nats per token.
+    """Histogram of the candidates and paraphrases by a score, the negative log-likelihood in nats per token.
 
     Args:
-        connection: With `candidates_by_kind`.
+        connection: A database with the table `candidates_by_kind`.
         score: "dual", "forward" or "backward".
 
     Returns:
         `BINS` bins with `least` (inclusive), `below` (exclusive; None for the last) and the two counts.
     """
     query = f"SELECT {score}, {COUNTS} FROM candidates_by_kind GROUP BY 1"
-    counted = {number: (whole(n), whole(chosen)) for number, n, chosen in connection.execute(query).fetchall()}
+    counts = {
+        number: (as_integer(n), as_integer(published)) for number, n, published in connection.execute(query).fetchall()
+    }
     bins = []
     for number in range(BINS):
-        candidates, paraphrases = counted.get(number, (0, 0))
+        candidates, paraphrases = counts.get(number, (0, 0))
         least = number * WIDTHS[score]
         below = least + WIDTHS[score] if number + 1 < BINS else None
         bins.append({"least": least, "below": below, "candidates": candidates, "paraphrases": paraphrases})
     return bins
 
 
-def ranges(connection: duckdb.DuckDBPyConnection) -> list[dict]:
-    """Candidates and paraphrases by paraphrase score, with the trigram overlap of the candidates; the paper's beside.
+def score_ranges(connection: duckdb.DuckDBPyConnection) -> list[dict]:
+    """Candidates and paraphrases by range of paraphrase score, with the candidates' trigram overlap, and the paper's.
 
     Returns:
-        What is at most -0.1 (`above` and `paper` are None) and then the five `RANGES`, each with `above` (exclusive),
-        `up_to` (inclusive), the two counts, and `trigram_overlap`, mean and standard deviation (None if nothing was
-        measured); an empty list if no candidate has a paraphrase score.
+        First the range of scores of at most -0.1 (`above` and `paper` are None), then the five `RANGES`, each with
+        `above` (exclusive), `up_to` (inclusive), the two counts, and the mean and standard deviation of
+        `trigram_overlap` (None if it was not measured); an empty list if no candidate has a paraphrase score.
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), table 3.
     """
-    found = connection.execute(
+    lines = connection.execute(
         f"SELECT score_range, {COUNTS}, sum(measured) FILTER (WHERE NOT published), "
         "sum(total) FILTER (WHERE NOT published), sum(squares) FILTER (WHERE NOT published) "
         "FROM candidates_by_kind WHERE score_range IS NOT NULL GROUP BY 1"
     ).fetchall()
-    counted = {number: [whole(value) for value in values] for number, *values in found}
+    counts = {number: [as_integer(value) for value in values] for number, *values in lines}
     table = []
     for number, (above, up_to) in enumerate(((None, RANGES[0][0]), *RANGES)):
-        candidates, paraphrases, *overlaps = counted.get(number, [0] * 5)
+        candidates, paraphrases, *overlaps = counts.get(number, [0] * 5)
         line: dict = {"above": above, "up_to": up_to, "candidates": candidates, "paraphrases": paraphrases}
         paper = dict(zip(("millions", "mean", "sd"), PAPER_RANGES[number - 1], strict=True)) if number else None
-        table.append(line | {"trigram_overlap": spread(*overlaps), "paper": paper})
-    return table if counted else []
+        table.append(line | {"trigram_overlap": mean_and_deviation(*overlaps), "paper": paper})
+    return table if counts else []
 
 
-def spread(n: int, total: int, squares: int) -> dict[str, float] | None:
+def mean_and_deviation(n: int, total: int, squares: int) -> dict[str, float] | None:
     """Mean and standard deviation of `n` numbers, from their sum and the sum of their squares in millionths.
 
-    >>> spread(2, 1_500_000, 1_250_000_000_000)
+    >>> mean_and_deviation(2, 1_500_000, 1_250_000_000_000)
     {'mean': 0.75, 'sd': 0.25}
     """
     if not n:
@@ -277,42 +284,42 @@ def spread(n: int, total: int, squares: int) -> dict[str, float] | None:
 
 
 def clusters(connection: duckdb.DuckDBPyConnection) -> dict:
-    """Candidates that were clustered, those in their reference's own cluster, and references by number of clusters."""
-    found = connection.execute(
+    """The numbers of clustered candidates, of those in the reference's cluster, and of references by their clusters."""
+    counts = connection.execute(
         "SELECT sum(n) FILTER (WHERE clustered), sum(n) FILTER (WHERE own_cluster) FROM candidates_by_kind "
         "WHERE NOT published"
     ).fetchone()
     query = "SELECT clusters, sum(n) FROM references_by_kind WHERE clusters > 0 GROUP BY 1 ORDER BY 1"
-    numbers = {str(number): int(n) for number, n in connection.execute(query).fetchall()}
-    clustered, own = map(whole, found or (0, 0))
-    return {"candidates": clustered, "in_reference_cluster": own, "clusters_per_reference": numbers}
+    references = {str(number): int(n) for number, n in connection.execute(query).fetchall()}
+    clustered, in_reference_cluster = map(as_integer, counts or (0, 0))
+    return {"candidates": clustered, "in_reference_cluster": in_reference_cluster, "clusters_per_reference": references}
 
 
 def systems(connection: duckdb.DuckDBPyConnection, shards: dict[str, list[str]]) -> list[dict]:
-    """What each recipe reached: distinct texts, those that do not meet its constraints, those that became paraphrases.
+    """For each recipe the numbers of distinct texts, of texts that violate its constraints, and of paraphrases.
 
-    A text that several recipes reached counts for each. Recipes are in the order of their numbers, then of their names.
+    A text that several recipes generated counts for each of them. Recipes are sorted by number, then by name.
 
     Source: ParaBank (Hu et al. 2019a), table 3: the systems.
     """
-    found = connection.execute(SYSTEMS_SQL, shards).fetchall()
+    lines = connection.execute(SYSTEMS_SQL, shards).fetchall()
     keys = ("recipe", "references", "candidates", "unmet", "paraphrases")
-    return [dict(zip(keys, line, strict=True)) for line in found]
+    return [dict(zip(keys, line, strict=True)) for line in lines]
 
 
-def came_back(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
-    """How often a word that every origin of a text forbade is in it all the same, in another segmentation.
+def forbidden_words_used(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
+    """How many texts contain a word that all their origins forbade, because it was spelled with other pieces.
 
-    Words are compared as they stand, case included.
+    Words are compared with case.
 
     Source: ParaBank 2 (Hu et al. 2019b), section 2.1: constraints are on pieces, not on words.
     """
-    found = connection.execute(
+    lines = connection.execute(
         "SELECT published, sum(n), sum(n) FILTER (WHERE came_back) FROM candidates_by_kind WHERE constrained GROUP BY 1"
     ).fetchall()
-    counted = {published: (whole(n), whole(back)) for published, n, back in found}
+    counts = {published: (as_integer(n), as_integer(used)) for published, n, used in lines}
     return {
-        name: dict(zip(("constrained", "came_back"), counted.get(published, (0, 0)), strict=True))
+        name: dict(zip(("constrained", "came_back"), counts.get(published, (0, 0)), strict=True))
         for name, published in (("candidates", False), ("paraphrases", True))
     }
 
@@ -320,9 +327,9 @@ def came_back(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]
 def sample(
     connection: duckdb.DuckDBPyConnection, files: list[str], total: int, wanted: int = DIVERSITY_REFERENCES
 ) -> Iterator[Row]:
-    """About `wanted` of `total` references with their paraphrases, by hash of their id; all, if there are no more.
+    """A sample of about `wanted` of `total` references with their paraphrases, drawn by hash of the id; all if fewer.
 
-    The rows carry what `rank_table` reads: the reference and the texts by rank.
+    The rows have only the fields that `rank_table` reads: the reference, and the text and rank of each paraphrase.
     """
     parameters = {"files": files, "total": total, "wanted": wanted}
     result = connection.execute(SAMPLE_SQL, parameters)

@@ -1,8 +1,8 @@
-"""A choice that sees the whole corpus: cut once, then copied shard by shard into a folder of its own; it resumes.
+"""Select a part of a whole corpus: find thresholds over all shards, then copy the shards; an interrupted copy resumes.
 
-A finished run's shards stay as they are. `write_cut` reads all of them once and notes where the corpus is cut;
-`choose_shards` copies them, and a paraphrase that is not chosen has a reason instead of a rank. The folder has all that
-a run's has, so whatever takes a finished run takes it.
+The shards of the run are not changed. `write_thresholds` reads all of them once and records the thresholds;
+`choose_shards` copies them to a folder of their own, where a paraphrase that is not selected has a reason instead of a
+rank. This folder has the same files as that of a run, so it can be packaged or read like one.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from pathlib import Path
 
 from toolkit.database import database
 from toolkit.rows import Row
-from toolkit.select.deciles import MEASURES, PAIRS_SQL, Cut, DecileSettings, find_cut, refusal
+from toolkit.select.deciles import MEASURES, PAIRS_SQL, DecileSettings, Thresholds, find_thresholds, refusal
 from toolkit.settings import SETTINGS
 from toolkit.shards import INPUTS, read_record, read_shard, remove_unfinished, write_shard, write_whole
 
-CUT = "cut.json"
+THRESHOLDS = "cut.json"  # the file with the thresholds of a selection
 
 
 def chosen_folder(run: Path, settings: DecileSettings) -> Path:
-    """The folder of a choice, in the run's: another choice, another folder.
+    """The folder of a selection, within the folder of the run; its name depends on the settings.
 
     >>> chosen_folder(Path("bank.shards"), DecileSettings(by="trigram_overlap")).as_posix()
     'bank.shards/chosen-3940099d'
@@ -32,18 +32,18 @@ def chosen_folder(run: Path, settings: DecileSettings) -> Path:
     return run / f"chosen-{digest}"
 
 
-def write_cut(shards: list[Path], settings: DecileSettings, folder: Path) -> None:
-    """Make the folder of a choice: the cut, and the run's records with this choice's settings.
+def write_thresholds(shards: list[Path], settings: DecileSettings, folder: Path) -> None:
+    """Create the folder of a selection: the thresholds, and the records of the run with the settings of the selection.
 
-    What another process is to do follows from the folder, so one process does this before any chooses.
+    One process calls this before any process calls `choose_shards`, which reads the thresholds from the folder.
 
     Args:
         shards: All finished shards of a run.
-        settings: With `by`.
-        folder: Where the chosen shards will go.
+        settings: The settings of the selection; `by` is not None.
+        folder: The folder for the copies of the shards.
 
     Raises:
-        ValueError: As `find_cut`.
+        ValueError: As `find_thresholds`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     remove_unfinished(folder)
@@ -51,36 +51,36 @@ def write_cut(shards: list[Path], settings: DecileSettings, folder: Path) -> Non
     record = read_record(run / SETTINGS) | asdict(settings)
     write_whole(folder / SETTINGS, json.dumps(record, indent=1))
     write_whole(folder / INPUTS, (run / INPUTS).read_bytes())
-    if not (folder / CUT).exists():
-        write_whole(folder / CUT, json.dumps(asdict(find_cut(shards, settings)), indent=1))
+    if not (folder / THRESHOLDS).exists():
+        write_whole(folder / THRESHOLDS, json.dumps(asdict(find_thresholds(shards, settings)), indent=1))
 
 
 def choose_shards(shards: list[Path], settings: DecileSettings, folder: Path) -> list[Path]:
-    """Copy shards into the folder of a choice, skipping what is done; pairs that are not chosen lose their rank.
+    """Copy shards into the folder of a selection, skipping finished copies; pairs not selected lose their rank.
 
     Args:
         shards: Finished shards of a run: all, or one process's share.
-        settings: With `by`.
-        folder: What `write_cut` made.
+        settings: The settings of the selection; `by` is not None.
+        folder: The folder that `write_thresholds` created.
 
     Returns:
-        The chosen shards, in order.
+        The paths of the copies, in order.
     """
-    found = read_record(folder / CUT)
-    cut = Cut(**found | {"begins": [tuple(begin) for begin in found["begins"]]})
-    targets = [folder / shard.name for shard in shards]
-    for shard, target in zip(shards, targets, strict=True):
-        if not target.exists():
-            write_shard(target, chosen_rows(shard, settings, cut))
-    return targets
+    record = read_record(folder / THRESHOLDS)
+    thresholds = Thresholds(**record | {"begins": [tuple(begin) for begin in record["begins"]]})
+    copies = [folder / shard.name for shard in shards]
+    for shard, copy in zip(shards, copies, strict=True):
+        if not copy.exists():
+            write_shard(copy, chosen_rows(shard, settings, thresholds))
+    return copies
 
 
-def chosen_rows(shard: Path, settings: DecileSettings, cut: Cut) -> Iterator[Row]:
-    """The rows of a shard after the choice: reasons "decile", "too_long" and "not_sampled", the rest ranked anew."""
+def chosen_rows(shard: Path, settings: DecileSettings, thresholds: Thresholds) -> Iterator[Row]:
+    """The rows of a shard after the selection: refused pairs have a reason, all others are ranked anew from 0."""
     query = PAIRS_SQL.format(measure=MEASURES[str(settings.by)])
     with database() as connection:
-        found = connection.execute(query, {"shards": [str(shard)], "seed": settings.seed}).fetchall()
-    reasons = {one[:2]: refusal(one[2:], settings, cut) for one in found}
+        pairs = connection.execute(query, {"shards": [str(shard)], "seed": settings.seed}).fetchall()
+    reasons = {pair[:2]: refusal(pair[2:], settings, thresholds) for pair in pairs}
     for row in read_shard(shard):
         for number, candidate in enumerate(row.candidates):
             if reason := reasons.get((row.id, number)):

@@ -1,6 +1,7 @@
-"""A part of a corpus, chosen by the decile that a score falls into, by length and by lot (ParaNMT-50M, section 5.4).
+"""Select a part of a corpus by the deciles of a score, by length and by random sampling (ParaNMT-50M, section 5.4).
 
-Here a corpus is cut and a pair is judged by the cut; `toolkit.select.corpus` copies the shards.
+This module finds the thresholds of the deciles and of the sample, and applies them to a pair; `toolkit.select.corpus`
+copies the shards.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from toolkit.bitext.words import PARANMT_TOKENS
 from toolkit.database import database
 
 DECILES = 10  # ParaNMT-50M, section 5.4
-MEASURES = {  # ParaNMT-50M, section 5.4: the three filters; more is better in each
+MEASURES = {  # ParaNMT-50M, section 5.4: the three filters; decile 10 has the greatest numbers
     "semantic": "c.scores.semantic",
     "trigram_overlap": "c.scores.trigram_overlap",
     "translation_score": "c.scores.forward_logprob / c.scores.forward_tokens",
 }
 
-# Every ranked candidate of some shards, by its row and its number there. `place` orders equal scores and `lot` draws
-# the sample: two halves of one hash, so that a decile that begins among equal scores is sampled evenly, too.
+# Every ranked candidate of some shards, with the id of its row and its number in the row. `place` is a random number
+# that orders equal scores, and `lot` one that draws the sample: they are the two halves of one hash, so that they are
+# independent, and a decile that begins among equal scores is sampled evenly.
 PAIRS_SQL = """
 SELECT id, number, {measure} AS score, md5_number_lower(chance) AS place, md5_number_upper(chance) AS lot,
     greatest(token_count(reference), token_count(c.text)) AS tokens
@@ -45,15 +47,16 @@ LOTS_SQL = "SELECT lot FROM pairs WHERE list_contains($deciles, decile) AND toke
 
 @dataclass(frozen=True)
 class DecileSettings:
-    """Which part of a corpus is chosen.
+    """Which part of a corpus is selected.
 
     Attributes:
-        by: "semantic", "trigram_overlap" or "translation_score"; without it everything is chosen, as in the
-            data that the paper released, and deciles, sample and max_tokens must not be given.
-        deciles: Deciles of all pairs by that score to choose from, with commas; 1 has the lowest scores, 10 the best.
-        sample: The most pairs that are chosen, drawn at random.
-        max_tokens: Pairs with more tokens (`toolkit.bitext.words.tokens`) on either side are not chosen.
-        seed: Of the draw, and of the order of equal scores.
+        by: Score to select by: "semantic", "trigram_overlap" or "translation_score". Without it all pairs are selected,
+            as in the data that the paper released, and deciles, sample and max_tokens must not be given.
+        deciles: Deciles of all pairs by that score to select from, with commas; 1 has the lowest scores, 10 the
+            highest.
+        sample: The most pairs to select; if there are more, a random sample is drawn.
+        max_tokens: Pairs with more tokens (`toolkit.bitext.words.tokens`) on either side are not selected.
+        seed: Seed of the sample and of the order of equal scores.
     """
 
     by: str | None = None
@@ -63,10 +66,10 @@ class DecileSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check them.
+        """Check the settings.
 
         Raises:
-            ValueError: One is out of its range, or given without `by`.
+            ValueError: A setting is out of its range, or given without `by`.
         """
         if self.by is not None and self.by not in MEASURES:
             raise ValueError(f"wanted by as {', '.join(MEASURES)}, got {self.by!r}")
@@ -76,25 +79,29 @@ class DecileSettings:
         self.check_by()
 
     def check_by(self) -> None:
-        """Refuse settings that do nothing.
+        """Refuse settings that have no effect without `by`.
 
         Raises:
-            ValueError: One is not its default, and there is no `by`.
+            ValueError: `by` is None, and a setting does not have its default value.
         """
         given = {name: getattr(self, name) for name in ("deciles", "sample", "max_tokens")}
-        idle = [f"--{name} {value}" for name, value in given.items() if value != getattr(DecileSettings, name)]
-        if self.by is None and idle:
-            raise ValueError(f"wanted --by with {', '.join(idle)}, got none: give one of {', '.join(MEASURES)}")
+        without_effect = [
+            f"--{name} {value}" for name, value in given.items() if value != getattr(DecileSettings, name)
+        ]
+        if self.by is None and without_effect:
+            raise ValueError(
+                f"wanted --by with {', '.join(without_effect)}, got none: give one of {', '.join(MEASURES)}"
+            )
 
 
 def numbers(deciles: str) -> list[int]:
-    """The deciles that a setting names.
+    """Parse the setting `deciles`.
 
     >>> numbers("9,10")
     [9, 10]
 
     Raises:
-        ValueError: One is no whole number from 1 to 10.
+        ValueError: A part is no integer from 1 to 10.
     """
     parts = [part.strip() for part in deciles.split(",")]
     if not all(part.isascii() and part.isdigit() and 1 <= int(part) <= DECILES for part in parts):
@@ -103,14 +110,15 @@ def numbers(deciles: str) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Cut:
-    """Where a corpus is cut.
+class Thresholds:
+    """The thresholds of a selection.
 
     Attributes:
-        pairs: Pairs of the corpus.
-        candidates: Those in the wanted deciles that are short enough.
-        begins: Score and place of the lowest pair of each decile, and the decile; of few pairs some deciles have none.
-        last_lot: The greatest lot that is drawn; None if all are.
+        pairs: The number of pairs of the corpus.
+        candidates: The number of pairs in the selected deciles that are not too long.
+        begins: For each decile the score and place of its lowest pair, and the number of the decile; with fewer than 10
+            pairs, some deciles are empty and left out.
+        last_lot: The greatest lot in the sample; None if there is no sampling.
     """
 
     pairs: int
@@ -119,18 +127,19 @@ class Cut:
     last_lot: int | None
 
 
-def find_cut(shards: list[Path], settings: DecileSettings) -> Cut:
-    """Find the deciles of a corpus and the lots to draw, in one pass over its shards; DuckDB sorts on disk.
+def find_thresholds(shards: list[Path], settings: DecileSettings) -> Thresholds:
+    """Find the thresholds of the deciles and of the sample, in one pass over the shards; DuckDB sorts on disk.
 
-    Pairs are ordered by score, equal scores by a hash of (seed, row id). The first decile has the lowest decile of that
-    order; long pairs have their place there, too, as the paper ranks all pairs before it chooses.
+    Pairs are ordered by score, equal scores by a hash of the seed, the row id and the candidate's number. The first
+    decile is the lowest tenth in that order. Pairs that are too long are included, because the paper ranks all pairs
+    before it selects.
 
     Args:
         shards: All finished shards of a run.
-        settings: With `by`.
+        settings: The settings of the selection; `by` is not None.
 
     Raises:
-        ValueError: There is no pair, or one without that score.
+        ValueError: There is no pair, or a pair does not have that score.
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), section 5.4.
     """
@@ -144,11 +153,11 @@ def find_cut(shards: list[Path], settings: DecileSettings) -> Cut:
                 "choose by another score, or build again"
             )
         candidates, last_lot = draw(connection, settings)
-        return Cut(pairs, candidates, connection.execute(BEGINS_SQL).fetchall(), last_lot)
+        return Thresholds(pairs, candidates, connection.execute(BEGINS_SQL).fetchall(), last_lot)
 
 
 def draw(connection: duckdb.DuckDBPyConnection, settings: DecileSettings) -> tuple[int, int | None]:
-    """How many pairs may be drawn, and the greatest lot that is; None if all are."""
+    """The number of pairs to draw the sample from, and the greatest lot in the sample; None if all pairs are taken."""
     parameters = {"deciles": numbers(settings.deciles), "max_tokens": settings.max_tokens}
     (candidates,), *_ = connection.execute(f"SELECT count(*) FROM ({LOTS_SQL})", parameters).fetchall()
     if candidates <= settings.sample:
@@ -157,18 +166,18 @@ def draw(connection: duckdb.DuckDBPyConnection, settings: DecileSettings) -> tup
     return candidates, connection.execute(query, parameters).fetchall()[0][0]
 
 
-def refusal(pair: tuple[float, int, int, int], settings: DecileSettings, cut: Cut) -> str | None:
-    """Why a pair is not chosen: "decile", "too_long" or "not_sampled"; None if it is.
+def refusal(pair: tuple[float, int, int, int], settings: DecileSettings, thresholds: Thresholds) -> str | None:
+    """The reason why a pair is not selected, "decile", "too_long" or "not_sampled"; None if it is selected.
 
     Args:
-        pair: Its score, place, lot and tokens.
-        settings: With `by`.
-        cut: Of the corpus.
+        pair: The score, place, lot and number of tokens of the pair.
+        settings: The settings of the selection; `by` is not None.
+        thresholds: The thresholds of the corpus.
     """
     score, place, lot, tokens = pair
-    decile = cut.begins[bisect(cut.begins, (score, place, DECILES)) - 1][2]
+    decile = thresholds.begins[bisect(thresholds.begins, (score, place, DECILES)) - 1][2]
     if decile not in numbers(settings.deciles):
         return "decile"
     if tokens > settings.max_tokens:
         return "too_long"
-    return "not_sampled" if cut.last_lot is not None and lot > cut.last_lot else None
+    return "not_sampled" if thresholds.last_lot is not None and lot > thresholds.last_lot else None

@@ -1,4 +1,4 @@
-"""Filters compare a measured number with a limit; the loser keeps its reason."""
+"""Filters: refuse candidates by a measured score or by their text, with a reason."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from toolkit.rows import Row
 
 
 def refuse_unknown_words(rows: Iterable[Row], known: Set[str]) -> Iterator[Row]:
-    """Refuse candidates that say a word neither known nor in their reference: reason "unknown_word".
+    """Refuse candidates with a word that is neither known nor in their reference: reason "unknown_word".
 
-    A sampler that draws pieces spells words that nobody says ("gettn"). This is ours.
+    Sampling of pieces can spell words that do not exist ("gettn"). This filter is ours.
 
     Args:
         rows: Rows with candidates.
-        known: Lower-cased words; without any, nothing is refused.
+        known: Lower-cased words; if empty, nothing is refused.
     """
     for row in rows:
         allowed = words_of(row.reference)
@@ -26,11 +26,11 @@ def refuse_unknown_words(rows: Iterable[Row], known: Set[str]) -> Iterator[Row]:
 
 
 def refuse_dual(rows: Iterable[Row], max_dual_nll: float) -> Iterator[Row]:
-    """Refuse candidates whose negative dual score is above a limit, or is NaN: reason "dual".
+    """Refuse candidates whose negative dual score is above a threshold, or is NaN: reason "dual".
 
     Args:
         rows: Rows whose candidates have forward and backward log-likelihoods.
-        max_dual_nll: Forward plus backward nats per token, >= 0.
+        max_dual_nll: The threshold: forward plus backward nats per token, >= 0.
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.3: "anything with a combined score greater than 3.5 is thrown out".
     """
@@ -43,7 +43,7 @@ def refuse_dual(rows: Iterable[Row], max_dual_nll: float) -> Iterator[Row]:
 
 
 def refuse_copies(rows: Iterable[Row]) -> Iterator[Row]:
-    """Refuse candidates that repeat their reference, letter for letter: reason "copy". This is ours.
+    """Refuse candidates that are equal to their reference: reason "copy". This filter is ours.
 
     Args:
         rows: Rows with candidates.

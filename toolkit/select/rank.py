@@ -1,4 +1,4 @@
-"""Which candidates become paraphrases, best first."""
+"""Choose and rank the candidates that become paraphrases, best first."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from toolkit.select.cluster import REFERENCE, best_first
 def rank_rows(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
     """Rank the best candidate of each cluster, and refuse all others.
 
-    Reasons: "reference_cluster" in the reference's cluster, "cluster" behind a better one of the same cluster, "rank"
-    behind the best `paraphrases`.
+    Reasons: "reference_cluster" for the cluster of the reference, "cluster" for a candidate whose cluster has a better
+    one, "rank" for a candidate that is not among the best `paraphrases`.
 
     Args:
         rows: Rows whose candidates have clusters.
-        paraphrases: How many are kept.
+        paraphrases: The most candidates of a row that are ranked.
 
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.3 and 3.3.
     """
@@ -39,7 +39,7 @@ def rank_rows(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
 
 
 def rank_all(rows: Iterable[Row]) -> Iterator[Row]:
-    """Rank every candidate that is still in, in their order: all are chosen.
+    """Rank all candidates that have not been refused, in their order.
 
     Args:
         rows: Rows with candidates, best first.
@@ -53,18 +53,18 @@ def rank_all(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def rank_by_judgment(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
-    """Rank candidates by their predicted judgment, those without one last, and refuse the rest: reason "rank".
+    """Rank candidates by predicted judgment, those without one last; refuse those after the best: reason "rank".
 
-    Equal ones are ranked by translation score, then by text.
+    Equal judgments are ranked by translation score, then by text.
 
     Args:
-        rows: Rows with candidates that judgments are predicted for.
-        paraphrases: How many are kept; 0 keeps all.
+        rows: Rows whose candidates have predicted judgments.
+        paraphrases: The most candidates of a row that are ranked; 0 ranks all.
 
     Source: ParaBank (Hu et al. 2019a), section 5.1; the order is ours.
     """
     for row in rows:
-        for rank, candidate in enumerate(sorted((c for c in row.candidates if c.reason is None), key=judged_first)):
+        for rank, candidate in enumerate(sorted((c for c in row.candidates if c.reason is None), key=judgment_order)):
             if paraphrases and rank >= paraphrases:
                 candidate.reason = "rank"
             else:
@@ -72,8 +72,8 @@ def rank_by_judgment(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
         yield row
 
 
-def judged_first(candidate: Candidate) -> tuple[float, float, str]:
-    """A sorting key: the best predicted judgment first."""
+def judgment_order(candidate: Candidate) -> tuple[float, float, str]:
+    """The sort key of candidates: best predicted judgment first, then translation score, then text."""
     scores = candidate.scores
     judgment = -1.0 if scores.judgment is None else scores.judgment
     return -judgment, -(scores.translation_score or 0.0), candidate.text

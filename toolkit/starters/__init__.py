@@ -1,12 +1,12 @@
-"""The models that ship with the package."""
+"""The starter models, which ship with the package: their paths and the files beside them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-WORDS = "words.txt"  # beside a trained translator: the words of the text that it learnt to write
-IDF = "idf.tsv.gz"  # beside a starter: in how many sentences of that text each word stands
-SAVED = ("config.json", "modules.json")  # what a translator has, and an encoder
+WORDS = "words.txt"  # beside a trained translator: the words of the target side of its training text
+IDF = "idf.tsv.gz"  # beside a starter: the number of sentences of that text that contain each word
+SAVED = ("config.json", "modules.json")  # files that mark the folder of a translator and of an encoder
 STARTERS = Path(__file__).parent
 
 
@@ -27,22 +27,22 @@ def starter(name: str) -> Path:
 
 
 def words_file(name: str) -> Path:
-    """The file of known words that `known_words` names: `starter/NAME` is that starter's, else it is a path."""
+    """The file that the setting `known_words` names: the words of the starter for `starter/NAME`, else a path."""
     return Path(resolve(name), WORDS) if name.startswith("starter/") else Path(name)
 
 
 def idf_file(name: str) -> Path:
-    """The IDF table that `idf` names: `starter/NAME` is that starter's, else it is a path."""
+    """The file that the setting `idf` names: the IDF table of the starter for `starter/NAME`, else a path."""
     return Path(resolve(name), IDF) if name.startswith("starter/") else Path(name)
 
 
 def resolve(name: str) -> str:
-    """What `from_pretrained` takes: `starter/NAME` becomes a path, a Hub id or a path stays what it is."""
+    """A model name for `from_pretrained`: `starter/NAME` becomes a path; a Hub id or a path stays as it is."""
     return str(starter(name.removeprefix("starter/"))) if name.startswith("starter/") else name
 
 
 def shown_name(name: str) -> str:
-    """A model's name as it may be published: of a folder here only the last part.
+    """A model's name as it may be published: only the last part of the path of a local folder.
 
     >>> shown_name("/usr/lib"), shown_name("someone/an-encoder")
     ('lib', 'someone/an-encoder')
