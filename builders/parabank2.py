@@ -41,7 +41,7 @@ class ParaBank2:
             are refused.
         clusters: Free clusters; one more has its centre fixed on the reference, and its candidates are refused.
         paraphrases: The most paraphrases of a reference.
-        batch_rows: Samples in a decoding batch.
+        batch_rows: Rows of a decoding batch; samples of a sentence with equal beginnings share one.
         batch_tokens: Size of a scoring batch: the number of pairs times the tokens of the longest side.
         seed: Seed of the constraints and the samples.
     """
@@ -54,7 +54,7 @@ class ParaBank2:
     max_dual_nll: float = 3.5  # section 3.3
     clusters: int = 7  # section 3.3: "8 clusters, one of them centered on the English reference"
     paraphrases: int = 5  # section 3.3
-    batch_rows: int = 1200  # ours: 8 sentences
+    batch_rows: int = 1200  # ours: some 15 short sentences, or 8 long ones
     batch_tokens: int = 8192  # ours
     seed: int = 0
 
