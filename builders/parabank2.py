@@ -155,12 +155,11 @@ def build(run: ParaBank2Run) -> dict:
 
 
 def load(run: ParaBank2Run, state: PartialState) -> Pipeline:
-    """Load the translators of a run. The scoring translator does not support int8."""
+    """Load the translators of a run."""
     from toolkit.translator.load import described, load_translator
 
     known = read_words(words_file(run.known_words)) if run.known_words else frozenset()
     forward = load_forward(run.forward, run, state)
-    scoring = "auto" if run.dtype == "int8" else run.dtype
-    backward = load_translator(run.backward, scoring, state.device, run.lang, run.source_lang)
+    backward = load_translator(run.backward, run.dtype, state.device, run.lang, run.source_lang, scoring=True)
     models = [{"role": role} | described(t.name) for role, t in (("forward", forward), ("backward", backward))]
     return Pipeline(lambda rows: parabank2(rows, forward, backward, run, known), forward, models, stages=2)

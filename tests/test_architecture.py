@@ -26,6 +26,7 @@ PURE = [
         *(f"select/{name}.py" for name in ("filter", "rank", "cluster", "deciles", "corpus")),
         *(f"package/{n}.py" for n in ("parquet", "statistics", "card", "equal", "checksums", "folder", "build")),
         "package/read.py",
+        "package/pair_files.py",
     )
 ]
 HEAVY = {"torch", "transformers", "accelerate", "sentence_transformers"}

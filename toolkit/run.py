@@ -72,8 +72,8 @@ class RunSettings(CleanSettings):
         shard_rows: Rows of a shard; a killed process loses at most the work on one shard.
         processes: Processes on this machine that share the work; a launcher (`accelerate launch`) starts its own.
         threads: Threads of each process on a CPU; fixed for a run, because it can change the last bits of a number.
-        dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it, else float32), or "int8": the
-            decoder of the generating translator in 8 bits, on a CPU with AVX-512 VNNI, with "auto" for the other.
+        dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it, else float32), or "int8": matrix
+            products in 8 bits, on a CPU with AVX-512 VNNI, and "auto" for the rest.
         version: Version of the packaged data set, MAJOR.MINOR.PATCH.
         license: Licence of the bitext, for the card.
     """

@@ -8,8 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import candidate, demo_rows, row, write_run
-from toolkit.package import read
-from toolkit.package.read import PAIRS, read_pairs, read_references
+from toolkit.package import pair_files
+from toolkit.package.pair_files import PAIRS
+from toolkit.package.read import read_pairs, read_references
 
 
 def texts(source, split=None) -> list[tuple[str, list[str]]]:
@@ -98,7 +99,7 @@ def test_parquet_needs_two_columns_only(tmp_path):
 def test_batches_make_no_difference(tmp_path, monkeypatch, demo_parabank):
     (tmp_path / "a.tsv").write_text("".join(f"one{n}\tother{n}\n" for n in range(7)))
     whole, packaged = pairs(tmp_path / "a.tsv"), pairs(demo_parabank)
-    monkeypatch.setattr(read, "BATCH_ROWS", 3)
+    monkeypatch.setattr(pair_files, "BATCH_ROWS", 3)
     assert pairs(tmp_path / "a.tsv") == whole and len(list(read_pairs(tmp_path / "a.tsv"))) == 3
     assert pairs(demo_parabank) == packaged and len(list(read_pairs(demo_parabank, "train"))) == 2
 

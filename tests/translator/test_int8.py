@@ -8,6 +8,7 @@ from torch import nn
 
 from tests import families
 from tests.tiny import pairs, translator
+from toolkit.decode.likelihood import log_likelihood
 from toolkit.decode.sampling import sample
 from toolkit.decode.shared import SharedEngine
 from toolkit.translator import int8
@@ -39,6 +40,19 @@ def test_a_decoder_in_8_bits_samples_and_scores_like_itself():
     means = [sum(s.logprob for s in found) / sum(len(s.ids) for s in found) for found in (rounded, exact)]
     assert means[0] == pytest.approx(means[1], rel=0.1)
     assert [s.ids for s in rounded] != [s.ids for s in exact], "8 bits are not 32"
+
+
+@needs_int8
+def test_a_model_that_scores_has_8_bits_in_both_halves_and_scores_like_itself():
+    rounded, exact = (load_translator("starter/en-de", dtype, scoring=True) for dtype in ("int8", "float32"))
+    for part in (rounded.model.get_encoder(), rounded.model.get_decoder()):
+        assert not any(type(m) is nn.Linear for m in part.modules())
+    german, english = zip(*pairs(12), strict=True)
+    inputs, outputs = exact.source.encode(english), exact.target.encode(german)
+    found, wanted = (log_likelihood(SharedEngine(t.model), inputs, outputs, 2000) for t in (rounded, exact))
+    assert found != wanted, "8 bits are not 32"
+    per_token = [abs(a - b) / len(ids) for a, b, ids in zip(found, wanted, outputs, strict=True)]
+    assert sum(per_token) / len(per_token) < 0.05 and max(per_token) < 0.3
 
 
 def test_without_the_hardware_it_is_one_error(monkeypatch):

@@ -1,8 +1,9 @@
 """8-bit matrix products for a decoder on processors with VNNI: twice the rate of bfloat16, four times that of float32.
 
 Weights are rounded once, with a scale for each output; activations at every call, with one scale for the tensor. The
-sums are exact 32-bit integers. The output layer gives float32 logits. Embeddings, norms, attention and the encoder are
-not changed.
+sums are exact 32-bit integers. The output layer gives float32 logits. Embeddings, norms and attention are not changed.
+The encoder of a translator that samples is not changed either, because it reads a sentence once. A model that scores
+spends half of its time in its encoder, which then has 8-bit layers, too.
 
 Accuracy: every product has an error of about 1.3 % (relative norm), so scores are those of the rounded model, not of
 the stored one. The scale of a tensor depends on all its rows, and so do the last digits of a sample's scores.
@@ -78,10 +79,19 @@ def quantize_decoder(model: PreTrainedModel) -> None:
     Raises:
         ValueError: The processor has no 8-bit products.
     """
+    quantize_layers(model.get_decoder())
+    model.set_output_embeddings(Int8Linear(model.get_output_embeddings(), torch.float32))
+
+
+def quantize_layers(part: nn.Module) -> None:
+    """Replace all linear layers of a part of a model, in place.
+
+    Raises:
+        ValueError: The processor has no 8-bit products.
+    """
     if not has_int8():
         raise ValueError("wanted a processor with AVX512-VNNI for int8, got none; use dtype auto")
-    for module in model.get_decoder().modules():
+    for module in part.modules():
         for name, child in module.named_children():
             if isinstance(child, nn.Linear):
                 setattr(module, name, Int8Linear(child, child.weight.dtype))
-    model.set_output_embeddings(Int8Linear(model.get_output_embeddings(), torch.float32))

@@ -27,7 +27,7 @@ from toolkit.models.precision import has_bfloat16
 from toolkit.models.weights import check_whole, loading
 from toolkit.settings import DTYPES
 from toolkit.starters import resolve, shown_name
-from toolkit.translator.int8 import quantize_decoder
+from toolkit.translator.int8 import quantize_decoder, quantize_layers
 from toolkit.translator.languages import check_stated, language_codes, own_code, task_prefix
 
 
@@ -56,6 +56,7 @@ def load_translator(
     device: torch.device | str = "cpu",
     source_lang: str | None = None,
     lang: str | None = None,
+    scoring: bool = False,
 ) -> Translator:
     """Load a translator or any other seq2seq model, for instance one that rewrites texts in their own language.
 
@@ -70,6 +71,7 @@ def load_translator(
         device: Device on which it computes.
         source_lang: Language that it reads (ISO 639-1); a model that states another is refused.
         lang: Language that it writes.
+        scoring: Whether the model is to score known outputs, so that int8 holds for its encoder, too.
 
     Raises:
         ValueError: The name is none of these, the model is not seq2seq, a tensor is missing or not finite, the model
@@ -82,6 +84,8 @@ def load_translator(
     model, tokenizer = _loaded(name, number)
     check_stated(name, _stated(name, tokenizer), (source_lang, lang))
     model.eval().to(device)
+    if number == torch.bfloat16 and torch.device(device).type == "cpu":
+        model.set_attn_implementation("eager")  # of short sentences: scoring takes a tenth less time than with sdpa
     size = sum(p.numel() for p in model.parameters()) / 1e6
     if isinstance(tokenizer, MarianTokenizer):
         source, target = pieces_of(tokenizer)
@@ -94,6 +98,8 @@ def load_translator(
     if dtype == "int8":
         _check_int8(model, name)
         quantize_decoder(model)
+        if scoring:
+            quantize_layers(model.get_encoder())
     kind = dtype if dtype == "int8" else str(number).removeprefix("torch.")
     return Translator(name, model, source, target, f"{shown_name(name)}|{size:.1f}M|{kind}")
 
