@@ -3,11 +3,13 @@
     python -m benchmarks.bench_decoding --data DIR --json benchmarks/results/decoding.json
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English). Sizes: `opus20k` and `opus58k` are Marian 6+6 layers
-x 512 with random weights and the sentences' real lengths (`opus_size.py`); `starter` is the German-English starter, or
---starter PATH, on the sentences themselves. Every engine runs in a process of its own. Tokens are counted in
-finished samples, with EOS but without padding and the start token. Ratios are the tokens/s of our decoder without
-constraints over those of each engine; `constraint_cost` is the time per token with constraints over that without;
-`ours_int8_...` are the same ratios for our decoder in 8 bits. The machine must be idle.
+x 512 with random weights, the sentences' real lengths, and the mean entropy of a step that the starter has on these
+sentences (`opus_size.py`); with `opus20k_flat` a step is nearly indifferent among its top 10, so that no two samples
+share a prefix beyond the first tokens; `starter` is the German-English starter, or --starter PATH, on the sentences
+themselves. `tokens_per_row` says how many sampled tokens ours decodes with one row. Every engine runs in a process of
+its own. Tokens are counted in finished samples, with EOS but without padding and the start token. Ratios are the
+tokens/s of our decoder without constraints over those of each engine; `constraint_cost` is the time per token with
+constraints over that without; `ours_int8_...` are the same ratios for our decoder in 8 bits. The machine must be idle.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ MEAN_TOKENS = 14.0  # ours: mean length in German-English Tatoeba, EOS counted; 
 CAP = 42  # ours: the most tokens of a sample, three times the mean
 BATCH = 8  # ours: batch size in sentences of our decoder and of generate
 BATCHES = (1, 2, 4, 8, 16)  # batch sizes of CTranslate2, of which the fastest counts
-SIZES = {"opus20k": ("", 20_000), "opus58k": ("_58k", 58_000), "starter": ("_starter", 0)}
+SIZES = {  # what the names of ratios end in, and pieces
+    "opus20k": ("", 20_000), "opus20k_flat": ("_flat", 20_000), "opus58k": ("_58k", 58_000), "starter": ("_starter", 0)
+}  # fmt: skip
 SLOW = ("generate_fp32", "generate_bf16", "ctranslate2_float32")
 DEFAULT = [name for name in ENGINES if name != "ours_float32"]
 TOLERANCE = 0.05  # relative deviation of the mean length
@@ -45,13 +49,11 @@ def sentences(data: Path, count: int, seed: int) -> list[tuple[str, str]]:
     return sorted(((p[0], p[1]) for p in drawn), key=lambda pair: (len(pair[0].split()), pair))
 
 
-def prepare(
-    folder: Path, pairs: list[tuple[str, str]], vocabulary: int, starter: str, seed: int, threads: int
-) -> tuple:
+def prepare(folder: Path, pairs: list[tuple[str, str]], size: str, starter: str, seed: int, threads: int) -> tuple:
     """Write the model of a size in both formats; runs in a child process.
 
     Returns:
-        The ids of each source, and for each the words with ids that may be forbidden.
+        The ids of each source, for each the words with ids that may be forbidden, and the mean entropy of a step.
     """
     import torch
     from transformers import MarianMTModel
@@ -63,17 +65,17 @@ def prepare(
 
     torch.set_num_threads(threads)
     logging.disable_progress_bar()
+    translator, vocabulary = load_translator(starter, "float32"), SIZES[size][1]
+    model = cast(MarianMTModel, translator.model)
+    sources = translator.source.encode([source for source, _ in pairs])
+    words = [negative_words(reference, translator.target) for _, reference in pairs]
     if vocabulary:
+        entropy = None if size.endswith("_flat") else opus_size.mean_entropy(model, sources)
         sources, words = opus_size.random_text(pairs, vocabulary, seed)
-        model = opus_size.random_model(vocabulary, sources, seed, MEAN_TOKENS, CAP)
-    else:
-        translator = load_translator(starter, "float32")
-        model = cast(MarianMTModel, translator.model)
-        sources = translator.source.encode([source for source, _ in pairs])
-        words = [negative_words(reference, translator.target) for _, reference in pairs]
+        model = opus_size.random_model(vocabulary, sources, seed, MEAN_TOKENS, CAP, entropy)
     model.save_pretrained(folder / "hf")
     opus_size.convert(model, folder / "ct2")
-    return sources, words
+    return sources, words, opus_size.mean_entropy(model, sources)
 
 
 def middle(job: Job, count: int) -> Job:
@@ -134,8 +136,8 @@ def markdown(size: str, results: dict[str, dict]) -> str:
 def run(size: str, arguments: argparse.Namespace, pairs: list[tuple[str, str]], folder: Path) -> dict[str, dict]:
     """Run all engines on the model of one size."""
     vocabulary = SIZES[size][1]
-    (sources, words), _ = in_child(
-        prepare, folder, pairs, vocabulary, arguments.starter, arguments.seed, arguments.threads
+    (sources, words, entropy), _ = in_child(
+        prepare, folder, pairs, size, arguments.starter, arguments.seed, arguments.threads
     )
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     job = Job(
@@ -153,7 +155,8 @@ def run(size: str, arguments: argparse.Namespace, pairs: list[tuple[str, str]], 
     results: dict[str, dict] = {}
     for engine in arguments.engines:
         fewer = vocabulary and engine in SLOW
-        results |= measure(engine, middle(job, arguments.slow_sentences) if fewer else job)
+        found = measure(engine, middle(job, arguments.slow_sentences) if fewer else job)
+        results |= {name: figures | {"entropy": round(entropy, 3)} for name, figures in found.items()}
         print(f"{size} {engine}: {results[engine]['tokens_per_second']:.0f} tokens/s", file=sys.stderr)
     return results
 

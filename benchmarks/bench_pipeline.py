@@ -8,18 +8,24 @@ DIR holds bitext/tatoeba/deu-eng.test.tsv.gz, and for --memory deu-eng.train.tsv
 runs everything except the models on LINES/100, LINES/10 and LINES lines, each step in a new process: the bitext is
 read, cleaned, split and written as input shards; copies of the references replace the candidates of the models, whose
 memory depends on the size of a shard but not on that of the corpus; and the shards are packaged. The ratio
-`clustering_share` is the share of clustering in the time of the stages; `memory_growth` is the peak memory of the
-largest step with LINES lines over that with LINES/10.
+`clustering_share` is the share of clustering in the time of the stages; `pipeline_before` is the sentences/s over those
+of the same benchmark in --before CHECKOUT, another commit of this repository, measured in turns; `memory_growth` is the
+peak memory of the largest step with LINES lines over that with LINES/10.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.data import TATOEBA, fields
@@ -77,6 +83,28 @@ def pipeline(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
     lines = [[stage, number(figures["seconds"][stage], 2), f"{number(100 * shares[stage])} %"] for stage in STAGES]
     print(table(["stage", "seconds", "share"], lines))
     return figures, {"clustering_share": round(shares["clustering"], 4)}
+
+
+def measure_before(arguments: argparse.Namespace) -> float:
+    """The sentences/s of the pipeline in another checkout, which runs this benchmark of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "report.json")
+        command = [sys.executable, "-m", "benchmarks.bench_pipeline", "--busy", "--json", str(output)]
+        for name in ("data", "sentences", "forward", "backward", "threads", "dtype", "min_p"):
+            command += [f"--{name}", str(getattr(arguments, name))]
+        environment = os.environ | {"PYTHONPATH": str(arguments.before.resolve())}
+        subprocess.run(command, cwd=arguments.before, env=environment, check=True, stdout=subprocess.DEVNULL)
+        return json.loads(output.read_text())["results"]["stages"]["sentences_per_second"]
+
+
+def compare(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
+    """The figures of the pipeline, and in turns with it those of another checkout, `rounds` times: medians."""
+    rounds = [(pipeline(arguments), measure_before(arguments)) for _ in range(arguments.rounds)]
+    figures, ratios = rounds[0][0]
+    speeds = [found["sentences_per_second"] for (found, _), _ in rounds]
+    before = [speed for _, speed in rounds]
+    figures |= {"sentences_per_second_by_round": speeds, "sentences_per_second_before": before}
+    return figures, ratios | {"pipeline_before": round(median(speeds) / median(before), 3)}
 
 
 def write_lines(data: Path, lines: int, path: Path) -> None:
@@ -183,6 +211,8 @@ def main() -> None:
     parser.add_argument(
         "--memory", type=int, default=0, metavar="LINES", help="also measure memory, e.g. with 200000 lines"
     )
+    parser.add_argument("--before", type=Path, metavar="CHECKOUT", help="also measure another commit of the toolkit")
+    parser.add_argument("--rounds", type=int, default=3, help="with --before: how often each is measured (default 3)")
     parser.add_argument("--forward", default="starter/de-en")
     parser.add_argument("--backward", default="starter/en-de")
     parser.add_argument("--threads", type=int, default=2)
@@ -194,7 +224,7 @@ def main() -> None:
     results: dict[str, dict] = {}
     ratios: dict[str, float] = {}
     if arguments.sentences:
-        results["stages"], ratios = pipeline(arguments)
+        results["stages"], ratios = (compare if arguments.before else pipeline)(arguments)
     if arguments.memory:
         results["memory"], growth = memory(arguments.data, arguments.memory)
         ratios |= growth

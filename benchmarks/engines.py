@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SETS = 5  # ParaBank 2, section 3.3
 WARM_SENTENCES = 8  # ours: warm-up sentences of a beam search
 CONSTRAINT_RATE = 0.5  # builders.parabank2.ParaBank2.constraint_rate
+BATCH_ROWS = 1200  # builders.parabank2.ParaBank2.batch_rows
 
 Decode = Callable[[int], list[int]]  # number of the round -> the number of tokens of every sample, EOS counted
 Search = Callable[[Sequence[int]], list[list[int]]]  # numbers of sentences -> the best hypothesis of each, EOS included
@@ -192,36 +193,52 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
     """Our decoder, without constraints and with constraints for each row."""
     from toolkit.decode.sampling import sample
     from toolkit.decode.shared import SharedEngine
+    from toolkit.generate.sample import batches as sample_batches
     from toolkit.generate.sample import choose_words
     from toolkit.parallel import row_seed
     from toolkit.translator.int8 import quantize_decoder
 
-    model, samples_per_set = load(job, "bfloat16" if dtype == "int8" else dtype), job.samples // SETS
+    class Counting(SharedEngine):
+        """An engine that counts the rows that it advances."""
+
+        advanced = 0
+
+        def step(self, state: Any, ids: Any) -> Any:
+            self.advanced += len(ids)
+            return super().step(state, ids)
+
+    model = load(job, "bfloat16" if dtype == "int8" else dtype)
     if dtype == "int8":
         quantize_decoder(model)
-    engine = SharedEngine(model)
+    engine, lengths_of = Counting(model), [len(source) for source in job.sources]
+    rows: dict[bool, int] = {}
 
     def decode(number: int, constrained: bool) -> list[int]:
         lengths: list[int] = []
-        for part in batches(range(len(job.sources)), job.batch):
-            seeds = [row_seed(job.seed + number, f"bench-{i}", f"sample-{n}") for i in part for n in range(job.samples)]
-            phrases: list[list[list[int]]] = [[] for _ in seeds]
+        engine.advanced = 0
+        for part in sample_batches(range(len(job.sources)), lengths_of, job.samples, BATCH_ROWS):
+            keys = [row_seed(job.seed + number, f"bench-{i}", f"sample-{n}") for i in part for n in range(job.samples)]
+            phrases: list[list[list[int]]] = [[]]
             if constrained:
                 sets = [
                     words
                     for i in part
                     for words in choose_words(job.words[i], SETS, CONSTRAINT_RATE, job.seed, f"bench-{i}")
                 ]
-                banned = [[ids for _, spans in words for ids in spans] for words in sets]
-                phrases = [spans for spans in banned for _ in range(samples_per_set)]
-            outputs = sample(engine, [job.sources[i] for i in part], phrases, seeds, job.top_k, job.max_tokens)
+                phrases = [[ids for _, spans in words for ids in spans] for words in sets]
+            outputs = sample(engine, [job.sources[i] for i in part], phrases, keys, job.top_k, job.max_tokens)
             lengths += [len(output.ids) for output in outputs]
+        rows[constrained] = engine.advanced
         return lengths
 
     name = "ours" if dtype == "bfloat16" else f"ours_{dtype}"
-    return timed(
+    found = timed(
         job, {name: lambda number: decode(number, False), f"{name}_constrained": lambda number: decode(number, True)}
     )
+    for constrained, of in ((False, name), (True, f"{name}_constrained")):
+        tokens = found[of]["mean_tokens"] * len(job.sources) * job.samples
+        found[of] |= {"tokens_per_row": round(tokens / rows[constrained], 3), "batch_rows": BATCH_ROWS}
+    return found
 
 
 ENGINES: dict[str, tuple[Callable[[Job, str], dict[str, dict]], str]] = {

@@ -1,9 +1,13 @@
-"""Models of OPUS-MT's size with random weights for the decoding benchmarks, with realistic sentence lengths.
+"""Models of OPUS-MT's size with random weights for the decoding benchmarks, with realistic lengths and entropies.
 
 The gain of an engine that drops finished rows depends on the variation of the lengths. With plain random weights EOS
 would have the same probability at every position, which gives too much variation and flatters such engines. Therefore
 the output row of EOS is fitted to the hidden states such that its logit grows with the position, and its bias is set by
 bisection. The lengths then have the mean and about the standard deviation of a real model's samples of one sentence.
+
+The gain of an engine that shares equal prefixes depends on the entropy of a step: random weights are nearly indifferent
+among the top 10 tokens, so that no two samples are equal. Therefore the standard deviation of the logits is set by
+bisection such that the mean entropy of a step is that of a real translator, if one is given.
 """
 
 from __future__ import annotations
@@ -14,22 +18,25 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import MarianConfig, MarianMTModel
+from transformers import MarianConfig, MarianMTModel, PreTrainedModel
 
-from toolkit.decode.sampling import draw, sample, uniform
+from toolkit.decode.sampling import draw, most_probable, sample, uniform
 from toolkit.decode.shared import SharedEngine
 
 EOS, UNK = 0, 1
 SLOPE = (
     0.6  # ours: of the EOS logit by position; the lengths within a sentence then deviate by 3.1, a starter's by 3.06
 )
-SPREAD = 2.5  # ours: standard deviation of the other logits, so that the top 10 are not all equally probable
+FLAT = 2.5  # ours: standard deviation of the other logits without a given entropy: the top 10 are nearly equal
+SPREADS, ENTROPY_STEPS = (2.0, 40.0), 8  # ours: range of the bisection; steps of which the entropy is the mean
 PIECES_PER_WORD = 1.4  # ours
 FITTED_STEPS, FITTED_EACH, RIDGE = 32, 8, 10.0  # ours
 BISECTIONS, BISECTED_EACH = 9, 16  # ours
 
 
-def random_model(vocabulary: int, sources: list[list[int]], seed: int, mean: float, max_tokens: int) -> MarianMTModel:
+def random_model(
+    vocabulary: int, sources: list[list[int]], seed: int, mean: float, max_tokens: int, entropy: float | None
+) -> MarianMTModel:
     """A Marian model with 6+6 layers of width 512 whose samples have a given mean length.
 
     Args:
@@ -38,6 +45,7 @@ def random_model(vocabulary: int, sources: list[list[int]], seed: int, mean: flo
         seed: The seed of the weights and the calibration.
         mean: The mean number of tokens of a sample, EOS counted.
         max_tokens: The most tokens of a sample in the benchmark.
+        entropy: The mean entropy of a step in nats (`mean_entropy`); None for nearly equal probabilities.
     """
     torch.manual_seed(seed)
     config = MarianConfig(
@@ -47,9 +55,11 @@ def random_model(vocabulary: int, sources: list[list[int]], seed: int, mean: flo
         decoder_start_token_id=vocabulary - 1, forced_eos_token_id=None, tie_word_embeddings=True,
     )  # fmt: skip
     model = MarianMTModel(config).eval()
-    with torch.no_grad():
-        model.model.shared.weight[:-1].normal_(0, SPREAD / config.d_model**0.5)
-        model.final_logits_bias[0, [UNK, vocabulary - 1]] = -1e4
+    model.final_logits_bias[0, [UNK, vocabulary - 1]] = -1e4
+    weights = torch.randn(vocabulary - 1, config.d_model) / config.d_model**0.5
+    set_spread(model, weights, FLAT)
+    if entropy is not None:
+        bisect_spread(model, weights, sources, entropy)
     fit_eos(model, sources)
     bisect_bias(model, sources, mean, max_tokens)
     return model
@@ -58,6 +68,40 @@ def random_model(vocabulary: int, sources: list[list[int]], seed: int, mean: flo
 def random_ids(chance: random.Random, tokens: int, vocabulary: int) -> list[int]:
     """Random ids of a sentence, with EOS at the end."""
     return [*(chance.randrange(2, vocabulary - 1) for _ in range(tokens)), EOS]
+
+
+@torch.no_grad()
+def set_spread(model: MarianMTModel, weights: Tensor, spread: float) -> None:
+    """Set the embeddings, which are the output layer, to weights (deviation: 1 / sqrt(width)) times a factor."""
+    model.model.shared.weight[:-1] = weights * spread
+
+
+def bisect_spread(model: MarianMTModel, weights: Tensor, sources: list[list[int]], entropy: float) -> None:
+    """Set the standard deviation of the logits such that a step has a given entropy, before EOS is fitted."""
+    model.final_logits_bias[0, EOS] = -1e4
+    low, high = SPREADS
+    for _ in range(BISECTIONS):
+        set_spread(model, weights, (low + high) / 2)
+        if mean_entropy(model, sources) > entropy:
+            low = (low + high) / 2
+        else:
+            high = (low + high) / 2
+
+
+@torch.inference_mode()
+def mean_entropy(model: PreTrainedModel, sources: list[list[int]]) -> float:
+    """The mean entropy in nats of the renormalised top 10 over the first ENTROPY_STEPS steps of samples, until EOS."""
+    engine = SharedEngine(model)
+    state = engine.start(sources, FITTED_EACH, ENTROPY_STEPS)
+    keys = torch.arange(FITTED_EACH * len(sources))
+    last, alive = torch.full_like(keys, engine.given[-1]), torch.ones_like(keys, dtype=torch.bool)
+    entropies = []
+    for step in range(ENTROPY_STEPS):
+        values, ids = most_probable(engine, engine.step(state, last), 10)
+        entropies.append(torch.distributions.Categorical(logits=values[alive].double()).entropy())
+        last, _ = draw(values, ids, None, 10, uniform(keys, step))
+        alive &= last != engine.eos
+    return torch.cat(entropies).mean().item()
 
 
 @torch.inference_mode()
@@ -78,7 +122,7 @@ def hidden_states(model: MarianMTModel, sources: list[list[int]]) -> tuple[Tenso
     seeds, last_tokens, states = torch.arange(rows), torch.full((rows,), engine.given[-1]), []
     for step in range(FITTED_STEPS):
         states.append(engine.step(state, last_tokens))
-        last_tokens, _ = draw(engine, states[-1], None, 10, uniform(seeds, step))
+        last_tokens, _ = draw(*most_probable(engine, states[-1], 10), None, 10, uniform(seeds, step))
     positions = torch.arange(FITTED_STEPS, dtype=torch.float64).repeat_interleave(rows)
     return torch.cat(states).double(), positions
 
