@@ -86,7 +86,7 @@ def prepare(
     pieces = pieces_of(MarianTokenizer.from_pretrained(folder / "hf"))[1]
     sources = sorted(pieces.encode([source for source, _ in pairs]), key=len)
     few = sources[:: max(1, len(sources) // BISECTED)]
-    model = opus_size.random_model(len(pieces, None), few, seed, MEAN_TOKENS, CAP)
+    model = opus_size.random_model(len(pieces), few, seed, MEAN_TOKENS, CAP, None)
     with torch.no_grad():
         model.model.shared.weight[model.config.eos_token_id] *= STEEPER
     plain = bisect_bias(model, sources)
