@@ -15,11 +15,12 @@ ENGINES = {
     "generate_fp32": "`transformers.generate` fp32",
 }
 SIZES = {
-    "opus20k": "OPUS-MT size (6+6 x 512, 20,000 pieces, random weights)",
-    "opus58k": "the same, 58,000 pieces",
+    "opus20k": "OPUS-MT size (6+6 x 512, 20,000 pieces, random weights, the starter's entropy)",
+    "opus20k_flat": "the same, all tokens nearly equal",
+    "opus58k": "58,000 pieces, the starter's entropy",
     "starter": "starter (4+2 x 256, 7,500 pieces)",
 }
-ENDINGS = {"opus20k": "", "opus58k": "_58k", "starter": "_starter"}
+ENDINGS = {"opus20k": "", "opus20k_flat": "_flat", "opus58k": "_58k", "starter": "_starter"}
 DTYPES = {"bfloat16": "bf16", "int8": "int8", "float32": "fp32"}
 COSTS = ("positive", "negative", "both", "mixed")
 
@@ -38,6 +39,9 @@ def decoding() -> str:
         key = engine + "_constrained" * engine.startswith("ours")
         rates = [one.get(key, {}).get("tokens_per_second") for one in found.values()]
         lines.append([name.format(dtype=widest(records["opus20k"])), *(number(rate, 0) for rate in rates)])
+    ours = [one["ours_constrained"] for one in found.values()]
+    lines.append(["*sampled tokens for one decoded row*", *(f"*{number(one['tokens_per_row'], 2)}*" for one in ours)])
+    lines.append(["*mean entropy of a step, nats*", *(f"*{number(one['entropy'], 2)}*" for one in ours)])
     head = ["tokens per second (ours: with different constraints for every sample)", *SIZES.values()]
     return table(head, lines, machine(records["opus20k"]))
 
@@ -190,10 +194,11 @@ def pipeline() -> str:
     record, stages = benchmark("pipeline"), ("sampling", "dual scoring", "clustering")
     found = record["results"]["stages"]
     shares = [f"{number(100 * found['shares'][stage])} %" for stage in stages]
-    cells = [number(found["sentences_per_second"]), *shares, number(found["peak_megabytes"], 0)]
-    return table(
-        ["sentences per second", *(f"time in {stage}" for stage in stages), "peak MB"], [cells], machine(record)
-    )
+    rates = [median(found[f"sentences_per_second_{name}"]) for name in ("before", "by_round")]
+    cells = [*map(number, rates), number(record["ratios"]["pipeline_before"], 2), *shares]
+    head = ["sentences per second, a row for each sample", "a row for each prefix", "ratio"]
+    head += [*(f"time in {stage}" for stage in stages), "peak MB"]
+    return table(head, [[*cells, number(found["peak_megabytes"], 0)]], machine(record))
 
 
 def memory() -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from transformers import T5Config, T5ForConditionalGeneration
+from transformers import BlenderbotSmallConfig, BlenderbotSmallForConditionalGeneration
 
 from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode.sampling import Sample, sample, uniform
@@ -201,10 +201,10 @@ def test_a_limit_beyond_the_model_is_the_models(engine, sources):
     assert len(samples[0].ids) < translator("de-en").model.config.max_position_embeddings
 
 
-def test_the_engine_refuses_t5():
-    config = T5Config(vocab_size=50, d_model=16, d_ff=32, num_layers=1, num_heads=2, d_kv=8)
-    with pytest.raises(ValueError, match=r"wanted a model of one of marian.*got 't5'"):
-        SharedEngine(T5ForConditionalGeneration(config))
+def test_the_engine_refuses_another_family():
+    config = BlenderbotSmallConfig(vocab_size=50, d_model=16, encoder_layers=1, decoder_layers=1)
+    with pytest.raises(ValueError, match=r"wanted a model of one of marian.*got 'blenderbot-small'"):
+        SharedEngine(BlenderbotSmallForConditionalGeneration(config))
 
 
 @pytest.mark.parametrize("vocabulary", [5, 31, 1279, 1280, 1300, 2049, 8003])

@@ -29,12 +29,15 @@ class Rows:
         place: (rows,) sentence * width + number of the row among the live rows of its sentence; None while all rows
             are alive and stand in that order.
         width: The greatest number of live rows of a sentence.
+        bias: (steps, heads) added to self-attention scores by distance, of the last layer that has such a bias (T5);
+            None without any.
     """
 
     keys: list[Tensor]
     mask: Tensor | None
     place: Tensor | None
     width: int
+    bias: Tensor | None = None
 
 
 class StepsLayer(DynamicLayer):
@@ -81,7 +84,7 @@ class StepsLayer(DynamicLayer):
         return wide
 
 
-def attend_steps(query: Tensor, keys: Tensor, values: Tensor, scaling: float) -> Tensor:
+def attend_steps(query: Tensor, keys: Tensor, values: Tensor, scaling: float, bias: Tensor | None = None) -> Tensor:
     """One query per row over that row's own steps.
 
     On a CPU a product and a sum for each step are twice as fast as a batched matrix product of one query, which
@@ -92,14 +95,18 @@ def attend_steps(query: Tensor, keys: Tensor, values: Tensor, scaling: float) ->
         keys: (steps, rows, heads, dim).
         values: As `keys`.
         scaling: Factor of the scores.
+        bias: (steps, heads) added to the scores; None for nothing.
 
     Returns:
         (rows, heads, dim).
     """
     if query.device.type != "cpu":
         scores = torch.einsum("rhd,trhd->rht", query, keys).float() * scaling
+        scores = scores if bias is None else scores + bias.T
         return torch.einsum("rht,trhd->rhd", torch.softmax(scores, -1).to(values.dtype), values)
     scores = torch.stack([(query * key).sum(-1) for key in keys]).float() * scaling  # (steps, rows, heads)
+    if bias is not None:
+        scores += bias[:, None]
     weights = torch.softmax(scores, 0).to(values.dtype).unsqueeze(-1)
     out = weights[0] * values[0]
     for weight, value in zip(weights[1:], values[1:], strict=True):
@@ -152,7 +159,18 @@ def attend(
     query = query[:, :, 0]
     if key is rows.keys[module.layer_idx]:  # type: ignore[index]
         return attend_source(query, key, value, scaling, rows).unsqueeze(1), None
-    return attend_steps(query, key, value, scaling).unsqueeze(1), None
+    if getattr(module, "has_relative_attention_bias", False):
+        rows.bias = distance_bias(module, len(key))
+    return attend_steps(query, key, value, scaling, rows.bias).unsqueeze(1), None
+
+
+def distance_bias(module: nn.Module, steps: int) -> Tensor:
+    """The bias (steps, heads) that T5 adds to the scores of the last step by its distance from every step.
+
+    In T5 the first layer has it and all others use it, too; in UMT5 every layer has its own. What `transformers` hands
+    over is made for another layout of keys.
+    """
+    return module.compute_bias(1, steps, past_seen_tokens=steps - 1)[0, :, 0].T.float()  # type: ignore[operator]
 
 
 AttentionInterface.register(NAME, attend)

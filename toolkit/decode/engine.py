@@ -18,7 +18,11 @@ from transformers.cache_utils import EncoderDecoderCache
 
 from toolkit.models.padding import pad
 
-FAMILIES = ("marian", "bart", "mbart", "m2m_100", "pegasus", "blenderbot", "plbart")  # decoders of `SharedEngine`
+FAMILIES = (  # decoders of `SharedEngine`
+    *("marian", "bart", "mbart", "m2m_100", "pegasus", "blenderbot", "plbart"),
+    *("t5", "mt5", "umt5"),
+)
+UNBOUNDED = 1 << 20  # ours: steps of a model that has no positions to run out of
 
 
 @dataclass

@@ -18,6 +18,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderC
 from transformers.modeling_outputs import BaseModelOutput
 
 from toolkit.decode.engine import (
+    UNBOUNDED,
     State,
     decoder_inputs,
     moved,
@@ -27,7 +28,6 @@ from toolkit.decode.engine import (
     special_tokens,
 )
 
-UNBOUNDED = 1 << 20  # ours: steps of a model that has no positions to run out of
 LOGITS = 1 << 26  # ours: numbers of the logits that are held at a time when outputs are scored; 256 MB in float32
 
 

@@ -9,12 +9,13 @@ from typing import cast
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
+from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
 from toolkit.decode.attention import NAME, Rows, StepsLayer, new_cache
 from toolkit.decode.engine import (
     FAMILIES,
+    UNBOUNDED,
     State,
     decoder_inputs,
     moved,
@@ -42,7 +43,7 @@ class SharedEngine:
     """A model of one of `FAMILIES`, ready to decode: an `Engine[SharedState]`.
 
     Args:
-        model: A Marian, BART, mBART, M2M100/NLLB or Pegasus model in eval mode; its own weights and dtype are used.
+        model: A Marian, BART, mBART, M2M100/NLLB, Pegasus or T5 model in eval mode; its own weights and dtype are used.
 
     Raises:
         ValueError: A model of another family.
@@ -59,7 +60,8 @@ class SharedEngine:
         bias = getattr(model, "final_logits_bias", None)
         self.bias = bias if bias is not None and bool(bias.any()) else None
         self.given, self.eos, self.pad = special_tokens(model)
-        self.limit = self.config.max_position_embeddings
+        self.limit = getattr(self.config, "max_position_embeddings", None) or UNBOUNDED
+        self.scale = output_scale(self.config)
 
     @torch.inference_mode()
     def encode(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
@@ -117,7 +119,7 @@ class SharedEngine:
         size = SLICE.get(hidden.device.type, 8192)
         for begin in range(0, len(hidden), size):
             part = slice(begin, begin + size)
-            logits = self.head(hidden[part])
+            logits = self.head(hidden[part] if self.scale == 1.0 else hidden[part] * self.scale)
             yield part, logits if self.bias is None else logits + self.bias
 
     @torch.inference_mode()
@@ -150,12 +152,19 @@ class SharedEngine:
     @contextlib.contextmanager
     def attending(self) -> Iterator[None]:
         """Make the decoder attend with `attention.attend` inside the block."""
-        own = self.config._attn_implementation
-        self.config._attn_implementation = NAME
+        config = self.decoder.config  # T5's decoder has a copy of the model's
+        own = config._attn_implementation
+        config._attn_implementation = NAME
         try:
             yield
         finally:
-            self.config._attn_implementation = own
+            config._attn_implementation = own
+
+
+def output_scale(config: PreTrainedConfig) -> float:
+    """The factor of the last hidden states before the output layer: T5 and UMT5 scale where it is the embeddings."""
+    scaled = {"t5": "scale_decoder_outputs", "umt5": "tie_word_embeddings"}.get(config.model_type)
+    return config.d_model**-0.5 if scaled and getattr(config, scaled) else 1.0
 
 
 def places(sentence: Tensor, sentences: int) -> tuple[Tensor, int]:
