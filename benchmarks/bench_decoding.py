@@ -70,7 +70,7 @@ def prepare(folder: Path, pairs: list[tuple[str, str]], size: str, starter: str,
     sources = translator.source.encode([source for source, _ in pairs])
     words = [negative_words(reference, translator.target) for _, reference in pairs]
     if vocabulary:
-        entropy = None if size.endswith("_flat") else opus_size.mean_entropy(model, sources)
+        entropy = opus_size.FLAT if size.endswith("_flat") else opus_size.mean_entropy(model, sources)
         sources, words = opus_size.random_text(pairs, vocabulary, seed)
         model = opus_size.random_model(vocabulary, sources, seed, MEAN_TOKENS, CAP, entropy)
     model.save_pretrained(folder / "hf")

@@ -5,9 +5,9 @@ would have the same probability at every position, which gives too much variatio
 the output row of EOS is fitted to the hidden states such that its logit grows with the position, and its bias is set by
 bisection. The lengths then have the mean and about the standard deviation of a real model's samples of one sentence.
 
-The gain of an engine that shares equal prefixes depends on the entropy of a step: random weights are nearly indifferent
-among the top 10 tokens, so that no two samples are equal. Therefore the standard deviation of the logits is set by
-bisection such that the mean entropy of a step is that of a real translator, if one is given.
+The gain of an engine that shares equal prefixes depends on the entropy of a step. Therefore the standard deviation of
+the logits is set by bisection such that the mean entropy of a step is that of a real translator, or FLAT: then the top
+10 tokens are nearly equal, and no two samples share more than their first tokens.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ EOS, UNK = 0, 1
 SLOPE = (
     0.6  # ours: of the EOS logit by position; the lengths within a sentence then deviate by 3.1, a starter's by 3.06
 )
-FLAT = 2.5  # ours: standard deviation of the other logits without a given entropy: the top 10 are nearly equal
-SPREADS, ENTROPY_STEPS = (2.0, 40.0), 8  # ours: range of the bisection; steps of which the entropy is the mean
+SPREAD = 2.5  # ours: standard deviation of the other logits where no entropy is given
+FLAT = 2.2  # ours: nats; ten equal tokens have 2.3
+SPREADS, ENTROPY_STEPS = (0.1, 10.0), 8  # ours: range of the bisection; steps of which the entropy is the mean
 PIECES_PER_WORD = 1.4  # ours
 FITTED_STEPS, FITTED_EACH, RIDGE = 32, 8, 10.0  # ours
 BISECTIONS, BISECTED_EACH = 9, 16  # ours
@@ -45,7 +46,7 @@ def random_model(
         seed: The seed of the weights and the calibration.
         mean: The mean number of tokens of a sample, EOS counted.
         max_tokens: The most tokens of a sample in the benchmark.
-        entropy: The mean entropy of a step in nats (`mean_entropy`); None for nearly equal probabilities.
+        entropy: The mean entropy of a step in nats (`mean_entropy`); None for whatever SPREAD gives.
     """
     torch.manual_seed(seed)
     config = MarianConfig(
@@ -57,7 +58,7 @@ def random_model(
     model = MarianMTModel(config).eval()
     model.final_logits_bias[0, [UNK, vocabulary - 1]] = -1e4
     weights = torch.randn(vocabulary - 1, config.d_model) / config.d_model**0.5
-    set_spread(model, weights, FLAT)
+    set_spread(model, weights, SPREAD)
     if entropy is not None:
         bisect_spread(model, weights, sources, entropy)
     fit_eos(model, sources)
