@@ -25,26 +25,26 @@ GIVEN = {  # the tokens of a decoder that writes a language, as the documentatio
 expanded = pytest.mark.filterwarnings("ignore:.*decode without shared encoder states")
 
 
+BART_SIZES = {
+    **{"encoder_layers": 1, "decoder_layers": 2, "encoder_attention_heads": 2, "decoder_attention_heads": 2},
+    **{"encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "max_position_embeddings": 64, "init_std": 0.5},
+}
+T5_SIZES = {"num_layers": 2, "num_decoder_layers": 2, "num_heads": 2, "d_kv": 6, "d_ff": 32, "initializer_factor": 1.25}
+
+
 def random_model(family: str) -> torch.nn.Module:
     torch.manual_seed(0)
     config = AutoConfig.for_model(
         family,
         vocab_size=60,
         d_model=16,
-        encoder_layers=1,
-        decoder_layers=2,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=32,
-        decoder_ffn_dim=32,
-        max_position_embeddings=64,
-        init_std=0.5,
         pad_token_id=1,
         bos_token_id=0,
         eos_token_id=2,
         decoder_start_token_id=2,
         forced_eos_token_id=None,
         forced_bos_token_id=None,
+        **(T5_SIZES if family.endswith("t5") else BART_SIZES),
     )
     return AutoModelForSeq2SeqLM.from_config(config).eval()
 
