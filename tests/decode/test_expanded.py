@@ -4,6 +4,7 @@ import pytest
 import torch
 from transformers import BlenderbotSmallConfig, BlenderbotSmallForConditionalGeneration
 
+from tests.decode.generated import generated_beams
 from tests.ties import assert_same_searches, scored
 from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode.beam import beam_search
@@ -45,22 +46,7 @@ def test_its_beam_is_that_of_generate():
     model = other()
     with pytest.warns(UserWarning):
         found = beam_search(engine_of(model), SOURCES, 4, 12, n_best=4)
-    ids = torch.zeros(3, 8, dtype=torch.long)
-    for row, source in zip(ids, SOURCES, strict=True):
-        row[: len(source)] = torch.tensor(source)
-    theirs = model.generate(
-        input_ids=ids,
-        attention_mask=(ids != 0).long(),
-        num_beams=4,
-        num_return_sequences=4,
-        max_new_tokens=12,
-        bad_words_ids=[[0]],
-        return_dict_in_generate=True,
-        output_scores=True,
-    )
-    said = [[i for i in ids if i != 0] for ids in theirs.sequences[:, 1:].tolist()]
-    wanted = list(zip(theirs.sequences_scores.tolist(), said, strict=True))
-    assert_same_searches([scored(one) for one in found], [wanted[n : n + 4] for n in (0, 4, 8)])
+    assert_same_searches([scored(one) for one in found], generated_beams(model, SOURCES, 4, 12))
 
 
 def test_samples_are_those_of_the_shared_engine(expanded):

@@ -12,6 +12,7 @@ from transformers import (
     UMT5ForConditionalGeneration,
 )
 
+from tests.decode.generated import generated_beams
 from tests.decode.plain_sampling import plain_sample
 from tests.ties import assert_same_searches, scored
 from toolkit.decode.beam import beam_search
@@ -55,22 +56,7 @@ def expanded(model) -> ExpandedEngine:
 def test_beams_are_those_of_generate(model):
     assert type(engine_of(model)) is SharedEngine
     found = beam_search(engine_of(model), SOURCES, 4, 14, n_best=4)
-    ids = torch.zeros(3, 8, dtype=torch.long)
-    for row, source in zip(ids, SOURCES, strict=True):
-        row[: len(source)] = torch.tensor(source)
-    theirs = model.generate(
-        input_ids=ids,
-        attention_mask=(ids != 0).long(),
-        num_beams=4,
-        num_return_sequences=4,
-        max_new_tokens=14,
-        bad_words_ids=[[0]],
-        return_dict_in_generate=True,
-        output_scores=True,
-    )
-    said = [[i for i in ids if i != 0] for ids in theirs.sequences[:, 1:].tolist()]
-    wanted = list(zip(theirs.sequences_scores.tolist(), said, strict=True))
-    assert_same_searches([scored(one) for one in found], [wanted[n : n + 4] for n in (0, 4, 8)])
+    assert_same_searches([scored(one) for one in found], generated_beams(model, SOURCES, 4, 14))
 
 
 def test_samples_and_likelihoods_are_those_of_the_models_own_attention(model, expanded):

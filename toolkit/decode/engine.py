@@ -179,12 +179,18 @@ def moves_to_front(alive: Tensor) -> tuple[Tensor, Tensor, int]:
 
 
 def moved(per_row: Tensor, source: Tensor, target: Tensor, rows: int) -> Tensor:
-    """What `Engine.move` does to a tensor that has one entry for each row.
+    """What `Engine.move` does to a tensor that has one entry for each row; in place, unless it grows.
 
     >>> moved(torch.tensor([5, 6, 7]), torch.tensor([0, 2]), torch.tensor([1, 3]), 4).tolist()
     [5, 5, 7, 7]
     """
-    out = per_row.new_zeros(rows, *per_row.shape[1:])
-    out[: len(per_row)] = per_row[:rows]
-    out[target] = per_row[source]
-    return out
+    if rows > len(per_row):
+        per_row = torch.cat([per_row, per_row.new_zeros(rows - len(per_row), *per_row.shape[1:])])
+    per_row[target] = per_row[source]
+    return per_row[:rows]
+
+
+def stays_in_sentences(state: State, source: Tensor, target: Tensor, rows: int) -> bool:
+    """Whether every row decodes from the same sentence after a move as before, as among the hypotheses of a beam."""
+    sentence = state.sentence
+    return rows == len(sentence) and torch.equal(sentence[source], sentence[target])

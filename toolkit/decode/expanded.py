@@ -26,6 +26,7 @@ from toolkit.decode.engine import (
     read_given,
     sentence_of_rows,
     special_tokens,
+    stays_in_sentences,
 )
 
 LOGITS = 1 << 26  # ours: numbers of the logits that are held at a time when outputs are scored; 256 MB in float32
@@ -112,12 +113,12 @@ class ExpandedEngine:
 
     def move(self, state: ExpandedState, source: Tensor, target: Tensor, rows: int) -> None:
         """See `Engine.move`. Rows of one sentence have the same source, so only self-attention moves among them."""
-        sentence = moved(state.sentence, source, target, rows)
         caches = [state.cache.self_attention_cache]
-        if not torch.equal(sentence, state.sentence):
+        if not stays_in_sentences(state, source, target, rows):
             caches.append(state.cache.cross_attention_cache)
-            state.encoded, state.mask = (moved(t, source, target, rows) for t in (state.encoded, state.mask))
+            state.encoded, state.mask, state.sentence = (
+                moved(t, source, target, rows) for t in (state.encoded, state.mask, state.sentence)
+            )
         for layer in (cast(DynamicLayer, layer) for cache in caches for layer in cache.layers):
             keys, values = cast(Tensor, layer.keys), cast(Tensor, layer.values)
             layer.keys, layer.values = (moved(t, source, target, rows) for t in (keys, values))
-        state.sentence = sentence

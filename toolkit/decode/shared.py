@@ -23,6 +23,7 @@ from toolkit.decode.engine import (
     read_given,
     sentence_of_rows,
     special_tokens,
+    stays_in_sentences,
 )
 
 SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time; 128 x 20 000 stay in the cache
@@ -144,10 +145,9 @@ class SharedEngine:
         for layer in state.cache.self_attention_cache.layers:
             assert isinstance(layer, StepsLayer)
             layer.move(source, target, rows)
-        sentence = moved(state.sentence, source, target, rows)
-        if not torch.equal(sentence, state.sentence):
-            state.rows.place, state.rows.width = places(sentence, len(state.rows.keys[0]))
-        state.sentence = sentence
+        if not stays_in_sentences(state, source, target, rows):
+            state.sentence = moved(state.sentence, source, target, rows)
+            state.rows.place, state.rows.width = places(state.sentence, len(state.rows.keys[0]))
 
     @contextlib.contextmanager
     def attending(self) -> Iterator[None]:
