@@ -19,6 +19,7 @@ from transformers import (
     MBartTokenizer,
     NllbTokenizer,
     PegasusTokenizer,
+    PreTrainedModel,
     PreTrainedTokenizerBase,
     PreTrainedTokenizerFast,
     T5Tokenizer,
@@ -141,3 +142,10 @@ def checkpoint(name: str) -> Path:
 def translator(name: str, source_lang: str, lang: str) -> Translator:
     """A translator of the family between two languages, in fp32."""
     return load_translator(str(checkpoint(name)), "float32", "cpu", source_lang, lang)
+
+
+def plain_model(made: Translator) -> PreTrainedModel:
+    """The model of a translator of the family as transformers loads it, which writes the same language, in fp32."""
+    model = AutoModelForSeq2SeqLM.from_pretrained(made.name).eval()
+    model.generation_config = made.model.generation_config
+    return model

@@ -1,7 +1,6 @@
 """Two translators with random weights, small enough for every test: 170 pieces, width 32, 2+2 layers."""
 
 import atexit
-import copy
 import functools
 import os
 import shutil
@@ -94,4 +93,9 @@ def wide_translator(name: str) -> Translator:
     In float32 the scores of a batch and of a sentence alone, or of two processors, differ in the fifth or sixth digit,
     and tokens and hypotheses that lie nearer to each other change places.
     """
-    return replace(translator(name), model=copy.deepcopy(translator(name).model).double())
+    return replace(translator(name), model=plain_model(name).double())
+
+
+def plain_model(name: str) -> MarianMTModel:
+    """The model of a translator as transformers loads it, in float32."""
+    return MarianMTModel.from_pretrained(folder() / name).eval()

@@ -1,13 +1,11 @@
 """8-bit products against the layers they replace."""
 
-import copy
-
 import pytest
 import torch
 from torch import nn
 
 from tests import families
-from tests.tiny import pairs, translator
+from tests.tiny import pairs, plain_model, translator
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.decode.sampling import sample
 from toolkit.decode.shared import SharedEngine
@@ -31,7 +29,7 @@ def test_a_layer_is_off_by_two_percent_at_most(bias):
 @needs_int8
 def test_a_decoder_in_8_bits_samples_and_scores_like_itself():
     whole = translator("de-en")
-    model = copy.deepcopy(whole.model)
+    model = plain_model("de-en")
     quantize_decoder(model)
     assert not any(type(m) is nn.Linear for m in model.get_decoder().modules())
     sources = whole.source.encode([german for german, _ in pairs(3)])
@@ -58,7 +56,7 @@ def test_a_model_that_scores_has_8_bits_in_both_halves_and_scores_like_itself():
 def test_without_the_hardware_it_is_one_error(monkeypatch):
     monkeypatch.setattr(int8, "has_int8", lambda: False)
     with pytest.raises(ValueError, match="AVX512-VNNI"):
-        quantize_decoder(copy.deepcopy(translator("de-en").model))
+        quantize_decoder(plain_model("de-en"))
 
 
 @needs_int8

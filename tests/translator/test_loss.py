@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.tiny import model, translator
+from tests.tiny import model, plain_model
 from toolkit.translator import loss
 from toolkit.translator.loss import LinearCrossEntropy, TranslationLoss
 
@@ -26,7 +26,7 @@ def test_linear_cross_entropy_is_torchs(monkeypatch, size, smoothing):
 
 
 def test_translation_loss_leaves_padding_out():
-    shared = translator("de-en").model
+    shared = plain_model("de-en")
     source = torch.tensor([[5, 6, 7, 0], [8, 0, 2, 2]])
     labels = torch.tensor([[9, 10, 0], [11, 0, 2]])
     bias = shared.final_logits_bias  # the loss is without it: in training it is zero

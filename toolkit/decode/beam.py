@@ -19,7 +19,7 @@ from torch import Tensor
 
 from toolkit.decode.candidates import NEVER, Candidates, best_candidates
 from toolkit.decode.constraint_state import ConstraintState
-from toolkit.decode.engine import Engine, State, moves_to_front, token_limits
+from toolkit.decode.engine import Engine, S, State, moves_to_front, token_limits
 from toolkit.decode.hypotheses import Hypothesis, NBestList, n_best_lists
 from toolkit.decode.lexical import LexicalConstraints
 
@@ -33,7 +33,7 @@ class Beams:
     Attributes:
         number: (searches,) the number of each search in the batch.
         limit: (searches,) most tokens.
-        score: (searches, beam) log-probability so far; NEVER where a place is empty.
+        score: (searches, beam) log-probability so far; NEVER where a place is empty. (searches, 1) before `widen`.
         said: (searches, beam, steps) ids.
         constraints: How far the rows have come with their constraints; None without.
     """
@@ -46,16 +46,23 @@ class Beams:
 
     @classmethod
     def start(cls, engine: Engine, limits: Sequence[int], beam: int, constraints: LexicalConstraints | None) -> Beams:
-        """One empty hypothesis in each search; its other places are empty."""
-        score = torch.full((len(limits), beam), NEVER, dtype=torch.double, device=engine.device)
-        score[:, 0] = 0.0
+        """One empty hypothesis in each search, which has one row until it has its first token (`widen`)."""
         return cls(
             torch.arange(len(limits), device=engine.device),
             torch.tensor(limits, device=engine.device),
-            score,
+            torch.zeros(len(limits), 1, dtype=torch.double, device=engine.device),
             torch.full((len(limits), beam, max(limits)), engine.pad, device=engine.device),
-            None if constraints is None else ConstraintState.start(constraints, beam),
+            None if constraints is None else ConstraintState.start(constraints, 1),
         )
+
+    def widen(self, engine: Engine[S], state: S, beam: int) -> None:
+        """Give every search `beam` rows; the first is its hypothesis so far, the others are empty."""
+        searches, device = len(self.score), engine.device
+        first = torch.arange(searches, device=device).repeat_interleave(beam)
+        engine.move(state, first, torch.arange(searches * beam, device=device), searches * beam)
+        self.score = torch.nn.functional.pad(self.score, (0, beam - 1), value=NEVER)
+        if self.constraints is not None:
+            self.constraints = self.constraints.pick(torch.zeros(searches, beam, dtype=torch.long, device=device))
 
     def keep(self, searches: Tensor) -> Beams:
         """The searches in these places, in this order."""
@@ -112,14 +119,16 @@ def beam_search(
     if not limits:
         return []
     _check_lengths(constraints, limits)
-    state = engine.start(sources, [count * beam for count in each], max(limits))
+    state = engine.start(sources, each, max(limits))
     beams = Beams.start(engine, limits, beam, constraints)
     finished = n_best_lists(constraints, len(limits), beam, n_best)
     alive = torch.ones(len(limits), dtype=torch.bool, device=engine.device)
-    last = torch.full((len(limits) * beam,), engine.given[-1], device=engine.device)
+    last = torch.full((len(limits),), engine.given[-1], device=engine.device)
     for step in range(max(limits)):
         divisor = (step + len(engine.given)) ** length_penalty  # a forced first token counts, the start token does not
-        candidates = best_candidates(engine, engine.step(state, last), beams.score, beams.constraints)
+        candidates = best_candidates(engine, engine.step(state, last), beams.score, beams.constraints, beam)
+        if step == 0:
+            beams.widen(engine, state, beam)
         at_limit = beams.limit == step + 1
         ending = candidates.ending(engine.eos, at_limit, beam) & alive[:, None]
         _finish(beams, candidates, ending, step, divisor, engine.eos, finished)

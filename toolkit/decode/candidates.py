@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from toolkit.decode.allocation import allocate
 from toolkit.decode.automata import CLOSE_WORD, NO_PIECE
 from toolkit.decode.constraint_state import ConstraintState
 from toolkit.decode.engine import Engine
 from toolkit.decode.lexical import LexicalConstraints
-from toolkit.decode.top_k import top
+from toolkit.decode.top_k import log_probabilities, top
 
 NEVER = -torch.inf
 
@@ -73,8 +74,10 @@ class Candidates:
             places = allocate(beam, self.required, counts)
             chosen = running & (self._rank(running) < places.gather(1, self.bank))
         at = torch.where(chosen, 0, 1).argsort(dim=-1, stable=True)[:, :beam]
-        scores = self.scores.masked_fill(~chosen, NEVER).gather(1, at)
-        return self.parents.gather(1, at), self.tokens.gather(1, at), scores
+        found = (self.parents, self.tokens, self.scores.masked_fill(~chosen, NEVER))
+        parents, tokens, scores = (t.gather(1, at) for t in found)
+        missing = (0, beam - at.shape[1])  # where the vocabulary has fewer tokens than the beam has places
+        return pad(parents, missing), pad(tokens, missing), pad(scores, missing, value=NEVER)
 
     def _rank(self, counted: Tensor) -> Tensor:
         """(searches, n) how many counted candidates of the same bank have a better score."""
@@ -84,20 +87,23 @@ class Candidates:
         return (among.cumsum(1) - among).gather(2, self.bank[..., None])[..., 0]
 
 
-def best_candidates(engine: Engine, hidden: Tensor, scores: Tensor, state: ConstraintState | None) -> Candidates:
+def best_candidates(
+    engine: Engine, hidden: Tensor, scores: Tensor, state: ConstraintState | None, beam: int
+) -> Candidates:
     """The candidates of each search, after all rows have read their last token.
 
     Args:
         engine: For the logits.
-        hidden: (searches * beam, width).
-        scores: (searches, beam) log-probability of each row so far.
+        hidden: (searches * rows, width).
+        scores: (searches, rows) log-probability of each row so far.
         state: Of the constraints; None without.
+        beam: Rows that a search goes on with.
     """
-    searches, beam = scores.shape
-    tokens, proposed = propose(engine, hidden, scores, state)
+    searches, rows = scores.shape
+    tokens, proposed = propose(engine, hidden, scores, state, 2 * beam)
     free = tokens.shape[2] - (0 if state is None else state.constraints.phrases)
-    parents = torch.arange(beam, device=tokens.device).repeat_interleave(tokens.shape[2]).expand(searches, -1)
-    order, values = eligible(tokens, proposed, free)
+    parents = torch.arange(rows, device=tokens.device).repeat_interleave(tokens.shape[2]).expand(searches, -1)
+    order, values = eligible(tokens, proposed, free, 2 * beam)
     parents, tokens = parents.gather(1, order), tokens.flatten(1).gather(1, order)
     if state is None or not state.constraints.phrases:
         return Candidates(parents, tokens, values, torch.zeros_like(tokens), None, 1)
@@ -105,7 +111,9 @@ def best_candidates(engine: Engine, hidden: Tensor, scores: Tensor, state: Const
     return Candidates(parents, tokens, values, bank, required, int(required.max()) + 1)
 
 
-def propose(engine: Engine, hidden: Tensor, scores: Tensor, state: ConstraintState | None) -> tuple[Tensor, Tensor]:
+def propose(
+    engine: Engine, hidden: Tensor, scores: Tensor, state: ConstraintState | None, count: int
+) -> tuple[Tensor, Tensor]:
     """The best tokens of each row, then the tokens that continue its required phrases.
 
     Args:
@@ -113,19 +121,20 @@ def propose(engine: Engine, hidden: Tensor, scores: Tensor, state: ConstraintSta
         hidden: As of `best_candidates`.
         scores: As of `best_candidates`.
         state: As of `best_candidates`.
+        count: How many tokens each row proposes freely.
 
     Returns:
-        (searches, beam, n) tokens, and the log-probabilities of the hypotheses that say them; NEVER where a token must
+        (searches, rows, n) tokens, and the log-probabilities of the hypotheses that say them; NEVER where a token must
         not be said, and where a token of a phrase is among the best already or comes twice.
     """
     permitted = None if state is None else Permitted.of(state)
     tokens, gained = [], []
     for part, logits in engine.logits(hidden):
-        logprobs = torch.log_softmax(logits.float(), -1)
+        logprobs = log_probabilities(logits)
         logprobs[:, engine.pad] = NEVER
         if permitted is not None:
             permitted.mask(logprobs, part, engine.eos)
-        values, ids = top(logprobs, min(2 * scores.shape[1], logprobs.shape[1]))
+        values, ids = top(logprobs, min(count, logprobs.shape[1]))
         if permitted is not None and permitted.next_pieces.shape[1]:
             more = permitted.continuations(logprobs, part, engine.pad)
             values = torch.cat([values, logprobs.gather(1, more).masked_fill(repeated(more), NEVER)], 1)
@@ -189,25 +198,26 @@ class Permitted:
         return tokens
 
 
-def eligible(tokens: Tensor, scores: Tensor, free: int) -> tuple[Tensor, Tensor]:
+def eligible(tokens: Tensor, scores: Tensor, free: int, count: int) -> tuple[Tensor, Tensor]:
     """The proposals of a search that may enter its beam, in falling order of score, each once.
 
-    These are the 2 * beam best of all rows, the best of each row, and all that continue required phrases.
+    These are the `count` best of all rows, the best of each row, and all that continue required phrases.
 
     Args:
-        tokens: (searches, beam, n), first `free` ones in falling order of score, then those of required phrases.
+        tokens: (searches, rows, n), first `free` ones in falling order of score, then those of required phrases.
         scores: As `tokens`.
         free: How many of the n do not come from required phrases.
+        count: Twice the beam.
 
     Returns:
-        (searches, m) places in the flattened (beam, n) proposals, and (searches, m) scores, NEVER of a repeated one.
+        (searches, m) places in the flattened (rows, n) proposals, and (searches, m) scores, NEVER of a repeated one.
 
     Source: Post & Vilar (2018), section 4.1, candidates 1, 2 and 3.
     """
-    searches, beam, each = tokens.shape
-    number = torch.arange(beam * each, device=tokens.device).view(beam, each)
+    searches, rows, each = tokens.shape
+    number = torch.arange(rows * each, device=tokens.device).view(rows, each)
     free_scores = scores[:, :, :free].flatten(1)
-    values, at = free_scores.topk(min(free_scores.shape[1], 2 * beam), -1)
+    values, at = free_scores.topk(min(free_scores.shape[1], count), -1)
     order = number[:, :free].flatten()[at]
     if each > free:
         best = number[:, 0].expand(searches, -1)

@@ -82,7 +82,10 @@ class Engine(Protocol[S]):
         """
 
     def logits(self, hidden: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """Logits of a slice of rows at a time: the slice and (slice rows, vocabulary)."""
+        """Logits of a slice of rows at a time: the slice and (slice rows, vocabulary) in float32.
+
+        The logits may be overwritten. The next slice may overwrite them, too.
+        """
 
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
         """The log-probability of each token of known outputs: what a row would gain by saying it.
@@ -102,7 +105,7 @@ class Engine(Protocol[S]):
 
         Args:
             state: Rows in flight.
-            source: Rows, none of which is in `target`.
+            source: Rows; all are read before any place is written.
             target: As many places, below `rows`; those beyond the present rows are new.
             rows: Rows afterwards. A new place that is not in `target` holds nothing of meaning.
         """
@@ -150,10 +153,10 @@ def padded_sources(engine: Engine, sources: Sequence[Sequence[int]]) -> tuple[Te
     return ids.to(engine.device), is_token.to(engine.device)
 
 
-def sentence_of_rows(engine: Engine, count: int, rows_each: int | Sequence[int]) -> tuple[Tensor, list[int]]:
-    """(rows,) the number of each row's sentence, and how many rows each of the `count` sentences has."""
+def sentence_of_rows(engine: Engine, count: int, rows_each: int | Sequence[int]) -> Tensor:
+    """(rows,) the number of each row's sentence, if each of the `count` sentences has so many rows."""
     each = [rows_each] * count if isinstance(rows_each, int) else list(rows_each)
-    return torch.arange(count, device=engine.device).repeat_interleave(torch.tensor(each).to(engine.device)), each
+    return torch.arange(count, device=engine.device).repeat_interleave(torch.tensor(each).to(engine.device))
 
 
 def token_limits(engine: Engine, count: int, max_tokens: int | Sequence[int]) -> list[int]:

@@ -75,7 +75,7 @@ class ExpandedEngine:
         """See `Engine.start`."""
         ids, is_token = padded_sources(self, sources)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
-        sentence, _ = sentence_of_rows(self, len(sources), rows_each)
+        sentence = sentence_of_rows(self, len(sources), rows_each)
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
         return read_given(self, ExpandedState(cache, sentence, 0, encoded[sentence], is_token[sentence].long()))
 
@@ -92,7 +92,7 @@ class ExpandedEngine:
 
     def logits(self, hidden: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """See `Engine.logits`; all rows at a time, because `step` has computed them."""
-        yield slice(0, len(hidden)), hidden
+        yield slice(0, len(hidden)), hidden.float()
 
     @torch.inference_mode()
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from toolkit.decode.constraints import NONE, NegativeConstraints
 from toolkit.decode.engine import Engine, S, moves_to_front, token_limits
-from toolkit.decode.top_k import top
+from toolkit.decode.top_k import log_probabilities, top
 from toolkit.decode.words import signed
 
 COMPACT = 16  # ours: unused rows leave when they are a sixteenth of all; until then they cost less than moving others
@@ -130,7 +130,7 @@ def most_probable(engine: Engine, hidden: Tensor, count: int) -> tuple[Tensor, T
     """
     values, ids = [], []
     for _, logits in engine.logits(hidden):
-        logprobs = torch.log_softmax(logits.float(), -1)
+        logprobs = log_probabilities(logits)
         logprobs[:, engine.pad] = -torch.inf
         greatest, at = top(logprobs, count)
         values.append(greatest)

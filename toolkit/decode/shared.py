@@ -25,6 +25,7 @@ from toolkit.decode.engine import (
     special_tokens,
     stays_in_sentences,
 )
+from toolkit.decode.top_k import log_probabilities
 
 SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time; 128 x 20 000 stay in the cache
 
@@ -63,6 +64,7 @@ class SharedEngine:
         self.given, self.eos, self.pad = special_tokens(model)
         self.limit = getattr(self.config, "max_position_embeddings", None) or UNBOUNDED
         self.scale = output_scale(self.config)
+        self.wide = torch.empty(0)  # where the logits of a slice become float32 on a CPU: new memory costs more
 
     @torch.inference_mode()
     def encode(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
@@ -96,8 +98,8 @@ class SharedEngine:
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> SharedState:
         """See `Engine.start`."""
         keys, values, mask = self.encode(sources)
-        sentence, each = sentence_of_rows(self, len(sources), rows_each)
-        place, width = (None, each[0]) if len(set(each)) == 1 else places(sentence, len(sources))
+        sentence = sentence_of_rows(self, len(sources), rows_each)
+        place, width = places(sentence, len(sources))
         cache = new_cache(keys, values, steps + len(self.given) - 1)
         return read_given(self, SharedState(cache, sentence, 0, Rows(keys, mask, place, width)))
 
@@ -121,7 +123,15 @@ class SharedEngine:
         for begin in range(0, len(hidden), size):
             part = slice(begin, begin + size)
             logits = self.head(hidden[part] if self.scale == 1.0 else hidden[part] * self.scale)
-            yield part, logits if self.bias is None else logits + self.bias
+            yield part, self._widened(logits if self.bias is None else logits + self.bias)
+
+    def _widened(self, logits: Tensor) -> Tensor:
+        """Logits in float32."""
+        if logits.dtype == torch.float32 or logits.device.type != "cpu":
+            return logits.float()
+        if len(self.wide) < len(logits):
+            self.wide = torch.empty(min(SLICE["cpu"], 2 * len(logits)), logits.shape[1])
+        return self.wide[: len(logits)].copy_(logits)
 
     @torch.inference_mode()
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
@@ -135,7 +145,7 @@ class SharedEngine:
             use_cache=False,
         ).last_hidden_state[:, len(self.given) - 1 :]
         found = [
-            torch.log_softmax(logits.float(), -1).gather(1, chosen.flatten()[part, None])
+            log_probabilities(logits).gather(1, chosen.flatten()[part, None])
             for part, logits in self.logits(hidden.flatten(0, 1))
         ]
         return torch.cat(found).view_as(chosen)
@@ -167,14 +177,21 @@ def output_scale(config: PreTrainedConfig) -> float:
     return config.d_model**-0.5 if scaled and getattr(config, scaled) else 1.0
 
 
-def places(sentence: Tensor, sentences: int) -> tuple[Tensor, int]:
+def places(sentence: Tensor, sentences: int) -> tuple[Tensor | None, int]:
     """The place of each row in a (sentences, width) grid, and the width: the greatest number of rows of one sentence.
+
+    The place is None where the rows fill the grid in its order.
 
     >>> places(torch.tensor([1, 0, 1]), 2)
     (tensor([2, 0, 3]), 2)
+    >>> places(torch.tensor([0, 0, 1, 1]), 2)
+    (None, 2)
     """
     counts = torch.bincount(sentence, minlength=sentences)
-    width, order = int(counts.max()), torch.argsort(sentence, stable=True)
+    width = int(counts.max())
+    if torch.equal(sentence, torch.arange(sentences, device=sentence.device).repeat_interleave(width)):
+        return None, width
+    order = torch.argsort(sentence, stable=True)
     first = counts.cumsum(0) - counts
     number = torch.arange(len(sentence), device=sentence.device)
     place = torch.empty_like(sentence)

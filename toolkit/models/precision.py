@@ -5,8 +5,10 @@ from collections.abc import Container
 
 import torch
 
-# oneDNN's names of instruction sets without 8-bit products (they overflow 16 bits there), and without bfloat16
-WITHOUT_INT8 = ("SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE")
+# oneDNN's names of instruction sets without fast float32 products, without 8-bit products (they overflow 16 bits
+# there), and without bfloat16
+WITHOUT_VECTORS = ("SSE41", "AVX")
+WITHOUT_INT8 = (*WITHOUT_VECTORS, "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE")
 WITHOUT_BFLOAT16 = (*WITHOUT_INT8, "AVX512_CORE_VNNI")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from huggingface_hub import ModelCard, ModelCardData
-from transformers import MarianMTModel, MarianTokenizer
+from transformers import MarianMTModel, MarianTokenizer, PreTrainedModel
 
 import cards
 import toolkit
@@ -76,7 +76,8 @@ def package_translator(
         raise ValueError(f"wanted a folder that scripts/train_translator.py made, got {model} without {WORDS}")
     load_translator(model, "float32")
     with made_beside(folder) as made:
-        MarianMTModel.from_pretrained(model, dtype=torch.float16).save_pretrained(made)
+        whole = MarianMTModel.from_pretrained(model, dtype=torch.float16)
+        whole.save_pretrained(made)
         MarianTokenizer.from_pretrained(model).save_pretrained(made)
         shutil.copyfile(words, made / WORDS)
         write_whole(made / RECORD, json.dumps(training, indent=1) + "\n")
@@ -88,7 +89,7 @@ def package_translator(
             **bleu_figures(saved, pairs),
             "license": license_name,
             "text": text,
-            **size_figures(saved, made),
+            **size_figures(whole, made),
         }
         write_whole(made / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
         write_whole(made / "README.md", translator_card(measured, training))
@@ -117,9 +118,9 @@ def bleu_figures(translator: Translator, pairs: list[Pair]) -> dict[str, Any]:
     return {"bleu": round(score, 2), "signature": signature, "pairs": len(pairs)}
 
 
-def size_figures(translator: Translator, folder: Path) -> dict[str, Any]:
+def size_figures(model: PreTrainedModel, folder: Path) -> dict[str, Any]:
     """The trainable parameters of a translator, and the megabytes of the files in its folder."""
-    parameters = sum(p.numel() for p in translator.model.parameters() if p.requires_grad)
+    parameters = sum(p.numel() for p in model.parameters() if p.requires_grad)
     return {"parameters": parameters, "megabytes": round(sum(f.stat().st_size for f in folder.iterdir()) / 1e6, 1)}
 
 

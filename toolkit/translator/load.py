@@ -27,7 +27,7 @@ from toolkit.models.precision import has_bfloat16
 from toolkit.models.weights import check_whole, loading
 from toolkit.settings import DTYPES
 from toolkit.starters import resolve, shown_name
-from toolkit.translator.int8 import quantize_decoder, quantize_layers
+from toolkit.translator.inference import prepare_for_cpu
 from toolkit.translator.languages import check_stated, language_codes, own_code, task_prefix
 
 
@@ -37,7 +37,8 @@ class Translator:
 
     Attributes:
         name: The name by which it was loaded.
-        model: The model in eval mode, in the dtype of its computations.
+        model: The model in eval mode, in the dtype of its computations. On a CPU its layers are replaced by faster ones
+            (`inference.py`): it cannot be trained, saved, or moved to another device or dtype.
         source: Pieces of the source side.
         target: Pieces of the target side.
         signature: Name, parameters and dtype in one short string, for provenance.
@@ -84,8 +85,6 @@ def load_translator(
     model, tokenizer = _loaded(name, number)
     check_stated(name, _stated(name, tokenizer), (source_lang, lang))
     model.eval().to(device)
-    if number == torch.bfloat16 and torch.device(device).type == "cpu":
-        model.set_attn_implementation("eager")  # of short sentences: scoring takes a tenth less time than with sdpa
     size = sum(p.numel() for p in model.parameters()) / 1e6
     if isinstance(tokenizer, MarianTokenizer):
         source, target = pieces_of(tokenizer)
@@ -96,16 +95,17 @@ def load_translator(
             tokenizer, model.generation_config.forced_bos_token_id, task, model.config.vocab_size
         )
     if dtype == "int8":
-        _check_int8(model, name)
-        quantize_decoder(model)
-        if scoring:
-            quantize_layers(model.get_encoder())
+        _check_int8(model, name, device)
+    if torch.device(device).type == "cpu":
+        prepare_for_cpu(model, dtype == "int8", scoring)
     kind = dtype if dtype == "int8" else str(number).removeprefix("torch.")
     return Translator(name, model, source, target, f"{shown_name(name)}|{size:.1f}M|{kind}")
 
 
-def _check_int8(model: PreTrainedModel, name: str) -> None:
-    """Refuse a model for int8 whose code reads the weights of its layers directly, as that of the T5 family does."""
+def _check_int8(model: PreTrainedModel, name: str, device: torch.device | str) -> None:
+    """Refuse int8 on a device that is no CPU, and for a model whose code reads the weights of its layers (T5)."""
+    if torch.device(device).type != "cpu":
+        raise ValueError(f"wanted a CPU for int8, got {device}; use dtype auto")
     families = [family for family in FAMILIES if not family.endswith("t5")]
     if model.config.model_type not in families:
         raise ValueError(

@@ -1,0 +1,53 @@
+"""Linear layers whose weights are laid out once for oneDNN, the library of matrix products on x86 processors.
+
+torch hands weights over as they are stored. In bfloat16 oneDNN then lays them out anew at every call. In float32 torch
+calls another library, which is slow where a layer has many outputs, as the output layer has. A model that only computes
+needs neither.
+"""
+
+from __future__ import annotations
+
+import platform
+
+import torch
+from torch import Tensor, nn
+
+from toolkit.models.precision import WITHOUT_VECTORS, capped_to, has_bfloat16
+
+ROWS = 2048  # ours: rows for which the layout is chosen; with it products of few rows lose nothing
+
+
+class PackedLinear(nn.Module):
+    """A linear layer that computes and cannot be trained or saved.
+
+    Args:
+        linear: The layer that it replaces.
+    """
+
+    def __init__(self, linear: nn.Linear):
+        super().__init__()
+        weight = linear.weight.detach()
+        self.packed = torch.ops.mkldnn._reorder_linear_weight(weight, ROWS)
+        self.weight = weight.new_empty(0)  # T5 asks for the dtype of its layers' weights
+        self.bias = None if linear.bias is None else linear.bias.detach()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Outputs (..., outputs) of inputs (..., inputs)."""
+        return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")
+
+
+def can_pack(dtype: torch.dtype) -> bool:
+    """Whether oneDNN computes products of this dtype here, and at least as fast as torch without it."""
+    if platform.machine() not in ("x86_64", "AMD64") or not torch.backends.mkldnn.is_available():
+        return False
+    if torch.backends.cpu.get_cpu_capability() == "DEFAULT" or capped_to(WITHOUT_VECTORS):
+        return False
+    return dtype == torch.float32 or (dtype == torch.bfloat16 and has_bfloat16())
+
+
+def pack_layers(part: nn.Module) -> None:
+    """Replace all linear layers of a model on a CPU that `can_pack` allows, in place."""
+    for module in part.modules():
+        for name, child in module.named_children():
+            if type(child) is nn.Linear and can_pack(child.weight.dtype):
+                setattr(module, name, PackedLinear(child))
