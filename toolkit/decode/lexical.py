@@ -129,6 +129,10 @@ class LexicalConstraints:
             known,
         )
 
+    def __len__(self) -> int:
+        """The number of searches."""
+        return len(self.times)
+
     @property
     def tokens(self) -> Tensor:
         """(searches,) constraint tokens: pieces of all required phrases, each as often as it is to be said."""
