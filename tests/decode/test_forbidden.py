@@ -112,6 +112,16 @@ def test_how_long_the_short_list_is_changes_nothing(marian, monkeypatch, kind, m
     assert (len(lists) > max(len(s.ids) for s in found)) == (more < 60), "samples with few tokens left looked again"
 
 
+def test_fewer_tokens_than_the_top_k_are_drawn_with_their_own_probabilities(marian, monkeypatch):
+    logprobs = first_logprobs(marian.engine, marian.sources[0])
+    kept = logprobs.argsort(descending=True)[[0, 4, 9, 30]].tolist()
+    others = [[[i] for i in range(len(logprobs)) if i not in kept]]
+    monkeypatch.setattr(ForbiddenPhrases, "more", property(lambda self: 0))
+    found = sample(marian.engine, marian.sources[:1], others, list(range(3000)), 10, 1)
+    shares = logprobs[kept].softmax(-1).tolist()
+    assert chi_square([sum(s.ids == [i] for s in found) for i in kept], shares) < CHI_SQUARE_9
+
+
 def test_more_words_than_all_lists_hold(marian):
     every = tuple(dict.fromkeys(word for text in marian.texts(marian.free) for word in constraint_words(text)))
     marks = tuple(".,!?-'\"")
