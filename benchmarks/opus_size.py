@@ -100,7 +100,7 @@ def mean_entropy(model: PreTrainedModel, sources: list[list[int]]) -> float:
     for step in range(ENTROPY_STEPS):
         values, ids = most_probable(engine, engine.step(state, last), 10)
         entropies.append(torch.distributions.Categorical(logits=values[alive].double()).entropy())
-        last, _ = draw(values, ids, None, 10, uniform(keys, step))
+        last, _ = draw(values, ids, 10, uniform(keys, step))
         alive &= last != engine.eos
     return torch.cat(entropies).mean().item()
 
@@ -123,7 +123,7 @@ def hidden_states(model: MarianMTModel, sources: list[list[int]]) -> tuple[Tenso
     seeds, last_tokens, states = torch.arange(rows), torch.full((rows,), engine.given[-1]), []
     for step in range(FITTED_STEPS):
         states.append(engine.step(state, last_tokens))
-        last_tokens, _ = draw(*most_probable(engine, states[-1], 10), None, 10, uniform(seeds, step))
+        last_tokens, _ = draw(*most_probable(engine, states[-1], 10), 10, uniform(seeds, step))
     positions = torch.arange(FITTED_STEPS, dtype=torch.float64).repeat_interleave(rows)
     return torch.cat(states).double(), positions
 

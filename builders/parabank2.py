@@ -15,7 +15,7 @@ from builders.build import Pipeline, build_parabank, load_forward
 from toolkit.bitext.words import read_words
 from toolkit.rows import Row
 from toolkit.run import RunSettings
-from toolkit.settings import check_at_least_one, check_at_most
+from toolkit.settings import check_among, check_at_least_one, check_at_most
 from toolkit.starters import words_file
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from toolkit.translator.load import Translator
 
+FORBID = ("pieces", "words")
 MAX_SAMPLES = 10_000  # ours: samples of one sentence are decoded in one batch
 
 
@@ -35,6 +36,8 @@ class ParaBank2:
         samples_per_set: Samples under each constraint set.
         top_k: Sampling draws from this number of most probable tokens at each step.
         constraint_rate: Probability with which a word of the reference is in a constraint set.
+        forbid: What a constraint set forbids of a word: the "pieces" that spell it in the reference, so that it may
+            come back in others; or the "words" themselves in any pieces, also with a capital.
         min_p: Tokens are not drawn if their probability is below this share of that of the most probable allowed token,
             in [0, 1).
         max_dual_nll: Threshold of the dual score: candidates with more nats, forward per token plus backward per token,
@@ -50,6 +53,7 @@ class ParaBank2:
     samples_per_set: int = 30  # section 3.3
     top_k: int = 10  # section 3.3
     constraint_rate: float = 0.5  # ours: "a subset of tokens" (section 2.1); with 0.5 all subsets are equally probable
+    forbid: str = "pieces"  # section 2.1
     min_p: float = 0.0  # 0 as in the paper; small translators need more (Nguyen et al. 2024, "min-p")
     max_dual_nll: float = 3.5  # section 3.3
     clusters: int = 7  # section 3.3: "8 clusters, one of them centered on the English reference"
@@ -66,6 +70,7 @@ class ParaBank2:
         """
         sizes = ("constraint_sets", "samples_per_set", "top_k", "clusters", "paraphrases", "batch_rows", "batch_tokens")
         check_at_least_one(self, *sizes)
+        check_among(self, "forbid", FORBID)
         check_at_most("constraint_sets x samples_per_set", self.constraint_sets * self.samples_per_set, MAX_SAMPLES)
         if not (0 <= self.constraint_rate <= 1 and 0 <= self.min_p < 1 and self.max_dual_nll >= 0):
             raise ValueError(
@@ -111,6 +116,7 @@ def parabank2(
         settings.batch_rows,
         settings.seed,
         settings.min_p,
+        settings.forbid,
     )
     rows = refuse_unknown_words(rows, known_words)  # ours; without known words it refuses nothing
     rows = dual_rows(rows, backward, settings.batch_tokens)  # 2.2 back-translation likelihoods

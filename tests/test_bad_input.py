@@ -349,6 +349,7 @@ TABLE = [
     ("build_parabank.py", f"{BANK2} --samples_per_set 1000000000000", "wanted constraint_sets x samples_per_set of", 2),
     ("build_parabank.py", f"{BANK2} --constraint_sets 1000000000000", "wanted constraint_sets x samples_per_set of", 2),
     ("build_parabank.py", f"{BANK2} --samples_per_set 1e12", "invalid int value: '1e12'", 2),
+    ("build_parabank.py", f"{BANK2} --forbid letters", "wanted forbid of pieces, words, got 'letters'", 2),
     ("build_parabank.py", f"{BANK2} --constraint_rate nan", "wanted constraint_rate in [0, 1]", 2),
     ("build_parabank.py", f"{BANK} --beam 100000", "wanted beam of at most", 2),
     ("build_parabank.py", f"{BANK} --systems 38", "wanted systems 1 to 37", 2),

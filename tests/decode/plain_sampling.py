@@ -3,25 +3,49 @@
 What `toolkit.decode.sampling` shares and cuts short, this does not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 import torch
 
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.engine import Engine
 from toolkit.decode.sampling import uniform
+
+Forbids = Callable[[int, list[int]], Sequence[int]]  # what a sample must not say after it has said these ids
+
+
+def phrases_forbid(phrases: Sequence[Sequence[Sequence[int]]], samples: int) -> Forbids:
+    """The last id of each phrase of the sample's list whose other ids it has just said."""
+
+    def forbids(sample: int, said: list[int]) -> list[int]:
+        mine = phrases[sample * len(phrases) // samples]
+        return [p[-1] for p in mine if said[len(said) - len(p) + 1 :] == list(p[:-1]) and len(said) >= len(p) - 1]
+
+    return forbids
+
+
+def words_forbid(sets: Sequence[ConstraintSet], surfaces: Sequence[str], eos: int, samples: int) -> Forbids:
+    """The pieces after which the text so far would not meet the sample's set, if it ended there."""
+
+    @cache
+    def unmet(one: ConstraintSet, text: str) -> list[int]:
+        return [i for i, more in enumerate(surfaces) if one.unmet(text + ("" if i == eos else more))]
+
+    return lambda sample, said: unmet(sets[sample * len(sets) // samples], "".join(surfaces[i] for i in said))
 
 
 @torch.inference_mode()
 def plain_sample(
     engine: Engine,
     sources: Sequence[Sequence[int]],
-    phrases: Sequence[Sequence[Sequence[int]]],
+    forbids: Forbids,
     sample_keys: Sequence[int],
     top_k: int,
     max_tokens: int,
     min_p: float = 0.0,
 ) -> list[tuple[list[int], float]]:
-    """Ids and log-probability of each sample; arguments as of `sample`."""
+    """Ids and log-probability of each sample; other arguments as of `sample`."""
     samples = len(sample_keys)
     state = engine.start(sources, samples // len(sources), max_tokens)
     said: list[list[int]] = [[] for _ in range(samples)]
@@ -35,9 +59,7 @@ def plain_sample(
             if engine.eos in ids:
                 continue
             allowed = logprobs[n].clone()
-            for phrase in phrases[n * len(phrases) // samples]:
-                if [*ids][len(ids) - len(phrase) + 1 :] == list(phrase[:-1]) and len(ids) >= len(phrase) - 1:
-                    allowed[phrase[-1]] = -torch.inf
+            allowed[list(forbids(n, ids))] = -torch.inf
             values, order = allowed.sort(descending=True, stable=True)
             weights = torch.softmax(values[:top_k].double(), -1)
             mass = weights.where(weights >= min_p * weights[0], 0.0).cumsum(-1)

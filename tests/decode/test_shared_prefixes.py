@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.decode.plain_sampling import plain_sample
+from tests.decode.plain_sampling import phrases_forbid, plain_sample
 from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode.engine import Engine
 from toolkit.decode.expanded import ExpandedEngine
@@ -45,7 +45,8 @@ def phrases_of(engine: Engine, sources: list[list[int]], kind: str) -> list[list
 def test_samples_are_those_of_a_row_for_each(engine, sources, kind, top_k, min_p):
     phrases, keys = phrases_of(engine, sources, kind), [977 * n for n in range(len(sources) * EACH)]
     found = sample(engine, sources, phrases, keys, top_k, LIMIT, min_p)
-    expected = plain_sample(engine, sources, phrases, keys, top_k, LIMIT, min_p)
+    forbids = phrases_forbid(phrases, len(keys))
+    expected = plain_sample(engine, sources, forbids, keys, top_k, LIMIT, min_p)
     assert [s.ids for s in found] == [ids for ids, _ in expected]
     assert [s.logprob for s in found] == pytest.approx([logprob for _, logprob in expected], abs=1e-5)
 

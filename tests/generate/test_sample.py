@@ -6,9 +6,10 @@ from typing import ClassVar
 import pytest
 
 from tests.tiny import pairs, translator, wide_translator
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.sampling import Sample, sample
 from toolkit.generate.sample import choose_words, negative_words, sample_rows
-from toolkit.rows import Candidate, Row, Scores
+from toolkit.rows import Candidate, Origin, Row, Scores
 
 SETS, SAMPLES = 3, 8
 
@@ -91,6 +92,31 @@ def test_a_forbidden_word_is_not_said_in_its_segmentation(monkeypatch):
     for row in given:
         words = {word for word, _ in negative_words(row.reference, target)}
         assert all(set(origin.negative) == words for c in row.candidates for origin in c.origins)
+
+
+def test_whole_words_are_not_said_in_any_pieces():
+    target = translator("de-en").target
+    free = sampled(rows(), rate=0.0)
+    said_by_model = [max((c.text for c in row.candidates if not c.reason), key=len) for row in free]
+    given = [replace(row, reference=text) for row, text in zip(rows(), said_by_model, strict=True)]
+    came_back = {}
+    for forbid in ("pieces", "words"):
+        found = list(sample_rows(given, wide_translator("de-en"), SETS, SAMPLES, 10, 1.0, 48, 0, 0.0, forbid))
+        assert all(sum(c.draws for c in row.candidates) == SETS * SAMPLES for row in found)
+        came_back[forbid] = [c.text for row in found for c in row.candidates for o in c.origins if again(c.text, o)]
+        for row in found:
+            words = {word for word, _ in negative_words(row.reference, target)}
+            assert all(set(origin.negative) == words for c in row.candidates for origin in c.origins)
+    assert came_back["pieces"] and not came_back["words"]
+    without = [replace(row, reference="NATO!") for row in rows()]
+    assert list(sample_rows(without, wide_translator("de-en"), SETS, SAMPLES, 10, 1.0, 48, 0, 0.0, "words")) == sampled(
+        without
+    )
+
+
+def again(text: str, origin: Origin) -> bool:
+    """Whether a text says a word that was forbidden when it was sampled."""
+    return bool(ConstraintSet(negative=tuple(origin.negative)).unmet(text))
 
 
 def said(found: Sample, phrases: list[list[int]]) -> bool:

@@ -124,6 +124,20 @@ class ConstraintState:
             violates |= (word != NOTHING) & ~known.is_word(word)
         return violates.view(searches, rows, len(checked))
 
+    def completes(self, ids: Tensor) -> Tensor:
+        """Whether a piece says something forbidden, or would once its last word is closed.
+
+        A row that never says such a piece never says anything forbidden, and its open word may always be closed.
+
+        Args:
+            ids: (searches, rows).
+
+        Returns:
+            (searches, rows) booleans.
+        """
+        after, violates = self.advance(ids)
+        return violates | after.closing()[0]
+
     def dead_ends(self, ids: Tensor) -> Tensor:
         """Whether a piece would leave a row in a word that it can neither close nor continue to a known word.
 

@@ -4,7 +4,8 @@ A constraint is a phrase of token ids. Its last id is forbidden while the row's 
 phrase, so that a phrase of one id is always forbidden (Post & Vilar 2018; ParaBank 2, section 2.1). Constraints hold on
 ids only: a word may come back in another segmentation, which is what ParaBank 2 wants.
 
-What it does not do: constraints on words, whatever pieces spell them, and positive ones (`lexical.py`).
+What it does not do: constraints on words, whatever pieces spell them, and positive ones (`lexical.py`). `forbidden.py`
+puts both before the sampler.
 """
 
 from __future__ import annotations

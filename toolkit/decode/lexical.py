@@ -5,8 +5,8 @@ their hashes (`words.py`), so that "for" is forbidden however it is segmented, a
 required phrase only guide the search to it (`automata.py`).
 
 What it does not do: follow hypotheses (`constraint_state.py`), allocate the beam (`allocation.py`), or search
-(`beam.py`). Constraints on ids, which a word evades by another segmentation, are in `constraints.py`; ParaBank 2 wants
-those.
+(`beam.py`). Samples obey the forbidden phrases (`forbidden.py`). Constraints on ids, which a word evades by another
+segmentation, are in `constraints.py`; ParaBank 2 wants those.
 """
 
 from __future__ import annotations
@@ -128,6 +128,10 @@ class LexicalConstraints:
             checked_pieces(table, forbidden, known),
             known,
         )
+
+    def __len__(self) -> int:
+        """The number of searches."""
+        return len(self.times)
 
     @property
     def tokens(self) -> Tensor:

@@ -1,8 +1,8 @@
 """Top-k sampling of many translations of each sentence under negative constraints, every distinct prefix decoded once.
 
 The order is ParaBank 2's (section 2.1): forbidden tokens are masked, the k most probable of the rest are kept, their
-probabilities are renormalised, one is drawn. The score is the model's own log p(token), before all three, summed while
-sampling: there is no second pass for it.
+probabilities are renormalised, one is drawn. What is forbidden may be phrases of ids or words (`forbidden.py`). The
+score is the model's own log p(token), before all three, summed while sampling: there is no second pass for it.
 
 Samples of one sentence share their beginnings. So a row of the engine is a prefix that some samples have in common, and
 every sample points to a row. A step decodes each row once; then each sample draws its own token under its own
@@ -21,12 +21,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from toolkit.decode.constraints import NONE, NegativeConstraints
 from toolkit.decode.engine import Engine, S, moves_to_front, token_limits
+from toolkit.decode.forbidden import Forbidden, Phrases, forbidden_of
+from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.top_k import log_probabilities, top
 from toolkit.decode.words import signed
 
 COMPACT = 16  # ours: unused rows leave when they are a sixteenth of all; until then they cost less than moving others
+LONGER = 4  # ours: how many times as long the next list is, where too little of a list may be said
 IDS = 1 << 32  # more than a vocabulary has: row * IDS + token is one number
 
 
@@ -49,7 +51,7 @@ class Sample:
 def sample(
     engine: Engine,
     sources: Sequence[Sequence[int]],
-    phrases: Sequence[Sequence[Sequence[int]]],
+    constraints: Phrases | LexicalConstraints | None,
     sample_keys: Sequence[int],
     top_k: int,
     max_tokens: int | Sequence[int],
@@ -60,8 +62,8 @@ def sample(
     Args:
         engine: The forward translator.
         sources: Ids of each sentence, EOS included.
-        phrases: Lists of phrases of ids that must not be said, each for `len(sample_keys) // len(phrases)` samples that
-            follow one another.
+        constraints: Lists of phrases of ids, or sets of words, that must not be said: each for
+            `len(sample_keys) // len(constraints)` samples that follow one another. None forbids nothing.
         sample_keys: For each sample, sentence by sentence, the number that its random numbers are made from, 64 bits.
         top_k: How many tokens are left to draw from, >= 1; with 1 it is greedy search.
         max_tokens: A sample without EOS after so many tokens is cut; one number, or one for each sentence.
@@ -72,33 +74,30 @@ def sample(
         The samples, in the order of their keys.
 
     Raises:
-        ValueError: The samples are not a multiple of the sentences and of the lists of phrases, or `top_k` is not
-            positive.
+        ValueError: The samples are not a multiple of the sentences and of the lists or sets, `top_k` is not positive, a
+            phrase is empty, or something is required.
 
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.1 and 3.3.
     """
     samples, device = len(sample_keys), engine.device
-    if not sources or not phrases or samples % len(sources) or samples % len(phrases) or top_k < 1:
+    lists = 1 if constraints is None else len(constraints)
+    if not sources or not lists or samples % len(sources) or samples % lists or top_k < 1:
         raise ValueError(
-            f"wanted as many samples for every sentence, as many for every list of phrases, and top_k >= 1; got "
-            f"{len(sources)} sentences, {samples} sample keys, {len(phrases)} lists of phrases, top_k {top_k}"
+            f"wanted as many samples for every sentence, as many for every list of constraints, and top_k >= 1; got "
+            f"{len(sources)} sentences, {samples} sample keys, {lists} lists of constraints, top_k {top_k}"
         )
     each, limits = samples // len(sources), token_limits(engine, len(sources), max_tokens)
-    state, constraints = engine.start(sources, 1, max(limits)), NegativeConstraints.of(phrases, device)
+    state, forbidden = engine.start(sources, 1, max(limits)), forbidden_of(constraints, samples, device)
     # By number of the sample: the results, and what does not change.
-    said = torch.full((samples, max(limits)), NONE, device=device)
+    said = torch.full((samples, max(limits)), engine.pad, device=device)
     logprob, tokens = torch.zeros(samples, device=device).double(), torch.zeros(samples, device=device).long()
     key, limit = torch.tensor(sample_keys, device=device), torch.tensor(limits, device=device).repeat_interleave(each)
     # The samples in flight, and the row of each; the token that each row says last.
     number = torch.arange(samples, device=device)
     row, last = number // each, torch.full((len(sources),), engine.given[-1], device=device)
     for step in range(max(limits)):
-        hidden = engine.step(state, last)
-        forbidden = None
-        if constraints is not None:
-            forbidden = constraints.forbidden(number // (samples // len(phrases)), said[number, :step])
-        values, ids = most_probable(engine, hidden, top_k + count_forbidden(forbidden))
-        drawn, gained = draw(values[row], ids[row], forbidden, top_k, uniform(key[number], step), min_p)
+        values, ids = allowed(engine, engine.step(state, last), row, forbidden, top_k)
+        drawn, gained = draw(values, ids, top_k, uniform(key[number], step), min_p)
         said[number, step] = drawn
         logprob[number] += gained
         tokens[number] += 1
@@ -106,15 +105,47 @@ def sample(
         if not alive.any():
             break
         number, row, drawn = number[alive], row[alive], drawn[alive]
+        forbidden = None if forbidden is None else forbidden.keep(alive).advance(drawn)
         row, last = branch(engine, state, row, drawn)
     ended = said.gather(1, tokens[:, None] - 1)[:, 0] == engine.eos
     found = zip(said.tolist(), tokens.tolist(), logprob.tolist(), ended.tolist(), strict=True)
     return [Sample(ids[:count], score, end) for ids, count, score, end in found]
 
 
-def count_forbidden(forbidden: Tensor | None) -> int:
-    """The most ids that one sample must not say."""
-    return 0 if forbidden is None else int((forbidden != NONE).sum(1).max())
+def allowed(
+    engine: Engine, hidden: Tensor, row: Tensor, forbidden: Forbidden | None, top_k: int, more: int = 0
+) -> tuple[Tensor, Tensor]:
+    """The most probable tokens of each sample; among them are the `top_k` most probable ones that it may say.
+
+    The most probable tokens of each row are found once, with some more than `top_k`, and each sample's mask is applied
+    to that short list. Samples that have too few tokens left look at longer lists.
+
+    Args:
+        engine: For the logits.
+        hidden: (rows, width).
+        row: (samples,) the row of each sample.
+        forbidden: What each sample must not say; None if it may say all.
+        top_k: How many tokens are left to draw from.
+        more: The length of a list is at least this number and `top_k`.
+
+    Returns:
+        (samples, n) log-probabilities in nats, -inf of what must not be said, the others falling; their (samples, n)
+        ids.
+    """
+    if forbidden is None:
+        values, ids = most_probable(engine, hidden, top_k)
+        return values[row], ids[row]
+    count = top_k + max(more, forbidden.more)
+    values, ids = (found[row] for found in most_probable(engine, hidden, count))
+    values = values.masked_fill_(forbidden.among(ids), -torch.inf)
+    few = torch.nonzero((values > -torch.inf).sum(1) < top_k).flatten()
+    if len(few) and ids.shape[1] == count:  # fewer are the whole vocabulary
+        rows, of_few = row[few].unique(return_inverse=True)
+        longer, at = allowed(engine, hidden[rows], of_few, forbidden.keep(few), top_k, LONGER * count)
+        values[few] = -torch.inf
+        values[few, :top_k], best = longer.topk(top_k)
+        ids[few, :top_k] = at.gather(1, best)
+    return values, ids
 
 
 def most_probable(engine: Engine, hidden: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -138,16 +169,12 @@ def most_probable(engine: Engine, hidden: Tensor, count: int) -> tuple[Tensor, T
     return torch.cat(values), torch.cat(ids)
 
 
-def draw(
-    values: Tensor, ids: Tensor, forbidden: Tensor | None, top_k: int, chance: Tensor, min_p: float = 0.0
-) -> tuple[Tensor, Tensor]:
-    """Draw the next token of each sample: mask, take the top k, renormalise, draw.
+def draw(values: Tensor, ids: Tensor, top_k: int, chance: Tensor, min_p: float = 0.0) -> tuple[Tensor, Tensor]:
+    """Draw the next token of each sample: take the top k of what it may say, renormalise, draw.
 
     Args:
-        values: (samples, count) log-probabilities of the most probable tokens of the sample's row, falling, in nats;
-            `count` is `top_k` and the most ids that one sample must not say.
-        ids: (samples, count) their ids.
-        forbidden: (samples, phrases) ids that the sample must not say, NONE where there is none; None without any.
+        values: (samples, n) log-probabilities as `allowed` gives them.
+        ids: (samples, n) their ids.
         top_k: How many tokens are left to draw from.
         chance: (samples,) random numbers in [0, 1).
         min_p: See `sample`.
@@ -155,9 +182,8 @@ def draw(
     Returns:
         (samples,) ids; (samples,) log p before the mask and the cut, in nats.
     """
-    if forbidden is not None:
-        allowed = (ids[:, :, None] != forbidden[:, None]).all(2)
-        values = values.masked_fill(~(allowed & (allowed.cumsum(1) <= top_k)), -torch.inf)
+    if values.shape[1] > top_k:
+        values = values.masked_fill((values > -torch.inf).cumsum(1) > top_k, -torch.inf)
     weights = torch.softmax(values.double(), -1)
     mass = weights.where(weights >= min_p * weights.amax(1, keepdim=True), 0.0).cumsum(-1)
     total = mass[:, -1:]

@@ -59,7 +59,7 @@ def constrain_rows(
     Source: ParaBank (Hu et al. 2019a), section 3.2.
     """
     shard, engine = list(rows), engine_of(translator.model)
-    table = _word_table(translator.target, engine.device)
+    table = word_table(translator.target, engine.device)
     known = _known_words(frozenset(known_words), engine.device) if known_words else None
     sources = translator.source.encode([row.reference if row.source is None else row.source for row in shard])
     order = sorted(range(len(shard)), key=lambda i: (len(sources[i]), i))
@@ -87,7 +87,7 @@ def constrain_rows(
 
 
 @lru_cache(maxsize=2)
-def _word_table(pieces: Pieces, device: torch.device) -> WordTable:
+def word_table(pieces: Pieces, device: torch.device) -> WordTable:
     """The table of a vocabulary, made once for all shards."""
     return WordTable.of(pieces.surfaces(), pieces.eos, device)
 

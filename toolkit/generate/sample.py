@@ -8,8 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from toolkit.bitext.subwords import SPACE, Pieces
 from toolkit.bitext.words import COMPOUND
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.engine import engine_of
+from toolkit.decode.forbidden import Phrases
+from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.sampling import sample
+from toolkit.generate.constrain import word_table
 from toolkit.generate.merge import max_output_tokens, merge, source_too_long
 from toolkit.parallel import row_seed
 from toolkit.progress import at_hand
@@ -36,6 +40,7 @@ def sample_rows(
     batch_rows: int,
     seed: int,
     min_p: float = 0.0,
+    forbid: str = "pieces",
 ) -> Iterator[Row]:
     """Give every row its sampled candidates; equal texts of one row are one candidate.
 
@@ -49,6 +54,7 @@ def sample_rows(
         batch_rows: Rows of the decoder at a time, as many as are expected at most (`batches`).
         seed: Of the constraints and the samples.
         min_p: Tokens below this share of the most probable allowed one's probability are left out; 0 is the paper's.
+        forbid: What is forbidden of a word: "pieces" that spell it in the reference, or the "words" themselves.
 
     Yields:
         The rows in their order, `candidates` filled. The reason of an empty sample is "empty", that of one that did not
@@ -78,7 +84,7 @@ def sample_rows(
                 )
                 for i in batch
             ]
-            forbidden = [[ids for _, spans in chosen for ids in spans] for sets in words for chosen in sets]
+            forbidden = constraints_of([chosen for sets in words for chosen in sets], forbid, translator)
             sample_keys = [row_seed(seed, shard[i].id, f"sample-{n}") for i in batch for n in range(each)]
             limits = [max_output_tokens(len(sources[i])) for i in batch]
             drawn = sample(engine, [sources[i] for i in batch], forbidden, sample_keys, top_k, limits, min_p)
@@ -151,6 +157,17 @@ def _visible_text(i: int, pieces: Pieces) -> str:
     if i == pieces.unk or BYTE.fullmatch(name):
         return NO_LETTER
     return NO_TEXT if SPECIAL.fullmatch(name) else name.replace(SPACE, " ")
+
+
+def constraints_of(
+    sets: Sequence[Sequence[NegativeWord]], forbid: str, translator: Translator
+) -> Phrases | LexicalConstraints | None:
+    """The constraints of some sets of words, as `sample` takes them; `forbid` is that of `sample_rows`."""
+    if forbid == "pieces":
+        return [[ids for _, spans in chosen for ids in spans] for chosen in sets]
+    whole = [ConstraintSet(negative=tuple(word for word, _ in chosen)) for chosen in sets]
+    table = word_table(translator.target, translator.model.device)
+    return LexicalConstraints.of(whole, table, translator.target.spell)
 
 
 def choose_words(

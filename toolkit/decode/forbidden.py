@@ -1,0 +1,152 @@
+"""What each sample must not say next: phrases of ids (`constraints.py`) or words (`lexical.py`), alike to the sampler.
+
+The state is a sample's own. Samples of one row have said the same, but not everything is forbidden to all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from toolkit.decode.constraint_state import ConstraintState
+from toolkit.decode.constraints import NONE, NegativeConstraints
+from toolkit.decode.lexical import LexicalConstraints
+from toolkit.decode.words import NOTHING
+
+Phrases = Sequence[Sequence[Sequence[int]]]  # lists of phrases of ids
+
+
+class Forbidden(Protocol):
+    """What some samples must not say next."""
+
+    @property
+    def more(self) -> int:
+        """How many of a sample's most probable tokens it must not say, at most; an estimate, on which speed depends."""
+
+    def among(self, ids: Tensor) -> Tensor:
+        """(samples, n) whether each sample must not say (samples, n) ids."""
+
+    def keep(self, samples: Tensor) -> Forbidden:
+        """The same of the samples of these numbers, or of those that are true here, in this order."""
+
+    def advance(self, drawn: Tensor) -> Forbidden:
+        """What they must not say after they have said (samples,) ids."""
+
+
+def forbidden_of(
+    constraints: Phrases | LexicalConstraints | None, samples: int, device: torch.device
+) -> Forbidden | None:
+    """What samples that have said nothing yet must not say; None if nothing is forbidden, now or later.
+
+    Args:
+        constraints: Lists of phrases or sets of words, each for as many samples that follow one another.
+        samples: How many.
+        device: Where the samples are drawn.
+
+    Raises:
+        ValueError: A phrase is empty, or something is required.
+    """
+    if constraints is None:
+        return None
+    number = torch.arange(samples, device=device) // (samples // len(constraints))
+    if isinstance(constraints, LexicalConstraints):
+        return ForbiddenWords.start(constraints, number)
+    on_ids = NegativeConstraints.of(constraints, device)
+    return None if on_ids is None else ForbiddenPhrases.start(on_ids, number)
+
+
+@dataclass
+class ForbiddenPhrases:
+    """Phrases of ids, which hold on ids only.
+
+    Attributes:
+        constraints: The lists of phrases.
+        lists: (samples,) the number of each sample's list.
+        said: (samples, n) the last ids that it said, as many as a phrase may need.
+        ids: (samples, phrases) the ids that it must not say now, NONE in place of others.
+    """
+
+    constraints: NegativeConstraints
+    lists: Tensor
+    said: Tensor
+    ids: Tensor
+
+    @classmethod
+    def start(cls, constraints: NegativeConstraints, lists: Tensor) -> ForbiddenPhrases:
+        """Before the first token."""
+        said = lists.new_empty(len(lists), 0)
+        return cls(constraints, lists, said, constraints.forbidden(lists, said))
+
+    @property
+    def more(self) -> int:
+        """The most ids that one sample must not say."""
+        return int((self.ids != NONE).sum(1).max())
+
+    def among(self, ids: Tensor) -> Tensor:
+        """See `Forbidden`."""
+        return (ids[:, :, None] == self.ids[:, None]).any(2)
+
+    def keep(self, samples: Tensor) -> ForbiddenPhrases:
+        """See `Forbidden`."""
+        return ForbiddenPhrases(self.constraints, self.lists[samples], self.said[samples], self.ids[samples])
+
+    def advance(self, drawn: Tensor) -> ForbiddenPhrases:
+        """See `Forbidden`."""
+        window = max(self.constraints.prefix.shape[-1], 1)
+        said = torch.cat([self.said, drawn[:, None]], 1)[:, -window:]
+        return ForbiddenPhrases(self.constraints, self.lists, said, self.constraints.forbidden(self.lists, said))
+
+
+@dataclass
+class ForbiddenWords:
+    """Words and phrases of words, whatever pieces spell them.
+
+    The piece that completes a forbidden word is what must not be said. So "▁for" is left out where "for" is forbidden,
+    although "fortune" might come of it.
+
+    Attributes:
+        state: A search of one row for each sample.
+        completing: (vocabulary,) whether a piece can complete a forbidden word.
+    """
+
+    state: ConstraintState
+    completing: Tensor
+
+    @classmethod
+    def start(cls, constraints: LexicalConstraints, sets: Tensor) -> ForbiddenWords:
+        """Before the first token, with the number of each sample's set.
+
+        Raises:
+            ValueError: Something is required: a phrase, or that all words are known.
+        """
+        if constraints.phrases or constraints.known is not None:
+            required = "required phrases" if constraints.phrases else "known words"
+            raise ValueError(f"wanted words that samples must not say, got {required}; use beam_search for those")
+        table, last = constraints.table, constraints.forbidden.forms[..., -1].unique()
+        last = last[last != NOTHING]
+        completing = ~table.closes_first | torch.isin(table.tail, last) | torch.isin(table.inner, last).any(-1)
+        return cls(ConstraintState.start(constraints.keep(sets), 1), completing)
+
+    @property
+    def more(self) -> int:
+        """The number of phrases: more pieces than that complete words of a list, but hardly all are probable."""
+        return self.state.constraints.forbidden.forms.shape[2]
+
+    def among(self, ids: Tensor) -> Tensor:
+        """See `Forbidden`."""
+        found = self.completing[ids]
+        sample, at = torch.nonzero(found, as_tuple=True)
+        found[sample, at] = self.state.keep(sample).completes(ids[sample, at, None])[:, 0]
+        return found
+
+    def keep(self, samples: Tensor) -> ForbiddenWords:
+        """See `Forbidden`."""
+        return ForbiddenWords(self.state.keep(samples), self.completing)
+
+    def advance(self, drawn: Tensor) -> ForbiddenWords:
+        """See `Forbidden`."""
+        return ForbiddenWords(self.state.advance(drawn[:, None])[0], self.completing)
