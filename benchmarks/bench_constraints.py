@@ -8,7 +8,8 @@ Its pieces are trained on that text, so that constraints can be checked in decod
 word of one to three pieces, drawn from the references (`positive`); or two or three forbidden words of its best
 hypothesis in plain beam search (`negative`); or both. In `mixed` every second sentence has both and the others none.
 transformers 4.55 runs in an environment of its own, --peer_env, which is created on the first run; `force_words_ids`
-applies to a whole batch, so it decodes one sentence at a time, in the faster dtype.
+applies to a whole batch, so it decodes one sentence at a time, in the faster dtype. --without_bfloat16 limits all
+engines to the instructions of a processor without it (`processor.py`).
 
 Every engine decodes the same sentences in a process of its own, one engine after the other in every round; the slow
 peer decodes only --peer_sentences of them, evenly spaced. Ratios are medians over the rounds of our sentences/s over
@@ -33,6 +34,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks import processor
 from benchmarks.bench_decoding import CAP, MEAN_TOKENS, sentences
 from benchmarks.data import TATOEBA, fields
 from benchmarks.engines import BEAM_ENGINES, BeamJob
@@ -59,6 +61,7 @@ PEER = "transformers_force_words"
 PEER_PACKAGES = ("transformers==4.55.*", "torch==2.13.0", "sentencepiece", "safetensors", "numpy<3")
 PLAIN_CHECKED = 4  # ours: sentences on which the plain beam searches of the peer and ours are compared
 OWN = ("ours_bfloat16", "ours_float32", "ours_int8")
+OF_BFLOAT16 = ["ours_bfloat16", "generate_bfloat16"]
 WARM = 3  # ours: warm-up sentences of the peer
 
 
@@ -304,14 +307,17 @@ def main() -> None:
         "--peer_env", type=Path, default=Path("build/transformers-4.55"), help="folder of its environment"
     )
     parser.add_argument("--no_peer", action="store_true", help=f"without {PEER}")
-    parser.add_argument("--engines", nargs="+", choices=list(BEAM_ENGINES), default=list(BEAM_ENGINES))
+    parser.add_argument("--engines", nargs="+", choices=list(BEAM_ENGINES), help="default: all")
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=["opus20k"])
     parser.add_argument("--batch", type=int, default=BATCH, help="batch size of our decoder in sentences")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
+    processor.add_option(parser)
     arguments = parser.parse_args()
+    arguments.engines = processor.chosen_engines(arguments, list(BEAM_ENGINES), OF_BFLOAT16)
+    processor.apply_option(arguments)
     report.refuse_busy(arguments.busy)
     results: dict[str, dict[str, dict]] = {}
     found: dict[str, float] = {}

@@ -128,12 +128,12 @@ def figures(job: Job, seconds: list[float], lengths: list[list[int]]) -> dict:
 def load(job: Job | BeamJob, dtype: str) -> Any:
     """Set the threads, and load the job's model in a dtype."""
     import torch
-    from transformers import MarianMTModel
+    from transformers import AutoModelForSeq2SeqLM
     from transformers.utils import logging
 
     torch.set_num_threads(job.threads)
     logging.disable_progress_bar()
-    return MarianMTModel.from_pretrained(job.folder / "hf", dtype=getattr(torch, dtype)).eval()
+    return AutoModelForSeq2SeqLM.from_pretrained(job.folder / "hf", dtype=getattr(torch, dtype)).eval()
 
 
 def generate(job: Job, dtype: str) -> dict[str, dict]:
@@ -142,6 +142,7 @@ def generate(job: Job, dtype: str) -> dict[str, dict]:
 
     model = load(job, dtype)
     pad = model.config.pad_token_id
+    given = 1 + (model.generation_config.forced_bos_token_id is not None)  # tokens that no engine counts
 
     def decode(number: int) -> list[int]:
         torch.manual_seed(job.seed + number)
@@ -156,9 +157,9 @@ def generate(job: Job, dtype: str) -> dict[str, dict]:
                 top_k=job.top_k,
                 num_beams=1,
                 num_return_sequences=job.samples,
-                max_new_tokens=job.max_tokens,
+                max_new_tokens=job.max_tokens + given - 1,
             )
-            lengths += (output[:, 1:] != pad).sum(1).tolist()
+            lengths += (output[:, given:] != pad).sum(1).tolist()
         return lengths
 
     return timed(job, {f"generate_{'fp32' if dtype == 'float32' else 'bf16'}": decode})
@@ -195,6 +196,7 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
     from toolkit.decode.shared import SharedEngine
     from toolkit.generate.sample import batches as sample_batches
     from toolkit.generate.sample import choose_words
+    from toolkit.models.precision import has_bfloat16
     from toolkit.parallel import row_seed
     from toolkit.translator.int8 import quantize_decoder
 
@@ -207,7 +209,7 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
             self.advanced += len(ids)
             return super().step(state, ids)
 
-    model = load(job, "bfloat16" if dtype == "int8" else dtype)
+    model = load(job, ("bfloat16" if has_bfloat16() else "float32") if dtype == "int8" else dtype)
     if dtype == "int8":
         quantize_decoder(model)
     engine, lengths_of = Counting(model), [len(source) for source in job.sources]
