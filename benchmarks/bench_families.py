@@ -16,6 +16,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from benchmarks import processor
 from benchmarks.bench_decoding import MEMORY, TOP_K, measure, sentences
@@ -38,12 +39,12 @@ TOKENS = 14  # ours: the mean length in German-English Tatoeba, EOS counted
 
 def prepare(
     folder: Path, pairs: list[tuple[str, str]], checkpoint: str, seed: int, threads: int
-) -> tuple[list[list[int]], list[list], dict[str, float]]:
+) -> tuple[list[list[int]], list[list], dict[str, Any]]:
     """Write the model with a checkpoint's sizes; runs in a child process.
 
     Returns:
-        The ids of each source; for each the words with ids that may be forbidden; the mean entropy of a step, and the
-        number of weights in millions.
+        The ids of each source; for each the words with ids that may be forbidden; and about the model: its checkpoint
+        and size, the mean entropy of a step, and that of the starter, which was asked for.
     """
     import torch
     from transformers.utils import logging
@@ -66,14 +67,19 @@ def prepare(
     ]
     model = family_model(kind, sizes, sources, seed, entropy)
     model.save_pretrained(folder / "hf")
-    millions = sum(weights.numel() for weights in model.parameters()) / 1e6
-    return sources, words, {"entropy": round(mean_entropy(model, sources), 3), "million_weights": round(millions, 1)}
+    layers = sizes["num_layers"] if "num_layers" in sizes else sizes["decoder_layers"]
+    about = {
+        "sizes_of": checkpoint,
+        "size": f"{layers}+{layers} x {sizes['d_model']}, {sizes['vocab_size']:,} pieces",
+        "entropy": round(mean_entropy(model, sources), 3),
+        "starters_entropy": round(entropy, 3),
+    }
+    return sources, words, about
 
 
 def run(family: str, arguments: argparse.Namespace, pairs: list[tuple[str, str]], folder: Path) -> dict[str, dict]:
     """Run both engines on the model of one family."""
-    checkpoint = FAMILIES[family]
-    (sources, words, about), _ = in_child(prepare, folder, pairs, checkpoint, arguments.seed, arguments.threads)
+    (sources, words, about), _ = in_child(prepare, folder, pairs, FAMILIES[family], arguments.seed, arguments.threads)
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     job = Job(
         folder=folder,
@@ -87,7 +93,7 @@ def run(family: str, arguments: argparse.Namespace, pairs: list[tuple[str, str]]
         rounds=arguments.rounds,
         seed=arguments.seed,
     )
-    results: dict[str, dict] = {"model": {"sizes_of": checkpoint, **about}}
+    results: dict[str, dict] = {"model": about}
     for engine in engines(arguments.without_bfloat16):
         results |= measure(engine, job)
         print(f"{family} {engine}: {results[engine]['tokens_per_second']:.0f} tokens/s", file=sys.stderr)
