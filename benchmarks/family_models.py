@@ -61,6 +61,7 @@ def family_model(
     config = AutoConfig.for_model(kind, **sizes)
     model = AutoModelForSeq2SeqLM.from_config(config).eval()
     model.generation_config = GenerationConfig.from_model_config(config)
+    model.generation_config.forced_bos_token_id = sizes.get("forced_bos_token_id")
     head = model.get_output_embeddings()
     # The engine's scale is that of the hidden states: T5 divides them where it ties the embeddings.
     weights = torch.randn(head.weight.shape) / (config.d_model**0.5 * SharedEngine(model).scale)

@@ -2,11 +2,12 @@
 
 import functools
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import torch
 
-from benchmarks import bench_families, family_models
+from benchmarks import bench_families, engines, family_models
 from benchmarks.engines import Job, generate, ours
 from benchmarks.opus_size import mean_entropy
 
@@ -43,6 +44,16 @@ def test_every_sample_of_both_engines_has_the_greatest_length(checkpoint, tmp_pa
     for name in ("ours_float32", "generate_fp32"):
         assert found[name]["mean_tokens"] == found[name]["longest"] == TOKENS
     assert 1.0 < found["ours_float32"]["tokens_per_row"] < TOKENS
+
+
+@pytest.mark.parametrize("checkpoint", family_models.SIZES)
+def test_generate_draws_a_token_more_where_the_first_is_forced(checkpoint, tmp_path: Path, monkeypatch):
+    model, sources = tiny_model(checkpoint)
+    monkeypatch.setattr(engines, "load", lambda job, dtype: model)
+    with mock.patch.object(model, "generate", wraps=model.generate) as called:
+        engines.generate(Job(tmp_path, sources, [[], []], 5, 10, TOKENS, 2, torch.get_num_threads(), 1, 0), "float32")
+    forced = "mbart" in checkpoint or "nllb" in checkpoint
+    assert called.call_args.kwargs["max_new_tokens"] == TOKENS + forced
 
 
 def test_the_families_are_those_of_the_sizes_and_the_starters_ids_fit_into_each():
