@@ -129,7 +129,7 @@ def families() -> str:
         if other:
             cells += family_cells(other["results"][family], ("ours_float32", "generate_fp32"))
         model, row = found["model"], found["ours"]["tokens_per_row"]
-        about = f"{model['size']}: `{model['sizes_of']}`"
+        about = f"{model['size']}: {model['sizes_of']}"
         lines.append([FAMILIES[family], about, *cells, number(row, 2), number(model["entropy"], 2)])
     each = ("ours, {0}", "`generate`, {0}", "speed-up, {0}")
     dtypes = ("bf16", "fp32 without bfloat16") if other else ("bf16",)

@@ -93,7 +93,7 @@ def test_lengths_are_beside_the_earlier_commit_and_ctranslate2(write):
 def test_families_have_a_line_each(write):
     model = {"sizes_of": "google-t5/t5-base", "size": "12+12 x 768, 32,128 pieces", "entropy": 0.71}
     write("families", {"t5": {"model": model, "ours": sampled(20), "generate_bf16": sampled(8)}}, {})
-    line = ["T5 base", "12+12 x 768, 32,128 pieces: `google-t5/t5-base`", "20", "8", "2.50", "2.50", "0.71"]
+    line = ["T5 base", "12+12 x 768, 32,128 pieces: google-t5/t5-base", "20", "8", "2.50", "2.50", "0.71"]
     assert lines_of(figures_decoding.families())[1:] == [line]
     found = {"model": model, "ours_float32": sampled(9), "generate_fp32": sampled(6)}
     write("families_without_bfloat16", {"t5": found}, {})
