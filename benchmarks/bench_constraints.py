@@ -8,11 +8,13 @@ Its pieces are trained on that text, so that constraints can be checked in decod
 word of one to three pieces, drawn from the references (`positive`); or two or three forbidden words of its best
 hypothesis in plain beam search (`negative`); or both. In `mixed` every second sentence has both and the others none.
 transformers 4.55 runs in an environment of its own, --peer_env, which is created on the first run; `force_words_ids`
-applies to a whole batch, so it decodes one sentence at a time, in the faster dtype.
+applies to a whole batch, so it decodes one sentence at a time, in the faster dtype. --without_bfloat16 limits all
+engines to the instructions of a processor without it (`processor.py`).
 
 Every engine decodes the same sentences in a process of its own, one engine after the other in every round; the slow
 peer decodes only --peer_sentences of them, evenly spaced. Ratios are medians over the rounds of our sentences/s over
-theirs; `..._by_tokens` compares tokens/s of the best hypotheses. `beam_cost_*` is our time with constraints over the
+theirs; `..._by_tokens` compares tokens/s of the best hypotheses. `score` is the mean log-probability of a token of the
+best hypotheses, by the model in float32: CTranslate2 searches less by default, and does as the others with patience 2. `beam_cost_*` is our time with constraints over the
 time of plain beam search, and `beam_cost_free_rows` that of the sentences without constraints in mixed batches. The
 machine must be idle: when other work runs, the two threads wait for each other, and only --threads 1 and `cpu_seconds`
 give useful results.
@@ -33,6 +35,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks import processor
 from benchmarks.bench_decoding import CAP, MEAN_TOKENS, sentences
 from benchmarks.data import TATOEBA, fields
 from benchmarks.engines import BEAM_ENGINES, BeamJob
@@ -59,6 +62,7 @@ PEER = "transformers_force_words"
 PEER_PACKAGES = ("transformers==4.55.*", "torch==2.13.0", "sentencepiece", "safetensors", "numpy<3")
 PLAIN_CHECKED = 4  # ours: sentences on which the plain beam searches of the peer and ours are compared
 OWN = ("ours_bfloat16", "ours_float32", "ours_int8")
+OF_BFLOAT16 = ["ours_bfloat16", "generate_bfloat16"]
 WARM = 3  # ours: warm-up sentences of the peer
 
 
@@ -229,6 +233,20 @@ def summary(found: dict[str, list[dict]], job: BeamJob, pieces: Pieces, stride: 
     return figures
 
 
+def score_per_token(folder: Path, sources: list[list[int]], found: dict[str, list[list[int]]]) -> dict[str, float]:
+    """The mean log-probability of a token of each engine's best hypotheses, in nats; runs in a child process."""
+    from toolkit.decode.likelihood import log_likelihood
+    from toolkit.decode.shared import SharedEngine
+    from toolkit.translator.load import load_translator
+
+    engine = SharedEngine(load_translator(str(folder / "hf"), "float32").model)
+    result = {}
+    for name, ids in found.items():
+        scores = log_likelihood(engine, sources, ids, BATCH * MEAN_TOKENS)
+        result[name] = round(statistics.mean(s / len(one) for s, one in zip(scores, ids, strict=True)), 4)
+    return result
+
+
 def tokens(hypotheses: list[list[int]]) -> int:
     """Tokens of all hypotheses, EOS counted."""
     return sum(map(len, hypotheses))
@@ -266,8 +284,9 @@ def markdown(size: str, figures: dict[str, dict]) -> str:
     for name, f in figures.items():
         rates = [number(f["sentences_per_second"], 2), ranges(f["spread"], 2)]
         met = f"{f['constraints_met']:.1%}" if "constraints_met" in f else ""
-        lines.append([name, *rates, number(f["mean_tokens"], 2), met, str(f.get("batch_sentences", 1))])
-    return table([size, "sentences/s", "spread", "mean tokens", "met", "batch"], lines)
+        rest = [met, str(f.get("batch_sentences", 1)), number(f.get("score"), 3)]
+        lines.append([name, *rates, number(f["mean_tokens"], 2), *rest])
+    return table([size, "sentences/s", "spread", "mean tokens", "met", "batch", "score"], lines)
 
 
 def run(size: str, arguments: argparse.Namespace, folder: Path) -> tuple[dict[str, dict], dict[str, float]]:
@@ -289,6 +308,9 @@ def run(size: str, arguments: argparse.Namespace, folder: Path) -> tuple[dict[st
     if PEER in found and "ours_float32" in found:
         own, other = found["ours_float32"][0]["ids"][::stride], found[PEER][0]["plain"]
         figures[PEER]["plain_as_ours"] = statistics.mean(a == b for a, b in zip(own, other, strict=False))
+    plain = {name: each[0]["ids"] for name, each in found.items() if "constraints_met" not in figures[name]}
+    for name, score in in_child(score_per_token, folder, sources, plain)[0].items():
+        figures[name]["score"] = score
     print(markdown(size, figures))
     return figures, ratios(found, suffix)
 
@@ -304,14 +326,17 @@ def main() -> None:
         "--peer_env", type=Path, default=Path("build/transformers-4.55"), help="folder of its environment"
     )
     parser.add_argument("--no_peer", action="store_true", help=f"without {PEER}")
-    parser.add_argument("--engines", nargs="+", choices=list(BEAM_ENGINES), default=list(BEAM_ENGINES))
+    parser.add_argument("--engines", nargs="+", choices=list(BEAM_ENGINES), help="default: all")
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=["opus20k"])
     parser.add_argument("--batch", type=int, default=BATCH, help="batch size of our decoder in sentences")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
+    processor.add_option(parser)
     arguments = parser.parse_args()
+    arguments.engines = processor.chosen_engines(arguments, list(BEAM_ENGINES), OF_BFLOAT16)
+    processor.apply_option(arguments)
     report.refuse_busy(arguments.busy)
     results: dict[str, dict[str, dict]] = {}
     found: dict[str, float] = {}

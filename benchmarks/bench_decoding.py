@@ -9,7 +9,9 @@ share a prefix beyond the first tokens; `starter` is the German-English starter,
 themselves. `tokens_per_row` says how many sampled tokens ours decodes with one row. Every engine runs in a process of
 its own. Tokens are counted in finished samples, with EOS but without padding and the start token. Ratios are the
 tokens/s of our decoder without constraints over those of each engine; `constraint_cost` is the time per token with
-constraints over that without; `ours_int8_...` are the same ratios for our decoder in 8 bits. The machine must be idle.
+constraints over that without; `ours_int8_...` and `ours_float32_...` are the same ratios for our decoder in other
+arithmetic. --without_bfloat16 limits all engines to the instructions of a processor without it (`processor.py`). The
+machine must be idle.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from benchmarks import processor
 from benchmarks.data import TATOEBA, fields
 from benchmarks.engines import ENGINES, Job
 from reports import report
@@ -36,8 +39,9 @@ BATCHES = (1, 2, 4, 8, 16)  # batch sizes of CTranslate2, of which the fastest c
 SIZES = {  # what the names of ratios end in, and pieces
     "opus20k": ("", 20_000), "opus20k_flat": ("_flat", 20_000), "opus58k": ("_58k", 58_000), "starter": ("_starter", 0)
 }  # fmt: skip
+OF_BFLOAT16 = ["ours", "generate_bf16"]
+OWN = ("ours", "ours_int8", "ours_float32")
 SLOW = ("generate_fp32", "generate_bf16", "ctranslate2_float32")
-DEFAULT = [name for name in ENGINES if name != "ours_float32"]
 TOLERANCE = 0.05  # relative deviation of the mean length
 MEMORY = "peak_megabytes"
 
@@ -109,14 +113,13 @@ def ratios(results: dict[str, dict], suffix: str) -> dict[str, float]:
     """Our tokens/s over those of every peer, and the cost of constraints, for the engines that were run."""
     ratios_by_name: dict[str, float] = {}
     peers = {name: figures for name, figures in results.items() if not name.startswith("ours")}
-    for own, prefix in (("ours", ""), ("ours_int8", "ours_int8_")):
-        if own in results:
-            speed = results[own]["tokens_per_second"]
-            ratios_by_name |= {
-                prefix + name + suffix: round(speed / peer["tokens_per_second"], 3) for name, peer in peers.items()
-            }
-            cost = results[f"{own}_constrained"]["seconds_per_token"] / results[own]["seconds_per_token"]
-            ratios_by_name[f"{prefix}constraint_cost{suffix}"] = round(cost, 4)
+    for own in (name for name in OWN if name in results):
+        prefix, speed = "" if own == OWN[0] else f"{own}_", results[own]["tokens_per_second"]
+        ratios_by_name |= {
+            prefix + name + suffix: round(speed / peer["tokens_per_second"], 3) for name, peer in peers.items()
+        }
+        cost = results[f"{own}_constrained"]["seconds_per_token"] / results[own]["seconds_per_token"]
+        ratios_by_name[f"{prefix}constraint_cost{suffix}"] = round(cost, 4)
     return ratios_by_name
 
 
@@ -185,14 +188,17 @@ def main() -> None:
         "--slow_sentences", type=int, default=8, help=f"sentences for {', '.join(SLOW)} at OPUS-MT's size"
     )
     parser.add_argument("--samples", type=int, default=150, help="samples of every sentence; a multiple of 5")
-    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=DEFAULT)
+    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), help="default: all")
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
     parser.add_argument("--starter", default="starter/de-en", help="starter/NAME, a local path or a Hub id")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=2, help="measured rounds; one warm-up round precedes them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
+    processor.add_option(parser)
     arguments = parser.parse_args()
+    arguments.engines = processor.chosen_engines(arguments, list(ENGINES), OF_BFLOAT16)
+    processor.apply_option(arguments)
     report.refuse_busy(arguments.busy)
     pairs = sentences(arguments.data, arguments.sentences, arguments.seed)
     results: dict[str, dict[str, dict]] = {}
@@ -201,7 +207,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             results[size] = run(size, arguments, pairs, Path(folder))
         suffix, vocabulary = SIZES[size]
-        own = results[size].get("ours", next(iter(results[size].values())))["mean_tokens"]
+        own = next(iter(results[size].values()))["mean_tokens"]
         check_lengths(size, results[size], MEAN_TOKENS if vocabulary else own)
         print(markdown(size, results[size]))
         found |= ratios(results[size], suffix)

@@ -21,21 +21,17 @@ from statistics import mean, median
 
 from benchmarks.bench_load import samples
 from benchmarks.data import TATOEBA
+from benchmarks.processor import LIMITS
 from reports import report
 from reports.child import in_child
 
-CAPS = {  # environment variables of each cap
-    "native": {},
-    "vnni": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI"},
-    "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
-}
 DTYPES = {"native": ("float32", "bfloat16", "int8"), "vnni": ("float32", "int8"), "avx2": ("float32",)}
 BITEXT = TATOEBA.format("validation")
 
 
 def speed(cap: str, dtype: str, data: Path, threads: int) -> float:
     """Finished tokens per second of a decoder, in a process with a capped instruction set."""
-    environment = os.environ | CAPS[cap]
+    environment = os.environ | LIMITS[cap]
     return in_child(samples, "toolkit", threads, dtype, data / BITEXT, environment=environment)[0]
 
 
@@ -80,7 +76,7 @@ def main() -> None:
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     arguments = parser.parse_args()
     report.refuse_busy(arguments.busy)
-    rates: dict[str, dict[str, list[float]]] = {cap: {dtype: [] for dtype in DTYPES[cap]} for cap in CAPS}
+    rates: dict[str, dict[str, list[float]]] = {cap: {dtype: [] for dtype in DTYPES[cap]} for cap in LIMITS}
     for _ in range(arguments.rounds):
         for cap, dtypes in DTYPES.items():
             for dtype in dtypes:
@@ -99,7 +95,7 @@ def main() -> None:
         for dtype, rate in line.items()
         if dtype != "float32"
     }
-    about = {"references": arguments.sentences, "seeds": arguments.seeds, "caps": CAPS}
+    about = {"references": arguments.sentences, "seeds": arguments.seeds, "caps": LIMITS}
     report.write(arguments.json, arguments.seeds[0], about | {"tokens_per_second": rates, "quality": qualities}, ratios)
 
 

@@ -34,6 +34,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import processor
 from benchmarks.data import TATOEBA, fields
 from benchmarks.encoder_engines import (
     EPOCHS,
@@ -188,7 +189,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="measured rounds; one warm-up round precedes them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
+    processor.add_option(parser)
     arguments = parser.parse_args()
+    processor.apply_option(arguments)
     report.refuse_busy(arguments.busy)
     os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # for `tokenizers`
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)

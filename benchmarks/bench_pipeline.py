@@ -28,6 +28,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import processor
 from benchmarks.data import TATOEBA, fields
 from benchmarks.stages import STAGES, timed_build
 from reports import report
@@ -219,7 +220,9 @@ def main() -> None:
     parser.add_argument("--dtype", default="auto", help="as in build_parabank.py: auto, bfloat16, float32 or int8")
     parser.add_argument("--min_p", type=float, default=0.0)
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
+    processor.add_option(parser)
     arguments = parser.parse_args()
+    processor.apply_option(arguments)
     report.refuse_busy(arguments.busy)
     results: dict[str, dict] = {}
     ratios: dict[str, float] = {}

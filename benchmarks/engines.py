@@ -128,12 +128,12 @@ def figures(job: Job, seconds: list[float], lengths: list[list[int]]) -> dict:
 def load(job: Job | BeamJob, dtype: str) -> Any:
     """Set the threads, and load the job's model in a dtype."""
     import torch
-    from transformers import MarianMTModel
+    from transformers import AutoModelForSeq2SeqLM
     from transformers.utils import logging
 
     torch.set_num_threads(job.threads)
     logging.disable_progress_bar()
-    return MarianMTModel.from_pretrained(job.folder / "hf", dtype=getattr(torch, dtype)).eval()
+    return AutoModelForSeq2SeqLM.from_pretrained(job.folder / "hf", dtype=getattr(torch, dtype)).eval()
 
 
 def generate(job: Job, dtype: str) -> dict[str, dict]:
@@ -142,6 +142,7 @@ def generate(job: Job, dtype: str) -> dict[str, dict]:
 
     model = load(job, dtype)
     pad = model.config.pad_token_id
+    given = 1 + (model.generation_config.forced_bos_token_id is not None)  # tokens that no engine counts
 
     def decode(number: int) -> list[int]:
         torch.manual_seed(job.seed + number)
@@ -156,9 +157,9 @@ def generate(job: Job, dtype: str) -> dict[str, dict]:
                 top_k=job.top_k,
                 num_beams=1,
                 num_return_sequences=job.samples,
-                max_new_tokens=job.max_tokens,
+                max_new_tokens=job.max_tokens + given - 1,
             )
-            lengths += (output[:, 1:] != pad).sum(1).tolist()
+            lengths += (output[:, given:] != pad).sum(1).tolist()
         return lengths
 
     return timed(job, {f"generate_{'fp32' if dtype == 'float32' else 'bf16'}": decode})
@@ -195,8 +196,9 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
     from toolkit.decode.shared import SharedEngine
     from toolkit.generate.sample import batches as sample_batches
     from toolkit.generate.sample import choose_words
+    from toolkit.models.precision import has_bfloat16
     from toolkit.parallel import row_seed
-    from toolkit.translator.int8 import quantize_decoder
+    from toolkit.translator.inference import prepare_for_cpu
 
     class Counting(SharedEngine):
         """An engine that counts the rows that it advances."""
@@ -207,9 +209,8 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
             self.advanced += len(ids)
             return super().step(state, ids)
 
-    model = load(job, "bfloat16" if dtype == "int8" else dtype)
-    if dtype == "int8":
-        quantize_decoder(model)
+    model = load(job, ("bfloat16" if has_bfloat16() else "float32") if dtype == "int8" else dtype)
+    prepare_for_cpu(model, int8=dtype == "int8")
     engine, lengths_of = Counting(model), [len(source) for source in job.sources]
     rows: dict[bool, int] = {}
 
@@ -334,10 +335,15 @@ def ended(ids: list[int], eos: int, pad: int) -> list[int]:
     return ids[: ids.index(eos) + 1] if eos in ids else [i for i in ids if i != pad]
 
 
-def ctranslate2_beam(job: BeamJob, compute_type: str) -> dict[str, dict]:
-    """CTranslate2's beam search on the same weights."""
+def ctranslate2_beam(job: BeamJob, kind: str) -> dict[str, dict]:
+    """CTranslate2's beam search on the same weights; `kind` is its compute type, and "_patience2" for twice the search.
+
+    By default it stops when as many hypotheses as the beam have ended. Ours and `generate` go on until none that runs
+    is better than those. With patience 2 it finds hypotheses of about the same score as they do.
+    """
     import ctranslate2
 
+    compute_type, _, patience = kind.partition("_patience")
     translator = ctranslate2.Translator(
         str(job.folder / "ct2"), compute_type=compute_type, inter_threads=1, intra_threads=job.threads
     )
@@ -347,12 +353,13 @@ def ctranslate2_beam(job: BeamJob, compute_type: str) -> dict[str, dict]:
             [list(map(str, job.sources[i])) for i in numbers],
             max_batch_size=job.batch,
             beam_size=job.beam,
+            patience=float(patience or 1),
             max_decoding_length=job.max_tokens,
             return_end_token=True,
         )
         return [list(map(int, result.hypotheses[0])) for result in results]
 
-    return searched(job, {f"ctranslate2_{compute_type}": search})
+    return searched(job, {f"ctranslate2_{kind}": search})
 
 
 BEAM_ENGINES: dict[str, tuple[Callable[[BeamJob, str], dict[str, dict]], str]] = {
@@ -363,4 +370,6 @@ BEAM_ENGINES: dict[str, tuple[Callable[[BeamJob, str], dict[str, dict]], str]] =
     "generate_bfloat16": (generate_beam, "bfloat16"),
     "ctranslate2_float32": (ctranslate2_beam, "float32"),
     "ctranslate2_int8": (ctranslate2_beam, "int8"),
+    "ctranslate2_float32_patience2": (ctranslate2_beam, "float32_patience2"),
+    "ctranslate2_int8_patience2": (ctranslate2_beam, "int8_patience2"),
 }

@@ -29,9 +29,10 @@ SLOPE = (
 )
 SPREAD = 2.5  # ours: standard deviation of the other logits where no entropy is given
 FLAT = 2.2  # ours: nats; ten equal tokens have 2.3
-SPREADS, ENTROPY_STEPS = (0.1, 10.0), 8  # ours: range of the bisection; steps of which the entropy is the mean
+SPREADS, ENTROPY_STEPS = (0.1, 20.0), 8  # ours: range of the bisection; steps of which the entropy is the mean
 PIECES_PER_WORD = 1.4  # ours
-FITTED_STEPS, FITTED_EACH, RIDGE = 32, 8, 10.0  # ours
+FITTED_STEPS = 2.3  # ours: of the mean length; steps whose hidden states EOS is fitted to
+FITTED_EACH, RIDGE = 8, 10.0  # ours
 BISECTIONS, BISECTED_EACH = 9, 16  # ours
 
 
@@ -48,6 +49,13 @@ def random_model(
         max_tokens: The most tokens of a sample in the benchmark.
         entropy: The mean entropy of a step in nats (`mean_entropy`); None for whatever SPREAD gives.
     """
+    model = endless_model(vocabulary, sources, seed, entropy)
+    fit_length(model, sources, mean, max_tokens)
+    return model
+
+
+def endless_model(vocabulary: int, sources: list[list[int]], seed: int, entropy: float | None) -> MarianMTModel:
+    """The model of `random_model` before `fit_length`: what it samples has no particular length."""
     torch.manual_seed(seed)
     config = MarianConfig(
         vocab_size=vocabulary, d_model=512, encoder_layers=6, decoder_layers=6, encoder_attention_heads=8,
@@ -58,12 +66,18 @@ def random_model(
     model = MarianMTModel(config).eval()
     model.final_logits_bias[0, [UNK, vocabulary - 1]] = -1e4
     weights = torch.randn(vocabulary - 1, config.d_model) / config.d_model**0.5
-    set_spread(model, weights, SPREAD)
+    output = model.model.shared.weight[:-1]
+    scale(output, weights, SPREAD)
     if entropy is not None:
-        bisect_spread(model, weights, sources, entropy)
-    fit_eos(model, sources)
-    bisect_bias(model, sources, mean, max_tokens)
+        model.final_logits_bias[0, EOS] = -1e4
+        bisect_spread(model, output, weights, sources, entropy)
     return model
+
+
+def fit_length(model: MarianMTModel, sources: list[list[int]], mean: float, max_tokens: int) -> None:
+    """Change the output row and the bias of EOS such that samples have `mean` tokens on average."""
+    fit_eos(model, sources, round(FITTED_STEPS * mean))
+    bisect_bias(model, sources, mean, max_tokens)
 
 
 def random_ids(chance: random.Random, tokens: int, vocabulary: int) -> list[int]:
@@ -72,17 +86,26 @@ def random_ids(chance: random.Random, tokens: int, vocabulary: int) -> list[int]
 
 
 @torch.no_grad()
-def set_spread(model: MarianMTModel, weights: Tensor, spread: float) -> None:
-    """Set the embeddings, which are the output layer, to weights (deviation: 1 / sqrt(width)) times a factor."""
-    model.model.shared.weight[:-1] = weights * spread
+def scale(output: Tensor, weights: Tensor, spread: float) -> None:
+    """Set the rows of the output layer to weights (deviation: 1 / sqrt(width)) times a factor."""
+    torch.mul(weights, spread, out=output)
 
 
-def bisect_spread(model: MarianMTModel, weights: Tensor, sources: list[list[int]], entropy: float) -> None:
-    """Set the standard deviation of the logits such that a step has a given entropy, before EOS is fitted."""
-    model.final_logits_bias[0, EOS] = -1e4
+def bisect_spread(
+    model: PreTrainedModel, output: Tensor, weights: Tensor, sources: list[list[int]], entropy: float
+) -> None:
+    """Set the standard deviation of the logits such that a step has a given entropy; EOS must be impossible.
+
+    Args:
+        model: The model, of a family that `SharedEngine` drives.
+        output: (tokens, width) its output layer, or the rows of it that are scaled.
+        weights: What these rows are scaled from, with a deviation of 1 / sqrt(width).
+        sources: The ids of the sentences whose samples are measured.
+        entropy: The mean entropy of a step in nats (`mean_entropy`).
+    """
     low, high = SPREADS
     for _ in range(BISECTIONS):
-        set_spread(model, weights, (low + high) / 2)
+        scale(output, weights, (low + high) / 2)
         if mean_entropy(model, sources) > entropy:
             low = (low + high) / 2
         else:
@@ -106,25 +129,25 @@ def mean_entropy(model: PreTrainedModel, sources: list[list[int]]) -> float:
 
 
 @torch.inference_mode()
-def fit_eos(model: MarianMTModel, sources: list[list[int]]) -> None:
+def fit_eos(model: MarianMTModel, sources: list[list[int]], steps: int) -> None:
     """Fit the output row of EOS such that its logit is SLOPE x position, by ridge regression on hidden states."""
-    hidden, positions = hidden_states(model, sources)
+    hidden, positions = hidden_states(model, sources, steps)
     centred, target = hidden - hidden.mean(0), SLOPE * (positions - positions.mean())
     gram = centred.T @ centred + RIDGE * torch.eye(centred.shape[1], dtype=centred.dtype)
     model.model.shared.weight[EOS] = torch.linalg.solve(gram, centred.T @ target).float()
 
 
-def hidden_states(model: MarianMTModel, sources: list[list[int]]) -> tuple[Tensor, Tensor]:
+def hidden_states(model: MarianMTModel, sources: list[list[int]], steps: int) -> tuple[Tensor, Tensor]:
     """Hidden states (states, width) of samples without EOS, and the position of each (states,), in float64."""
     model.final_logits_bias[0, EOS] = -1e4
     engine = SharedEngine(model)
     rows = FITTED_EACH * len(sources)
-    state = engine.start(sources, FITTED_EACH, FITTED_STEPS)
+    state = engine.start(sources, FITTED_EACH, steps)
     seeds, last_tokens, states = torch.arange(rows), torch.full((rows,), engine.given[-1]), []
-    for step in range(FITTED_STEPS):
+    for step in range(steps):
         states.append(engine.step(state, last_tokens))
         last_tokens, _ = draw(*most_probable(engine, states[-1], 10), 10, uniform(seeds, step))
-    positions = torch.arange(FITTED_STEPS, dtype=torch.float64).repeat_interleave(rows)
+    positions = torch.arange(steps, dtype=torch.float64).repeat_interleave(rows)
     return torch.cat(states).double(), positions
 
 

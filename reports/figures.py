@@ -16,6 +16,12 @@ def benchmark(name: str) -> dict:
     return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
 
 
+def without_bfloat16(name: str) -> dict | None:
+    """The report of the same benchmark with --without_bfloat16; None where it was not run."""
+    path = ROOT / "benchmarks" / "results" / f"{name}_without_bfloat16.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
 def experiment(name: str) -> dict:
     """The whole report of an experiment."""
     return json.loads((ROOT / "experiments" / "results" / f"{name}.json").read_text(encoding="utf-8"))
@@ -61,6 +67,13 @@ def machine(record: dict) -> str:
     load = f"{m['load_average']} at the end" if before is None else f"{before} before the run"
     processor = f"{m['cpu']} (family/model {m['cpu_family_model']})"
     return f"Measured on: {processor}, {m['cores']} cores, {able}; load average {load}."
+
+
+def limited(record: dict | None) -> str:
+    """What hid instructions of the processor in a report, as a further sentence; empty where nothing did."""
+    limits = record["machine"].get("limits", {}) if record else {}
+    variables = " and ".join(f"`{name}={value}`" for name, value in limits.items())
+    return f" Without bfloat16: all engines ran with {variables}." if limits else ""
 
 
 def ranges(values: Iterable[float], places: int = 0) -> str:

@@ -1,139 +1,51 @@
-"""Figures of speed and memory: each function makes a table or a figure."""
+"""Figures of speed and memory but for decoding: each function makes a table or a figure."""
 
 from __future__ import annotations
 
 from statistics import mean, median
 
-from reports.figures import benchmark, machine, number, ranges, table
-
-ENGINES = {
-    "ours": "ours, {dtype}",
-    "ours_int8": "ours, int8",
-    "ctranslate2_int8": "CTranslate2 int8",
-    "ctranslate2_float32": "CTranslate2 float32",
-    "generate_bf16": "`transformers.generate` bf16",
-    "generate_fp32": "`transformers.generate` fp32",
-}
-SIZES = {
-    "opus20k": "OPUS-MT size (6+6 x 512, 20,000 pieces, random weights, the starter's entropy)",
-    "opus20k_flat": "the same, all tokens nearly equal",
-    "opus58k": "58,000 pieces, the starter's entropy",
-    "starter": "starter (4+2 x 256, 7,500 pieces)",
-}
-ENDINGS = {"opus20k": "", "opus20k_flat": "_flat", "opus58k": "_58k", "starter": "_starter"}
-DTYPES = {"bfloat16": "bf16", "int8": "int8", "float32": "fp32"}
-COSTS = ("positive", "negative", "both", "mixed")
-
-
-def widest(record: dict) -> str:
-    """What --dtype auto means on the machine of a benchmark."""
-    return "bf16" if record["machine"]["bf16"] else "fp32"
-
-
-def decoding() -> str:
-    """Sampled tokens per second by engine and size of the model; ours with constraints."""
-    records = {size: benchmark(f"decoding_{size}") for size in SIZES}
-    found = {size: record["results"][size] for size, record in records.items()}
-    lines = []
-    for engine, name in ENGINES.items():
-        key = engine + "_constrained" * engine.startswith("ours")
-        rates = [one.get(key, {}).get("tokens_per_second") for one in found.values()]
-        lines.append([name.format(dtype=widest(records["opus20k"])), *(number(rate, 0) for rate in rates)])
-    ours = [one["ours_constrained"] for one in found.values()]
-    lines.append(["*sampled tokens for one decoded row*", *(f"*{number(one['tokens_per_row'], 2)}*" for one in ours)])
-    lines.append(["*mean entropy of a step, nats*", *(f"*{number(one['entropy'], 2)}*" for one in ours)])
-    head = ["tokens per second (ours: with different constraints for every sample)", *SIZES.values()]
-    return table(head, lines, machine(records["opus20k"]))
-
-
-def decoding_ratios() -> str:
-    """Ours over each peer, without constraints on either side, and what constraints cost."""
-    ratios = {ending: benchmark(f"decoding_{size}")["ratios"] for size, ending in ENDINGS.items()}
-    names = {name: f"speed-up over {said}" for name, said in ENGINES.items() if not name.startswith("ours")}
-    lines = []
-    for name, said in (names | {"constraint_cost": "time with constraints / time without"}).items():
-        both = [
-            [found.get(f"{prefix}{name}{ending}") for prefix in ("", "ours_int8_")] for ending, found in ratios.items()
-        ]
-        lines.append([said, *(" / ".join(number(value, 2) for value in values) for values in both)])
-    return table([f"ours, {widest(benchmark('decoding_opus20k'))} / int8", *SIZES.values()], lines)
-
-
-def beams() -> str:
-    """Sentences per second of beam 12, plain and with one required word."""
-    record = benchmark("constraints_opus20k")
-    found, lines = record["results"]["opus20k"], []
-    for dtype, name in DTYPES.items():
-        if f"ours_{dtype}" in found:
-            plain, required = found[f"ours_{dtype}"], found[f"ours_{dtype}_positive"]
-            lines.append([f"ours, {name}", number(plain["sentences_per_second"]), *required_cells(required)])
-    peer = found["transformers_force_words"]
-    lines.append([f"`force_words_ids` ({DTYPES[peer['dtype']]}, the faster of its dtypes)", "", *required_cells(peer)])
-    for name, engine in (("generate", "`transformers.generate`"), ("ctranslate2", "CTranslate2")):
-        for key in [key for key in found if key.startswith(f"{name}_")]:
-            dtype, rate = DTYPES[key.removeprefix(f"{name}_")], number(found[key]["sentences_per_second"])
-            lines.append([f"{engine} {dtype}", rate, "no constraints per sentence", "", ""])
-    head = [
-        "sentences per second",
-        "without constraints",
-        "with a required word",
-        "word in the text",
-        "tokens per sentence",
-    ]
-    return table(head, lines, machine(record))
-
-
-def required_cells(found: dict) -> list[str]:
-    """What a search with a required word gave: sentences per second, how often it was met, and its length."""
-    met = f"{number(100 * found['constraints_met'], 0)} %"
-    return [number(found["sentences_per_second"], 2), met, number(found["mean_tokens"])]
-
-
-def beam_ratios() -> str:
-    """Ours over each peer of beam search, and what constraints cost."""
-    record = benchmark("constraints_opus20k")
-    ratios, lines = record["ratios"], []
-    for dtype, name in DTYPES.items():
-        prefix = f"ours_{dtype}_" if f"ours_{dtype}_beam_cost_both" in ratios else ""
-        if f"ours_{dtype}" in record["results"]["opus20k"]:
-            peers = [
-                [f"transformers_force_words{end}" for end in ("", "_by_tokens")],
-                [f"generate_beam_{peer}" for peer in ("float32", "bfloat16")],
-                [f"ctranslate2_beam_{peer}" for peer in ("float32", "int8")],
-                [f"beam_cost_{kind}" for kind in COSTS],
-            ]
-            lines.append([name, *(" / ".join(number(ratios.get(prefix + one), 2) for one in peer) for peer in peers)])
-    cost = "time with constraints / without: required word / forbidden words / both / both in every second sentence"
-    over = ["`force_words_ids`, by sentences / by tokens", "`generate`, fp32 / bf16", "CTranslate2, fp32 / int8"]
-    return table(["speed-up of ours over", *over, cost], lines)
+from reports.figures import benchmark, limited, machine, number, ranges, table, without_bfloat16
+from reports.figures_decoding import DTYPES
 
 
 def encoder_training() -> str:
-    """Pairs per second."""
-    record, engines = benchmark("encoder"), ("ours_m40", "ours_m1", "peer_100", "peer_4000")
-    lines = []
-    for key, name, ending in (("word", "WORD", ""), ("trigram", "WORD + TRIGRAM", "trigram_")):
-        found = record["results"][key]
-        ratios = [record["ratios"][f"train_{ending}sentence_transformers{batch}"] for batch in ("", "_4000")]
-        minutes = number(found["ours_m40"]["seconds_of_the_paper"] / 60, 0)
-        rates = [number(found[engine]["median"], 0) for engine in engines]
-        lines.append([name, *rates, " / ".join(map(number, ratios)), minutes])
+    """Pairs per second; the lines without bfloat16 are last."""
+    records = [record for record in (benchmark("encoder"), without_bfloat16("encoder")) if record]
+    lines = [line for n, record in enumerate(records) for line in training_lines(record, ", without bfloat16" * n)]
     paper = "minutes for the paper's 5M pairs x 5 epochs, extrapolated"
     ours, its = ("ours, M = 40", "ours, M = 1"), ("sentence-transformers, batch 100", "batch 4,000")
     head = ["pairs per second", *ours, *its, "speed-up at M = 40, over batch 100 / 4,000", paper]
-    return table(head, lines, machine(record))
+    return table(head, lines, machine(records[0]) + limited(records[-1]))
+
+
+def training_lines(record: dict, ending: str) -> list[list[str]]:
+    """The lines of one report, which their names end in."""
+    engines, lines = ("ours_m40", "ours_m1", "peer_100", "peer_4000"), []
+    for key, name, prefix in (("word", "WORD", ""), ("trigram", "WORD + TRIGRAM", "trigram_")):
+        found = record["results"][key]
+        ratios = [record["ratios"][f"train_{prefix}sentence_transformers{batch}"] for batch in ("", "_4000")]
+        minutes = number(found["ours_m40"]["seconds_of_the_paper"] / 60, 0)
+        rates = [number(found[engine]["median"], 0) for engine in engines]
+        lines.append([name + ending, *rates, " / ".join(map(number, ratios)), minutes])
+    return lines
 
 
 def encoding() -> str:
-    """Sentences per second."""
-    record, batches = benchmark("encoder"), ("32", "1024")
-    found, lines = record["results"]["encode"], []
+    """Sentences per second; the lines without bfloat16 are last."""
+    records = [record for record in (benchmark("encoder"), without_bfloat16("encoder")) if record]
+    lines = [line for n, record in enumerate(records) for line in encoding_lines(record, ", without bfloat16" * n)]
+    return table(["sentences per second, batches of 32 / 1,024", "ours", "`StaticEmbedding`", "speed-up"], lines)
+
+
+def encoding_lines(record: dict, ending: str) -> list[list[str]]:
+    """The lines of one report, which their names end in."""
+    batches, found, lines = ("32", "1024"), record["results"]["encode"], []
     for key, name in (("word", "WORD"), ("word_trigram", "WORD + TRIGRAM")):
         rates = [[found.get(f"{who}_{key}_{batch}") for batch in batches] for who in ("ours", "peer")]
         cells = [" / ".join(number(one["median"], 0) for one in rate if one) for rate in rates]
         ratios = [record["ratios"][f"encode_sentence_transformers{end}"] for end in ("", "_1024") if cells[1]]
-        lines.append([name, *cells, " / ".join(map(number, ratios))])
-    return table(["sentences per second, batches of 32 / 1,024", "ours", "`StaticEmbedding`", "speed-up"], lines)
+        lines.append([name + ending, *cells, " / ".join(map(number, ratios))])
+    return lines
 
 
 def adam() -> str:
@@ -190,15 +102,19 @@ def spinning() -> str:
 
 
 def pipeline() -> str:
-    """The stages of ParaBank 2 with the starters."""
-    record, stages = benchmark("pipeline"), ("sampling", "dual scoring", "clustering")
-    found = record["results"]["stages"]
-    shares = [f"{number(100 * found['shares'][stage])} %" for stage in stages]
-    rates = [median(found[f"sentences_per_second_{name}"]) for name in ("before", "by_round")]
-    cells = [*map(number, rates), number(record["ratios"]["pipeline_before"], 2), *shares]
-    head = ["sentences per second, a row for each sample", "a row for each prefix", "ratio"]
+    """The stages of ParaBank 2 with the starters; the line without bfloat16 is last."""
+    records = [record for record in (benchmark("pipeline"), without_bfloat16("pipeline")) if record]
+    stages = ("sampling", "dual scoring", "clustering")
+    lines = []
+    for name, record in zip(("this one", "without bfloat16"), records, strict=False):
+        found = record["results"]["stages"]
+        shares = [f"{number(100 * found['shares'][stage])} %" for stage in stages]
+        rates = [median(found[f"sentences_per_second_{when}"]) for when in ("before", "by_round")]
+        cells = [*map(number, rates), number(record["ratios"]["pipeline_before"], 2), *shares]
+        lines.append([name, *cells, number(found["peak_megabytes"], 0)])
+    head = ["processor", "sentences per second, a row for each sample", "a row for each prefix", "ratio"]
     head += [*(f"time in {stage}" for stage in stages), "peak MB"]
-    return table(head, [[*cells, number(found["peak_megabytes"], 0)]], machine(record))
+    return table(head, lines, machine(records[0]) + limited(records[-1]))
 
 
 def memory() -> str:
@@ -210,10 +126,6 @@ def memory() -> str:
 
 
 MADE = (
-    decoding,
-    decoding_ratios,
-    beams,
-    beam_ratios,
     encoder_training,
     encoding,
     adam,

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.figures import ROOT, benchmark, experiment
-from reports.figures_speed import DTYPES, ENGINES
+from reports.figures_decoding import DTYPES, ENGINES
 
 FOLDER = ROOT / "docs" / "plots"
 OURS, PEERS, INK = "#0b6e99", "#b8c0c8", "#30363c"

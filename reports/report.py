@@ -26,6 +26,10 @@ PACKAGES = (
     "pyarrow",
 )
 FLAGS = {"bf16": ("avx512_bf16", "amx_bf16"), "amx": ("amx_tile",), "vnni": ("avx512_vnni", "avx_vnni")}
+LIMITS = (  # variables that hide instructions of the processor from torch, oneDNN, MKL and CTranslate2
+    *("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY"),
+    *("MKL_ENABLE_INSTRUCTIONS", "CT2_FORCE_CPU_ISA"),
+)
 BUSY = 0.5  # ours: a greater load per core means that other work runs
 PATIENCE = 180  # ours: seconds to wait until the load of an earlier benchmark has decayed
 
@@ -54,7 +58,10 @@ LOAD_BEFORE: list[float] = []  # load average of the last minute when the benchm
 
 
 def machine() -> dict:
-    """The processor, its cores, its low-precision instructions, the memory in GB, and the load before the benchmark."""
+    """The processor, its cores, its low-precision instructions, the memory in GB, and the load before the benchmark.
+
+    Instructions that the environment hides are among them; `limits` has the variables that hide some.
+    """
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     flags = processor("flags").split()
     return {
@@ -63,6 +70,7 @@ def machine() -> dict:
         "cores": os.cpu_count(),
         "memory_gb": round(memory / 2**30, 1),
         **{name: any(flag in flags for flag in wanted) for name, wanted in FLAGS.items()},
+        "limits": {name: os.environ[name] for name in LIMITS if name in os.environ},
         "load_average_before": LOAD_BEFORE[0] if LOAD_BEFORE else None,
         "system": f"{platform.system()} {platform.machine()}",
     }

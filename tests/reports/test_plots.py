@@ -9,7 +9,9 @@ def test_bars_are_as_long_as_the_results():
     for size, found in zip(plots.PANELS, axes, strict=True):
         results = benchmark(f"decoding_{size}")["results"][size]
         drawn = [bar.get_width() for bar in found.patches]
-        assert drawn == [results[plots.key_of(name)]["tokens_per_second"] for name in plots.ENGINES]
+        assert drawn == [
+            results[plots.key_of(name)]["tokens_per_second"] for name in plots.ENGINES if plots.key_of(name) in results
+        ]
 
 
 def test_the_histogram_is_the_parabanks():

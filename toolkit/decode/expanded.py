@@ -92,7 +92,7 @@ class ExpandedEngine:
 
     def logits(self, hidden: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """See `Engine.logits`; all rows at a time, because `step` has computed them."""
-        yield slice(0, len(hidden)), hidden.float()
+        yield slice(0, len(hidden)), hidden.to(torch.float32, copy=True)
 
     @torch.inference_mode()
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:

@@ -1,0 +1,49 @@
+"""Behave as a processor with fewer instructions than this one: limits that torch and CTranslate2 obey.
+
+All bfloat16 and int8 matrix products of torch are oneDNN's, and those of the toolkit in float32; torch's own float32
+products and its other kernels use no instructions of bfloat16. CTranslate2 has a oneDNN of its own, which obeys the same variable; on Intel's processors it
+uses MKL for float32 and int8, neither of which uses bfloat16. A limit must be set before torch is loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+LIMITS = {  # environment variables of each limit
+    "native": {},
+    "vnni": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI"},
+    "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
+}
+WITHOUT_BFLOAT16 = "vnni"
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """Add --without_bfloat16 to a benchmark's options."""
+    limits = " ".join(f"{name}={value}" for name, value in LIMITS[WITHOUT_BFLOAT16].items())
+    parser.add_argument(
+        "--without_bfloat16",
+        action="store_true",
+        help=f"as on a processor with VNNI but without bfloat16, for all engines alike ({limits})",
+    )
+
+
+def apply_option(arguments: argparse.Namespace) -> None:
+    """Limit the processes that this one starts, if --without_bfloat16 is given."""
+    if arguments.without_bfloat16:
+        os.environ.update(LIMITS[WITHOUT_BFLOAT16])
+
+
+def chosen_engines(arguments: argparse.Namespace, default: list[str], of_bfloat16: list[str]) -> list[str]:
+    """The engines of --engines, or else the default ones: without those of bfloat16 if --without_bfloat16 is given.
+
+    Raises:
+        SystemExit: An engine of bfloat16 is asked for with --without_bfloat16.
+    """
+    engines = arguments.engines or [e for e in default if not (arguments.without_bfloat16 and e in of_bfloat16)]
+    refused = [engine for engine in engines if arguments.without_bfloat16 and engine in of_bfloat16]
+    if refused:
+        raise SystemExit(
+            f"wanted engines without bfloat16, got {', '.join(refused)}: leave out them or --without_bfloat16"
+        )
+    return engines
