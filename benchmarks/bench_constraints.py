@@ -14,10 +14,10 @@ engines to the instructions of a processor without it (`processor.py`).
 Every engine decodes the same sentences in a process of its own, one engine after the other in every round; the slow
 peer decodes only --peer_sentences of them, evenly spaced. Ratios are medians over the rounds of our sentences/s over
 theirs; `..._by_tokens` compares tokens/s of the best hypotheses. `score` is the mean log-probability of a token of the
-best hypotheses, by the model in float32: CTranslate2 searches less by default, and does as the others with patience 2. `beam_cost_*` is our time with constraints over the
-time of plain beam search, and `beam_cost_free_rows` that of the sentences without constraints in mixed batches. The
-machine must be idle: when other work runs, the two threads wait for each other, and only --threads 1 and `cpu_seconds`
-give useful results.
+best hypotheses, by the model in float32: CTranslate2 searches less by default, and does as the others with patience 2.
+`beam_cost_*` is our time with constraints over the time of plain beam search, and `beam_cost_free_rows` that of the
+sentences without constraints in mixed batches. The machine must be idle: when other work runs, the two threads wait for
+each other, and only --threads 1 and `cpu_seconds` give useful results.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ PEER_PACKAGES = ("transformers==4.55.*", "torch==2.13.0", "sentencepiece", "safe
 PLAIN_CHECKED = 4  # ours: sentences on which the plain beam searches of the peer and ours are compared
 OWN = ("ours_bfloat16", "ours_float32", "ours_int8")
 OF_BFLOAT16 = ["ours_bfloat16", "generate_bfloat16"]
+SCORED_TOKENS = 1000  # ours: of a batch that `score` reads
 WARM = 3  # ours: warm-up sentences of the peer
 
 
@@ -242,7 +243,7 @@ def score_per_token(folder: Path, sources: list[list[int]], found: dict[str, lis
     engine = SharedEngine(load_translator(str(folder / "hf"), "float32").model)
     result = {}
     for name, ids in found.items():
-        scores = log_likelihood(engine, sources, ids, BATCH * MEAN_TOKENS)
+        scores = log_likelihood(engine, sources, ids, SCORED_TOKENS)
         result[name] = round(statistics.mean(s / len(one) for s, one in zip(scores, ids, strict=True)), 4)
     return result
 

@@ -1,8 +1,9 @@
 """Behave as a processor with fewer instructions than this one: limits that torch and CTranslate2 obey.
 
 All bfloat16 and int8 matrix products of torch are oneDNN's, and those of the toolkit in float32; torch's own float32
-products and its other kernels use no instructions of bfloat16. CTranslate2 has a oneDNN of its own, which obeys the same variable; on Intel's processors it
-uses MKL for float32 and int8, neither of which uses bfloat16. A limit must be set before torch is loaded.
+products and its other kernels use no instructions of bfloat16. CTranslate2 has a oneDNN of its own, which obeys the
+same variable; on Intel's processors it uses MKL for float32 and int8, neither of which uses bfloat16. A limit must be
+set before torch is loaded.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Words that samples must not say: against masks over the whole vocabulary that are read off the text itself."""
 
-import copy
 import dataclasses
 from itertools import pairwise
 
@@ -29,7 +28,7 @@ class Spoken:
 
     def __init__(self, name: str):
         found = families.translator(name, "de", "en") if name != "marian" else tiny.translator("de-en")
-        self.translator: Translator = dataclasses.replace(found, model=copy.deepcopy(found.model).double())
+        self.translator: Translator = dataclasses.replace(found, model=families.plain_model(found).double())
         self.pieces, self.engine = found.target, engine_of(self.translator.model)
         texts = [german for german, _ in tiny.pairs(2)]
         self.sources = found.source.encode([*texts, texts[0], "Ja."])

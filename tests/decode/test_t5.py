@@ -13,7 +13,7 @@ from transformers import (
 )
 
 from tests.decode.generated import generated_beams
-from tests.decode.plain_sampling import plain_sample
+from tests.decode.plain_sampling import phrases_forbid, plain_sample
 from tests.ties import assert_same_searches, scored
 from toolkit.decode.beam import beam_search
 from toolkit.decode.engine import engine_of
@@ -62,7 +62,7 @@ def test_beams_are_those_of_generate(model):
 def test_samples_and_likelihoods_are_those_of_the_models_own_attention(model, expanded):
     keys, limit = list(range(60)), 16
     found = sample(SharedEngine(model), SOURCES, [[[7], [9, 11]]], keys, 10, limit)
-    wanted = plain_sample(expanded, SOURCES, [[[7], [9, 11]]], keys, 10, limit)
+    wanted = plain_sample(expanded, SOURCES, phrases_forbid([[[7], [9, 11]]], len(keys)), keys, 10, limit)
     assert [s.ids for s in found] == [ids for ids, _ in wanted]
     assert [s.logprob for s in found] == pytest.approx([logprob for _, logprob in wanted], abs=1e-4)
     assert max(len(s.ids) for s in found) == limit and len({tuple(s.ids) for s in found}) > 30

@@ -130,8 +130,9 @@ class SharedEngine:
         if logits.dtype == torch.float32 or logits.device.type != "cpu":
             return logits.float()
         if len(self.wide) < len(logits):
-            self.wide = torch.empty(min(SLICE["cpu"], 2 * len(logits)), logits.shape[1])
-        return self.wide[: len(logits)].copy_(logits)
+            with torch.inference_mode(False):
+                self.wide = torch.empty(min(SLICE["cpu"], 2 * len(logits)), logits.shape[1])
+        return self.wide[: len(logits)].copy_(logits.detach())
 
     @torch.inference_mode()
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
