@@ -152,6 +152,7 @@ def beams() -> str:
     limited_found = other["results"]["opus20k"] if other else {}
 
     def line(name: str, key: str, cells: list[str]) -> None:
+        cells = [*cells, number(found[key].get("score"), 3)]
         rates = [limited_found.get(one, {}).get("sentences_per_second") for one in (key, f"{key}_positive")]
         last = " / ".join(number(rate) for rate in (rates if key.startswith("ours") else rates[:1]))
         lines.append([name, *cells, *([last] if other else [])])
@@ -165,14 +166,17 @@ def beams() -> str:
     line(name, "transformers_force_words", ["", *required_cells(peer)])
     for kind, engine in (("generate", "`transformers.generate`"), ("ctranslate2", "CTranslate2")):
         for key in [key for key in found if key.startswith(f"{kind}_")]:
-            dtype, rate = DTYPES[key.removeprefix(f"{kind}_")], number(found[key]["sentences_per_second"])
-            line(f"{engine} {dtype}", key, [rate, "no constraints per sentence", "", ""])
+            dtype, _, patience = key.removeprefix(f"{kind}_").partition("_patience")
+            name = f"{engine} {DTYPES[dtype]}" + (f", patience {patience}" if patience else "")
+            rate = number(found[key]["sentences_per_second"])
+            line(name, key, [rate, "no constraints per sentence", "", ""])
     head = [
         "sentences per second",
         "without constraints",
         "with a required word",
         "word in the text",
         "tokens per sentence",
+        "log-probability of a token, without constraints",
         *(["processor without bfloat16 (ours: without constraints / with a required word)"] if other else []),
     ]
     return table(head, lines, measured(record, other))
@@ -191,6 +195,7 @@ def beam_ratios() -> str:
         lines += beam_lines(other, ", without bfloat16")
     cost = "time with constraints / without: required word / forbidden words / both / both in every second sentence"
     over = ["`force_words_ids`, by sentences / by tokens", "`generate`, fp32 / bf16", "CTranslate2, fp32 / int8"]
+    over.append("CTranslate2 with patience 2, fp32 / int8")
     return table(["speed-up of ours over", *over, cost], lines)
 
 
@@ -204,6 +209,7 @@ def beam_lines(record: dict, ending: str) -> list[list[str]]:
                 [f"transformers_force_words{end}" for end in ("", "_by_tokens")],
                 [f"generate_beam_{peer}" for peer in ("float32", "bfloat16")],
                 [f"ctranslate2_beam_{peer}" for peer in ("float32", "int8")],
+                [f"ctranslate2_beam_{peer}_patience2" for peer in ("float32", "int8")],
                 [f"beam_cost_{kind}" for kind in COSTS],
             ]
             cells = (" / ".join(number(ratios.get(prefix + one), 2) for one in peer) for peer in peers)
