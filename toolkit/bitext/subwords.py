@@ -18,6 +18,7 @@ from transformers import MarianTokenizer
 CHARACTER_COVERAGE = 0.9999  # ParaBank 2, section 3.2
 VOCABULARY = 20_000  # ParaBank 2, section 3.2, each side
 SPACE = "▁"  # SentencePiece's white space symbol
+MANY = 16  # ours: a list of texts costs SentencePiece a thread, as much time as so many texts
 EOS, UNK, PAD = 0, 1, 2  # ours: the ids of a Marian vocabulary start with </s> and <unk>
 
 
@@ -133,7 +134,7 @@ class Pieces:
         """
         check_texts(texts)
         if alpha is None:
-            encoded = self.processor.encode(list(texts))
+            encoded = self._segmented(texts, int)
         else:
             encoded = self.processor.encode(list(texts), enable_sampling=True, alpha=alpha, nbest_size=-1)
         if self._identical:
@@ -142,7 +143,17 @@ class Pieces:
 
     def split(self, text: str) -> list[str]:
         """The pieces of a text in its Viterbi segmentation, as strings; a word's first begins with "▁"."""
-        return self.processor.encode(text, out_type=str)
+        return self.split_all([text])[0]
+
+    def split_all(self, texts: Sequence[str]) -> list[list[str]]:
+        """The pieces of each text, as of `split`."""
+        return self._segmented(texts, str)
+
+    def _segmented(self, texts: Sequence[str], out_type: type) -> list[list]:
+        """The Viterbi segmentation of each text, as pieces (`str`) or as ids of the SentencePiece model (`int`)."""
+        if len(texts) < MANY:
+            return [self.processor.encode(text, out_type=out_type) for text in texts]
+        return self.processor.encode(list(texts), out_type=out_type, num_threads=1)
 
     def surfaces(self) -> list[str]:
         """The text of each id: its piece, with a space where it begins a word; "" for specials."""
@@ -159,7 +170,7 @@ class Pieces:
     def decode(self, sequences: Iterable[Sequence[int]]) -> list[str]:
         """The text of each sequence of ids, specials left out, detokenised."""
         pieces = [[self.names[i] for i in ids if i not in (self.eos, self.unk)] for ids in sequences]
-        return [text.strip() for text in self.processor.decode_pieces(pieces)]
+        return [text.strip() for text in self.processor.decode_pieces(pieces, num_threads=1)]
 
     def __len__(self) -> int:
         return len(self.vocabulary)

@@ -69,7 +69,7 @@ def sample(
             that is allowed, in [0, 1); 0 is the paper's.
 
     Returns:
-        The samples, in the order of their keys.
+        The samples, in the order of their keys; equal ones of a sentence are the same object.
 
     Raises:
         ValueError: The samples are not a multiple of the sentences and of the lists of phrases, or `top_k` is not
@@ -87,7 +87,7 @@ def sample(
     state, constraints = engine.start(sources, 1, max(limits)), NegativeConstraints.of(phrases, device)
     # By number of the sample: the results, and what does not change.
     said = torch.full((samples, max(limits)), NONE, device=device)
-    logprob, tokens = torch.zeros(samples, device=device).double(), torch.zeros(samples, device=device).long()
+    logprob = torch.zeros(samples, device=device).double()
     key, limit = torch.tensor(sample_keys, device=device), torch.tensor(limits, device=device).repeat_interleave(each)
     # The samples in flight, and the row of each; the token that each row says last.
     number = torch.arange(samples, device=device)
@@ -101,15 +101,36 @@ def sample(
         drawn, gained = draw(values[row], ids[row], forbidden, top_k, uniform(key[number], step), min_p)
         said[number, step] = drawn
         logprob[number] += gained
-        tokens[number] += 1
         alive = (drawn != engine.eos) & (step + 1 < limit[number])
         if not alive.any():
             break
         number, row, drawn = number[alive], row[alive], drawn[alive]
         row, last = branch(engine, state, row, drawn)
-    ended = said.gather(1, tokens[:, None] - 1)[:, 0] == engine.eos
-    found = zip(said.tolist(), tokens.tolist(), logprob.tolist(), ended.tolist(), strict=True)
-    return [Sample(ids[:count], score, end) for ids, count, score, end in found]
+    return samples_of(said, logprob, each, engine.eos)
+
+
+def samples_of(said: Tensor, logprob: Tensor, each: int, eos: int) -> list[Sample]:
+    """The samples as objects, one for all equal samples of a sentence: those have the same log-probability, too.
+
+    Args:
+        said: (samples, steps) ids, NONE after the last.
+        logprob: (samples,) log p, in nats.
+        each: Samples of a sentence; the samples of a sentence follow one another.
+        eos: The token that ends a sample.
+    """
+    tokens = (said != NONE).sum(1)
+    rows, scores = said[:, : int(tokens.max())].cpu().numpy(), logprob.tolist()
+    data, width, tokens = rows.tobytes(), rows[0].nbytes, tokens.tolist()
+    samples: list[Sample] = []
+    for first in range(0, len(scores), each):
+        found: dict[bytes, Sample] = {}
+        for n in range(first, first + each):
+            key = data[n * width : (n + 1) * width]
+            if key not in found:
+                ids = rows[n, : tokens[n]].tolist()
+                found[key] = Sample(ids, scores[n], ids[-1] == eos)
+            samples.append(found[key])
+    return samples
 
 
 def count_forbidden(forbidden: Tensor | None) -> int:

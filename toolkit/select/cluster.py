@@ -10,6 +10,7 @@ candidates than clusters, each candidate is a cluster.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,12 +53,10 @@ def best_first(candidate: Candidate) -> tuple[float, str]:
 
 def distance_keys(texts: Sequence[str], pieces: Pieces) -> list[str]:
     """Each text as a string with one character per piece, lower-cased, without punctuation, for rapidfuzz."""
-    numbers: dict[str, str] = {}
-    keys = []
-    for text in texts:
-        segmented = pieces.split(without_punctuation(text))
-        keys.append("".join(numbers.setdefault(piece, chr(0x100 + len(numbers))) for piece in segmented))
-    return keys
+    segmented = pieces.split_all([without_punctuation(text) for text in texts])
+    distinct = dict.fromkeys(chain.from_iterable(segmented))
+    character = {piece: chr(0x100 + n) for n, piece in enumerate(distinct)}.__getitem__
+    return ["".join(map(character, segments)) for segments in segmented]
 
 
 def assign(keys: Sequence[str], clusters: int) -> list[int]:
@@ -75,14 +74,14 @@ def assign(keys: Sequence[str], clusters: int) -> list[int]:
     """
     if len(keys) < 2:
         return []
-    distance = cdist(keys, keys, scorer=Levenshtein.distance, dtype=np.int32)
+    distance = cdist(keys, keys, scorer=Levenshtein.distance, dtype=np.float32)  # integers; float for the product below
     centres = furthest(distance, min(clusters, len(set(keys) - {keys[0]})))
     for _ in range(MAX_ROUNDS):
         nearest = distance[:, centres].argmin(1)  # ties go to the earlier centre, first of all to the reference
-        medoids = [centres[0], *(medoid(distance, np.flatnonzero(nearest == n)) for n in range(1, len(centres)))]
-        if medoids == centres:
+        moved = [REFERENCE, *medoids(distance, nearest, len(centres))[1:]]
+        if moved == centres:
             break
-        centres = medoids
+        centres = moved
     return distance[1:, centres].argmin(1).tolist()
 
 
@@ -95,6 +94,13 @@ def furthest(distance: np.ndarray, count: int) -> list[int]:
     return centres
 
 
-def medoid(distance: np.ndarray, members: np.ndarray) -> int:
-    """The member with the smallest sum of distances to the others; ties go to the earlier."""
-    return int(members[distance[np.ix_(members, members)].sum(1).argmin()])
+def medoids(distance: np.ndarray, nearest: np.ndarray, clusters: int) -> list[int]:
+    """Of each cluster the member with the smallest sum of distances to the others; ties go to the earlier.
+
+    Args:
+        distance: (texts, texts).
+        nearest: (texts,) the cluster of each text; no cluster is empty.
+        clusters: How many there are.
+    """
+    members = nearest[:, None] == np.arange(clusters)
+    return np.where(members, distance @ members.astype(distance.dtype), np.inf).argmin(0).tolist()
