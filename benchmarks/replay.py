@@ -36,19 +36,23 @@ class Recording:
     """What the models said.
 
     Attributes:
-        samples: By the ids of a source, its samples.
+        samples: By the ids of a source the ids of its samples, (samples, steps), and their log-probabilities.
         scores: By the ids of a candidate and those of its source, the log-likelihood of the source, in nats.
     """
 
-    samples: dict[Ids, list[Sample]] = field(default_factory=dict)
+    samples: dict[Ids, tuple[Tensor, Tensor]] = field(default_factory=dict)
     scores: dict[tuple[Ids, Ids], float] = field(default_factory=dict)
 
 
 def record(settings: ParaBank2Run) -> Recording:
     """Build a parabank with the models, and keep what they said."""
+    import torch
+
     from builders.parabank2 import build
+    from toolkit.decode.constraints import NONE
     from toolkit.decode.likelihood import log_likelihood
     from toolkit.decode.sampling import sample
+    from toolkit.models.padding import pad
 
     recording = Recording()
 
@@ -56,7 +60,9 @@ def record(settings: ParaBank2Run) -> Recording:
         drawn = sample(engine, sources, *rest)
         each = len(drawn) // len(sources)
         for n, source in enumerate(sources):
-            recording.samples[tuple(source)] = drawn[n * each : (n + 1) * each]
+            own = drawn[n * each : (n + 1) * each]
+            scores = torch.tensor([one.logprob for one in own], dtype=torch.float64)
+            recording.samples[tuple(source)] = pad([one.ids for one in own], NONE), scores
         return drawn
 
     def scored(engine: Any, inputs: Sequence[list[int]], outputs: Sequence[list[int]], *rest: Any) -> list[float]:
@@ -78,13 +84,19 @@ def replay(settings: ParaBank2Run, recording: Recording) -> dict[str, float]:
     """
     import torch
 
+    from toolkit.decode.constraints import NONE
     from toolkit.decode.engine import engine_of
+    from toolkit.decode.sampling import samples_of
 
     clock = Clock(cpu_clock)
 
     def sampled(engine: Any, sources: Sequence[list[int]], *rest: Any) -> list[Sample]:
         with clock.span(MODELS):
-            return [one for source in sources for one in recording.samples[tuple(source)]]
+            said, scores = zip(*(recording.samples[tuple(source)] for source in sources), strict=True)
+            steps = max(ids.shape[1] for ids in said)
+            joined = torch.cat([torch.nn.functional.pad(ids, (0, steps - ids.shape[1]), value=NONE) for ids in said])
+        with clock.span("objects of samples"):
+            return samples_of(joined, torch.cat(scores), len(said[0]), engine.eos)
 
     def likelihoods(inputs: Sequence[list[int]], outputs: Sequence[list[int]]) -> Tensor:
         with clock.span(MODELS):

@@ -10,6 +10,7 @@ import types
 import typing
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, is_dataclass
+from functools import cache
 from itertools import accumulate, chain
 from operator import attrgetter
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 
-@dataclass
+@dataclass(slots=True)
 class Scores:
     """Numbers measured on one candidate; None where a number has not been measured.
 
@@ -66,7 +67,7 @@ class Scores:
         return self.forward_logprob / self.forward_tokens
 
 
-@dataclass
+@dataclass(slots=True)
 class Origin:
     """One way in which a candidate was generated: the recipe and the lexical constraints of the decoding.
 
@@ -84,7 +85,7 @@ class Origin:
     unmet: list[str] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(slots=True)
 class Candidate:
     """One text that may become a paraphrase of its row's reference.
 
@@ -111,7 +112,7 @@ class Candidate:
     reason: str | None = None
 
 
-@dataclass
+@dataclass(slots=True)
 class Row:
     """One reference with all its candidates. A shard never splits a row.
 
@@ -161,9 +162,16 @@ def arrow_type(annotation: object) -> pa.DataType:
     return ARROW_TYPES[typing.cast(type, annotation)]
 
 
+@cache
+def annotations(of: type) -> dict[str, object]:
+    """The annotation of each field of a dataclass."""
+    return typing.get_type_hints(of)
+
+
+@cache
 def schema(of: type = Row) -> pa.Schema:
     """The Arrow schema of a dataclass."""
-    return pa.schema([(name, arrow_type(hint)) for name, hint in typing.get_type_hints(of).items()])
+    return pa.schema([(name, arrow_type(hint)) for name, hint in annotations(of).items()])
 
 
 def to_table(rows: Iterable[Row]) -> pa.Table:
@@ -182,15 +190,14 @@ def arrow_array(values: Sequence[Any], annotation: object) -> pa.Array:
         offsets = pa.array([0, *accumulate(map(len, values))], pa.int32())
         items = arrow_array(list(chain.from_iterable(values)), typing.get_args(annotation)[0])
         return pa.ListArray.from_arrays(offsets, items, arrow_type(annotation))
-    if not is_dataclass(annotation):
+    if not isinstance(annotation, type) or not is_dataclass(annotation):
         return pa.array(values, arrow_type(annotation))
     distinct = {id(value): value for value in values}  # all samples under one constraint set have one origin
     if len(distinct) < len(values):
         place = {key: n for n, key in enumerate(distinct)}
         return arrow_array([*distinct.values()], annotation).take(pa.array([place[id(value)] for value in values]))
-    hints = typing.get_type_hints(annotation).items()
-    columns = [arrow_array(list(map(attrgetter(name), values)), hint) for name, hint in hints]
-    return pa.StructArray.from_arrays(columns, fields=list(schema(typing.cast(type, annotation))))
+    columns = [arrow_array(list(map(attrgetter(name), values)), hint) for name, hint in annotations(annotation).items()]
+    return pa.StructArray.from_arrays(columns, fields=list(schema(annotation)))
 
 
 def from_record(record: dict) -> Row:

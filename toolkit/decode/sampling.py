@@ -16,7 +16,7 @@ that it draws at a step is a function of that key and the step, so that the batc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -30,8 +30,7 @@ COMPACT = 16  # ours: unused rows leave when they are a sixteenth of all; until 
 IDS = 1 << 32  # more than a vocabulary has: row * IDS + token is one number
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """One finished translation.
 
     Attributes:
@@ -118,17 +117,17 @@ def samples_of(said: Tensor, logprob: Tensor, each: int, eos: int) -> list[Sampl
         each: Samples of a sentence; the samples of a sentence follow one another.
         eos: The token that ends a sample.
     """
-    tokens = (said != NONE).sum(1)
-    rows, scores = said[:, : int(tokens.max())].cpu().numpy(), logprob.tolist()
-    data, width, tokens = rows.tobytes(), rows[0].nbytes, tokens.tolist()
-    samples: list[Sample] = []
+    tokens, scores = (said != NONE).sum(1).tolist(), logprob.tolist()
+    data, width = said.cpu().numpy().tobytes(), said.shape[1] * said.element_size()
+    ids, samples = memoryview(data).cast("q"), []
     for first in range(0, len(scores), each):
         found: dict[bytes, Sample] = {}
         for n in range(first, first + each):
             key = data[n * width : (n + 1) * width]
             if key not in found:
-                ids = rows[n, : tokens[n]].tolist()
-                found[key] = Sample(ids, scores[n], ids[-1] == eos)
+                begin = n * said.shape[1]
+                own = ids[begin : begin + tokens[n]].tolist()
+                found[key] = Sample(own, scores[n], own[-1] == eos)
             samples.append(found[key])
     return samples
 

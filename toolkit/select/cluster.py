@@ -10,7 +10,7 @@ candidates than clusters, each candidate is a cluster.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,16 +31,19 @@ def cluster_rows(rows: Iterable[Row], pieces: Pieces, clusters: int) -> Iterator
     """Assign a cluster to every candidate that has not been refused.
 
     Args:
-        rows: Rows whose candidates have a dual score.
+        rows: Rows whose candidates have a dual score; all of a shard are held at a time.
         pieces: Pieces of the references' language.
         clusters: The number of free clusters, >= 1; the cluster of the reference is added to them, with number 0.
 
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.3 and 3.3.
     """
-    for row in rows:
-        candidates = sorted((c for c in row.candidates if c.reason is None), key=best_first)
-        keys = distance_keys([row.reference, *(c.text for c in candidates)], pieces)
-        for candidate, number in zip(candidates, assign(keys, clusters), strict=True):
+    shard = list(rows)
+    waiting = [sorted((c for c in row.candidates if c.reason is None), key=best_first) for row in shard]
+    texts = [[row.reference, *(c.text for c in found)] for row, found in zip(shard, waiting, strict=True)]
+    segmented = iter(pieces.split_all([without_punctuation(text) for text in chain.from_iterable(texts)]))
+    for row, found in zip(shard, waiting, strict=True):
+        keys = distance_keys(list(islice(segmented, len(found) + 1)))
+        for candidate, number in zip(found, assign(keys, clusters), strict=True):
             candidate.cluster = number
         yield row
 
@@ -51,12 +54,10 @@ def best_first(candidate: Candidate) -> tuple[float, str]:
     return -candidate.scores.dual, candidate.text
 
 
-def distance_keys(texts: Sequence[str], pieces: Pieces) -> list[str]:
-    """Each text as a string with one character per piece, lower-cased, without punctuation, for rapidfuzz."""
-    segmented = pieces.split_all([without_punctuation(text) for text in texts])
-    distinct = dict.fromkeys(chain.from_iterable(segmented))
-    character = {piece: chr(0x100 + n) for n, piece in enumerate(distinct)}.__getitem__
-    return ["".join(map(character, segments)) for segments in segmented]
+def distance_keys(segmented: Sequence[Sequence[str]]) -> list[str]:
+    """Texts in pieces as strings with one character per piece, for rapidfuzz."""
+    character = {piece: chr(n) for n, piece in enumerate(dict.fromkeys(chain.from_iterable(segmented)))}.__getitem__
+    return ["".join(map(character, text)) for text in segmented]
 
 
 def assign(keys: Sequence[str], clusters: int) -> list[int]:
