@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from benchmarks.stages import HOST_WATCHED, Clock, cpu_clock, timed_build
+from benchmarks.stages import ALL_ELSE, HOST_WATCHED, WARMING, Clock, cpu_clock, timed_build
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 SAMPLE, SCORING_ENGINE = "toolkit.generate.sample.sample", "toolkit.score.dual.engine_of"
 LIKELIHOOD = "toolkit.score.dual.log_likelihood"
-MODELS = "look-ups in place of models"
+MODELS, OBJECTS = "look-ups in place of models", "objects of samples"
+NOT_COUNTED = (MODELS, "loading models", ALL_ELSE, WARMING)  # spent once in a run, or in place of the models
 
 Ids = tuple[int, ...]
 
@@ -95,7 +96,7 @@ def replay(settings: ParaBank2Run, recording: Recording) -> dict[str, float]:
             said, scores = zip(*(recording.samples[tuple(source)] for source in sources), strict=True)
             steps = max(ids.shape[1] for ids in said)
             joined = torch.cat([torch.nn.functional.pad(ids, (0, steps - ids.shape[1]), value=NONE) for ids in said])
-        with clock.span("objects of samples"):
+        with clock.span(OBJECTS):
             return samples_of(joined, torch.cat(scores), len(said[0]), engine.eos)
 
     def likelihoods(inputs: Sequence[list[int]], outputs: Sequence[list[int]]) -> Tensor:

@@ -113,6 +113,16 @@ class Clock:
         return call
 
 
+def run_settings(bitext: str, folder: str, overrides: dict) -> ParaBank2Run:
+    """The settings of a ParaBank 2 run: the paper's, except for those in `overrides`."""
+    from builders.parabank2 import ParaBank2Run
+
+    output = f"{folder}/parabank2"
+    return ParaBank2Run(
+        bitext=[bitext], source_lang="de", lang="en", output_dir=output, license="cc-by-2.0", **overrides
+    )
+
+
 def timed_build(
     settings: ParaBank2Run, watched: Mapping[str, str] = WATCHED, clock: Clock | None = None
 ) -> dict[str, float]:

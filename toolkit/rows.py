@@ -163,7 +163,7 @@ def arrow_type(annotation: object) -> pa.DataType:
 
 
 @cache
-def annotations(of: type) -> dict[str, object]:
+def hints_of(of: type) -> dict[str, object]:
     """The annotation of each field of a dataclass."""
     return typing.get_type_hints(of)
 
@@ -171,7 +171,7 @@ def annotations(of: type) -> dict[str, object]:
 @cache
 def schema(of: type = Row) -> pa.Schema:
     """The Arrow schema of a dataclass."""
-    return pa.schema([(name, arrow_type(hint)) for name, hint in annotations(of).items()])
+    return pa.schema([(name, arrow_type(hint)) for name, hint in hints_of(of).items()])
 
 
 def to_table(rows: Iterable[Row]) -> pa.Table:
@@ -196,7 +196,7 @@ def arrow_array(values: Sequence[Any], annotation: object) -> pa.Array:
     if len(distinct) < len(values):
         place = {key: n for n, key in enumerate(distinct)}
         return arrow_array([*distinct.values()], annotation).take(pa.array([place[id(value)] for value in values]))
-    columns = [arrow_array(list(map(attrgetter(name), values)), hint) for name, hint in annotations(annotation).items()]
+    columns = [arrow_array(list(map(attrgetter(name), values)), hint) for name, hint in hints_of(annotation).items()]
     return pa.StructArray.from_arrays(columns, fields=list(schema(annotation)))
 
 

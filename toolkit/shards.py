@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from toolkit.rows import Row, Scores, annotations, from_record, schema, to_table
+from toolkit.rows import Row, Scores, from_record, hints_of, schema, to_table
 
 INPUTS = "inputs.json"  # in a run's folder: the numbers of input shards, of rows, and of refused rows by reason
 RECUT = "delete this file, and the input shards are cut again; finished shards are kept"
@@ -113,7 +113,7 @@ def check_scores(table: pa.Table, rows: Sequence[Row]) -> None:
         return
     for row in rows:
         for candidate in row.candidates:
-            for name in annotations(Scores):
+            for name in hints_of(Scores):
                 score = getattr(candidate.scores, name)
                 if score is not None and not math.isfinite(score):
                     raise ValueError(

@@ -187,7 +187,11 @@ class Pieces:
         known, unknown = self.processor.piece_to_id, self.processor.unk_id()
         kinds = {i: known(name) for i, name in self.names.items()}
         texts = {
-            i: "" if self.processor.is_control(n) else self.names[i] if n == unknown else self.names[i].replace(SPACE, " ")
+            i: ""
+            if self.processor.is_control(n)
+            else self.names[i]
+            if n == unknown
+            else self.names[i].replace(SPACE, " ")
             for i, n in kinds.items()
             if not self.processor.is_byte(n) and i not in (self.eos, self.unk)
         }

@@ -90,13 +90,18 @@ FROM (
 # Two columns: the numbers of candidates and of published pairs
 COUNTS = "sum(n) FILTER (WHERE NOT published), sum(n) FILTER (WHERE published)"
 
+# A row of a shard is counted once for each of its recipes; its id is in no other row, so that no ids are compared.
 SYSTEMS_SQL = """
-SELECT o.recipe, count(DISTINCT id), count(*) FILTER (WHERE NOT published AND text <> ''),
-    count(*) FILTER (WHERE NOT published AND len(o.unmet) > 0), count(*) FILTER (WHERE published)
-FROM (SELECT false AS published, id, c.text, unnest(c.origins) AS o
-      FROM (SELECT id, unnest(candidates) AS c FROM read_parquet($shards))
-      UNION ALL SELECT true, id, sentence2, unnest(origins) FROM read_parquet($pairs))
-WHERE o.recipe IS NOT NULL GROUP BY 1 ORDER BY try_cast(o.recipe AS INTEGER), 1
+SELECT recipe, count(*) FILTER (WHERE counted = 'row'), count(*) FILTER (WHERE counted = 'candidate' AND text <> ''),
+    count(*) FILTER (WHERE counted = 'candidate' AND unmet), count(*) FILTER (WHERE counted = 'pair')
+FROM (SELECT 'row' AS counted, unnest(list_distinct(flatten(list_transform(candidates,
+          lambda c: list_transform(c.origins, lambda o: o.recipe))))) AS recipe, '' AS text, false AS unmet
+      FROM read_parquet($shards)
+      UNION ALL
+      SELECT 'candidate', o.recipe, text, len(o.unmet) > 0
+      FROM (SELECT c.text, unnest(c.origins) AS o FROM (SELECT unnest(candidates) AS c FROM read_parquet($shards)))
+      UNION ALL SELECT 'pair', o.recipe, '', false FROM (SELECT unnest(origins) AS o FROM read_parquet($pairs)))
+WHERE recipe IS NOT NULL GROUP BY 1 ORDER BY try_cast(recipe AS INTEGER), 1
 """
 
 LENGTHS_SQL = r"""

@@ -23,6 +23,7 @@ from toolkit.score.overlap import without_punctuation
 if TYPE_CHECKING:
     from toolkit.bitext.subwords import Pieces
 
+ROWS = 32  # ours: rows whose texts are cut into pieces together; a call for each row takes twice as long
 MAX_ROUNDS = 50  # ours: the centres converge after 2 to 6
 REFERENCE = 0  # the number of the cluster whose centre is the reference
 
@@ -31,21 +32,22 @@ def cluster_rows(rows: Iterable[Row], pieces: Pieces, clusters: int) -> Iterator
     """Assign a cluster to every candidate that has not been refused.
 
     Args:
-        rows: Rows whose candidates have a dual score; all of a shard are held at a time.
+        rows: Rows whose candidates have a dual score.
         pieces: Pieces of the references' language.
         clusters: The number of free clusters, >= 1; the cluster of the reference is added to them, with number 0.
 
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.3 and 3.3.
     """
-    shard = list(rows)
-    waiting = [sorted((c for c in row.candidates if c.reason is None), key=best_first) for row in shard]
-    texts = [[row.reference, *(c.text for c in found)] for row, found in zip(shard, waiting, strict=True)]
-    segmented = iter(pieces.split_all([without_punctuation(text) for text in chain.from_iterable(texts)]))
-    for row, found in zip(shard, waiting, strict=True):
-        keys = distance_keys(list(islice(segmented, len(found) + 1)))
-        for candidate, number in zip(found, assign(keys, clusters), strict=True):
-            candidate.cluster = number
-        yield row
+    rows = iter(rows)
+    while some := list(islice(rows, ROWS)):
+        waiting = [sorted((c for c in row.candidates if c.reason is None), key=best_first) for row in some]
+        texts = [[row.reference, *(c.text for c in found)] for row, found in zip(some, waiting, strict=True)]
+        segmented = iter(pieces.split_all([without_punctuation(text) for text in chain.from_iterable(texts)]))
+        for row, found in zip(some, waiting, strict=True):
+            keys = distance_keys(list(islice(segmented, len(found) + 1)))
+            for candidate, number in zip(found, assign(keys, clusters), strict=True):
+                candidate.cluster = number
+            yield row
 
 
 def best_first(candidate: Candidate) -> tuple[float, str]:
