@@ -4,7 +4,11 @@
 
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz, and for --memory deu-eng.train.tsv.gz there and bitext/news/deu-eng.tsv.gz
 (German TAB English). The builder runs unchanged in one process, and the functions that it calls are timed
-(`benchmarks/stages.py`); loading the models, checks and packaging are reported but belong to no stage. --memory LINES
+(`benchmarks/stages.py`); loading the models, checks and packaging are reported but belong to no stage. --models none
+measures all that is not a model, on one thread: the models run once, on --sentences lines, and what they said is
+looked up while those lines are built again, --times over (`benchmarks/replay.py`). A candidate is there a drawn sample,
+150 for each line with the paper's settings, and equal texts of a line are one distinct candidate; seconds are the
+processor's, of all threads, so that candidates over seconds are candidates/s per core. --memory LINES
 runs everything except the models on LINES/100, LINES/10 and LINES lines, each step in a new process: the bitext is
 read, cleaned, split and written as input shards; copies of the references replace the candidates of the models, whose
 memory depends on the size of a shard but not on that of the corpus; and the shards are packaged. The ratio
@@ -23,14 +27,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import processor
 from benchmarks.data import TATOEBA, fields
-from benchmarks.stages import STAGES, timed_build
+from benchmarks.stages import STAGES, run_settings, timed_build
+from benchmarks.without_models import without_models
 from reports import report
 from reports.child import in_child
 from reports.figures import number, table
@@ -41,16 +46,6 @@ if TYPE_CHECKING:
 
 TEST, LARGE = TATOEBA.format("test"), (TATOEBA.format("train"), "bitext/news/deu-eng.tsv.gz")
 COPIES, CHOSEN = 10, 5  # ours: candidates of a row in the memory run, and how many of them are paraphrases
-
-
-def run_settings(bitext: str, folder: str, overrides: dict) -> ParaBank2Run:
-    """The settings of a ParaBank 2 run: the paper's, except for those in `overrides`."""
-    from builders.parabank2 import ParaBank2Run
-
-    output = f"{folder}/parabank2"
-    return ParaBank2Run(
-        bitext=[bitext], source_lang="de", lang="en", output_dir=output, license="cc-by-2.0", **overrides
-    )
 
 
 def time_stages(bitext: str, folder: str, overrides: dict) -> dict:
@@ -109,18 +104,16 @@ def compare(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
 
 
 def write_lines(data: Path, lines: int, path: Path) -> None:
-    """Write the first lines of the large bitexts to one file.
-
-    Raises:
-        ValueError: The bitexts have fewer lines.
-    """
-    written = 0
+    """Write the first lines of the large bitexts to one file, and them again with a number, as often as it takes."""
     with path.open("w", encoding="utf-8") as out:
-        for line in islice(chain.from_iterable(fields(data / name) for name in LARGE), lines):
-            out.write("\t".join(line) + "\n")
-            written += 1
-    if written < lines:
-        raise ValueError(f"wanted {lines} lines, got {written} in {' and '.join(LARGE)}; give a smaller --memory")
+        out.writelines("\t".join(line) + "\n" for line in islice(repeated(data), lines))
+
+
+def repeated(data: Path) -> Iterator[list[str]]:
+    """The lines of the large bitexts again and again, from the second time on with a number behind each field."""
+    for time_over in count():
+        for line in chain.from_iterable(fields(data / name) for name in LARGE):
+            yield [f"{text} {time_over}" for text in line] if time_over else line
 
 
 def memory_settings(bitext: str, folder: str) -> ParaBank2Run:
@@ -189,16 +182,16 @@ def memory(data: Path, lines: int) -> tuple[dict, dict[str, float]]:
         "what": f"no model runs: {COPIES} copies of each reference stand for the candidates, {CHOSEN} of them chosen",
         "lines": {},
     }
-    for count in (lines // 100, lines // 10, lines):
+    for some in (lines // 100, lines // 10, lines):
         with tempfile.TemporaryDirectory() as folder:
             bitext = Path(folder, "bitext.tsv")
-            write_lines(data, count, bitext)
+            write_lines(data, some, bitext)
             steps = {}
             for name, step in STEPS.items():
                 figures, peak = in_child(step, str(bitext), folder)
                 steps[name] = figures | {"peak_megabytes": peak}
-                print(f"{count} lines, {name}: {figures['seconds']:.1f} s, peak {peak:.0f} MB")
-        results["lines"][str(count)] = steps
+                print(f"{some} lines, {name}: {figures['seconds']:.1f} s, peak {peak:.0f} MB")
+        results["lines"][str(some)] = steps
     peaks = [max(step["peak_megabytes"] for step in steps.values()) for steps in results["lines"].values()]
     return results, {"memory_growth": round(peaks[2] / peaks[1], 3)}
 
@@ -209,6 +202,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with the bitexts")
     parser.add_argument("--json", help="file for the report")
     parser.add_argument("--sentences", type=int, default=200, help="lines of the test bitext; 0 skips the stages")
+    parser.add_argument(
+        "--models",
+        choices=("run", "none"),
+        default="run",
+        help="none: measure all else, with recorded samples and scores",
+    )
+    parser.add_argument("--times", type=int, default=10, help="with --models none: how often each line is built")
     parser.add_argument(
         "--memory", type=int, default=0, metavar="LINES", help="also measure memory, e.g. with 200000 lines"
     )
@@ -226,7 +226,9 @@ def main() -> None:
     report.refuse_busy(arguments.busy)
     results: dict[str, dict] = {}
     ratios: dict[str, float] = {}
-    if arguments.sentences:
+    if arguments.models == "none":
+        results["without_models"] = without_models(arguments)
+    elif arguments.sentences:
         results["stages"], ratios = (compare if arguments.before else pipeline)(arguments)
     if arguments.memory:
         results["memory"], growth = memory(arguments.data, arguments.memory)

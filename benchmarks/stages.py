@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from builders.parabank2 import ParaBank2Run
     from toolkit.rows import Row
 
+cpu_clock = time.process_time  # of all threads of this process
 WARM_ROWS = 4  # ours: rows of the warm-up
 STAGES = ("reading", "sampling", "dual scoring", "clustering", "the rest", "writing")
 WATCHED = {  # patched function, where the builder or the run looks it up -> the stage of its time
@@ -31,23 +33,38 @@ WATCHED = {  # patched function, where the builder or the run looks it up -> the
     "toolkit.run.write_shard": "writing",
     "toolkit.package.build.package_parabank": "packaging",
 }
+HOST_STAGES = {  # what is timed beside them where no model runs; these stages have the rest of "sampling"
+    "toolkit.bitext.subwords.Pieces.decode": "detokenising",
+    "toolkit.bitext.subwords.Pieces.encode": "segmenting",
+    "toolkit.bitext.subwords.Pieces.split": "segmenting",
+    "toolkit.generate.sample.merge": "merging",
+    "toolkit.package.build.find_equal_pairs": "packaging: equal pairs",
+    "toolkit.package.build.write_parquet": "packaging: Parquet",
+    "toolkit.package.statistics.rank_table": "packaging: diversity",
+    "toolkit.package.build.measure": "packaging: statistics",
+}
+HOST_WATCHED = WATCHED | HOST_STAGES
 PIPELINE = "builders.parabank2.parabank2"
 ALL_ELSE, WARMING = "checks", "warming up"
 
 
 class Clock:
-    """Seconds by name; the time of a nested span counts only for the inner span."""
+    """Seconds by name; the time of a nested span counts only for the inner span.
 
-    def __init__(self) -> None:
+    Args:
+        now: The clock, in seconds: that of the wall, or `cpu_clock`.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
+        self.now = now
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.open = [ALL_ELSE]
-        self.last = time.perf_counter()
+        self.last = now()
 
     def count(self) -> None:
         """Add the time since the last call to the innermost open span."""
-        now = time.perf_counter()
-        self.seconds[self.open[-1]] += now - self.last
-        self.last = now
+        last, self.last = self.last, self.now()
+        self.seconds[self.open[-1]] += self.last - last
 
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
@@ -96,19 +113,36 @@ class Clock:
         return call
 
 
-def timed_build(settings: ParaBank2Run) -> dict[str, float]:
+def run_settings(bitext: str, folder: str, overrides: dict) -> ParaBank2Run:
+    """The settings of a ParaBank 2 run: the paper's, except for those in `overrides`."""
+    from builders.parabank2 import ParaBank2Run
+
+    output = f"{folder}/parabank2"
+    return ParaBank2Run(
+        bitext=[bitext], source_lang="de", lang="en", output_dir=output, license="cc-by-2.0", **overrides
+    )
+
+
+def timed_build(
+    settings: ParaBank2Run, watched: Mapping[str, str] = WATCHED, clock: Clock | None = None
+) -> dict[str, float]:
     """Build a parabank in this process.
+
+    Args:
+        settings: Of the run.
+        watched: The functions that are timed, with the stage of each.
+        clock: A new one without it.
 
     Returns:
         Seconds of `STAGES`, "loading models", "packaging", "warming up" (a few rows) and "checks" (everything else).
     """
     from builders.parabank2 import build
 
-    originals = {name: getattr(import_module(name.rpartition(".")[0]), name.rpartition(".")[2]) for name in WATCHED}
+    originals = {name: resolve_name(name) for name in watched}
     pipeline = import_module(PIPELINE.rpartition(".")[0]).parabank2
-    clock = Clock()
+    clock = clock or Clock()
     with ExitStack() as patches:
-        for name, stage in WATCHED.items():
+        for name, stage in watched.items():
             patches.enter_context(mock.patch(name, clock.watched(stage, originals[name])))
         patches.enter_context(mock.patch(PIPELINE, clock.warmed(pipeline)))
         build(settings)

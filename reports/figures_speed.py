@@ -117,6 +117,21 @@ def pipeline() -> str:
     return table(head, lines, machine(records[0]) + limited(records[-1]))
 
 
+def without_models() -> str:
+    """Everything of ParaBank 2 but the models: candidates/s per core, and what a candidate costs in each stage."""
+    record = benchmark("host")
+    found = record["results"]["without_models"]
+    shares, costs = found["shares"], found["microseconds_per_candidate"]
+    lines = [
+        [stage, number(costs[stage], 2), f"{number(100 * shares[stage])} %"]
+        for stage in sorted(costs, key=lambda stage: -costs[stage])
+    ]
+    rates = [number(found[f"{name}candidates_per_second"], 0) for name in ("", "distinct_")]
+    lines.append(["*all*", f"*{number(sum(costs.values()), 2)}*", ""])
+    lines.append(["*candidates/s per core: drawn / distinct*", f"*{' / '.join(rates)}*", ""])
+    return table(["stage", "microseconds per candidate", "share"], lines, machine(record))
+
+
 def memory() -> str:
     """Peak memory of everything but the models."""
     found = benchmark("memory")["results"]["memory"]["lines"]
@@ -133,5 +148,6 @@ MADE = (
     waiting,
     spinning,
     pipeline,
+    without_models,
     memory,
 )

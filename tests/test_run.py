@@ -1,6 +1,7 @@
 """Real processes on seven shards: the same bytes for any number of them and of kills, and errors of one line."""
 
 import errno
+import gc
 import importlib.util
 import json
 import os
@@ -19,6 +20,7 @@ from safetensors.torch import load_file, save_file
 from tests.tiny import DEMO, ENVIRONMENT, ROOT, folder, pairs
 from toolkit.lock import held
 from toolkit.rows import Row
+from toolkit.run import few_collections
 from toolkit.shards import read_shard, write_shard
 
 SCRIPT = ROOT / "scripts" / "build_parabank.py"
@@ -367,3 +369,11 @@ def test_without_a_builder_the_usage_is_shown(main, capsys, arguments):
     assert "accelerate launch" in shown.out
     assert "python scripts/build_parabank.py parabank2 --help" in shown.out
     assert ("wanted one of parabank2, parabank, paranmt" in shown.err) is ("--help" not in arguments)
+
+
+def test_python_searches_for_cycles_less_often_while_shards_are_made_and_as_before_after_an_error():
+    before = gc.get_threshold()
+    with pytest.raises(ValueError, match="stop"), few_collections():
+        assert gc.get_threshold()[0] > before[0] and gc.get_freeze_count() > 0
+        raise ValueError("stop")
+    assert gc.get_threshold() == before and gc.get_freeze_count() == 0

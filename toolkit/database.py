@@ -14,17 +14,23 @@ MEMORY_LIMIT = "2GB"  # ours: a tenth of the memory of one machine; beyond it Du
 
 
 @contextmanager
-def database() -> Iterator[duckdb.DuckDBPyConnection]:
+def database(memory_limit: str = MEMORY_LIMIT, threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A DuckDB database in memory with the SQL function `token_count`.
 
     It spills to a temporary folder and downloads no extensions.
+
+    Args:
+        memory_limit: How much it holds before it spills; every thread needs its part.
+        threads: Of DuckDB; None is one for each core.
     """
     with tempfile.TemporaryDirectory() as spill:
         settings: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": MEMORY_LIMIT,
+            "memory_limit": memory_limit,
             "temp_directory": spill,
             "autoinstall_known_extensions": False,
         }
+        if threads is not None:
+            settings["threads"] = threads
         with duckdb.connect(config=settings) as connection:
             connection.create_function("token_count", token_count, ["VARCHAR"], "BIGINT")
             yield connection

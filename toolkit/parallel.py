@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
@@ -50,5 +50,14 @@ def row_seed(seed: int, row_id: str, stage: str) -> int:
     >>> row_seed(0, "demo-1", "sample") == row_seed(0, "demo-1", "sample")
     True
     """
-    digest = hashlib.blake2b(f"{seed}\x1f{row_id}\x1f{stage}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1
+    return row_seeds(seed, row_id, [stage])[0]
+
+
+def row_seeds(seed: int, row_id: str, stages: Iterable[str]) -> list[int]:
+    """The `row_seed` of one row in each of several stages."""
+    row, seeds = hashlib.blake2b(f"{seed}\x1f{row_id}\x1f".encode(), digest_size=8), []
+    for stage in stages:
+        state = row.copy()
+        state.update(stage.encode())
+        seeds.append(int.from_bytes(state.digest(), "big") >> 1)
+    return seeds

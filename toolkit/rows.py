@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, is_dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, is_dataclass
+from functools import cache
+from itertools import accumulate, chain
+from operator import attrgetter
+from typing import Any
 
 import pyarrow as pa
 
 
-@dataclass
+@dataclass(slots=True)
 class Scores:
     """Numbers measured on one candidate; None where a number has not been measured.
 
@@ -63,7 +67,7 @@ class Scores:
         return self.forward_logprob / self.forward_tokens
 
 
-@dataclass
+@dataclass(slots=True)
 class Origin:
     """One way in which a candidate was generated: the recipe and the lexical constraints of the decoding.
 
@@ -81,7 +85,7 @@ class Origin:
     unmet: list[str] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(slots=True)
 class Candidate:
     """One text that may become a paraphrase of its row's reference.
 
@@ -108,7 +112,7 @@ class Candidate:
     reason: str | None = None
 
 
-@dataclass
+@dataclass(slots=True)
 class Row:
     """One reference with all its candidates. A shard never splits a row.
 
@@ -158,14 +162,42 @@ def arrow_type(annotation: object) -> pa.DataType:
     return ARROW_TYPES[typing.cast(type, annotation)]
 
 
+@cache
+def hints_of(of: type) -> dict[str, object]:
+    """The annotation of each field of a dataclass."""
+    return typing.get_type_hints(of)
+
+
+@cache
 def schema(of: type = Row) -> pa.Schema:
     """The Arrow schema of a dataclass."""
-    return pa.schema([(name, arrow_type(hint)) for name, hint in typing.get_type_hints(of).items()])
+    return pa.schema([(name, arrow_type(hint)) for name, hint in hints_of(of).items()])
 
 
 def to_table(rows: Iterable[Row]) -> pa.Table:
     """Rows as an Arrow table with `schema()`."""
-    return pa.Table.from_pylist([asdict(row) for row in rows], schema=schema())
+    return pa.Table.from_struct_array(arrow_array(list(rows), Row))
+
+
+def arrow_array(values: Sequence[Any], annotation: object) -> pa.Array:
+    """The values of one field as an Arrow array, made column by column: a record for each value would cost more.
+
+    Args:
+        values: The field of each record.
+        annotation: That of the field, as of `arrow_type`.
+    """
+    if typing.get_origin(annotation) is list:
+        offsets = pa.array([0, *accumulate(map(len, values))], pa.int32())
+        items = arrow_array(list(chain.from_iterable(values)), typing.get_args(annotation)[0])
+        return pa.ListArray.from_arrays(offsets, items, arrow_type(annotation))
+    if not isinstance(annotation, type) or not is_dataclass(annotation):
+        return pa.array(values, arrow_type(annotation))
+    distinct = {id(value): value for value in values}  # all samples under one constraint set have one origin
+    if len(distinct) < len(values):
+        place = {key: n for n, key in enumerate(distinct)}
+        return arrow_array([*distinct.values()], annotation).take(pa.array([place[id(value)] for value in values]))
+    columns = [arrow_array(list(map(attrgetter(name), values)), hint) for name, hint in hints_of(annotation).items()]
+    return pa.StructArray.from_arrays(columns, fields=list(schema(annotation)))
 
 
 def from_record(record: dict) -> Row:

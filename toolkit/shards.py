@@ -12,13 +12,14 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from toolkit.rows import Row, from_record, schema, to_table
+from toolkit.rows import Row, Scores, from_record, hints_of, schema, to_table
 
 INPUTS = "inputs.json"  # in a run's folder: the numbers of input shards, of rows, and of refused rows by reason
 RECUT = "delete this file, and the input shards are cut again; finished shards are kept"
@@ -90,25 +91,35 @@ def write_shard(path: Path, rows: Iterable[Row]) -> None:
         OSError: The disk is full, or another error of the file system; no file is left behind.
         ValueError: A score is NaN or infinite; the message names the row.
     """
-    sink = pa.BufferOutputStream()
-    pq.write_table(to_table(map(with_finite_scores, rows)), sink, compression="zstd", use_content_defined_chunking=True)
+    whole = list(rows)
+    table, sink = to_table(whole), pa.BufferOutputStream()
+    check_scores(table, whole)
+    pq.write_table(table, sink, compression="zstd", use_content_defined_chunking=True)
     write_whole(path, sink.getvalue().to_pybytes())
 
 
-def with_finite_scores(row: Row) -> Row:
-    """Return the row if all its scores are finite: no filter can compare NaN, and so decide on the row.
+def check_scores(table: pa.Table, rows: Sequence[Row]) -> None:
+    """Refuse scores that are not finite: no filter can compare NaN, and so decide on the row.
+
+    Args:
+        table: The rows as a table.
+        rows: The same rows, for the message.
 
     Raises:
         ValueError: A score of a candidate is NaN or infinite.
     """
-    for candidate in row.candidates:
-        for name, score in vars(candidate.scores).items():
-            if score is not None and not math.isfinite(score):
-                raise ValueError(
-                    f"row {row.id}: wanted a number as {name}, got {score} for {candidate.text[:80]!r}; another "
-                    "--dtype may help, or another model"
-                )
-    return row
+    scores = pc.struct_field(pc.list_flatten(table["candidates"]), "scores")
+    if all(pc.all(pc.is_finite(score)).as_py() is not False for part in scores.chunks for score in part.flatten()):
+        return
+    for row in rows:
+        for candidate in row.candidates:
+            for name in hints_of(Scores):
+                score = getattr(candidate.scores, name)
+                if score is not None and not math.isfinite(score):
+                    raise ValueError(
+                        f"row {row.id}: wanted a number as {name}, got {score} for {candidate.text[:80]!r}; another "
+                        "--dtype may help, or another model"
+                    )
 
 
 def read_shard(path: Path, batch_rows: int = 1000) -> Iterator[Row]:

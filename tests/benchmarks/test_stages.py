@@ -15,9 +15,8 @@ ROWS = [Row(f"a-{n}", "a", "s", "de", "r", "en", "test") for n in range(6)]
 def clock(monkeypatch):
     """A clock of a day in which only `sleep` takes time."""
     now = [0.0]
-    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
-    return Clock()
+    return Clock(lambda: now[0])
 
 
 def slow(rows, seconds):

@@ -5,7 +5,8 @@ import torch
 from transformers import BlenderbotSmallConfig, BlenderbotSmallForConditionalGeneration
 
 from tests.tiny import pairs, translator, wide_translator
-from toolkit.decode.sampling import Sample, sample, uniform
+from toolkit.decode.constraints import NONE
+from toolkit.decode.sampling import Sample, sample, samples_of, uniform
 from toolkit.decode.shared import SharedEngine, places
 from toolkit.decode.top_k import top
 
@@ -275,3 +276,12 @@ def test_each_sentence_has_its_own_limit(engine, sources):
     found = sample(engine, sources[:2], free(40), list(range(40)), 10, [3, 6])
     assert max(len(s.ids) for s in found[:20]) == 3
     assert 3 < max(len(s.ids) for s in found[20:]) <= 6
+
+
+def test_equal_samples_of_a_sentence_are_one_object():
+    said = torch.tensor([[5, 0, NONE], [5, 6, 7], [5, 0, NONE], [5, 0, NONE], [8, 0, NONE], [5, 6, 7]])
+    logprob = torch.tensor([-1.0, -2.0, -1.0, -1.5, -3.0, -2.5]).double()
+    found = samples_of(said, logprob, 3, 0)
+    assert found[:3] == [Sample([5, 0], -1.0, True), Sample([5, 6, 7], -2.0, False), Sample([5, 0], -1.0, True)]
+    assert found[3:] == [Sample([5, 0], -1.5, True), Sample([8, 0], -3.0, True), Sample([5, 6, 7], -2.5, False)]
+    assert found[0] is found[2] and found[0] is not found[3]

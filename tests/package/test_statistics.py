@@ -9,7 +9,7 @@ from toolkit.package import statistics
 from toolkit.package.equal import find_equal_pairs
 from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.statistics import BINS, WIDTHS, measure, sample
-from toolkit.rows import Candidate, Scores
+from toolkit.rows import Candidate, Origin, Scores
 from toolkit.shards import read_shard
 
 
@@ -125,6 +125,25 @@ def test_words_that_came_back(measured):
         "candidates": {"constrained": 4, "came_back": 2},
         "paraphrases": {"constrained": 2, "came_back": 1},
     }
+
+
+def test_of_a_forbidden_phrase_the_first_word_counts(tmp_path):
+    one, two, other = ["\u2581will", "in front"], ["in front", "dog"], ["dog"]
+    cases = [
+        ("He sits in a car.", [one]),
+        ("A front.", [one]),
+        ("He sits in a car.", [one, two]),
+        ("Will?", [one, two]),
+    ]
+    cases += [("A dog.", [two, other]), ("A dog.", [one, other]), ("A dog.", [])]
+    candidates = [
+        Candidate(f"{text} {n}", "sample", [Origin(f"set-{k}", [], words) for k, words in enumerate(sets)], rank=n)
+        for n, (text, sets) in enumerate(cases)
+    ]
+    shards = finished_shards(write_run(tmp_path / "some.shards", [demo_row(0, "train", "Reference.", candidates)]))
+    # forbidden: will, in / the same / in / in / dog / nothing, twice
+    found = packaged(shards, tmp_path / "out")["negative_constraints"]
+    assert found["candidates"] == {"constrained": 5, "came_back": 3} == found["paraphrases"]
 
 
 def test_figures_do_not_depend_on_threads(demo_run, tmp_path, measured, monkeypatch):

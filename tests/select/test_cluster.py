@@ -6,7 +6,8 @@ import pytest
 
 from tests.tiny import translator
 from toolkit.rows import Candidate, Row, Scores
-from toolkit.select.cluster import MAX_ROUNDS, assign, cluster_rows, distance_keys
+from toolkit.score.overlap import without_punctuation
+from toolkit.select.cluster import MAX_ROUNDS, ROWS, assign, cluster_rows, distance_keys
 
 
 def edits(a: str, b: str) -> int:
@@ -90,7 +91,7 @@ def test_the_furthest_is_found_one_after_another():
 
 
 def keys(*texts: str) -> list[str]:
-    return distance_keys(texts, translator("de-en").target)
+    return distance_keys(translator("de-en").target.split_all([without_punctuation(text) for text in texts]))
 
 
 def test_keys_ignore_case_and_punctuation():
@@ -123,6 +124,19 @@ def test_rows_are_clustered_by_score_and_refused_candidates_are_left_out():
         1,
         None,
     ]
+
+
+def test_a_row_has_the_same_clusters_among_others():
+    chance, pieces = random.Random(2), translator("de-en").target
+    rows = []
+    for number in range(ROWS + 3):
+        texts = {" ".join(chance.choices(("we", "you", "go", "home", "now", "will"), k=4)) for _ in range(number % 12)}
+        found = [Candidate(text, "sample", scores=Scores(-n - 1.0, 1, -1.0, 1)) for n, text in enumerate(sorted(texts))]
+        rows.append(Row(f"a-{number}", "a", "x", "de", "we go home", "en", "train", candidates=found))
+    alone = [[c.cluster for c in row.candidates] for given in rows for row in cluster_rows([given], pieces, 3)]
+    together = list(cluster_rows(rows, pieces, 3))
+    assert [row.id for row in together] == [f"a-{n}" for n in range(ROWS + 3)]
+    assert [[c.cluster for c in row.candidates] for row in together] == alone
 
 
 def test_the_order_of_the_candidates_does_not_matter():

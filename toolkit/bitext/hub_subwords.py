@@ -52,9 +52,9 @@ class HubPieces(Pieces):
         tokenized = self.tokenizer([self.task + text for text in texts], add_special_tokens=False, verbose=False)
         return [[*self.prefix, *ids, *self.suffix] for ids in tokenized["input_ids"]]
 
-    def split(self, text: str) -> list[str]:
-        """The pieces of a text as strings; a word's first begins with "▁"."""
-        return [piece.replace("Ġ", SPACE) for piece in self.tokenizer.tokenize(text)]
+    def split_all(self, texts: Sequence[str]) -> list[list[str]]:
+        """The pieces of each text as strings; a word's first begins with "▁"."""
+        return [[piece.replace("Ġ", SPACE) for piece in self.tokenizer.tokenize(text)] for text in texts]
 
     def surfaces(self) -> list[str]:
         """The text of each id, with a space where it begins a word; "" for specials."""

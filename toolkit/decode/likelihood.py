@@ -27,7 +27,8 @@ def log_likelihood(
     Returns:
         A number <= 0 for each pair, in order.
     """
-    order = sorted(range(len(inputs)), key=lambda i: (len(outputs[i]), len(inputs[i]), i))
+    lengths = list(zip(map(len, outputs), map(len, inputs), strict=True))
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
     found = [0.0] * len(inputs)
     for batch in batches(order, inputs, outputs, batch_tokens):
         with working(batch):
@@ -42,12 +43,14 @@ def batches(
 ) -> Iterator[list[int]]:
     """Cut an order of pairs into batches of one output length and at most `batch_tokens`."""
     batch: list[int] = []
-    longest = 0
+    length = longest = 0
     for i in order:
-        longest = max(longest, len(outputs[i]), len(inputs[i]))
-        if batch and ((len(batch) + 1) * longest > batch_tokens or len(outputs[i]) != len(outputs[batch[0]])):
+        longer = max(len(outputs[i]), len(inputs[i]))
+        longest = max(longest, longer)
+        if batch and ((len(batch) + 1) * longest > batch_tokens or len(outputs[i]) != length):
             yield batch
-            batch, longest = [], max(len(outputs[i]), len(inputs[i]))
+            batch, longest = [], longer
+        length = len(outputs[i])
         batch.append(i)
     if batch:
         yield batch

@@ -16,11 +16,12 @@ that it draws at a step is a function of that key and the step, so that the batc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from toolkit.decode.constraints import NONE
 from toolkit.decode.engine import Engine, S, moves_to_front, token_limits
 from toolkit.decode.forbidden import Forbidden, Phrases, forbidden_of
 from toolkit.decode.lexical import LexicalConstraints
@@ -32,8 +33,7 @@ LONGER = 4  # ours: how many times as long the next list is, where too little of
 IDS = 1 << 32  # more than a vocabulary has: row * IDS + token is one number
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """One finished translation.
 
     Attributes:
@@ -71,7 +71,7 @@ def sample(
             that is allowed, in [0, 1); 0 is the paper's.
 
     Returns:
-        The samples, in the order of their keys.
+        The samples, in the order of their keys; equal ones of a sentence are the same object.
 
     Raises:
         ValueError: The samples are not a multiple of the sentences and of the lists or sets, `top_k` is not positive, a
@@ -89,8 +89,8 @@ def sample(
     each, limits = samples // len(sources), token_limits(engine, len(sources), max_tokens)
     state, forbidden = engine.start(sources, 1, max(limits)), forbidden_of(constraints, samples, device)
     # By number of the sample: the results, and what does not change.
-    said = torch.full((samples, max(limits)), engine.pad, device=device)
-    logprob, tokens = torch.zeros(samples, device=device).double(), torch.zeros(samples, device=device).long()
+    said = torch.full((samples, max(limits)), NONE, device=device)
+    logprob = torch.zeros(samples, device=device).double()
     key, limit = torch.tensor(sample_keys, device=device), torch.tensor(limits, device=device).repeat_interleave(each)
     # The samples in flight, and the row of each; the token that each row says last.
     number = torch.arange(samples, device=device)
@@ -100,16 +100,37 @@ def sample(
         drawn, gained = draw(values, ids, top_k, uniform(key[number], step), min_p)
         said[number, step] = drawn
         logprob[number] += gained
-        tokens[number] += 1
         alive = (drawn != engine.eos) & (step + 1 < limit[number])
         if not alive.any():
             break
         number, row, drawn = number[alive], row[alive], drawn[alive]
         forbidden = None if forbidden is None else forbidden.keep(alive).advance(drawn)
         row, last = branch(engine, state, row, drawn)
-    ended = said.gather(1, tokens[:, None] - 1)[:, 0] == engine.eos
-    found = zip(said.tolist(), tokens.tolist(), logprob.tolist(), ended.tolist(), strict=True)
-    return [Sample(ids[:count], score, end) for ids, count, score, end in found]
+    return samples_of(said, logprob, each, engine.eos)
+
+
+def samples_of(said: Tensor, logprob: Tensor, each: int, eos: int) -> list[Sample]:
+    """The samples as objects, one for all equal samples of a sentence: those have the same log-probability, too.
+
+    Args:
+        said: (samples, steps) ids, NONE after the last.
+        logprob: (samples,) log p, in nats.
+        each: Samples of a sentence; the samples of a sentence follow one another.
+        eos: The token that ends a sample.
+    """
+    tokens, scores = (said != NONE).sum(1).tolist(), logprob.tolist()
+    data, width = said.cpu().numpy().tobytes(), said.shape[1] * said.element_size()
+    ids, samples = memoryview(data).cast("q"), []
+    for first in range(0, len(scores), each):
+        found: dict[bytes, Sample] = {}
+        for n in range(first, first + each):
+            key = data[n * width : (n + 1) * width]
+            if key not in found:
+                begin = n * said.shape[1]
+                own = ids[begin : begin + tokens[n]].tolist()
+                found[key] = Sample(own, scores[n], own[-1] == eos)
+            samples.append(found[key])
+    return samples
 
 
 def allowed(

@@ -9,6 +9,7 @@ Source: ParaBank 2 (Hu et al. 2019b), section 3.6, tables 1 and 2.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import sacrebleu
 from sacrebleu.metrics import BLEU
@@ -16,6 +17,7 @@ from sacrebleu.metrics import BLEU
 from toolkit.evaluate.trees import Parses, tree_edit_distance, tree_edit_distance_signature
 from toolkit.rows import Row
 from toolkit.score.overlap import (
+    RECENT,
     PieceSplitter,
     intersection_over_union,
     intersection_over_union_signature,
@@ -39,6 +41,8 @@ PAPER_BETWEEN_RANKS = {(1, 3): (64.16, 52.77), (3, 5): (71.05, 45.00), (1, 5): (
 BLEU_SETTINGS = f"nrefs:1|case:lc|punct:no|tok:space|ngram:4|bp:no|smooth:none|sacrebleu:{sacrebleu.__version__}"
 BLEU_SIGNATURE = f"1-BLEU|{BLEU_SETTINGS}|v:1.0.0"
 LENGTH_SIGNATURE = "LenRatio|punct:no|tok:space|avg:corpus|v:1.0.0"
+
+bare_text = lru_cache(RECENT)(without_punctuation)
 
 
 def one_minus_bleu(references: Sequence[str], paraphrases: Sequence[str]) -> float:
@@ -130,7 +134,7 @@ class Comparison:
         self.shared += intersection_over_union(reference, paraphrase, self.pieces)
         if self.parses is not None:
             self.compare_trees(self.parses, reference, paraphrase)
-        self.buffer.append((without_punctuation(reference), without_punctuation(paraphrase)))
+        self.buffer.append((bare_text(reference), bare_text(paraphrase)))
         if len(self.buffer) == BATCH_PAIRS:
             self.count()
 

@@ -39,18 +39,18 @@ def merge(
         generator: The translator's signature.
     """
     found: dict[str, Candidate] = {}
+    best: dict[str, tuple[bool, float]] = {}
     for one, text, origin in zip(drawn, texts, origins, strict=True):
-        scores = Scores(forward_logprob=one.logprob, forward_tokens=len(one.ids))
         reason = _reason(text, one.ended, origin)
-        candidate = found.get(text)
+        candidate, order = found.get(text), (reason is None, one.logprob)
         if candidate is None:
-            found[text] = Candidate(text, method, [origin], generator=generator, scores=scores, reason=reason)
-            continue
-        candidate.draws += 1
-        if origin not in candidate.origins:
+            candidate = found[text] = Candidate(text, method, [origin], draws=0, generator=generator)
+        elif origin is not candidate.origins[-1] and origin not in candidate.origins:
             candidate.origins.append(origin)
-        if (reason is None, one.logprob) > (candidate.reason is None, candidate.scores.forward_logprob):
-            candidate.scores, candidate.reason = scores, reason
+        candidate.draws += 1
+        if text not in best or order > best[text]:
+            best[text], candidate.reason = order, reason
+            candidate.scores = Scores(forward_logprob=one.logprob, forward_tokens=len(one.ids))
     return list(found.values())
 
 

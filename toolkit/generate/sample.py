@@ -12,10 +12,10 @@ from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.engine import engine_of
 from toolkit.decode.forbidden import Phrases
 from toolkit.decode.lexical import LexicalConstraints
-from toolkit.decode.sampling import sample
+from toolkit.decode.sampling import Sample, sample
 from toolkit.generate.constrain import word_table
 from toolkit.generate.merge import max_output_tokens, merge, source_too_long
-from toolkit.parallel import row_seed
+from toolkit.parallel import row_seed, row_seeds
 from toolkit.progress import at_hand
 from toolkit.rows import Origin, Row
 from toolkit.translator.load import Translator
@@ -72,6 +72,7 @@ def sample_rows(
     order = sorted(
         (i for i in range(len(shard)) if len(sources[i]) <= engine.limit), key=lambda i: (len(sources[i]), i)
     )
+    stages = [f"sample-{n}" for n in range(each)]
     for batch in batches(order, [len(ids) for ids in sources], each, batch_rows):
         with at_hand([shard[i] for i in batch]):
             words = [
@@ -85,16 +86,23 @@ def sample_rows(
                 for i in batch
             ]
             forbidden = constraints_of([chosen for sets in words for chosen in sets], forbid, translator)
-            sample_keys = [row_seed(seed, shard[i].id, f"sample-{n}") for i in batch for n in range(each)]
+            sample_keys = [key for i in batch for key in row_seeds(seed, shard[i].id, stages)]
             limits = [max_output_tokens(len(sources[i])) for i in batch]
             drawn = sample(engine, [sources[i] for i in batch], forbidden, sample_keys, top_k, limits, min_p)
-            texts = translator.target.decode([s.ids for s in drawn])
+            texts = texts_of(drawn, translator.target)
             for n, i in enumerate(batch):
                 part = slice(n * each, (n + 1) * each)
                 origins = [Origin(f"set-{k}", [], [w for w, _ in chosen]) for k, chosen in enumerate(words[n])]
                 per_sample = [origin for origin in origins for _ in range(samples_per_set)]
                 shard[i].candidates = merge(drawn[part], texts[part], per_sample, "sample", translator.signature)
     yield from shard
+
+
+def texts_of(drawn: Sequence[Sample], pieces: Pieces) -> list[str]:
+    """The text of each sample; a sample that stands there several times is detokenised once."""
+    distinct = {id(one): one for one in drawn}
+    texts = dict(zip(distinct, pieces.decode([one.ids for one in distinct.values()]), strict=True))
+    return [texts[id(one)] for one in drawn]
 
 
 def batches(order: Sequence[int], tokens: Sequence[int], each: int, batch_rows: int) -> Iterator[list[int]]:

@@ -29,6 +29,10 @@ COLUMNS = [
     *(f"candidates.list.element.{name}" for name in ("text", "rank", *(f"scores.{score}" for score in SCORES))),
 ]
 
+# ours: DuckDB's part of the memory, whatever the number of pairs, and the threads that share it. Beyond some million
+# pairs it spills; most of the time goes into the keys of the texts, so that neither makes packaging slower.
+MEMORY_LIMIT, THREADS = "256MB", 2
+
 PAIRS_SQL = """
 CREATE TEMP TABLE pairs
     (shard INTEGER, candidate INTEGER, key UHUGEINT, copy BOOLEAN, rank INTEGER, score DOUBLE)
@@ -75,7 +79,7 @@ def find_equal_pairs(shards: list[Path]) -> EqualPairs:
     Raises:
         ValueError: A shard is broken.
     """
-    with database() as connection:
+    with database(MEMORY_LIMIT, THREADS) as connection:
         connection.execute(PAIRS_SQL)
         for number, shard in enumerate(shards):
             for chosen in chosen_texts(shard):

@@ -6,7 +6,7 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 ORDER = 3  # ParaNMT-50M, section 5.4, footnote 6
 DECIMALS = 6  # ours: a ratio of small counts; the last bits say nothing
 TRIGRAM_SIGNATURE = "TriOverlap|case:lc|tok:13a|over:fewer|short:0|v:1.0.0"
+RECENT = 64  # ours: a reference and its paraphrases are compared with one another several times, one after another
+PIECES = 1 << 15  # ours: most of a vocabulary; a language's pieces come again and again
 SPACE = "\u2581"  # SentencePiece's white space symbol
 tokenized = Tokenizer13a()
 
@@ -88,6 +90,9 @@ def without_punctuation(text: str) -> str:
     return " ".join(text.lower().translate(deleted_characters()).split())
 
 
+bare_piece = lru_cache(PIECES)(without_punctuation)
+
+
 def intersection_over_union_signature(pieces: PieceSplitter | None = None) -> str:
     """The settings of `intersection_over_union`, averaged over a corpus."""
     return f"IoU|unit:{'word' if pieces is None else 'piece'}|case:lc|punct:no|avg:pair|v:1.0.0"
@@ -113,11 +118,12 @@ def intersection_over_union(reference: str, paraphrase: str, pieces: PieceSplitt
     return 100.0 * len(one & other) / len(one | other) if one | other else 100.0
 
 
-def piece_set(text: str, pieces: PieceSplitter | None) -> set[str]:
+@lru_cache(RECENT)
+def piece_set(text: str, pieces: PieceSplitter | None) -> frozenset[str]:
     """The lower-cased pieces of a text, without punctuation and SentencePiece's white space symbol."""
     if pieces is None:
-        return set(without_punctuation(text).split())
-    return {without_punctuation(piece) for piece in pieces(text)} - {""}
+        return frozenset(without_punctuation(text).split())
+    return frozenset(map(bare_piece, pieces(text))) - {""}
 
 
 def overlap_rows(rows: Iterable[Row], pieces: Pieces) -> Iterator[Row]:

@@ -10,6 +10,7 @@ candidates than clusters, each candidate is a cluster.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ from toolkit.score.overlap import without_punctuation
 if TYPE_CHECKING:
     from toolkit.bitext.subwords import Pieces
 
+ROWS = 32  # ours: rows whose texts are cut into pieces together; a call for each row takes twice as long
 MAX_ROUNDS = 50  # ours: the centres converge after 2 to 6
 REFERENCE = 0  # the number of the cluster whose centre is the reference
 
@@ -36,12 +38,16 @@ def cluster_rows(rows: Iterable[Row], pieces: Pieces, clusters: int) -> Iterator
 
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.3 and 3.3.
     """
-    for row in rows:
-        candidates = sorted((c for c in row.candidates if c.reason is None), key=best_first)
-        keys = distance_keys([row.reference, *(c.text for c in candidates)], pieces)
-        for candidate, number in zip(candidates, assign(keys, clusters), strict=True):
-            candidate.cluster = number
-        yield row
+    rows = iter(rows)
+    while some := list(islice(rows, ROWS)):
+        waiting = [sorted((c for c in row.candidates if c.reason is None), key=best_first) for row in some]
+        texts = [[row.reference, *(c.text for c in found)] for row, found in zip(some, waiting, strict=True)]
+        segmented = iter(pieces.split_all([without_punctuation(text) for text in chain.from_iterable(texts)]))
+        for row, found in zip(some, waiting, strict=True):
+            keys = distance_keys(list(islice(segmented, len(found) + 1)))
+            for candidate, number in zip(found, assign(keys, clusters), strict=True):
+                candidate.cluster = number
+            yield row
 
 
 def best_first(candidate: Candidate) -> tuple[float, str]:
@@ -50,14 +56,10 @@ def best_first(candidate: Candidate) -> tuple[float, str]:
     return -candidate.scores.dual, candidate.text
 
 
-def distance_keys(texts: Sequence[str], pieces: Pieces) -> list[str]:
-    """Each text as a string with one character per piece, lower-cased, without punctuation, for rapidfuzz."""
-    numbers: dict[str, str] = {}
-    keys = []
-    for text in texts:
-        segmented = pieces.split(without_punctuation(text))
-        keys.append("".join(numbers.setdefault(piece, chr(0x100 + len(numbers))) for piece in segmented))
-    return keys
+def distance_keys(segmented: Sequence[Sequence[str]]) -> list[str]:
+    """Texts in pieces as strings with one character per piece, for rapidfuzz."""
+    character = {piece: chr(n) for n, piece in enumerate(dict.fromkeys(chain.from_iterable(segmented)))}.__getitem__
+    return ["".join(map(character, text)) for text in segmented]
 
 
 def assign(keys: Sequence[str], clusters: int) -> list[int]:
@@ -75,14 +77,14 @@ def assign(keys: Sequence[str], clusters: int) -> list[int]:
     """
     if len(keys) < 2:
         return []
-    distance = cdist(keys, keys, scorer=Levenshtein.distance, dtype=np.int32)
+    distance = cdist(keys, keys, scorer=Levenshtein.distance, dtype=np.float32)  # integers; float for the product below
     centres = furthest(distance, min(clusters, len(set(keys) - {keys[0]})))
     for _ in range(MAX_ROUNDS):
         nearest = distance[:, centres].argmin(1)  # ties go to the earlier centre, first of all to the reference
-        medoids = [centres[0], *(medoid(distance, np.flatnonzero(nearest == n)) for n in range(1, len(centres)))]
-        if medoids == centres:
+        moved = [REFERENCE, *medoids(distance, nearest, len(centres))[1:]]
+        if moved == centres:
             break
-        centres = medoids
+        centres = moved
     return distance[1:, centres].argmin(1).tolist()
 
 
@@ -95,6 +97,13 @@ def furthest(distance: np.ndarray, count: int) -> list[int]:
     return centres
 
 
-def medoid(distance: np.ndarray, members: np.ndarray) -> int:
-    """The member with the smallest sum of distances to the others; ties go to the earlier."""
-    return int(members[distance[np.ix_(members, members)].sum(1).argmin()])
+def medoids(distance: np.ndarray, nearest: np.ndarray, clusters: int) -> list[int]:
+    """Of each cluster the member with the smallest sum of distances to the others; ties go to the earlier.
+
+    Args:
+        distance: (texts, texts).
+        nearest: (texts,) the cluster of each text; no cluster is empty.
+        clusters: How many there are.
+    """
+    members = nearest[:, None] == np.arange(clusters)
+    return np.where(members, distance @ members.astype(distance.dtype), np.inf).argmin(0).tolist()
