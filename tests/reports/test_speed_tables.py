@@ -106,16 +106,18 @@ def searched(rate: float, **more: float) -> dict:
 
 
 def test_beams_have_a_column_and_lines_without_bfloat16(write):
-    found = {"ours_int8": searched(9), "ours_int8_positive": searched(7), "ctranslate2_int8": searched(8)}
+    found = {"ours_int8": searched(9, score=-0.5), "ours_int8_positive": searched(7), "ctranslate2_int8": searched(8)}
+    found["ctranslate2_int8_patience2"] = searched(6, score=-0.25)
     peer = {"transformers_force_words": searched(2, dtype="bfloat16")}
     ratios = {f"ours_int8_beam_cost_{kind}": 1.2 for kind in figures_decoding.COSTS}
     write("constraints_opus20k", {"opus20k": found | peer}, ratios | {"ours_int8_ctranslate2_beam_int8": 1.1})
-    assert len(lines_of(figures_decoding.beams())[0]) == 5
+    assert len(lines_of(figures_decoding.beams())[0]) == 6
     limited = {"ours_int8": searched(6), "ours_int8_positive": searched(5), "ctranslate2_int8": searched(4)}
     peer = {"transformers_force_words": searched(1, dtype="float32")}
     write("constraints_opus20k_without_bfloat16", {"opus20k": limited | peer}, ratios)
     lines = {line[0]: line for line in lines_of(figures_decoding.beams())[1:]}
-    assert lines["ours, int8"][1:] == ["9.0", "7.00", "100 %", "14.0", "6.0 / 5.0"]
+    assert lines["ours, int8"][1:] == ["9.0", "7.00", "100 %", "14.0", "-0.500", "6.0 / 5.0"]
+    assert lines["CTranslate2 int8, patience 2"][1:] == ["6.0", "no constraints per sentence", "", "", "-0.250", "-"]
     assert lines["CTranslate2 int8"][-1] == "4.0"
     assert lines["`force_words_ids` (bf16, the faster of its dtypes)"][-1] == "1.0"
     names = [line[0] for line in lines_of(figures_decoding.beam_ratios())[1:]]
