@@ -22,7 +22,6 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 from benchmarks import processor
 from benchmarks.data import TATOEBA, fields
@@ -65,12 +64,13 @@ def prepare(folder: Path, pairs: list[tuple[str, str]], size: str, starter: str,
 
     from benchmarks import opus_size
     from toolkit.generate.sample import negative_words
+    from toolkit.starters import resolve
     from toolkit.translator.load import load_translator
 
     torch.set_num_threads(threads)
     logging.disable_progress_bar()
     translator, vocabulary = load_translator(starter, "float32"), SIZES[size][1]
-    model = cast(MarianMTModel, translator.model)
+    model = MarianMTModel.from_pretrained(resolve(starter), dtype=torch.float32).eval()
     sources = translator.source.encode([source for source, _ in pairs])
     words = [negative_words(reference, translator.target) for _, reference in pairs]
     if vocabulary:

@@ -11,6 +11,7 @@ from toolkit.decode.shared import SharedEngine
 from toolkit.models.precision import has_bfloat16
 from toolkit.translator import packed
 from toolkit.translator.inference import move_bias, prepare_for_cpu
+from toolkit.translator.load import load_translator
 from toolkit.translator.packed import PackedLinear, can_pack, pack_layers
 
 needs_packing = pytest.mark.skipif(not can_pack(torch.float32), reason="this processor has no packed products")
@@ -111,3 +112,18 @@ def test_elsewhere_the_layers_stay(monkeypatch):
     before = [type(module) for module in model.modules()]
     pack_layers(model)
     assert [type(module) for module in model.modules()] == before
+
+
+@needs_packing
+def test_a_loaded_translator_is_not_saved_or_moved_without_its_weights(tmp_path):
+    model = load_translator(translator("de-en").name, "float32").model  # what fails may be moved in part
+    with pytest.raises(RuntimeError, match="wanted a model to save, got one whose layers were replaced"):
+        model.save_pretrained(tmp_path)
+    with pytest.raises(RuntimeError, match=r"wanted a model to move to cpu, torch\.float64, got one whose layers"):
+        model.double()
+
+
+@needs_packing
+def test_moving_a_loaded_translator_to_where_it_is_changes_nothing():
+    model = translator("de-en").model
+    assert model.to("cpu") is model

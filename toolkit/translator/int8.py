@@ -16,11 +16,12 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from toolkit.models.precision import WITHOUT_INT8, capped_to, has_bfloat16
+from toolkit.translator.packed import FrozenLinear
 
 ZERO = 128  # activations are unsigned: torch's kernel for signed ones is a slow reference
 
 
-class Int8Linear(nn.Module):
+class Int8Linear(FrozenLinear):
     """A linear layer with 8-bit weights and activations.
 
     Args:
@@ -29,7 +30,7 @@ class Int8Linear(nn.Module):
     """
 
     def __init__(self, linear: nn.Linear, out: torch.dtype):
-        super().__init__()
+        super().__init__(linear)
         weight = linear.weight.detach().float()
         self.scales = (weight.abs().amax(1) / 127).clamp_min(1e-12)
         rounded = (weight / self.scales[:, None]).round().to(torch.int8)

@@ -8,27 +8,49 @@ needs neither.
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 
 from toolkit.models.precision import WITHOUT_VECTORS, capped_to, has_bfloat16
 
+CANNOT = "one whose layers were replaced by load_translator; load the checkpoint with transformers instead"
 ROWS = 2048  # ours: rows for which the layout is chosen; with it products of few rows lose nothing
 
 
-class PackedLinear(nn.Module):
-    """A linear layer that computes and cannot be trained or saved.
+class FrozenLinear(nn.Module):
+    """A linear layer that only computes: it has no weight of the usual form.
+
+    Raises:
+        RuntimeError: It is to be saved, or moved to another device or dtype.
+    """
+
+    def __init__(self, linear: nn.Linear):
+        super().__init__()
+        self.weight = linear.weight.new_empty(0)  # T5 asks for the dtype of its layers' weights
+
+    def _save_to_state_dict(self, *_: object) -> None:
+        raise RuntimeError(f"wanted a model to save, got {CANNOT}")
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        moved = fn(self.weight)
+        if (moved.dtype, moved.device) != (self.weight.dtype, self.weight.device):
+            raise RuntimeError(f"wanted a model to move to {moved.device}, {moved.dtype}, got {CANNOT}")
+        return self
+
+
+class PackedLinear(FrozenLinear):
+    """A linear layer with packed weights.
 
     Args:
         linear: The layer that it replaces.
     """
 
     def __init__(self, linear: nn.Linear):
-        super().__init__()
-        weight = linear.weight.detach()
-        self.packed = torch.ops.mkldnn._reorder_linear_weight(weight, ROWS)
-        self.weight = weight.new_empty(0)  # T5 asks for the dtype of its layers' weights
+        super().__init__(linear)
+        self.packed = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), ROWS)
         self.bias = None if linear.bias is None else linear.bias.detach()
 
     def forward(self, x: Tensor) -> Tensor:
