@@ -20,7 +20,8 @@ import torch
 from torch import Tensor
 from transformers import MarianConfig, MarianMTModel, PreTrainedModel
 
-from toolkit.decode.sampling import draw, most_probable, sample, uniform
+from toolkit.decode.draw import draw, most_probable, uniform
+from toolkit.decode.sampling import sample
 from toolkit.decode.shared import SharedEngine
 
 EOS, UNK = 0, 1

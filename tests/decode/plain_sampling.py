@@ -9,8 +9,8 @@ from functools import cache
 import torch
 
 from toolkit.decode.constraint_set import ConstraintSet
+from toolkit.decode.draw import uniform
 from toolkit.decode.engine import Engine
-from toolkit.decode.sampling import uniform
 
 Forbids = Callable[[int, list[int]], Sequence[int]]  # what a sample must not say after it has said these ids
 

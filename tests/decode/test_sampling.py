@@ -6,7 +6,8 @@ from transformers import BlenderbotSmallConfig, BlenderbotSmallForConditionalGen
 
 from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode.constraints import NONE
-from toolkit.decode.sampling import Sample, sample, samples_of, uniform
+from toolkit.decode.draw import uniform
+from toolkit.decode.sampling import Sample, sample, samples_of
 from toolkit.decode.shared import SharedEngine, places
 from toolkit.decode.top_k import top
 
