@@ -112,7 +112,7 @@ def pipeline() -> str:
         rates = [median(found[f"sentences_per_second_{when}"]) for when in ("before", "by_round")]
         cells = [*map(number, rates), number(record["ratios"]["pipeline_before"], 2), *shares]
         lines.append([name, *cells, number(found["peak_megabytes"], 0)])
-    head = ["processor", "sentences per second, a row for each sample", "a row for each prefix", "ratio"]
+    head = ["processor", "sentences per second, before", "now", "ratio"]
     head += [*(f"time in {stage}" for stage in stages), "peak MB"]
     return table(head, lines, machine(records[0]) + limited(records[-1]))
 
