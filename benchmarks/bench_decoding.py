@@ -136,25 +136,41 @@ def markdown(size: str, results: dict[str, dict]) -> str:
     return table([size, *head], lines)
 
 
+def job_of(
+    arguments: argparse.Namespace, folder: Path, sources: list[list[int]], words: list[list], cap: int, batch: int
+) -> Job:
+    """The job of a benchmark's options: all sentences with the words that may be forbidden, the shortest first.
+
+    Args:
+        arguments: The options samples, threads, rounds and seed.
+        folder: Of the model.
+        sources: The ids of each sentence.
+        words: For each sentence the words with ids.
+        cap: The most tokens of a sample.
+        batch: Sentences of a batch.
+    """
+    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+    return Job(
+        folder=folder,
+        sources=[sources[i] for i in order],
+        words=[words[i] for i in order],
+        samples=arguments.samples,
+        top_k=TOP_K,
+        max_tokens=cap,
+        batch=batch,
+        threads=arguments.threads,
+        rounds=arguments.rounds,
+        seed=arguments.seed,
+    )
+
+
 def run(size: str, arguments: argparse.Namespace, pairs: list[tuple[str, str]], folder: Path) -> dict[str, dict]:
     """Run all engines on the model of one size."""
     vocabulary = SIZES[size][1]
     (sources, words, entropy), _ = in_child(
         prepare, folder, pairs, size, arguments.starter, arguments.seed, arguments.threads
     )
-    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-    job = Job(
-        folder=folder,
-        sources=[sources[i] for i in order],
-        words=[words[i] for i in order],
-        samples=arguments.samples,
-        top_k=TOP_K,
-        max_tokens=CAP,
-        batch=BATCH,
-        threads=arguments.threads,
-        rounds=arguments.rounds,
-        seed=arguments.seed,
-    )
+    job = job_of(arguments, folder, sources, words, CAP, BATCH)
     results: dict[str, dict] = {}
     for engine in arguments.engines:
         fewer = vocabulary and engine in SLOW

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import processor
-from benchmarks.bench_decoding import MEMORY, TOP_K, measure, sentences
-from benchmarks.engines import Job
+from benchmarks.bench_decoding import MEMORY, job_of, measure, sentences
 from reports import report
 from reports.child import in_child
 from reports.figures import number, table
@@ -80,19 +79,7 @@ def prepare(
 def run(family: str, arguments: argparse.Namespace, pairs: list[tuple[str, str]], folder: Path) -> dict[str, dict]:
     """Run both engines on the model of one family."""
     (sources, words, about), _ = in_child(prepare, folder, pairs, FAMILIES[family], arguments.seed, arguments.threads)
-    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-    job = Job(
-        folder=folder,
-        sources=[sources[i] for i in order],
-        words=[words[i] for i in order],
-        samples=arguments.samples,
-        top_k=TOP_K,
-        max_tokens=arguments.tokens,
-        batch=len(sources),
-        threads=arguments.threads,
-        rounds=arguments.rounds,
-        seed=arguments.seed,
-    )
+    job = job_of(arguments, folder, sources, words, arguments.tokens, len(sources))
     results: dict[str, dict] = {"model": about}
     for engine in engines(arguments.without_bfloat16):
         results |= measure(engine, job)
