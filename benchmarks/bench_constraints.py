@@ -319,8 +319,6 @@ def run(size: str, arguments: argparse.Namespace, folder: Path) -> tuple[dict[st
 def main() -> None:
     """Measure, print the tables and the ratios, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
-    parser.add_argument("--json", help="file for the report")
     parser.add_argument("--sentences", type=int, default=96)
     parser.add_argument("--peer_sentences", type=int, default=24, help=f"sentences for {PEER}, evenly spaced")
     parser.add_argument(
@@ -330,11 +328,7 @@ def main() -> None:
     parser.add_argument("--engines", nargs="+", choices=list(BEAM_ENGINES), help="default: all")
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=["opus20k"])
     parser.add_argument("--batch", type=int, default=BATCH, help="batch size of our decoder in sentences")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
-    processor.add_option(parser)
+    processor.add_options(parser, rounds=3)
     arguments = parser.parse_args()
     arguments.engines = processor.chosen_engines(arguments, list(BEAM_ENGINES), OF_BFLOAT16)
     processor.apply_option(arguments)

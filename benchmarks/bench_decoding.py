@@ -197,8 +197,6 @@ def check_lengths(size: str, results: dict[str, dict], mean: float) -> None:
 def main() -> None:
     """Measure, print the tables and the ratios, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
-    parser.add_argument("--json", help="file for the report")
     parser.add_argument("--sentences", type=int, default=24)
     parser.add_argument(
         "--slow_sentences", type=int, default=8, help=f"sentences for {', '.join(SLOW)} at OPUS-MT's size"
@@ -207,11 +205,7 @@ def main() -> None:
     parser.add_argument("--engines", nargs="+", choices=list(ENGINES), help="default: all")
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
     parser.add_argument("--starter", default="starter/de-en", help="starter/NAME, a local path or a Hub id")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=2, help="measured rounds; one warm-up round precedes them")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
-    processor.add_option(parser)
+    processor.add_options(parser, rounds=2)
     arguments = parser.parse_args()
     arguments.engines = processor.chosen_engines(arguments, list(ENGINES), OF_BFLOAT16)
     processor.apply_option(arguments)

@@ -179,17 +179,11 @@ def show(title: str, found: dict[str, dict]) -> None:
 def main() -> None:
     """Measure, print the tables and the ratios, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
-    parser.add_argument("--json", help="file for the report")
     parser.add_argument("--what", nargs="+", choices=[*TABLES, "encode", "adam"], default=[*TABLES, "encode", "adam"])
     parser.add_argument("--pairs", type=int, default=12_000)
     parser.add_argument("--words", type=int, default=30_000, help="rows of each table")
     parser.add_argument("--dimensions", type=int, default=300)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3, help="measured rounds; one warm-up round precedes them")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
-    processor.add_option(parser)
+    processor.add_options(parser, rounds=3)
     arguments = parser.parse_args()
     processor.apply_option(arguments)
     report.refuse_busy(arguments.busy)

@@ -109,17 +109,11 @@ def markdown(results: dict[str, dict[str, dict]], names: tuple[str, str]) -> str
 def main() -> None:
     """Measure, print the table and the ratios, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with the bitext")
-    parser.add_argument("--json", help="file for the report")
     parser.add_argument("--families", nargs="+", choices=list(FAMILIES), default=list(FAMILIES))
     parser.add_argument("--sentences", type=int, default=4)
     parser.add_argument("--samples", type=int, default=150, help="samples of every sentence; a multiple of 5")
     parser.add_argument("--tokens", type=int, default=TOKENS, help="tokens of every sample")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=1, help="measured rounds; one warm-up round precedes them")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
-    processor.add_option(parser)
+    processor.add_options(parser, rounds=1)
     arguments = parser.parse_args()
     processor.apply_option(arguments)
     report.refuse_busy(arguments.busy)

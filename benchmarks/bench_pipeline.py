@@ -220,7 +220,7 @@ def main() -> None:
     parser.add_argument("--dtype", default="auto", help="as in build_parabank.py: auto, bfloat16, float32 or int8")
     parser.add_argument("--min_p", type=float, default=0.0)
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
-    processor.add_option(parser)
+    processor.add_limit(parser)
     arguments = parser.parse_args()
     processor.apply_option(arguments)
     report.refuse_busy(arguments.busy)

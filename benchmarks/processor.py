@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 
 LIMITS = {  # environment variables of each limit
     "native": {},
@@ -19,7 +20,23 @@ LIMITS = {  # environment variables of each limit
 WITHOUT_BFLOAT16 = "vnni"
 
 
-def add_option(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser, rounds: int) -> None:
+    """Add the options that say how a benchmark measures: data, report, threads, rounds, seed and limits.
+
+    Args:
+        parser: Of the benchmark.
+        rounds: The default of --rounds.
+    """
+    parser.add_argument("--data", type=Path, required=True, help="folder with the texts")
+    parser.add_argument("--json", help="file for the report")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=rounds, help="measured rounds")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
+    add_limit(parser)
+
+
+def add_limit(parser: argparse.ArgumentParser) -> None:
     """Add --without_bfloat16 to a benchmark's options."""
     limits = " ".join(f"{name}={value}" for name, value in LIMITS[WITHOUT_BFLOAT16].items())
     parser.add_argument(

@@ -36,7 +36,7 @@ WATCHED = {  # patched function, where the builder or the run looks it up -> the
 HOST_STAGES = {  # what is timed beside them where no model runs; these stages have the rest of "sampling"
     "toolkit.bitext.subwords.Pieces.decode": "detokenising",
     "toolkit.bitext.subwords.Pieces.encode": "segmenting",
-    "toolkit.bitext.subwords.Pieces.split": "segmenting",
+    "toolkit.bitext.subwords.Pieces.split_all": "segmenting",
     "toolkit.generate.sample.merge": "merging",
     "toolkit.package.build.find_equal_pairs": "packaging: equal pairs",
     "toolkit.package.build.write_parquet": "packaging: Parquet",

@@ -217,4 +217,4 @@ def beam_lines(record: dict, ending: str) -> list[list[str]]:
     return lines
 
 
-MADE = (decoding, decoding_ratios, families, beams, beam_ratios)
+MADE = (decoding, decoding_ratios, lengths, families, beams, beam_ratios)

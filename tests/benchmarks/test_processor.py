@@ -15,7 +15,7 @@ def options(*given: str) -> argparse.Namespace:
     """The options of a benchmark that has engines."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--engines", nargs="+")
-    processor.add_option(parser)
+    processor.add_limit(parser)
     return parser.parse_args(given)
 
 

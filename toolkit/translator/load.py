@@ -80,31 +80,32 @@ def load_translator(
     """
     if dtype not in DTYPES:
         raise ValueError(f"wanted dtype {', '.join(DTYPES)}, got {dtype!r}")
+    device = torch.device(device)
     wide = dtype == "float32" or (dtype != "bfloat16" and not has_bfloat16())
     number = torch.float32 if wide else torch.bfloat16
-    model, tokenizer = _loaded(name, number)
+    model, tokenizer = load_checkpoint(name, number)
     check_stated(name, _stated(name, tokenizer), (source_lang, lang))
     model.eval().to(device)
     size = sum(p.numel() for p in model.parameters()) / 1e6
     if isinstance(tokenizer, MarianTokenizer):
         source, target = pieces_of(tokenizer)
     else:
-        _set_languages(model, tokenizer, source_lang, lang, name)
+        set_languages(model, tokenizer, source_lang, lang, name)
         task = task_prefix(model.config, source_lang, lang, name)
         source, target = hub_pieces(
             tokenizer, model.generation_config.forced_bos_token_id, task, model.config.vocab_size
         )
     if dtype == "int8":
         _check_int8(model, name, device)
-    if torch.device(device).type == "cpu":
+    if device.type == "cpu":
         prepare_for_cpu(model, dtype == "int8", scoring)
     kind = dtype if dtype == "int8" else str(number).removeprefix("torch.")
     return Translator(name, model, source, target, f"{shown_name(name)}|{size:.1f}M|{kind}")
 
 
-def _check_int8(model: PreTrainedModel, name: str, device: torch.device | str) -> None:
+def _check_int8(model: PreTrainedModel, name: str, device: torch.device) -> None:
     """Refuse int8 on a device that is no CPU, and for a model whose code reads the weights of its layers (T5)."""
-    if torch.device(device).type != "cpu":
+    if device.type != "cpu":
         raise ValueError(f"wanted a CPU for int8, got {device}; use dtype auto")
     families = [family for family in FAMILIES if not family.endswith("t5")]
     if model.config.model_type not in families:
@@ -114,8 +115,16 @@ def _check_int8(model: PreTrainedModel, name: str, device: torch.device | str) -
         )
 
 
-def _loaded(name: str, number: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Load the model and its tokenizer, and check that the model is whole."""
+def load_checkpoint(name: str, number: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load a seq2seq model as `transformers` has it, and its tokenizer.
+
+    Args:
+        name: A Hub id, a local path or "starter/NAME".
+        number: Of its weights.
+
+    Raises:
+        ValueError: The name is none of these, the model is not seq2seq, or a tensor is missing or not finite.
+    """
     path = resolve(name)
     logging.disable_progress_bar()
     try:
@@ -147,10 +156,21 @@ def _stated(name: str, tokenizer: PreTrainedTokenizerBase) -> tuple[str | None, 
     return tokenizer.source_lang, None if several else tokenizer.target_lang
 
 
-def _set_languages(
+def set_languages(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, source_lang: str | None, lang: str | None, name: str
 ) -> None:
-    """Set the source and target language of a multilingual model, in its tokenizer and its decoder's first tokens."""
+    """Set the source and target language of a multilingual model, in its tokenizer and its decoder's first tokens.
+
+    Args:
+        model: Of one language or of several.
+        tokenizer: Its tokenizer.
+        source_lang: Language that it reads (ISO 639-1).
+        lang: Language that it writes.
+        name: Of the checkpoint, for errors.
+
+    Raises:
+        ValueError: The model has several languages, and one is not given or is none of them.
+    """
     codes = language_codes(tokenizer)
     if not codes:
         return
