@@ -8,7 +8,7 @@ section 5.1; the 37 systems of its table 3 are `toolkit.generate.systems`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from toolkit.generate.inflections import part_of_speech, spacy_tagger
 from toolkit.generate.ppdb import Ppdb, read_ppdb
 from toolkit.rows import Row
 from toolkit.run import MAX_BEAM, RunSettings, bitext_rows
+from toolkit.score.guards import check_guards, guard_rows
 from toolkit.settings import check_at_most
 from toolkit.starters import idf_file, words_file
 
@@ -38,6 +39,8 @@ class ParaBank:
             "17,21,28-31".
         beam: Beam size; the best hypothesis becomes a candidate.
         paraphrases: The most paraphrases of a reference, chosen by predicted judgment; 0 keeps all.
+        guards: What a candidate must keep of its reference: "negation", "number", "name"; others are refused. Not in
+            the paper.
         batch_rows: Hypotheses in a decoding batch.
         seed: Seed of the random choice of words, inflections and paraphrases.
     """
@@ -45,6 +48,7 @@ class ParaBank:
     systems: str = "1-34"  # section 5.3: all without PPDB, as for CzEng
     beam: int = 12  # ours: ParaNMT's, because the paper names none
     paraphrases: int = 0  # ours: "on average 4 paraphrases per reference" (section 7) are those that its systems found
+    guards: list[str] = field(default_factory=list)  # ours
     batch_rows: int = 1200  # ours: 100 searches
     seed: int = 0
 
@@ -110,6 +114,7 @@ def parabank(rows: Iterable[Row], forward: Translator, lexicon: Lexicon, setting
         rows, forward, sets_of, settings.beam, settings.batch_rows, known_words=lexicon.known_words
     )
     rows = refuse_copies(rows)  # ours
+    rows = guard_rows(rows, settings.guards)  # ours; without guards it refuses nothing
     rows = judgment_rows(rows)  # 5.1 scoring
     rows = rank_by_judgment(rows, settings.paraphrases)
     return overlap_rows(rows, forward.target)  # for the card, and for ParaBank 2's comparison (section 3.7)
@@ -148,6 +153,7 @@ class ParaBankRun(ParaBank, RunSettings):
         RunSettings.__post_init__(self)
         ParaBank.__post_init__(self)
         check_ppdb(parse_systems(self.systems), bool(self.ppdb))
+        check_guards(self.guards, self.lang)
 
 
 def read_lexicon(run: ParaBankRun) -> Lexicon:

@@ -7,7 +7,7 @@ Clustering", CoNLL. `parabank2` below is its section 2, top to bottom; the defau
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from builders.build import Pipeline, build_parabank, load_forward
 from toolkit.bitext.words import read_words
 from toolkit.rows import Row
 from toolkit.run import RunSettings
+from toolkit.score.guards import check_guards, guard_rows
 from toolkit.settings import check_among, check_at_least_one, check_at_most
 from toolkit.starters import words_file
 
@@ -44,6 +45,8 @@ class ParaBank2:
             are refused.
         clusters: Free clusters; one more has its centre fixed on the reference, and its candidates are refused.
         paraphrases: The most paraphrases of a reference.
+        guards: What a candidate must keep of its reference: "negation", "number", "name"; others are refused. Not in
+            the paper.
         batch_rows: Rows of a decoding batch; samples of a sentence with equal beginnings share one.
         batch_tokens: Size of a scoring batch: the number of pairs times the tokens of the longest side.
         seed: Seed of the constraints and the samples.
@@ -58,6 +61,7 @@ class ParaBank2:
     max_dual_nll: float = 3.5  # section 3.3
     clusters: int = 7  # section 3.3: "8 clusters, one of them centered on the English reference"
     paraphrases: int = 5  # section 3.3
+    guards: list[str] = field(default_factory=list)  # ours
     batch_rows: int = 2400  # ours: some 30 short sentences, or 16 long ones
     batch_tokens: int = 8192  # ours
     seed: int = 0
@@ -119,6 +123,7 @@ def parabank2(
         settings.forbid,
     )
     rows = refuse_unknown_words(rows, known_words)  # ours; without known words it refuses nothing
+    rows = guard_rows(rows, settings.guards)  # ours; without guards it refuses nothing
     rows = dual_rows(rows, backward, settings.batch_tokens)  # 2.2 back-translation likelihoods
     rows = refuse_dual(rows, settings.max_dual_nll)  # 3.3
     rows = cluster_rows(rows, forward.target, settings.clusters)  # 2.3 edit-distance-based clustering
@@ -145,6 +150,7 @@ class ParaBank2Run(ParaBank2, RunSettings):
         """Check the settings of both base classes."""
         ParaBank2.__post_init__(self)
         RunSettings.__post_init__(self)
+        check_guards(self.guards, self.lang)
 
 
 def build(run: ParaBank2Run) -> dict:

@@ -8,7 +8,7 @@ selects pairs by them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from toolkit.package.parquet import finished_shards
 from toolkit.parallel import mine
 from toolkit.rows import Row
 from toolkit.run import MAX_BEAM, RunSettings
+from toolkit.score.guards import check_guards, guard_rows
 from toolkit.select.corpus import choose_shards, chosen_folder, write_thresholds
 from toolkit.select.deciles import DecileSettings
 from toolkit.settings import check_at_least_one, check_at_most
@@ -34,11 +35,14 @@ class ParaNMT:
 
     Attributes:
         beam: Beam size; the best hypothesis becomes the paraphrase.
+        guards: What a candidate must keep of its reference: "negation", "number", "name"; others are refused. Not in
+            the paper.
         batch_rows: Hypotheses in a decoding batch.
         batch_texts: Texts in an encoding batch.
     """
 
     beam: int = 12  # section 3.1
+    guards: list[str] = field(default_factory=list)  # ours
     batch_rows: int = 1200  # ours: 100 sentences
     batch_texts: int = 64  # ours
 
@@ -71,6 +75,7 @@ def paranmt(rows: Iterable[Row], forward: Translator, encoder: SentenceTransform
     from toolkit.select.rank import rank_all
 
     rows = translate_rows(rows, forward, settings.beam, settings.batch_rows)  # 3.1; and 5.4, the translation score
+    rows = guard_rows(rows, settings.guards)  # ours; without guards it refuses nothing
     rows = trigram_rows(rows)  # 5.4, footnote 6
     rows = semantic_rows(rows, encoder, settings.batch_texts)  # 3.1, the paraphrase score
     return rank_all(rows)  # 3: every translation is a paraphrase, even a copy of its reference
@@ -94,6 +99,7 @@ class ParaNMTRun(ParaNMT, DecileSettings, RunSettings):
         ParaNMT.__post_init__(self)
         DecileSettings.__post_init__(self)
         RunSettings.__post_init__(self)
+        check_guards(self.guards, self.lang)
 
 
 def build(run: ParaNMTRun) -> dict:

@@ -8,9 +8,9 @@ def candidate(text: str, dual: float, cluster: int | None, reason: str | None = 
     return Candidate(text, "sample", scores=Scores(dual, 1, 0.0, 1), cluster=cluster, reason=reason)
 
 
-def ranked(*candidates: Candidate, paraphrases: int = 5) -> Row:
+def ranked(*candidates: Candidate, paraphrases: int = 5, fill: bool = False) -> Row:
     row = Row("a-1", "a", "x", "de", "y", "en", "train", candidates=list(candidates))
-    return next(iter(rank_rows([row], paraphrases)))
+    return next(iter(rank_rows([row], paraphrases, fill=fill)))
 
 
 def test_the_best_of_each_cluster_best_first():
@@ -46,6 +46,17 @@ def test_every_candidate_has_a_rank_or_a_reason():
     row = ranked(*(candidate(str(n), -float(n % 5), n % 8) for n in range(50)))
     assert all((c.rank is None) != (c.reason is None) for c in row.candidates)
     assert sorted(c.rank for c in row.candidates if c.rank is not None) == [0, 1, 2, 3, 4]
+
+
+def test_others_fill_the_places_that_are_left():
+    given = (("a", -3.0, 1), ("b", -1.0, 2), ("c", -2.0, 1), ("d", -0.1, 0), ("e", -4.0, 2), ("f", -9.0, 1))
+    row = ranked(*(candidate(*one) for one in given), candidate("g", -1.0, 3, "dual"), paraphrases=5, fill=True)
+    assert [c.text for c in row.paraphrases] == ["b", "c", "a", "e", "f"], "the reference's cluster comes last"
+    assert {c.text: c.reason for c in row.candidates if c.rank is None} == {"d": "reference_cluster", "g": "dual"}
+    row = ranked(*(candidate(*one) for one in given), paraphrases=1, fill=True)
+    assert {c.text: c.reason for c in row.candidates if c.rank is None} == {
+        **{"c": "rank", "a": "cluster", "d": "reference_cluster", "e": "cluster", "f": "cluster"}
+    }
 
 
 def test_nothing_left():

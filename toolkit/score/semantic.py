@@ -6,7 +6,7 @@ The paper averages PARAGRAM-PHRASE word embeddings; here it is any SentenceTrans
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,13 +46,25 @@ def semantic_rows(rows: Iterable[Row], encoder: SentenceTransformer, batch_size:
     """
     shard = list(rows)
     waiting = [(row.reference, c) for row in shard for c in row.candidates if c.reason is None]
-    places = {text: n for n, text in enumerate(dict.fromkeys(t for r, c in waiting for t in (r, c.text)))}
-    if waiting:
-        vectors = encoder.encode(list(places), batch_size=batch_size, show_progress_bar=False)
-        pairs = np.array([(places[reference], places[c.text]) for reference, c in waiting])
-        for (_, candidate), score in zip(waiting, cosines(vectors, pairs), strict=True):
-            candidate.scores.semantic = score
+    found = pair_cosines([(reference, c.text) for reference, c in waiting], encoder, batch_size)
+    for (_, candidate), score in zip(waiting, found, strict=True):
+        candidate.scores.semantic = score
     yield from shard
+
+
+def pair_cosines(pairs: Sequence[tuple[str, str]], encoder: SentenceTransformer, batch_size: int = 256) -> list[float]:
+    """The cosine of each pair of texts; each distinct text is encoded once.
+
+    Args:
+        pairs: Two texts each.
+        encoder: A sentence encoder.
+        batch_size: Texts that are encoded at a time.
+    """
+    places = {text: n for n, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
+    if not places:
+        return []
+    vectors = encoder.encode(list(places), batch_size=batch_size, show_progress_bar=False)
+    return cosines(vectors, np.array([(places[one], places[other]) for one, other in pairs]))
 
 
 def cosines(vectors: np.ndarray, pairs: np.ndarray) -> list[float]:

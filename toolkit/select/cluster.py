@@ -9,9 +9,9 @@ candidates than clusters, each candidate is a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
@@ -28,19 +28,28 @@ MAX_ROUNDS = 50  # ours: the centres converge after 2 to 6
 REFERENCE = 0  # the number of the cluster whose centre is the reference
 
 
-def cluster_rows(rows: Iterable[Row], pieces: Pieces, clusters: int) -> Iterator[Row]:
+def best_first(candidate: Candidate) -> tuple[float, str]:
+    """The sort key of candidates: better dual score first, then by text."""
+    assert candidate.scores.dual is not None
+    return -candidate.scores.dual, candidate.text
+
+
+def cluster_rows(
+    rows: Iterable[Row], pieces: Pieces, clusters: int, order: Callable[[Candidate], Any] = best_first
+) -> Iterator[Row]:
     """Assign a cluster to every candidate that has not been refused.
 
     Args:
-        rows: Rows whose candidates have a dual score.
+        rows: Rows whose candidates have the scores of the order.
         pieces: Pieces of the references' language.
         clusters: The number of free clusters, >= 1; the cluster of the reference is added to them, with number 0.
+        order: The sort key of candidates, better ones first.
 
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.3 and 3.3.
     """
     rows = iter(rows)
     while some := list(islice(rows, ROWS)):
-        waiting = [sorted((c for c in row.candidates if c.reason is None), key=best_first) for row in some]
+        waiting = [sorted((c for c in row.candidates if c.reason is None), key=order) for row in some]
         texts = [[row.reference, *(c.text for c in found)] for row, found in zip(some, waiting, strict=True)]
         segmented = iter(pieces.split_all([without_punctuation(text) for text in chain.from_iterable(texts)]))
         for row, found in zip(some, waiting, strict=True):
@@ -48,12 +57,6 @@ def cluster_rows(rows: Iterable[Row], pieces: Pieces, clusters: int) -> Iterator
             for candidate, number in zip(found, assign(keys, clusters), strict=True):
                 candidate.cluster = number
             yield row
-
-
-def best_first(candidate: Candidate) -> tuple[float, str]:
-    """The sort key of candidates: better dual score first, then by text."""
-    assert candidate.scores.dual is not None
-    return -candidate.scores.dual, candidate.text
 
 
 def distance_keys(segmented: Sequence[Sequence[str]]) -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 
+from toolkit.bitext.normalize import match_key
 from toolkit.bitext.words import words_of
-from toolkit.rows import Row
+from toolkit.rows import Candidate, Row
 
 
 def refuse_unknown_words(rows: Iterable[Row], known: Set[str]) -> Iterator[Row]:
@@ -52,4 +53,56 @@ def refuse_copies(rows: Iterable[Row]) -> Iterator[Row]:
         for candidate in row.candidates:
             if candidate.reason is None and candidate.text == row.reference:
                 candidate.reason = "copy"
+        yield row
+
+
+def refuse_repeats(rows: Iterable[Row]) -> Iterator[Row]:
+    """Refuse candidates that differ from their reference, or from a more probable candidate, by no letter or digit.
+
+    The reasons are "copy" and "repeat": case, punctuation and spaces make no paraphrase. This filter is ours.
+
+    Args:
+        rows: Rows whose candidates have a forward log-likelihood.
+    """
+    for row in rows:
+        seen = {match_key(row.reference): "copy"}
+        for candidate in sorted((c for c in row.candidates if c.reason is None), key=most_probable_first):
+            key = match_key(candidate.text)
+            candidate.reason = seen.get(key)
+            seen.setdefault(key, "repeat")
+        yield row
+
+
+def most_probable_first(candidate: Candidate) -> tuple[float, str]:
+    """The sort key of candidates: greater forward log-likelihood first, then by text."""
+    return -(candidate.scores.forward_logprob or 0.0), candidate.text
+
+
+def refuse_semantic(rows: Iterable[Row], min_semantic: float) -> Iterator[Row]:
+    """Refuse candidates whose cosine with their reference is below a floor, or is NaN: reason "semantic".
+
+    Args:
+        rows: Rows whose candidates have the score.
+        min_semantic: The floor, in [-1, 1].
+    """
+    for row in rows:
+        for candidate in row.candidates:
+            score = candidate.scores.semantic
+            if candidate.reason is None and score is not None and not score >= min_semantic:
+                candidate.reason = "semantic"
+        yield row
+
+
+def refuse_overlap(rows: Iterable[Row], max_iou: float) -> Iterator[Row]:
+    """Refuse candidates that share too many pieces with their reference: reason "intersection_over_union".
+
+    Args:
+        rows: Rows whose candidates have the score.
+        max_iou: The greatest intersection over union, in [0, 1].
+    """
+    for row in rows:
+        for candidate in row.candidates:
+            score = candidate.scores.intersection_over_union
+            if candidate.reason is None and score is not None and not score <= max_iou:
+                candidate.reason = "intersection_over_union"
         yield row

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from toolkit.rows import Candidate, Row
 from toolkit.select.cluster import REFERENCE, best_first
 
 
-def rank_rows(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
+def rank_rows(
+    rows: Iterable[Row], paraphrases: int, order: Callable[[Candidate], Any] = best_first, fill: bool = False
+) -> Iterator[Row]:
     """Rank the best candidate of each cluster, and refuse all others.
 
     Reasons: "reference_cluster" for the cluster of the reference, "cluster" for a candidate whose cluster has a better
@@ -17,12 +20,16 @@ def rank_rows(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
     Args:
         rows: Rows whose candidates have clusters.
         paraphrases: The most candidates of a row that are ranked.
+        order: The sort key of candidates, better ones first.
+        fill: Where fewer clusters have a candidate than are to be ranked, the best of the other candidates follow,
+            those of the reference's cluster last. The paper has none of this.
 
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.3 and 3.3.
     """
     for row in rows:
         best: dict[int, Candidate] = {}
-        for candidate in sorted((c for c in row.candidates if c.reason is None), key=best_first):
+        others: list[Candidate] = []
+        for candidate in sorted((c for c in row.candidates if c.reason is None), key=order):
             assert candidate.cluster is not None
             if candidate.cluster == REFERENCE:
                 candidate.reason = "reference_cluster"
@@ -30,11 +37,14 @@ def rank_rows(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
                 candidate.reason = "cluster"
             else:
                 best[candidate.cluster] = candidate
-        for rank, candidate in enumerate(best.values()):
+                continue
+            others.append(candidate)
+        others.sort(key=lambda candidate: candidate.cluster == REFERENCE)
+        for rank, candidate in enumerate([*best.values(), *(others if fill else ())]):
             if rank < paraphrases:
-                candidate.rank = rank
+                candidate.rank, candidate.reason = rank, None
             else:
-                candidate.reason = "rank"
+                candidate.reason = candidate.reason or "rank"
         yield row
 
 

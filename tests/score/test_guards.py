@@ -1,0 +1,121 @@
+"""What each guard refuses, in each language, and what it must leave alone."""
+
+import pytest
+
+from toolkit.rows import Candidate, Row
+from toolkit.score.guards import GUARDS, LANGUAGES, broken_guard, check_guards, guard_rows
+from toolkit.score.names import names
+from toolkit.score.negation import NEGATION
+from toolkit.score.quantities import quantities
+
+REFUSED = [
+    # ParaMac (Liu et al. 2022), table 8, and the toolkit's own demo
+    ("en", "negation", "Such a possibility hadn't even been discussed.", "This was discussed as a possibility."),
+    ("en", "negation", "He didn't come to our party because he was sick.", "He came to our party because he was sick."),
+    ("en", "negation", "I never smoke.", "I smoke."),
+    ("en", "negation", "Everybody knows that.", "Nobody knows that."),
+    ("en", "negation", "I can’t swim.", "I can swim."),
+    ("en", "negation", "There would be something.", "There would n't be anything."),
+    ("en", "number", "I have two dogs.", "I have three dogs."),
+    ("en", "number", "It costs $1,500.", "It costs $15."),
+    ("en", "number", "He's twenty-one.", "He's young."),
+    ("en", "number", "We have 1.5 million readers.", "We have a million readers."),
+    ("en", "name", "Tom isn't here.", "Tim isn't here."),
+    ("en", "name", "Tom lives in Boston.", "He lives in Boston."),
+    ("en", "name", "She is here.", "Mary is here."),
+    ("en", "name", "Yesterday Bill left.", "Yesterday he left."),
+    ("de", "negation", "Er kommt nicht.", "Er kommt."),
+    ("de", "negation", "Ich habe keine Zeit.", "Ich habe Zeit."),
+    ("de", "number", "Ich habe zwei Hunde.", "Ich habe drei Hunde."),
+    ("fr", "negation", "Je ne sais pas.", "Je sais."),
+    ("fr", "negation", "Il ne travaille plus.", "Il travaille."),
+    ("fr", "number", "J'ai deux chiens.", "J'ai trois chiens."),
+    ("fr", "name", "Il habite à Paris.", "Il habite à Lyon."),
+    ("es", "negation", "No vino.", "Vino."),
+    ("es", "number", "Tengo dos perros.", "Tengo tres perros."),
+    ("es", "name", "Vive en Madrid.", "Vive en Sevilla."),
+    ("zh", "negation", "我不知道。", "我知道。"),
+    ("zh", "number", "他有两只狗。", "他有三只狗。"),
+    ("zh", "name", "他在Google工作。", "他在公司工作。"),
+]
+KEPT = [
+    ("en", "It isn't possible.", "It's impossible."),
+    ("en", "They're not unhappy.", "They're happy."),
+    ("en", "It's late, isn't it?", "It's late."),
+    ("en", "Isn't it beautiful?", "Is it beautiful?"),
+    ("en", "I don't know anything, and I don't care.", "I neither know nor care."),
+    ("en", "There's no doubt that he lies.", "He certainly lies."),
+    ("en", "Not only children like it.", "Adults like it as well."),
+    ("en", "I have two dogs.", "I've got a pair of dogs."),
+    ("en", "He has 3 cats.", "He owns three cats."),
+    ("en", "Wait a second.", "Wait a moment."),
+    ("en", "No one knows the one I love.", "Nobody knows whom I love."),
+    ("en", "It's half past three.", "It's 3:30."),
+    ("en", "He left in 2,000 ways.", "He left in 2000 ways."),
+    ("en", "Tom's dog is in Boston.", "In Boston there is a dog. It belongs to Tom."),
+    ("en", "She comes from Germany.", "She is German."),
+    ("en", "The Council agreed.", "It was agreed on by the council."),
+    ("en", "Mr. Jackson is out.", "Jackson is out."),
+    ("en", "Will you come?", "Are you coming?"),
+    ("en", "Hope is good.", "It is good to hope."),
+    ("en", "THE ELEVATOR IS BROKEN", "The lift is out of order."),
+    ("de", "Es ist schön, nicht wahr?", "Es ist schön."),
+    ("de", "Nicht nur Kinder mögen das.", "Auch Erwachsene mögen das."),
+    ("de", "Der Hund schläft.", "Das Tier schläft."),
+    ("de", "Er hat drei Katzen.", "Er hat 3 Katzen."),
+    ("fr", "C'est beau, n'est-ce pas ?", "C'est beau."),
+    ("fr", "Je n'ai que deux amis.", "J'ai seulement deux amis."),
+    ("es", "No vino nadie.", "Nadie vino."),
+    ("es", "No solo los niños.", "También los adultos."),
+    ("zh", "他不但聪明，而且用功。", "他又聪明又用功。"),
+    ("zh", "他有二十五本书。", "他有25本书。"),
+]
+
+
+@pytest.mark.parametrize(("lang", "guard", "reference", "candidate"), REFUSED, ids=lambda value: str(value)[:24])
+def test_it_refuses_both_ways(lang, guard, reference, candidate):
+    assert broken_guard(reference, candidate, lang) == guard
+    assert broken_guard(candidate, reference, lang) == guard
+
+
+@pytest.mark.parametrize(("lang", "reference", "candidate"), KEPT, ids=lambda value: str(value)[:24])
+def test_it_keeps_both_ways(lang, reference, candidate):
+    assert broken_guard(reference, candidate, lang) is None
+    assert broken_guard(candidate, reference, lang) is None
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_text_keeps_what_it_says_itself(lang):
+    for _, _, *texts in (line for line in REFUSED if line[0] == lang):
+        assert [broken_guard(text, text, lang) for text in texts] == [None, None]
+
+
+def test_the_words_of_every_language_are_there():
+    assert set(NEGATION) == set(LANGUAGES)
+    for lang in LANGUAGES:
+        assert names("", lang) == quantities("", lang) == frozenset()
+
+
+def test_rows_get_the_name_of_the_guard_and_refused_candidates_keep_their_reason():
+    texts = {"He came.": None, "He did not arrive.": None, "Him not come": "dual"}
+    candidates = [Candidate(text, "sample", reason=reason) for text, reason in texts.items()]
+    row = Row("a-1", "a", None, None, "He didn't come.", "en", "train", candidates=candidates)
+    (found,) = guard_rows([row])
+    assert [c.reason for c in found.candidates] == ["negation", None, "dual"]
+    candidates[0].reason = None
+    list(guard_rows([row], ["number", "name"]))
+    assert candidates[0].reason is None, "only the guards that are asked for"
+
+
+@pytest.mark.parametrize(
+    ("guards", "lang", "message"),
+    [
+        (["negation", "tense"], "en", "wanted guards of negation, number, name, got tense"),
+        (GUARDS, "cs", "wanted no guards for language 'cs', got negation, number, name: they know en, de, fr, es, zh"),
+    ],
+)
+def test_unknown_guards_and_languages_are_refused(guards, lang, message):
+    with pytest.raises(ValueError) as error:
+        check_guards(guards, lang)
+    assert str(error.value) == message
+    check_guards([], "cs")

@@ -1,0 +1,62 @@
+"""Guards: what a paraphrase may not do to its reference. A candidate that breaks one is refused with the guard's name.
+
+They are ours; the papers' builders have them off. They read words, not meanings, so they refuse some good candidates:
+docs/paraphrasers.md has how many, measured on human judgments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from toolkit.rows import Row
+from toolkit.score.names import changes_name
+from toolkit.score.negation import changes_negation
+from toolkit.score.quantities import changes_number
+
+GUARDS = ("negation", "number", "name")
+LANGUAGES = ("en", "de", "fr", "es", "zh")
+BROKEN = {"negation": changes_negation, "number": changes_number, "name": changes_name}
+
+
+def broken_guard(reference: str, candidate: str, lang: str, guards: Sequence[str] = GUARDS) -> str | None:
+    """The first guard that a candidate breaks; None if it keeps all.
+
+    >>> broken_guard("He didn't come to our party.", "He came to our party because he was sick.", "en")
+    'negation'
+    >>> broken_guard("Tom bought 3 books.", "Tom has bought three books.", "en")
+
+    Args:
+        reference: A text.
+        candidate: What should mean the same.
+        lang: Of both (ISO 639-1), one of `LANGUAGES`.
+        guards: Which are asked, in this order, of `GUARDS`.
+    """
+    return next((guard for guard in guards if BROKEN[guard](reference, candidate, lang)), None)
+
+
+def check_guards(guards: Sequence[str], lang: str) -> None:
+    """Refuse guards that there are not, or a language whose words they do not know.
+
+    Raises:
+        ValueError: A guard is unknown, or there are guards and no words of the language.
+    """
+    if unknown := [guard for guard in guards if guard not in GUARDS]:
+        raise ValueError(f"wanted guards of {', '.join(GUARDS)}, got {', '.join(unknown)}")
+    if guards and lang not in LANGUAGES:
+        raise ValueError(
+            f"wanted no guards for language {lang!r}, got {', '.join(guards)}: they know {', '.join(LANGUAGES)}"
+        )
+
+
+def guard_rows(rows: Iterable[Row], guards: Sequence[str] = GUARDS) -> Iterator[Row]:
+    """Refuse candidates that break a guard; the reason is the guard.
+
+    Args:
+        rows: Rows with candidates, in a language of `LANGUAGES`.
+        guards: Of `GUARDS`; none refuse nothing.
+    """
+    for row in rows:
+        for candidate in row.candidates:
+            if candidate.reason is None:
+                candidate.reason = broken_guard(row.reference, candidate.text, row.lang, guards)
+        yield row

@@ -1,0 +1,111 @@
+"""Whether a candidate loses or adds a number, in digits or in words."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from text_to_num import alpha2digit
+
+LANGUAGES = ("en", "de", "fr", "es", "zh")  # of which number words are read
+RECENT = 1024  # ours: a reference is compared with each of its candidates
+DIGITS = re.compile(r"\d+(?:[.,'’ ]\d{3})+(?!\d)|\d+(?:[.,]\d+)?")
+SCALED = re.compile(r"(\d+(?:[.,]\d+)?) (1000000000|1000000|1000)\b")  # "1.5 million", when its words are digits
+# Words that are numbers in some texts and not in others: moments, ranks, pronouns. Nobody asks for what they could say.
+UNSURE = {
+    "en": re.compile(r"(?<![-\w])(?:seconds?|first|one(?:s|self)?|zero|oh|a)\b", re.IGNORECASE),
+    "de": re.compile(r"\b(?:ein\w*|erste\w*|sekunden?|acht (?=geb|nehm|lass)|null|sieben(?=d))\b", re.IGNORECASE),
+    "fr": re.compile(r"\b(?:une?s?|premi\w+|secondes?|neuf(?:s|ve|ves)?|zéro)\b", re.IGNORECASE),
+    "es": re.compile(r"\b(?:un[oa]?s?|primer\w*|segund\w+|cero)\b", re.IGNORECASE),
+    "zh": re.compile("十分|万一|千万|万分|百姓|百货|四周|一|第一|万岁|八卦|七夕"),
+}
+# What else says a number, so that a text with such a word has it.
+SAYS = {
+    "en": {"2": "both|twice|double|pair|couple|either|half|two", "12": "dozen", "30": "half", "15": "quarter"}
+    | {"45": "quarter", "0": "zero|no|none|nothing", "3": "triple", "10": "decade", "100": "hundreds?|century"}
+    | {"1000": "thousands?", "50": "half", "20": "score", "14": "fortnight", "24": "day", "60": "hour"},
+    "de": {"2": "beide\\w*|zweimal|doppelt\\w*|paar|halb\\w*", "12": "dutzend\\w*", "30": "halb\\w*", "15": "viertel"}
+    | {"45": "viertel", "0": "null|kein\\w*", "100": "jahrhundert\\w*", "10": "jahrzehnt\\w*", "3": "dreimal"},
+    "fr": {"2": "deux|double|paire|couple|demie?", "12": "douzaine", "30": "demie?", "15": "quart|quinzaine"}
+    | {"45": "quart", "10": "dizaine|décennie", "20": "vingtaine", "100": "centaine|siècle", "0": "zéro|aucune?"},
+    "es": {"2": "ambos|ambas|doble|par|medi[oa]", "12": "docena", "30": "media", "15": "cuarto", "45": "cuarto"}
+    | {"10": "decena|década", "100": "cien\\w*|siglo", "21": "veintiún", "0": "cero|ning\\w+"},
+    "zh": {"2": "双|俩|两", "0": "零|没", "12": "打", "30": "半"},
+}
+CHINESE = re.compile("[零〇一二两兩三四五六七八九十百千万萬亿]+")
+CHINESE_DIGITS = {
+    c: n for n, cs in enumerate(("零〇", "一", "二两兩", "三", "四", "五", "六", "七", "八", "九")) for c in cs
+}
+CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "萬": 10_000, "亿": 100_000_000}
+
+
+@lru_cache(RECENT)
+def quantities(text: str, lang: str) -> frozenset[str]:
+    """The numbers of a text, without 1, which "a" and "the" say as well.
+
+    >>> sorted(quantities("Two hundred and five of the 1,500 men left at 7.30.", "en"))
+    ['1500', '205', '7.30']
+    """
+    plain = UNSURE[lang].sub(" _ ", text)
+    plain = CHINESE.sub(chinese_number, plain) if lang == "zh" else alpha2digit(plain, lang, threshold=0)
+    plain = SCALED.sub(lambda m: f"{float(m[1].replace(',', '.')) * int(m[2]):.0f}", plain)
+    return frozenset(map(value, DIGITS.findall(plain))) - {"1"}
+
+
+def value(digits: str) -> str:
+    """Digits without the marks between thousands, and without leading zeros.
+
+    >>> value("1,500"), value("1.500.000"), value("007"), value("2.5"), value("3,75")
+    ('1500', '1500000', '7', '2.5', '3.75')
+    """
+    if re.fullmatch(r"\d+(?:[.,'’ ]\d{3})+", digits):
+        digits = re.sub(r"\D", "", digits)
+    return digits.replace(",", ".").lstrip("0") or "0"
+
+
+def chinese_number(match: re.Match) -> str:
+    """The digits of a Chinese number.
+
+    >>> [chinese_number(CHINESE.search(text)) for text in ("二十五", "三百零二", "两万五千", "二〇二六", "十")]
+    ['25', '302', '25000', '2026', '10']
+    """
+    text = match.group()
+    if not any(c in CHINESE_UNITS for c in text):
+        return "".join(str(CHINESE_DIGITS[c]) for c in text)
+    total = section = digit = 0
+    for c in text:
+        if c in CHINESE_DIGITS:
+            digit = CHINESE_DIGITS[c]
+        elif CHINESE_UNITS[c] < 10_000:
+            section, digit = section + (digit or 1) * CHINESE_UNITS[c], 0
+        else:
+            total, section, digit = total + (section + digit or 1) * CHINESE_UNITS[c], 0, 0
+    return str(total + section + digit)
+
+
+def changes_number(reference: str, candidate: str, lang: str) -> bool:
+    """Whether a number of one text is missing in the other.
+
+    >>> changes_number("He has three dogs.", "He has 3 dogs.", "en")
+    False
+    >>> changes_number("He has three dogs.", "He has dogs.", "en")
+    True
+
+    Args:
+        reference: A text.
+        candidate: What should mean the same.
+        lang: Of both, one of `LANGUAGES`.
+    """
+    one, other = quantities(reference, lang), quantities(candidate, lang)
+    return not (said(one - other, candidate, lang) and said(other - one, reference, lang))
+
+
+def said(wanted: frozenset[str], text: str, lang: str) -> bool:
+    """Whether a text has other words for each of these numbers."""
+    words = SAYS[lang]
+    return all(n in words and re.search(bounded(words[n], lang), text, re.IGNORECASE) for n in wanted)
+
+
+def bounded(alternatives: str, lang: str) -> str:
+    """A pattern of whole words; Chinese has no spaces between them."""
+    return alternatives if lang == "zh" else rf"\b(?:{alternatives})\b"
