@@ -41,19 +41,20 @@ _bars: list[Progress] = []  # the bar of the current run, if any: a process work
 
 
 @contextlib.contextmanager
-def rows_bar(total: int, done: int, stages: int, label: str, shown: bool) -> Iterator[Progress]:
+def rows_bar(total: int | None, done: int, stages: int, label: str, shown: bool) -> Iterator[Progress]:
     """Show the progress bar of a run while its shards are made.
 
     Args:
-        total: The rows of all shards of this process.
+        total: The rows of all shards of this process; None where nobody knows.
         done: The rows of its finished shards.
         stages: The number of stages of the recipe that report their rows.
         label: The text before the bar.
         shown: Whether the bar is printed.
     """
     interval = 0.5 if sys.stderr.isatty() else 30.0  # a log file gets a line now and then
+    form = None if total is None else FORM
     bar = Progress(
-        total=total, initial=done, unit="row", desc=label, disable=not shown, mininterval=interval, bar_format=FORM
+        total=total, initial=done, unit="row", desc=label, disable=not shown, mininterval=interval, bar_format=form
     )
     bar.stages = stages
     _bars.append(bar)

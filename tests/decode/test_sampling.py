@@ -1,5 +1,7 @@
 """Sampling against transformers' own generate, the model's own logits, and the distribution computed by hand."""
 
+from collections import Counter
+
 import pytest
 import torch
 from transformers import BlenderbotSmallConfig, BlenderbotSmallForConditionalGeneration
@@ -271,6 +273,21 @@ def test_min_p_leaves_out_what_is_far_below_the_best(engine, sources):
     found = sample(engine, sources[:1], free(600), list(range(600)), 10, 1, min_p)
     assert {s.ids[0] for s in found} == set(shares.topk(3).indices.tolist())
     assert len({s.ids[0] for s in sample(engine, sources[:1], free(600), list(range(600)), 10, 1)}) > 3
+
+
+def test_top_p_leaves_the_most_probable_that_have_this_share_together(engine, sources):
+    shares = next_logprobs(sources[0], [])[0].exp()
+    best = shares.topk(10).values / shares.topk(10).values.sum()
+    for left in (1, 3):
+        share = best[:left].sum().item() * 0.999  # the last of them is needed
+        found = sample(engine, sources[:1], free(600), list(range(600)), 10, 1, 0.0, share)
+        drawn = Counter(one.ids[0] for one in found)
+        assert set(drawn) == set(shares.topk(left).indices.tolist())
+        parts = (best[:left] / best[:left].sum()).tolist()
+        for token, part in zip(shares.topk(left).indices.tolist(), parts, strict=True):
+            assert abs(drawn[token] / 600 - part) < 4 * (part * (1 - part) / 600) ** 0.5 + 1e-9
+    whole = sample(engine, sources[:1], free(600), list(range(600)), 10, 3, 0.0, 1.0)
+    assert whole == sample(engine, sources[:1], free(600), list(range(600)), 10, 3)
 
 
 def test_each_sentence_has_its_own_limit(engine, sources):

@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 from tests.tiny import pairs, translator, wide_translator
-from toolkit.decode.constraint_set import ConstraintSet
+from toolkit.decode.constraint_set import ConstraintSet, times_said
 from toolkit.decode.sampling import Sample, sample
 from toolkit.generate.sample import choose_words, negative_words, sample_rows
 from toolkit.rows import Candidate, Origin, Row, Scores
@@ -112,6 +112,20 @@ def test_whole_words_are_not_said_in_any_pieces():
     assert list(sample_rows(without, wide_translator("de-en"), SETS, SAMPLES, 10, 1.0, 48, 0, 0.0, "words")) == sampled(
         without
     )
+
+
+def test_what_is_to_be_avoided_is_said_under_no_set():
+    free = sampled(rows(), rate=0.0)
+    avoid = {row.id: [max((c.text for c in row.candidates if not c.reason), key=len).split()[0]] for row in free}
+    settings = (wide_translator("de-en"), SETS, SAMPLES, 10, 0.5, 48, 0, 0.0, "words", 1.0)
+    found = list(sample_rows(rows(), *settings, avoid))
+    assert any(len(o.negative) > 1 for row in found for c in row.candidates for o in c.origins), "and the sets' words"
+    for row in found:
+        (word,) = avoid[row.id]
+        assert all(word in origin.negative for c in row.candidates for origin in c.origins)
+        assert not any(times_said(c.text, word) for c in row.candidates)
+    with pytest.raises(ValueError, match="wanted forbid 'words' with words to avoid, got 'pieces'"):
+        list(sample_rows(rows(), wide_translator("de-en"), SETS, SAMPLES, 10, 0.5, 48, 0, avoid=avoid))
 
 
 def again(text: str, origin: Origin) -> bool:

@@ -70,7 +70,9 @@ def most_probable(engine: Engine, hidden: Tensor, count: int) -> tuple[Tensor, T
     return torch.cat(values), torch.cat(ids)
 
 
-def draw(values: Tensor, ids: Tensor, top_k: int, chance: Tensor, min_p: float = 0.0) -> tuple[Tensor, Tensor]:
+def draw(
+    values: Tensor, ids: Tensor, top_k: int, chance: Tensor, min_p: float = 0.0, top_p: float = 1.0
+) -> tuple[Tensor, Tensor]:
     """Draw the next token of each sample: take the top k of what it may say, renormalise, draw.
 
     Args:
@@ -79,6 +81,7 @@ def draw(values: Tensor, ids: Tensor, top_k: int, chance: Tensor, min_p: float =
         top_k: How many tokens are left to draw from.
         chance: (samples,) random numbers in [0, 1).
         min_p: See `sample`.
+        top_p: See `sample`.
 
     Returns:
         (samples,) ids; (samples,) log p before the mask and the cut, in nats.
@@ -86,6 +89,8 @@ def draw(values: Tensor, ids: Tensor, top_k: int, chance: Tensor, min_p: float =
     if values.shape[1] > top_k:
         values = values.masked_fill((values > -torch.inf).cumsum(1) > top_k, -torch.inf)
     weights = torch.softmax(values.double(), -1)
+    if top_p < 1:
+        weights = weights.where(weights.cumsum(-1) - weights < top_p, 0.0)
     mass = weights.where(weights >= min_p * weights.amax(1, keepdim=True), 0.0).cumsum(-1)
     total = mass[:, -1:]
     # The first token whose mass exceeds the random share; rounding must not lead behind the last one with any weight.

@@ -54,6 +54,7 @@ def sample(
     top_k: int,
     max_tokens: int | Sequence[int],
     min_p: float = 0.0,
+    top_p: float = 1.0,
 ) -> list[Sample]:
     """Sample `len(sample_keys) // len(sources)` translations of each sentence.
 
@@ -67,6 +68,8 @@ def sample(
         max_tokens: A sample without EOS after so many tokens is cut; one number, or one for each sentence.
         min_p: Tokens are left out whose probability is below this share of the probability of the most probable token
             that is allowed, in [0, 1); 0 is the paper's.
+        top_p: Of the `top_k` tokens, only the most probable are left that have this share of their probability
+            together, in (0, 1]; 1 is the paper's (Holtzman et al. 2020, "nucleus sampling").
 
     Returns:
         The samples, in the order of their keys; equal ones of a sentence are the same object.
@@ -95,7 +98,7 @@ def sample(
     row, last = number // each, torch.full((len(sources),), engine.given[-1], device=device)
     for step in range(max(limits)):
         values, ids = allowed(engine, engine.step(state, last), row, forbidden, top_k)
-        drawn, gained = draw(values, ids, top_k, uniform(key[number], step), min_p)
+        drawn, gained = draw(values, ids, top_k, uniform(key[number], step), min_p, top_p)
         said[number, step] = drawn
         logprob[number] += gained
         alive = (drawn != engine.eos) & (step + 1 < limit[number])

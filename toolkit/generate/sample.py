@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from toolkit.bitext.subwords import SPACE, Pieces
 from toolkit.bitext.words import COMPOUND
@@ -41,6 +41,8 @@ def sample_rows(
     seed: int,
     min_p: float = 0.0,
     forbid: str = "pieces",
+    top_p: float = 1.0,
+    avoid: Mapping[str, Sequence[str]] | None = None,
 ) -> Iterator[Row]:
     """Give every row its sampled candidates; equal texts of one row are one candidate.
 
@@ -55,14 +57,21 @@ def sample_rows(
         seed: Of the constraints and the samples.
         min_p: Tokens below this share of the most probable allowed one's probability are left out; 0 is the paper's.
         forbid: What is forbidden of a word: "pieces" that spell it in the reference, or the "words" themselves.
+        top_p: Of the `top_k` tokens, the most probable are left that have this share of their probability together.
+        avoid: By id of a row, words or phrases that none of its samples may say; only with forbid "words".
 
     Yields:
         The rows in their order, `candidates` filled. The reason of an empty sample is "empty", that of one that did not
         end "unfinished". A source with more tokens than the model has positions gives one candidate without text,
         "source_too_long".
 
+    Raises:
+        ValueError: There are words to avoid, and `forbid` is not "words".
+
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.1 and 3.3.
     """
+    if avoid and forbid != "words":
+        raise ValueError(f"wanted forbid 'words' with words to avoid, got {forbid!r}")
     shard, engine = list(rows), engine_of(translator.model)
     sources = translator.source.encode([row.source or "" for row in shard])
     each = constraint_sets * samples_per_set
@@ -85,10 +94,15 @@ def sample_rows(
                 )
                 for i in batch
             ]
+            if avoid:
+                words = [
+                    [_with(avoid.get(shard[i].id, ()), own) for own in sets]
+                    for i, sets in zip(batch, words, strict=True)
+                ]
             forbidden = constraints_of([chosen for sets in words for chosen in sets], forbid, translator)
             sample_keys = [key for i in batch for key in row_seeds(seed, shard[i].id, stages)]
             limits = [max_output_tokens(len(sources[i])) for i in batch]
-            drawn = sample(engine, [sources[i] for i in batch], forbidden, sample_keys, top_k, limits, min_p)
+            drawn = sample(engine, [sources[i] for i in batch], forbidden, sample_keys, top_k, limits, min_p, top_p)
             texts = texts_of(drawn, translator.target)
             for n, i in enumerate(batch):
                 part = slice(n * each, (n + 1) * each)
@@ -96,6 +110,11 @@ def sample_rows(
                 per_sample = [origin for origin in origins for _ in range(samples_per_set)]
                 shard[i].candidates = merge(drawn[part], texts[part], per_sample, "sample", translator.signature)
     yield from shard
+
+
+def _with(phrases: Sequence[str], words: Sequence[NegativeWord]) -> list[NegativeWord]:
+    """A set of words, and phrases that are forbidden in any pieces; a word that stands in both is there once."""
+    return [*((phrase, []) for phrase in phrases), *(word for word in words if word[0] not in phrases)]
 
 
 def texts_of(drawn: Sequence[Sample], pieces: Pieces) -> list[str]:
