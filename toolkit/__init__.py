@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from toolkit.encoder.load import load_encoder as load_encoder
     from toolkit.generate.rewrite import rewrite as rewrite
     from toolkit.package.load import load_parabank as load_parabank
+    from toolkit.paraphraser.paraphraser import Paraphraser as Paraphraser
     from toolkit.rows import Row as Row
     from toolkit.starters import starter as starter
     from toolkit.translator.load import load_translator as load_translator
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 PUBLIC = {
     "ConstraintSet": "toolkit.decode.constraint_set",
+    "Paraphraser": "toolkit.paraphraser.paraphraser",
     "Row": "toolkit.rows",
     "load_encoder": "toolkit.encoder.load",
     "load_parabank": "toolkit.package.load",
@@ -63,7 +65,16 @@ PUBLIC = {
     "rewrite": "toolkit.generate.rewrite",
     "starter": "toolkit.starters",
 }
-__all__ = ["ConstraintSet", "Row", "load_encoder", "load_parabank", "load_translator", "rewrite", "starter"]
+__all__ = [
+    "ConstraintSet",
+    "Paraphraser",
+    "Row",
+    "load_encoder",
+    "load_parabank",
+    "load_translator",
+    "rewrite",
+    "starter",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,117 @@
+r"""The recipe of the starter paraphraser: people's and machine's paraphrases of Tatoeba, and the training on them.
+
+    python -m experiments.starter_paraphraser --data DIR --output_dir build/starter-paraphraser --steps natural parabank
+    python -m experiments.starter_paraphraser --data DIR --output_dir build/starter-paraphraser --steps train
+
+DIR holds bitext/tatoeba/{deu,fra,cmn}-eng.{train,validation}.tsv.gz (foreign TAB English), openly licensed (CC BY 2.0
+FR). The steps, each of which goes on where it was interrupted:
+
+- natural: English sentences that translate one foreign sentence are paraphrases, by people.
+- parabank: ParaBank 2 of the German-English pairs by the starters, with guards, in the settings below.
+- train: starter/de-en, which writes English already, learns to read it, from both.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from itertools import permutations
+from pathlib import Path
+
+from builders.parabank2 import ParaBank2Run, build
+from toolkit.bitext.normalize import match_key, normalize
+from toolkit.bitext.read import read_bitext
+from toolkit.paraphraser.settings import ParaphraserTraining
+from toolkit.score.guards import GUARDS, broken_guard
+from toolkit.shards import write_whole
+
+LANGUAGES = ("deu", "fra", "cmn")
+BITEXT = "bitext/tatoeba/{}-eng.{}.tsv.gz"
+STEPS = ("natural", "parabank", "train")
+MOST = 8  # of the translations of one sentence; "Los!" has dozens, and most are no paraphrases of each other
+
+
+def natural(data: Path, split: str) -> Iterator[tuple[str, list[str]]]:
+    """English sentences with the other translations of the foreign sentences that they translate."""
+    groups: dict[str, dict[str, None]] = {}
+    for language in LANGUAGES:
+        for pair in read_bitext([str(data / BITEXT.format(language, split))]):
+            groups.setdefault(f"{language} {normalize(pair.source)}", {})[normalize(pair.reference)] = None
+    found: dict[str, dict[str, None]] = {}
+    for english in groups.values():
+        if len(english) <= MOST:
+            for one, other in permutations(english, 2):
+                if match_key(one) != match_key(other) and broken_guard(one, other, "en") is None:
+                    found.setdefault(one, {})[other] = None
+    yield from ((text, list(others)) for text, others in found.items())
+
+
+def write_tsv(path: Path, groups: Iterable[tuple[str, list[str]]]) -> None:
+    """Write each sentence and its paraphrases as a line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, "".join("\t".join([text, *others]) + "\n" for text, others in groups))
+
+
+def parabank_run(data: Path, folder: Path, limit: int | None, processes: int) -> ParaBank2Run:
+    """ParaBank 2 of Tatoeba by the starters: fewer samples than the paper's, fewer forbidden words, a tighter cut."""
+    return ParaBank2Run(
+        bitext=[str(data / BITEXT.format("deu", "train"))],
+        source_lang="de",
+        lang="en",
+        output_dir=str(folder),
+        forward="starter/de-en",
+        backward="starter/en-de",
+        known_words="starter/de-en",
+        samples_per_set=12,
+        constraint_rate=0.3,
+        min_p=0.05,
+        max_dual_nll=2.5,
+        forbid="words",
+        guards=list(GUARDS),
+        validation_share=0.005,
+        test_share=0.0,
+        limit=limit,
+        processes=processes,
+        license="cc-by-2.0",
+    )
+
+
+def training(folder: Path, threads: int) -> ParaphraserTraining:
+    """The training on both: the German-English starter goes on with English on both sides."""
+    return ParaphraserTraining(
+        pairs=[str(folder / "natural.tsv"), str(folder / "parabank2")],
+        output_dir=str(folder / "model"),
+        base_model="starter/de-en",
+        epochs=3,
+        learning_rate=5e-4,
+        warmup_steps=300,
+        max_tokens=64,
+        save_every=500,
+        license="cc-by-2.0",
+        threads=threads,
+    )
+
+
+def main() -> None:
+    """Do the steps that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with the bitexts")
+    parser.add_argument("--output_dir", type=Path, required=True)
+    parser.add_argument("--steps", nargs="+", choices=STEPS, default=list(STEPS))
+    parser.add_argument("--limit", type=int, help="lines of the bitext that ParaBank 2 reads (default all)")
+    parser.add_argument("--processes", type=int, default=1, help="of ParaBank 2")
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    if "natural" in options.steps:
+        for split, name in (("train", "natural.tsv"), ("validation", "validation.tsv")):
+            write_tsv(options.output_dir / name, natural(options.data, split))
+    if "parabank" in options.steps:
+        build(parabank_run(options.data, options.output_dir / "parabank2", options.limit, options.processes))
+    if "train" in options.steps:
+        from toolkit.paraphraser.training import train
+
+        train(training(options.output_dir, options.threads))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+r"""Measure paraphrasers on inputs with human paraphrases, side by side with baselines, in Markdown.
+
+    python scripts/evaluate_paraphraser.py TEST.tsv --models starter/paraphraser build/t5-paraphraser \
+        --round_trip starter/en-de starter/de-en
+
+TEST has an input and its human paraphrases on each line: .tsv, .jsonl or .parquet, as `evaluate_parabank.py` reads
+them. A copy of the input always stands in the table, and with --round_trip the translation there and back, by
+ParaNMT's beam. --outputs NAME=FILE adds the outputs of any other system: a line for each input, outputs between tabs,
+best first. Every system is shown twice: by its first output, and by the best of --n, which is chosen by iBLEU with the
+references at hand, as the papers do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import toolkit
+from toolkit.command import run_command
+from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
+from toolkit.evaluate.paraphraser import Paraphrased, evaluate, markdown
+from toolkit.outputs import check_output_file, is_ours
+from toolkit.paraphraser.evaluation import read_outputs, read_test
+from toolkit.paraphraser.pipeline import METHODS
+from toolkit.shards import write_whole
+
+PROGRAM = "evaluate_paraphraser.py"
+
+
+def main(arguments: list[str]) -> int:
+    """Parse the command line, paraphrase, measure, print; print an error as one line."""
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("test", help="inputs with their human paraphrases")
+    parser.add_argument("--models", nargs="+", default=[], help="paraphrasers: starter/NAME, Hub ids or folders")
+    parser.add_argument("--outputs", nargs="+", default=[], metavar="NAME=FILE", help="outputs of other systems")
+    parser.add_argument("--round_trip", nargs=2, metavar=("THERE", "BACK"), help="two translators, as a baseline")
+    parser.add_argument("--n", type=int, default=5, help="outputs of each input (default 5)")
+    parser.add_argument("--method", choices=METHODS, help="of the paraphrasers (default sample)")
+    parser.add_argument("--lang", default="en", help="language of the test (ISO 639-1)")
+    parser.add_argument("--pivot", default="de", help="the other language of --round_trip")
+    parser.add_argument("--references", type=int, default=1, help="references of each input (default 1)")
+    parser.add_argument("--limit", type=int, help="inputs that are read (default all)")
+    parser.add_argument("--alpha", type=float, default=ALPHA, help=f"of the references in iBLEU (default {ALPHA})")
+    parser.add_argument("--encoder", help="a sentence encoder for the cosine with the input (default none)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path, help="file for all figures and outputs")
+    options = parser.parse_args(arguments)
+    return run_command(PROGRAM, lambda: measure(options))
+
+
+def measure(options: argparse.Namespace) -> None:
+    """Read the test, run the systems, measure and print."""
+    if options.json:
+        check_output_file(options.json, [options.test], is_ours)
+    test = read_test(options.test, options.references, options.limit)
+    texts = [one.text for one in test]
+    systems = {"copy of the input": [[text] for text in texts]}
+    for named in options.outputs:
+        name, _, file = named.partition("=")
+        systems[name] = read_outputs(Path(file), len(texts))
+    if options.round_trip:
+        from toolkit.paraphraser.baselines import round_trip
+        from toolkit.translator.load import load_translator
+
+        there = load_translator(options.round_trip[0], source_lang=options.lang, lang=options.pivot)
+        back = load_translator(options.round_trip[1], source_lang=options.pivot, lang=options.lang)
+        systems["round trip, beam 12"] = round_trip(texts, there, back, options.n)
+    for model in options.models:
+        from toolkit.paraphraser.paraphraser import Paraphraser
+
+        paraphraser = Paraphraser(model, lang=options.lang)
+        systems[model] = paraphraser.paraphrase(texts, options.n, options.method, options.seed)
+    cosines = None
+    if options.encoder:
+        from toolkit.encoder.load import load_encoder
+        from toolkit.score.semantic import pair_cosines
+
+        encoder = load_encoder(options.encoder)
+        cosines = lambda pairs: pair_cosines(pairs, encoder)  # noqa: E731 - one line
+    figures = {
+        name: evaluate(
+            [Paraphrased(one.text, one.references, tuple(some)) for one, some in zip(test, outputs, strict=True)],
+            options.alpha,
+            cosines,
+        )
+        for name, outputs in systems.items()
+    }
+    print(markdown(figures))
+    print(f"\n{len(test)} inputs; {ibleu_signature(options.alpha, options.references)}")
+    if options.json:
+        record = {"toolkit": toolkit.__version__, "inputs": len(test), "figures": figures, "outputs": systems}
+        write_whole(options.json, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,49 @@
+"""The form of a text is taken away before a model reads it, and given back to its paraphrases."""
+
+import pytest
+
+from tests.tiny import pairs
+from toolkit.paraphraser.form import formed, plain
+from toolkit.paraphraser.sentences import parts_of
+
+TEXTS = [reference for _, reference in pairs(60)]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_text_that_comes_back_unchanged_has_its_own_form(lang):
+    for text in TEXTS:
+        body, form = plain(text, lang)
+        assert body == text and formed(body, form) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "body", "answer", "found"),
+    [
+        ("THE ELEVATOR IS BROKEN.", "The elevator is broken.", "The lift doesn't work.", "THE LIFT DOESN'T WORK."),
+        ("the elevator is broken", "The elevator is broken.", "I think it's broken.", "i think it's broken"),
+        ("to go to Boston is fun.", "To go to Boston is fun.", "Going to Boston is fun.", "going to Boston is fun."),
+        ("to see Boston is fun.", "To see Boston is fun.", "Boston is fun to see.", "Boston is fun to see."),
+        ("i'm here and i.e. you", "I'm here and i.e. you.", "I am here.", "i am here"),
+        ("  A “new” one\n", 'A "new" one.', 'One that is "new".', "  One that is “new”\n"),
+        ("It’s new.", "It's new.", "It isn't old.", "It isn’t old."),
+        ("Really?", "Really?", "Is that so?", "Is that so?"),
+        ("„Gut“, sagte er.", '"Gut", sagte er.', 'Er sagte "gut".', "Er sagte „gut“."),
+    ],
+)
+def test_the_form_of_a_text_is_that_of_its_paraphrase(text, body, answer, found):
+    read, form = plain(text, "en")
+    assert read == body
+    assert formed(answer, form) == found
+
+
+def test_chinese_keeps_its_marks():
+    body, form = plain("“你好！”", "zh")
+    assert body == "“你好！”" and formed("您好！", form) == "您好！"
+    assert plain("你好", "zh")[0] == "你好。"
+
+
+def test_a_long_text_is_cut_into_sentences_that_make_it_again():
+    text = "  ".join(TEXTS) + '\n\nHe said: "Go. Now!" Then Mr. Smith paid $3.50...\n'
+    parts = parts_of(text, "en", lambda part: False)
+    assert "".join(parts) == text and len(parts) > 50
+    assert parts_of(text, "en", lambda part: True) == [text]

@@ -1,0 +1,158 @@
+"""`Paraphraser` with a model of random weights: what holds for any model."""
+
+import warnings
+
+import pytest
+
+import toolkit
+from tests.tiny import folder, pairs
+from toolkit.bitext.normalize import match_key
+from toolkit.decode.constraint_set import times_said
+from toolkit.paraphraser import paraphraser as module
+from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.paraphraser.pipeline import METHODS, Paraphrasing
+
+TEXTS = [reference for _, reference in pairs(12)]
+SETTINGS = Paraphrasing(n=3, guards=(), constraint_sets=2, samples_per_set=6, beam=6)
+
+
+@pytest.fixture(scope="module")
+def paraphraser():
+    return Paraphraser(str(folder() / "de-en"), lang="en", settings=SETTINGS, dtype="float32")
+
+
+def test_it_is_public():
+    assert toolkit.Paraphraser is Paraphraser
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_text_gets_other_texts_in_order(paraphraser, method):
+    found = paraphraser.paraphrase(TEXTS, method=method)
+    assert len(found) == len(TEXTS) and max(map(len, found)) == 3
+    assert sum(map(len, found)) > 2 * len(TEXTS), "a test that finds nothing would pass"
+    for text, some in zip(TEXTS, found, strict=True):
+        keys = [match_key(one) for one in some]
+        assert match_key(text) not in keys and len(set(keys)) == len(keys)
+        assert all(one.strip() for one in some)
+
+
+def test_a_text_has_the_same_paraphrases_in_any_batch(paraphraser, monkeypatch):
+    found = paraphraser.paraphrase(TEXTS, seed=4)
+    alone = [paraphraser.paraphrase([text], seed=4)[0] for text in TEXTS]
+    agree = sum(set(one) == set(other) for one, other in zip(found, alone, strict=True))
+    assert agree >= len(TEXTS) - 1, "rounding turns few draws"
+    monkeypatch.setattr(module, "CHUNK", 5)
+    assert len(paraphraser.paraphrase(iter([*TEXTS, TEXTS[0]]))) == len(TEXTS) + 1
+    twice = paraphraser.paraphrase([TEXTS[0], TEXTS[0]])
+    assert twice[0] == twice[1]
+    assert paraphraser.paraphrase(TEXTS, seed=5) != found
+
+
+def test_candidates_have_scores_and_reasons(paraphraser):
+    for text, some in zip(TEXTS, paraphraser.candidates(TEXTS, n=2, max_iou=0.9), strict=True):
+        ranks = [one.rank for one in some if one.rank is not None]
+        assert ranks == list(range(len(ranks))) and len(ranks) <= 2
+        assert [one.rank for one in some[: len(ranks)]] == ranks, "the paraphrases come first"
+        for one in some:
+            assert (one.rank is None) == (one.reason is not None)
+            if one.rank is not None:
+                assert one.scores.dual is not None and one.scores.dual < 0
+                assert one.scores.intersection_over_union <= 0.9 and -1 <= one.scores.semantic <= 1
+            if one.reason == "copy":
+                assert match_key(one.text) == match_key(text)
+
+
+def test_what_is_avoided_is_not_said_and_what_is_required_is(paraphraser):
+    words = [text.split()[-1].strip(".!?") for text in TEXTS]
+    for method in METHODS:
+        for word, some in zip(
+            words, paraphraser.paraphrase(TEXTS, method=method, avoid=[[w] for w in words]), strict=True
+        ):
+            assert not any(times_said(one, word) for one in some)
+    found = paraphraser.paraphrase(TEXTS, require=["often"], avoid=["the"])
+    assert sum(map(len, found)) > len(TEXTS)
+    assert all(times_said(one, "often") and not times_said(one, "the") for some in found for one in some)
+
+
+def test_the_form_of_a_text_stays(paraphraser):
+    upper, lower, spaced = paraphraser.paraphrase([TEXTS[3].upper(), TEXTS[3].lower(), f"  {TEXTS[3]}\n"])
+    assert upper and all(one.isupper() for one in upper)
+    assert lower and all(one.islower() for one in lower)
+    assert spaced and all(one.startswith("  ") and one.endswith("\n") for one in spaced)
+
+
+def test_a_text_that_is_too_long_is_paraphrased_by_sentence(paraphraser):
+    long = "  ".join(TEXTS * 3) + "\n\n12345.\n"
+    assert len(paraphraser.model.source.encode([long])[0]) > paraphraser.limit
+    (found,) = paraphraser.candidates([long], n=2)
+    assert [one.rank for one in found] == [0, 1] and found[0].scores.dual < 0
+    assert all(one.text.endswith("\n\n12345.\n") and one.text != long for one in found)
+    word = TEXTS[4].split()[-1].strip(".!?")
+    (found,) = paraphraser.paraphrase([long], n=1, require=[word])
+    assert found and times_said(found[0], word)
+
+
+def test_texts_without_letters_have_no_paraphrase(paraphraser):
+    assert paraphraser.paraphrase(["12345", "!?", "👍"]) == [[], [], []]
+    assert paraphraser.paraphrase([]) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "message"),
+    [
+        (["Yes.", None], {}, "wanted a text at index 1, got None"),
+        (["Yes.", "No.", 3], {}, "wanted a text at index 2, got int"),
+        ([""], {}, "wanted a text at index 0, got an empty string"),
+        ([" \n"], {}, "wanted a text at index 0, got white space"),
+        ("Yes.", {}, "wanted texts, got a str: put one text in a list"),
+        (["Yes."], {"n": 0}, "wanted n of at least 1, got 0"),
+        (["Yes."], {"method": "magic"}, "wanted method of sample, beam, top_p, got 'magic'"),
+        (["Yes."], {"method": "beam", "n": 7}, "wanted a beam of at least n, got beam 6 and n 7"),
+        (["Yes."], {"min_semantic": 2}, "wanted min_semantic in [-1, 1], got 2"),
+        (["Yes."], {"max_iou": -0.1}, "wanted max_iou in [0, 1], got -0.1"),
+        (["Yes."], {"avoid": "yes"}, "wanted a list of phrases to avoid, got 'yes': put it in a list"),
+        (["Yes."], {"avoid": [["a"], ["b"]]},
+         "wanted phrases to avoid for all texts, or a list for each of 1 texts, got 2 items"),
+        (["Yes."], {"avoid": ["yes"], "require": ["yes"]},
+         "wanted phrases that are required or forbidden, got 'yes' required and 'yes' forbidden; drop one of them"),
+        (["Yes."], {"avoid": [" "]}, "wanted words in every negative phrase, got ' '; drop it"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line(paraphraser, texts, options, message):
+    with pytest.raises(ValueError) as error:
+        paraphraser.paraphrase(texts, **options)
+    assert str(error.value) == message
+
+
+def test_texts_of_another_language_warn_once(paraphraser):
+    german = ["Gestern war ich mit meinen Freunden in der Stadt und habe viel gesehen."] * 2
+    paraphraser.warned = False
+    with pytest.warns(UserWarning, match="paraphrases 'en', and most texts seem to be in 'de'"):
+        paraphraser.paraphrase(german)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        paraphraser.paraphrase(german)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "/nowhere"}, "wanted a translator, got '/nowhere', which is neither"),
+        ({"lang": "english"}, "wanted lang as a code of ISO 639-1"),
+        ({"prefix": "paraphrase: "}, "wanted no prefix for"),
+        ({"lang": "cs", "settings": Paraphrasing()}, "wanted no guards for language 'cs'"),
+        ({"encoder": "/nowhere"}, "wanted a sentence encoder, got '/nowhere'"),
+    ],
+)
+def test_a_paraphraser_that_cannot_be_is_one_line(options, message):
+    given = {"model": str(folder() / "de-en"), "lang": "en", **options}
+    with pytest.raises(ValueError) as error:
+        Paraphraser(**given)
+    assert str(error.value).startswith(message) and "\n" not in str(error.value)
+
+
+def test_without_an_encoder_there_is_no_floor():
+    german = Paraphraser(str(folder() / "de-en"), lang="de", settings=SETTINGS, dtype="float32")
+    assert german.encoder is None
+    with pytest.raises(ValueError, match="wanted an encoder for the cosine in 'de', got none"):
+        german.paraphrase(["Hallo!"], min_semantic=0.5)

@@ -1,0 +1,237 @@
+"""Training a paraphraser: pairs, loss, adapters of every family, and the script from end to end, killed and resumed."""
+
+import dataclasses
+import json
+import math
+import signal
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from peft import AutoPeftModelForSeq2SeqLM, PeftModel
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+import toolkit
+from tests import families
+from tests.tiny import ENVIRONMENT, ROOT, folder, pairs, plain_model
+from toolkit.paraphraser.lora import target_layers, with_adapters
+from toolkit.paraphraser.pairs import TrainingPair, first_references, pairs_of, read_training
+from toolkit.paraphraser.pipeline import Paraphrasing
+from toolkit.paraphraser.settings import ParaphraserTraining
+from toolkit.paraphraser.trainer import Collate, ParaphraserTrainer
+from toolkit.rows import Candidate, Row, Scores
+
+SCRIPT = str(ROOT / "scripts" / "train_paraphraser.py")
+SETTINGS = ParaphraserTraining(pairs=["x"], output_dir="y", base_model="z")
+SCORES = Scores(forward_logprob=-2.0, forward_tokens=4, backward_logprob=-3.0, backward_tokens=3)
+ROW = Row("a-1", "a", None, None, "It's late.", "en", "train", candidates=[
+    Candidate("It is late.", "sample", rank=0, scores=SCORES),
+    Candidate("It’s LATE!", "sample", rank=1, scores=SCORES),
+    Candidate("The hour is late.", "sample", rank=2, scores=SCORES),
+])  # fmt: skip
+
+
+@pytest.fixture
+def bitext(tmp_path):
+    """Pairs that are easy to learn: the German sentence stands for the paraphrase."""
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"{one}\t{other}\n" for one, other in pairs(320)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("direction", "found"),
+    [
+        ("from_reference", [("It's late.", "It is late."), ("It's late.", "The hour is late.")]),
+        ("to_reference", [("It is late.", "It's late."), ("The hour is late.", "It's late.")]),
+    ],
+)
+def test_the_pairs_of_a_reference(direction, found):
+    refused = Counter()
+    settings = dataclasses.replace(SETTINGS, direction=direction)
+    assert [(one.text, one.output) for one in pairs_of(ROW, settings, refused)] == found
+    assert refused == {"equal": 1}, "a text that differs only by marks teaches to copy"
+    both = [(one.text, one.output) for one in pairs_of(ROW, dataclasses.replace(SETTINGS, direction="both"), refused)]
+    assert len(both) == 4 and set(found) < set(both)
+    few = dataclasses.replace(SETTINGS, direction=direction, most_ranks=1)
+    assert len(list(pairs_of(ROW, few, refused))) == 1
+
+
+def test_the_weights_of_pairs():
+    def weights(kind):
+        return [one.weight for one in pairs_of(ROW, dataclasses.replace(SETTINGS, weight=kind), Counter())]
+
+    assert weights("equal") == [1, 1] and weights("rank") == [1, 1 / 3]
+    assert weights("dual") == pytest.approx([math.exp(-1.5 / 2)] * 2)
+    ROW.candidates[0].scores = Scores()
+    try:
+        with pytest.raises(ValueError, match="wanted pairs with a dual score for --weight dual"):
+            weights("dual")
+    finally:
+        ROW.candidates[0].scores = SCORES
+
+
+def test_held_out_references_are_not_trained_on(bitext):
+    settings = dataclasses.replace(SETTINGS, pairs=[str(bitext)], held_out=3)
+    train, held_out, _ = read_training(settings)
+    assert 0 < len(held_out) <= 3 and len(train) > 300
+    texts, references = first_references(held_out)
+    assert not set(texts) & {one.text for one in train} and len(texts) == len(references)
+
+
+def test_the_loss_is_a_weighted_mean_over_tokens():
+    model = plain_model("de-en")
+    trainer = ParaphraserTrainer.__new__(ParaphraserTrainer)
+    trainer.smoothing = 0.0
+    examples = [
+        {"input_ids": [5, 6, 0], "labels": [7, 8, 9, 0], "weight": 2.0},
+        {"input_ids": [5, 0], "labels": [11, 0], "weight": 0.5},
+    ]
+    batch = Collate(model, 2)(examples)
+    loss = trainer.compute_loss(model, dict(batch))
+    total = weight = 0.0
+    for one in examples:
+        alone = Collate(model, 2)([one])
+        logits = (
+            model(**{k: v for k, v in alone.items() if k not in ("labels", "weight")})
+            .logits[0]
+            .double()
+            .numpy(force=True)
+        )
+        logits -= logits.max(1, keepdims=True)
+        nats = np.log(np.exp(logits).sum(1)) - logits[np.arange(len(one["labels"])), one["labels"]]
+        total, weight = total + one["weight"] * nats.sum(), weight + one["weight"] * len(nats)
+    assert float(loss) == pytest.approx(total / weight, rel=1e-5)
+    model.train()
+    trainer.smoothing = 0.5
+    assert float(trainer.compute_loss(model, dict(batch))) != pytest.approx(total / weight, rel=1e-3)
+
+
+@pytest.mark.parametrize("family", families.NAMES)
+def test_adapters_of_every_family_learn_and_load_by_peft_alone(family, tmp_path):
+    model = AutoModelForSeq2SeqLM.from_pretrained(families.checkpoint(family))
+    for module in model.modules():
+        if hasattr(module, "layerdrop"):
+            module.layerdrop = 0.0  # both layers of so small a decoder may be dropped at once
+    adapted = with_adapters(model, rank=2, scale=2.0)
+    trained = {name for name, p in adapted.named_parameters() if p.requires_grad}
+    assert trained and all("lora_" in name for name in trained)
+    assert {name.split(".lora_")[0].rpartition(".")[2] for name in trained} == set(target_layers(model))
+    labels = torch.tensor([[5, 6, 7, model.config.eos_token_id]])
+    optimizer = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=0.1)
+    adapted.train()
+    losses = []
+    for _ in range(8):
+        loss = adapted(input_ids=labels, labels=labels).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < losses[0]
+    adapted.eval().save_pretrained(tmp_path / "adapters")
+    logits = adapted(input_ids=labels, labels=labels).logits
+    base = AutoModelForSeq2SeqLM.from_pretrained(families.checkpoint(family))
+    again = PeftModel.from_pretrained(base, tmp_path / "adapters").eval()
+    assert torch.allclose(again(input_ids=labels, labels=labels).logits, logits, atol=1e-4)
+    merged = again.merge_and_unload()
+    assert torch.allclose(merged(input_ids=labels, labels=labels).logits, logits, atol=1e-3)
+
+
+def command(output, bitext, *more):
+    given = {"pairs": bitext, "output_dir": output, "base_model": folder() / "de-en", "epochs": 1, "max_steps": 8,
+             "save_every": 4, "batch_tokens": 256, "held_out": 4, "dtype": "float32", "threads": 1}  # fmt: skip
+    flags = [str(part) for name, value in given.items() for part in (f"--{name}", value)]
+    return [sys.executable, SCRIPT, *flags, *more]
+
+
+def run(command, start="", cwd=None):
+    (cwd / "start").mkdir(exist_ok=True)
+    (cwd / "start" / "sitecustomize.py").write_text(start)
+    environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true", "PYTHONPATH": f"{cwd / 'start'}:{ROOT}"}
+    return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=400)
+
+
+KILL_AT_STEP_8 = """
+import os, signal
+made = os.makedirs
+def makedirs(path, *more, **options):
+    if "checkpoint-8" in str(path):
+        os.kill(os.getpid(), signal.SIGKILL)
+    made(path, *more, **options)
+os.makedirs = makedirs
+"""
+
+
+@pytest.mark.slow
+def test_killed_and_started_again_it_ends_as_a_paraphraser(tmp_path, bitext):
+    output = tmp_path / "model"
+    done = run(command(output, bitext), KILL_AT_STEP_8, tmp_path)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert (output / "checkpoints" / "checkpoint-4" / "trainer_state.json").exists()
+    refused = run(command(output, bitext, "--seed", "3"), "", tmp_path)
+    assert refused.returncode == 1 and "seed was 0, now 3" in refused.stderr.splitlines()[-1]
+    done = run(command(output, bitext), "", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == f"{output}: load it with toolkit.Paraphraser({str(output)!r})"
+    record = json.loads((output / "training.json").read_text())
+    assert record["steps"] == 8 and [entry["step"] for entry in record["held_out"]] == [4, 8]
+    assert not (output / "checkpoints").exists()
+
+    straight = run(command(tmp_path / "straight", bitext), "", tmp_path)
+    assert straight.returncode == 0, straight.stderr
+    one, other = (AutoModelForSeq2SeqLM.from_pretrained(path) for path in (output, tmp_path / "straight"))
+    for name, tensor in one.state_dict().items():
+        assert torch.allclose(tensor, other.state_dict()[name], atol=1e-5), f"{name}: resumed is not as uninterrupted"
+    assert AutoTokenizer.from_pretrained(output)("Hallo")["input_ids"]
+    settings = Paraphrasing(n=2, guards=(), constraint_sets=1, samples_per_set=4)
+    found = toolkit.Paraphraser(str(output), lang="en", settings=settings).paraphrase(["It is late."])
+    assert len(found) == 1
+
+
+@pytest.mark.slow
+def test_two_processes_train_adapters(tmp_path, bitext):
+    output = tmp_path / "model"
+    done = run(command(output, bitext, "--lora", "--lora_rank", "2", "--processes", "2"), "", tmp_path)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((output / "training.json").read_text())
+    assert record["processes"] == 2 and record["steps"] == 8
+    adapted = AutoPeftModelForSeq2SeqLM.from_pretrained(output / "adapters").eval()
+    merged = AutoModelForSeq2SeqLM.from_pretrained(output).eval()
+    ids = torch.tensor([[5, 6, 0]])
+    with torch.inference_mode():
+        one, other = (model(input_ids=ids, decoder_input_ids=ids).logits for model in (adapted, merged))
+    assert torch.allclose(one, other, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"base_model": None}, "wanted either base_model or size, got neither"),
+        ({"size": "starter"}, "wanted either base_model or size, got both"),
+        ({"base_model": None, "size": "huge"}, "wanted size of"),
+        ({"direction": "back"}, "wanted direction of from_reference, to_reference, both, got 'back'"),
+        ({"weight": "score"}, "wanted weight of equal, rank, dual, got 'score'"),
+        ({"lang": "english"}, "wanted --lang as a code of ISO 639-1"),
+        ({"epochs": 0}, "wanted epochs of at least 1, got 0"),
+        ({"patience": -1}, "wanted patience of at least 0, got -1"),
+        ({"label_smoothing": 1.0}, "wanted label_smoothing in [0, 1), got 1.0"),
+        ({"learning_rate": 0.0}, "wanted learning_rate above 0, got 0.0"),
+    ],
+)
+def test_settings_out_of_range_are_refused(changed, message):
+    with pytest.raises(ValueError) as error:
+        dataclasses.replace(SETTINGS, **changed)
+    assert str(error.value).startswith(message)
+
+
+def test_pairs_that_cannot_be_used_are_refused(tmp_path):
+    path = tmp_path / "copies.tsv"
+    path.write_text("Hello!\tHello.\nBye.\tbye\n")
+    with pytest.raises(ValueError, match=r"wanted pairs to train on, got none in .*copies.tsv \(refused: 2 equal\)"):
+        read_training(dataclasses.replace(SETTINGS, pairs=[str(path)]))
+    with pytest.raises(FileNotFoundError):
+        read_training(dataclasses.replace(SETTINGS, pairs=[str(tmp_path / "none.tsv")]))
+    assert TrainingPair("a", "b", 1.0).weight == 1

@@ -1,0 +1,86 @@
+"""BERTScore F1 over any encoder of `transformers` (Zhang et al. 2020), without IDF weights and without rescaling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from toolkit.starters import shown_name
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+def bertscore_signature(name: str, layer: int) -> str:
+    """The settings of a BERTScore."""
+    return f"BERTScore|encoder:{shown_name(name)}|layer:{layer}|idf:no|rescaled:no|v:1.0.0"
+
+
+@torch.inference_mode()
+def bertscore(
+    references: Sequence[str],
+    candidates: Sequence[str],
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    layer: int = -1,
+    batch_size: int = 64,
+) -> list[float]:
+    """BERTScore F1 of each candidate with its reference.
+
+    Every token is compared by cosine with the most similar token of the other text; precision is the mean over the
+    candidate's tokens, recall that over the reference's. The first and the last token (CLS and SEP) match nothing, as
+    in the authors' program, but others may match them.
+
+    Args:
+        references: Texts.
+        candidates: As many texts.
+        model: An encoder, or a model with one; its hidden states are the vectors.
+        tokenizer: The encoder's, which adds one token before and one after a text.
+        layer: Which hidden states, as an index; 0 are the embeddings.
+        batch_size: Pairs at a time.
+
+    Returns:
+        A number for each pair, in [-1, 1].
+
+    Source: Zhang et al. 2020, "BERTScore: Evaluating Text Generation with BERT", section 3.
+    """
+    order = sorted(range(len(references)), key=lambda i: len(references[i]) + len(candidates[i]))
+    found = [0.0] * len(order)
+    for begin in range(0, len(order), batch_size):
+        batch = order[begin : begin + batch_size]
+        one, one_weight = vectors([references[i] for i in batch], model, tokenizer, layer)
+        other, other_weight = vectors([candidates[i] for i in batch], model, tokenizer, layer)
+        cosine = torch.einsum("nid,njd->nij", one, other)
+        recall = (cosine.amax(2) * one_weight).sum(1)
+        precision = (cosine.amax(1) * other_weight).sum(1)
+        f1 = torch.nan_to_num(2 * precision * recall / (precision + recall))
+        for i, score in zip(batch, f1.tolist(), strict=True):
+            found[i] = score
+    return found
+
+
+def vectors(
+    texts: Sequence[str], model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, layer: int
+) -> tuple[Tensor, Tensor]:
+    """The vectors of each text's tokens, of length 1, and 0 for padding; and the weight of each token.
+
+    Args:
+        texts: Texts.
+        model: An encoder.
+        tokenizer: Its tokenizer.
+        layer: Which hidden states.
+
+    Returns:
+        (texts, tokens, width); (texts, tokens), which sum to 1 for each text with a token.
+    """
+    read = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt").to(model.device)
+    hidden = model(**read, output_hidden_states=True).hidden_states[layer].float()
+    mask = read["attention_mask"].float()
+    inner = mask.clone()
+    inner[:, 0] = 0
+    inner[torch.arange(len(texts)), mask.sum(1).long() - 1] = 0
+    return normalize(hidden, dim=-1) * mask[:, :, None], inner / inner.sum(1, keepdim=True).clamp(min=1)

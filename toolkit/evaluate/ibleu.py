@@ -1,0 +1,56 @@
+"""iBLEU: BLEU against the references, less BLEU against the input (Sun & Zhou 2012)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sacrebleu.metrics import BLEU
+
+ALPHA = 0.8  # Meng et al. 2021 (ConRPG), whose weight ParaMac takes (section 5.1.1)
+VERSION = "1.0.0"
+
+
+def ibleu_signature(alpha: float, references: int) -> str:
+    """The settings of iBLEU.
+
+    >>> ibleu_signature(0.8, 1)
+    'iBLEU|alpha:0.8|nrefs:1|case:mixed|tok:13a|smooth:exp|v:1.0.0'
+    """
+    return f"iBLEU|alpha:{alpha}|nrefs:{references}|case:mixed|tok:13a|smooth:exp|v:{VERSION}"
+
+
+def corpus_ibleu(
+    outputs: Sequence[str], references: Sequence[Sequence[str]], texts: Sequence[str], alpha: float
+) -> tuple[float, float, float]:
+    """The iBLEU of a corpus, alpha BLEU(outputs, references) - (1 - alpha) BLEU(outputs, texts), and both BLEUs.
+
+    Args:
+        outputs: One for each input.
+        references: The first reference of each input, then the second of each, ...
+        texts: The inputs.
+        alpha: Weight of the references, in [0, 1].
+
+    Source: Sun and Zhou (2012), equation 1; ParaMac (Liu et al. 2022), section 5.1.1.
+    """
+    metric = BLEU()
+    own = metric.corpus_score(list(outputs), [list(some) for some in references]).score
+    copied = metric.corpus_score(list(outputs), [list(texts)]).score
+    return alpha * own - (1 - alpha) * copied, own, copied
+
+
+def sentence_ibleu(output: str, references: Sequence[str], text: str, alpha: float, metric: BLEU) -> float:
+    """The iBLEU of one output.
+
+    >>> metric = BLEU(effective_order=True)
+    >>> round(sentence_ibleu("He is ill today.", ["He is ill today."], "Today he is sick.", 0.8, metric), 1)
+    77.5
+
+    Args:
+        output: Of a system.
+        references: Of its input.
+        text: The input.
+        alpha: Weight of the references, in [0, 1].
+        metric: BLEU of single sentences.
+    """
+    own, copied = metric.sentence_score(output, list(references)).score, metric.sentence_score(output, [text]).score
+    return alpha * own - (1 - alpha) * copied

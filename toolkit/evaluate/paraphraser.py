@@ -1,0 +1,148 @@
+"""How good the outputs of a paraphraser are: BLEU, iBLEU, ROUGE and cosine, of the first output and of the best of n.
+
+The papers report for each input the output with the highest iBLEU of several, chosen with the reference at hand
+(ParaMac, section 5.1.1). Nobody can choose so who has no reference, so the first output stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from statistics import fmean
+
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics import BLEU
+
+from toolkit.evaluate.ibleu import ALPHA, corpus_ibleu, sentence_ibleu
+from toolkit.evaluate.tables import table
+from toolkit.score.overlap import intersection_over_union
+
+ROUGE = ("rouge1", "rouge2", "rougeL")
+CHOICES = ("first", "best")
+HEADS = {
+    "ibleu": "iBLEU",
+    "bleu": "BLEU",
+    "input_bleu": "BLEU with the input",
+    "rouge1": "ROUGE-1",
+    "rouge2": "ROUGE-2",
+    "rougeL": "ROUGE-L",
+    "intersection_over_union": "intersection/union with the input",
+    "length_ratio": "length ratio",
+    "semantic": "cosine with the input",
+}
+FIGURES = ("ibleu", "bleu", "input_bleu", *ROUGE, "intersection_over_union", "length_ratio")
+
+
+@dataclass(frozen=True)
+class Paraphrased:
+    """An input with its references and what a system made of it.
+
+    Attributes:
+        text: The input.
+        references: Human paraphrases of it, one or more.
+        outputs: The system's, best first; none where it gave none, which counts as an empty text.
+    """
+
+    text: str
+    references: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+def markdown(systems: dict[str, dict[str, dict[str, float]]]) -> str:
+    """A Markdown table with two lines for each system: its first output, and the best of its outputs by iBLEU."""
+    names = [name for name in (*FIGURES, "semantic") if any(name in found["first"] for found in systems.values())]
+    body = []
+    for system, found in systems.items():
+        for choice in CHOICES:
+            cells = [f"{found[choice][name]:.2f}" for name in names]
+            body.append([system, choice, *cells, f"{found['all'].get('self_bleu', 100):.1f}"])
+    heads = [HEADS.get(name, name) for name in names]
+    return table(["system", "output", *heads, "self-BLEU"], body)
+
+
+def best_output(one: Paraphrased, alpha: float) -> str:
+    """The output with the highest iBLEU against the references; the first of equal ones, "" of none."""
+    metric = BLEU(effective_order=True)
+    scores = [sentence_ibleu(output, one.references, one.text, alpha, metric) for output in one.outputs]
+    return one.outputs[max(range(len(scores)), key=scores.__getitem__)] if scores else ""
+
+
+def evaluate(
+    items: Sequence[Paraphrased],
+    alpha: float = ALPHA,
+    cosines: Callable[[list[tuple[str, str]]], list[float]] | None = None,
+) -> dict[str, dict[str, float]]:
+    """The figures of a system's outputs.
+
+    Args:
+        items: Inputs, at least one, with as many references each as the first has, or more, which are left out.
+        alpha: Weight of the references in iBLEU, in [0, 1].
+        cosines: Gives the score of meaning of pairs of texts; None leaves `semantic` out.
+
+    Returns:
+        Under "first" and "best" (`best_output`) the figures of that output: `bleu` and `ibleu` of the corpus,
+        `input_bleu` (BLEU against the inputs), ROUGE F1 x 100 (the greatest over the references, its mean over inputs),
+        `intersection_over_union` with the input x 100, `length_ratio` of output and input, `semantic`, the mean of the
+        scores with the input. Under "all": `outputs`, the mean number of an input; `answered`, the percentage of inputs
+        with one; and `self_bleu`, where inputs have several.
+    """
+    found = {}
+    for name in CHOICES:
+        chosen = [best_output(one, alpha) if name == "best" else next(iter(one.outputs), "") for one in items]
+        found[name] = figures(items, chosen, alpha, cosines)
+    several = [one.outputs for one in items if len(one.outputs) > 1]
+    found["all"] = {
+        "outputs": fmean(len(one.outputs) for one in items),
+        "answered": 100 * fmean(bool(one.outputs) for one in items),
+        **({"self_bleu": self_bleu(several)} if several else {}),
+    }
+    return found
+
+
+def figures(
+    items: Sequence[Paraphrased],
+    chosen: Sequence[str],
+    alpha: float,
+    cosines: Callable[[list[tuple[str, str]]], list[float]] | None,
+) -> dict[str, float]:
+    """The figures of one output of each input, see `evaluate`."""
+    count = len(items[0].references)
+    references = [[one.references[k] for one in items] for k in range(count)]
+    texts = [one.text for one in items]
+    ibleu, bleu, copied = corpus_ibleu(chosen, references, texts, alpha)
+    rouge = RougeScorer(ROUGE)
+    scores = [rouge.score_multi(one.references[:count], output) for one, output in zip(items, chosen, strict=True)]
+    pairs = list(zip(texts, chosen, strict=True))
+    return {
+        "ibleu": ibleu,
+        "bleu": bleu,
+        "input_bleu": copied,
+        **{name: 100 * fmean(score[name].fmeasure for score in scores) for name in ROUGE},
+        "intersection_over_union": fmean(intersection_over_union(text, output) for text, output in pairs),
+        "length_ratio": fmean(len(output.split()) / max(1, len(text.split())) for text, output in pairs),
+        **({"semantic": fmean(cosines(pairs))} if cosines else {}),
+    }
+
+
+def self_bleu(outputs: Iterable[Sequence[str]], most: int = 5) -> float:
+    """How much the outputs of an input resemble one another: the mean BLEU of each against the others.
+
+    >>> self_bleu([["He is ill today.", "He is ill today."]])
+    100.0
+
+    Args:
+        outputs: Of each input, two or more.
+        most: Of an input, so many are compared.
+
+    Returns:
+        BLEU in [0, 100], the mean over outputs and then over inputs.
+
+    Source: Zhu et al. (2018), "Texygen", section 3.2.
+    """
+    metric, found = BLEU(effective_order=True), []
+    for some in outputs:
+        own = list(islice(some, most))
+        scores = [metric.sentence_score(text, own[:n] + own[n + 1 :]).score for n, text in enumerate(own)]
+        found.append(round(fmean(scores), 6))
+    return fmean(found)

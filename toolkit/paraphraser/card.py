@@ -1,0 +1,38 @@
+"""The card of a trained paraphraser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import ModelCard, ModelCardData
+
+import cards
+
+TEMPLATE = Path(cards.__file__).parent / "paraphraser.md"
+
+
+def paraphraser_card(training: dict[str, Any], model_type: str, measured: dict[str, Any] | None = None) -> str:
+    """The card of a paraphraser.
+
+    Args:
+        training: Record of its training.
+        model_type: Of its configuration, such as "t5".
+        measured: What was measured when it was packaged: `table`, `inputs`, `signature`, `text`, `license`,
+            `megabytes`; None of a model that was only trained.
+    """
+    settings = training["settings"]
+    licence = measured["license"] if measured else settings["license"]
+    data = ModelCardData(
+        language=settings["lang"],
+        license=licence,
+        base_model=settings["base_model"] if "/" in (settings["base_model"] or "") else None,
+        library_name="transformers",
+        tags=["paraphrase", "parabank-toolkit"],
+    )
+    content = {"lang": settings["lang"], "license": licence, "parameters": training["parameters"]}
+    return str(
+        ModelCard.from_template(
+            data, str(TEMPLATE), **content, training=training, model_type=model_type, measured=measured
+        )
+    )

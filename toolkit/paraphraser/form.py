@@ -1,0 +1,121 @@
+"""The form of a text: white space, quotes, case and final mark; a paraphraser reads plain texts and keeps the form.
+
+Models are trained on sentences that begin with a capital and end with a mark. A text of another form is made plain
+before the model reads it, and its paraphrases get its form.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import cycle
+
+from toolkit.bitext.normalize import normalize
+
+MARKS = (".", "!", "?", "…", ":", ";", ",", "-", "。", "！", "？", "；", "：", "，")
+CLOSING = "\"'”’“»)」）"  # may follow the last mark of a sentence
+QUOTES = {"„": "„“", "“": "“”", "«": "«»"}  # the pair that begins with a mark
+PRONOUN = re.compile(r"I(?:'\w+)?\b")
+OWN_PUNCTUATION = ("zh", "ja")  # languages whose quotes and dashes stay as they are
+
+
+@dataclass(frozen=True)
+class Form:
+    """What `plain` takes from a text.
+
+    Attributes:
+        before: White space before the text.
+        after: White space after it.
+        case: "upper" and "lower" where all its letters have one case, "first_lower" where only the first is lower and
+            others have capitals, "" for any other text.
+        marked: Whether it ends with a mark.
+        quotes: A pair of double quotation marks; "" for straight ones.
+        apostrophe: Its apostrophe.
+        words: Its words with a capital, which keep it at the beginning of a lower-cased text.
+    """
+
+    before: str
+    after: str
+    case: str
+    marked: bool
+    quotes: str
+    apostrophe: str
+    words: frozenset[str]
+
+
+def plain(text: str, lang: str) -> tuple[str, Form]:
+    r"""A text as a model has seen its like, and its form.
+
+    >>> plain("  the elevator is “broken”\n", "en")[0]
+    'The elevator is "broken".'
+    >>> plain("WHERE ARE YOU?", "en")[0]
+    'Where are you?'
+
+    Args:
+        text: Any text with a visible character.
+        lang: Its language (ISO 639-1).
+    """
+    body = text.strip()
+    quotes = next((pair for mark, pair in QUOTES.items() if mark in body), "")
+    form = Form(
+        before=text[: len(text) - len(text.lstrip())],
+        after=text[len(text.rstrip()) :],
+        case=case_of(body),
+        marked=body.rstrip(CLOSING).endswith(MARKS),
+        quotes=quotes,
+        apostrophe="’" if "’" in body else "'",
+        words=frozenset(word for word in re.findall(r"\w+", body) if word[0].isupper()),
+    )
+    body = normalize(body, punctuation=lang not in OWN_PUNCTUATION)
+    if form.case == "upper":
+        body = body.lower()
+    if form.case:
+        body = PRONOUN_LOWER.sub("I", body) if lang == "en" else body
+        body = body[:1].upper() + body[1:]
+    if not form.marked:
+        body += "。" if lang in OWN_PUNCTUATION else "."
+    return body, form
+
+
+PRONOUN_LOWER = re.compile(r"\bi(?=\b(?!\.))")
+
+
+def case_of(text: str) -> str:
+    """The case of a text, see `Form`.
+
+    >>> [case_of(text) for text in ("GO AWAY", "go away", "go to Boston", "Go away", "123", "I")]
+    ['upper', 'lower', 'first_lower', '', '', '']
+    """
+    if text.isupper() and sum(c.isalpha() for c in text) > 3:
+        return "upper"
+    if text.islower():
+        return "lower"
+    first = next((c for c in text if c.isalpha()), "")
+    return "first_lower" if first.islower() else ""
+
+
+def formed(paraphrase: str, form: Form) -> str:
+    r"""A paraphrase of a plain text, in the form of the text that it is of.
+
+    >>> text, form = plain("  the elevator is “broken”\n", "en")
+    >>> formed('I think the lift isn\'t "working".', form)
+    "  i think the lift isn't “working”\n"
+    """
+    if not form.marked:
+        paraphrase = paraphrase.removesuffix(".").removesuffix("。")
+    if form.case == "upper":
+        paraphrase = paraphrase.upper()
+    elif form.case == "lower":
+        paraphrase = paraphrase.lower()
+    elif form.case == "first_lower" and not keeps_capital(paraphrase, form):
+        paraphrase = paraphrase[:1].lower() + paraphrase[1:]
+    if form.quotes:
+        pair = cycle(form.quotes)
+        paraphrase = re.sub('"', lambda _: next(pair), paraphrase)
+    return form.before + paraphrase.replace("'", form.apostrophe) + form.after
+
+
+def keeps_capital(paraphrase: str, form: Form) -> bool:
+    """Whether the first word of a paraphrase has a capital wherever it stands."""
+    first = re.match(r"\w+", paraphrase)
+    return first is not None and (first.group() in form.words or PRONOUN.match(paraphrase) is not None)

@@ -1,0 +1,47 @@
+"""Adapters (LoRA, by PEFT) for every family of seq2seq models: which layers they belong to."""
+
+from __future__ import annotations
+
+from peft import LoraConfig, PeftModel, get_peft_model
+from transformers import PreTrainedModel
+
+# Linear layers of attention and feed-forward, by what they are called: T5's family, and all that descend from BART.
+T5_LAYERS = ("q", "k", "v", "o", "wi", "wi_0", "wi_1", "wo")
+BART_LAYERS = ("q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2")
+
+
+def target_layers(model: PreTrainedModel) -> list[str]:
+    """The names of the layers that get adapters.
+
+    Raises:
+        ValueError: The model has none of the known layers.
+    """
+    own = {name.rpartition(".")[2] for name, _ in model.named_modules()}
+    for layers in (BART_LAYERS, T5_LAYERS):
+        if set(layers[:3]) <= own:
+            return [name for name in layers if name in own]
+    raise ValueError(
+        f"wanted a model with layers {', '.join(BART_LAYERS[:3])} or {', '.join(T5_LAYERS[:3])} for LoRA, got "
+        f"{model.config.model_type}: train all weights"
+    )
+
+
+def with_adapters(model: PreTrainedModel, rank: int, scale: float, dropout: float = 0.05) -> PeftModel:
+    """A model of which only new adapters are trained.
+
+    Args:
+        model: The model; its weights do not change.
+        rank: Of the adapters.
+        scale: LoRA's alpha over its rank.
+        dropout: Before the adapters.
+
+    Source: Hu et al. 2022, "LoRA".
+    """
+    config = LoraConfig(
+        task_type="SEQ_2_SEQ_LM",
+        r=rank,
+        lora_alpha=round(rank * scale),
+        lora_dropout=dropout,
+        target_modules=target_layers(model),
+    )
+    return get_peft_model(model, config)

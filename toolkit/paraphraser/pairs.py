@@ -1,0 +1,120 @@
+"""The pairs that a paraphraser is trained on: what is read, what is said, and what a pair counts."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from toolkit.bitext.normalize import match_key
+from toolkit.bitext.split import split_of
+from toolkit.package.read import is_file, read_references
+from toolkit.paraphraser.settings import ParaphraserTraining
+from toolkit.rows import Candidate, Row
+
+VALIDATION_SHARE = 0.01  # ours: of the references, where a source has no splits
+
+
+@dataclass(frozen=True)
+class TrainingPair:
+    """One pair.
+
+    Attributes:
+        text: What the model reads.
+        output: What it should say.
+        weight: What the pair counts, > 0.
+    """
+
+    text: str
+    output: str
+    weight: float
+
+
+def read_training(settings: ParaphraserTraining) -> tuple[list[TrainingPair], list[list[TrainingPair]], Counter[str]]:
+    """Read all pairs, and those that are held out, reference by reference.
+
+    The held-out references of a parabank are those of its validation split; a file has no splits, so one reference in a
+    hundred is held out by its hash.
+
+    Returns:
+        The pairs to train on; for each held-out reference, at most `held_out`, its pairs; and how many pairs were
+        refused, by reason.
+
+    Raises:
+        ValueError: A source cannot be read, or there is no pair to train on, or none is held out.
+        FileNotFoundError: A source does not exist.
+    """
+    refused: Counter[str] = Counter()
+    pairs = [
+        pair
+        for source in settings.pairs
+        for row in rows_of(source, "train")
+        for pair in pairs_of(row, settings, refused)
+    ]
+    held_out = [
+        found
+        for source in settings.pairs
+        for row in rows_of(source, "validation")
+        if (found := list(pairs_of(row, settings, Counter())))
+    ]
+    if not pairs or not held_out:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items()) or "no other pair"
+        missing = "to train on" if not pairs else "to hold out (the validation split is empty)"
+        raise ValueError(f"wanted pairs {missing}, got none in {', '.join(settings.pairs)} (refused: {reasons})")
+    return pairs, held_out[: settings.held_out], refused
+
+
+def rows_of(source: str, split: str) -> Iterator[Row]:
+    """The references of one split of a source."""
+    if not is_file(source):
+        return read_references(source, split)
+    return (row for row in read_references(source) if split_of(row.reference, VALIDATION_SHARE, 0.0) == split)
+
+
+def pairs_of(row: Row, settings: ParaphraserTraining, refused: Counter[str]) -> Iterator[TrainingPair]:
+    """The pairs of a reference in the directions of the settings; texts that differ by no letter are refused."""
+    key = match_key(row.reference)
+    for rank, candidate in enumerate(row.candidates[: settings.most_ranks or None]):
+        if match_key(candidate.text) in (key, ""):
+            refused["equal"] += 1
+            continue
+        weight = weight_of(candidate, rank, settings.weight)
+        if settings.direction in ("from_reference", "both"):
+            yield TrainingPair(row.reference, candidate.text, weight)
+        if settings.direction in ("to_reference", "both"):
+            yield TrainingPair(candidate.text, row.reference, weight)
+
+
+def weight_of(candidate: Candidate, rank: int, kind: str) -> float:
+    """What a pair counts.
+
+    >>> weight_of(Candidate("Hi!", "sample"), 1, "rank")
+    0.5
+
+    Args:
+        candidate: The paraphrase.
+        rank: 0 for the best of its reference.
+        kind: "equal"; "rank", 1 / (rank + 1); or "dual", the geometric mean of both models' probability of a token.
+
+    Raises:
+        ValueError: There is no dual score to weigh by.
+    """
+    if kind == "equal":
+        return 1.0
+    if kind == "rank":
+        return 1 / (rank + 1)
+    if candidate.scores.dual is None:
+        raise ValueError(
+            "wanted pairs with a dual score for --weight dual, got one without: give --weight rank or equal"
+        )
+    return math.exp(candidate.scores.dual / 2)
+
+
+def first_references(held_out: Sequence[Sequence[TrainingPair]]) -> tuple[list[str], list[list[str]]]:
+    """The distinct inputs of held-out pairs, and the outputs of each."""
+    outputs: dict[str, list[str]] = {}
+    for pairs in held_out:
+        for pair in pairs:
+            outputs.setdefault(pair.text, []).append(pair.output)
+    return list(outputs), list(outputs.values())

@@ -1,0 +1,286 @@
+"""`toolkit.Paraphraser`: paraphrases of any texts by any seq2seq model, in batches."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice, repeat
+from typing import Any
+
+import torch
+
+from toolkit.bitext.hub_subwords import HubPieces
+from toolkit.bitext.languages import check_code, main_language, near
+from toolkit.decode.constraint_set import ConstraintSet, times_said
+from toolkit.decode.engine import engine_of
+from toolkit.encoder.load import load_encoder
+from toolkit.paraphraser.form import Form, formed, plain
+from toolkit.paraphraser.pipeline import Paraphrasing, paraphrase_rows
+from toolkit.paraphraser.sentences import join, parts_of
+from toolkit.progress import rows_bar
+from toolkit.rows import Candidate, Row
+from toolkit.score.guards import LANGUAGES, check_guards
+from toolkit.starters import shown_name
+from toolkit.translator.load import described, load_translator
+
+STARTER, ENCODER = "starter/paraphraser", "starter/encoder"
+CHUNK = 1000  # ours: texts that are worked on together
+MANY = 200  # ours: more texts than this take so long that a bar is shown
+IDENTIFIED = 40  # ours: characters from which on the language of a text is identified
+Phrases = Sequence[str] | Sequence[Sequence[str]]  # for all texts, or some for each text
+
+
+class Paraphraser:
+    """A seq2seq model that says texts in other words.
+
+    >>> import toolkit                                                                         # doctest: +SKIP
+    >>> toolkit.Paraphraser().paraphrase(["The elevator is broken."], n=2)                     # doctest: +SKIP
+    [["The elevator isn't working.", 'The lift is out of order.']]
+
+    Args:
+        model: "starter/paraphraser", a Hub id or a folder.
+        lang: Language of the texts (ISO 639-1); None is what the model states, or else English.
+        encoder: A sentence encoder for the cosine of text and paraphrase; None takes the starter's in English and
+            leaves the cosine out in other languages.
+        backward: A model that scores a text given its paraphrase; None takes the model itself.
+        prefix: What the model reads before every text, such as "paraphrase: " of many T5 checkpoints; None is what its
+            configuration says.
+        settings: How texts are paraphrased, where a call does not say otherwise.
+        dtype: As of `load_translator`.
+        device: Device of all models; None is a GPU where there is one.
+
+    Raises:
+        ValueError: A model cannot be loaded, the language is no code, the prefix is for a model that reads none, or
+            guards or a cosine are wanted in a language for which there are none.
+    """
+
+    def __init__(
+        self,
+        model: str = STARTER,
+        lang: str | None = None,
+        encoder: str | None = None,
+        backward: str | None = None,
+        prefix: str | None = None,
+        settings: Paraphrasing | None = None,
+        dtype: str = "auto",
+        device: torch.device | str | None = None,
+    ) -> None:
+        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.name, self.lang = shown_name(model), check_code(lang or described(model)["lang"] or "en", "lang")
+        self.settings = settings or Paraphrasing(guards=Paraphrasing.guards if self.lang in LANGUAGES else ())
+        check_guards(self.settings.guards, self.lang)
+        self.model = load_translator(model, dtype, device, self.lang, self.lang, scoring=backward is None)
+        if prefix is not None:
+            if not isinstance(self.model.source, HubPieces):
+                raise ValueError(f"wanted no prefix for {model!r}, a Marian model, which reads texts as they are")
+            self.model.source.task = prefix
+        self.backward = load_translator(backward, dtype, device, self.lang, self.lang, True) if backward else self.model
+        if encoder is None and self.lang == "en":
+            encoder = ENCODER
+        self.encoder = None if encoder is None else load_encoder(encoder, device)
+        self.limit = engine_of(self.model.model).limit
+        self.warned = False
+
+    def paraphrase(
+        self,
+        texts: Iterable[str],
+        n: int | None = None,
+        method: str | None = None,
+        seed: int | None = None,
+        avoid: Phrases = (),
+        require: Phrases = (),
+        min_semantic: float | None = None,
+        max_iou: float | None = None,
+        progress: bool | None = None,
+    ) -> list[list[str]]:
+        """The best paraphrases of each text.
+
+        Args:
+            texts: Texts in the model's language; a text that is too long for it is paraphrased sentence by sentence.
+            n: The most paraphrases of a text. This and all that follows: None is what the settings say.
+            method: "sample", "beam" or "top_p".
+            seed: Of the samples. A text has the same paraphrases in any batch, apart from ties that rounding decides.
+            avoid: Words or phrases that no paraphrase says; one list for all texts, or one for each.
+            require: Words or phrases that every paraphrase says, likewise; such texts are decoded by beam search.
+            min_semantic: The least cosine of text and paraphrase.
+            max_iou: The greatest share of pieces that they have in common.
+            progress: Whether a bar is shown; None shows one for many texts.
+
+        Returns:
+            For each text at most n paraphrases, best first, in its own form (case, quotes, white space). Fewer, or
+            none, where the model says nothing else that passes: never the text itself, also not with other punctuation.
+
+        Raises:
+            ValueError: A text is no string or has no visible character (the message names its index), there are not as
+                many lists of phrases as texts, a phrase is required and avoided, or a setting is out of its range.
+        """
+        found = self.candidates(texts, n, method, seed, avoid, require, min_semantic, max_iou, progress)
+        return [[one.text for one in some if one.rank is not None] for some in found]
+
+    def candidates(
+        self,
+        texts: Iterable[str],
+        n: int | None = None,
+        method: str | None = None,
+        seed: int | None = None,
+        avoid: Phrases = (),
+        require: Phrases = (),
+        min_semantic: float | None = None,
+        max_iou: float | None = None,
+        progress: bool | None = None,
+    ) -> list[list[Candidate]]:
+        """All candidates of each text with scores: the paraphrases by rank, then what was refused, with its reason.
+
+        Args and errors are those of `paraphrase`. Of a text that is too long for the model, only paraphrases are given.
+        """
+        return list(self.stream(texts, n, method, seed, avoid, require, min_semantic, max_iou, progress))
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        n: int | None = None,
+        method: str | None = None,
+        seed: int | None = None,
+        avoid: Phrases = (),
+        require: Phrases = (),
+        min_semantic: float | None = None,
+        max_iou: float | None = None,
+        progress: bool | None = None,
+    ) -> Iterator[list[Candidate]]:
+        """The candidates of each text as in `candidates`, one after another: for more texts than memory holds.
+
+        Args and errors are those of `paraphrase`. Texts are read in chunks of `CHUNK`.
+        """
+        if isinstance(texts, (str, bytes)):
+            raise ValueError(f"wanted texts, got a {type(texts).__name__}: put one text in a list")
+        asked: dict[str, Any] = {
+            "n": n,
+            "method": method,
+            "seed": seed,
+            "min_semantic": min_semantic,
+            "max_iou": max_iou,
+        }
+        settings = replace(self.settings, **{name: value for name, value in asked.items() if value is not None})
+        if self.encoder is None and (settings.min_semantic is not None or settings.rank_by == "semantic"):
+            raise ValueError(f"wanted an encoder for the cosine in {self.lang!r}, got none: give one to Paraphraser")
+        total = len(texts) if isinstance(texts, Sequence) else None
+        phrases = zip(each(require, total, "require"), each(avoid, total, "avoid"), strict=False)
+        return self._chunks(enumerate(texts), phrases, settings, total, progress)
+
+    def _chunks(
+        self,
+        texts: Iterator[tuple[int, str]],
+        phrases: Iterator[tuple[Sequence[str], Sequence[str]]],
+        settings: Paraphrasing,
+        total: int | None,
+        progress: bool | None,
+    ) -> Iterator[list[Candidate]]:
+        """Paraphrase the texts chunk by chunk."""
+        shown = (total is None or total > MANY) if progress is None else progress
+        with rows_bar(total, 0, 2, "paraphrasing", shown):
+            while chunk := list(islice(texts, CHUNK)):
+                for index, text in chunk:
+                    check_text(text, index)
+                self._warn_of_language([text for _, text in chunk])
+                sets = [ConstraintSet(tuple(say), tuple(avoid)) for say, avoid in islice(phrases, len(chunk))]
+                yield from self._chunk([text for _, text in chunk], sets, settings)
+
+    def _chunk(
+        self, texts: Sequence[str], sets: Sequence[ConstraintSet], settings: Paraphrasing
+    ) -> Iterator[list[Candidate]]:
+        """The candidates of each text of a chunk; texts and sentences that are equal are paraphrased once."""
+        rows: dict[str, Row] = {}
+        constraints: dict[str, ConstraintSet] = {}
+        places: list[list[tuple[str, str, Form | None]]] = []  # of each text its parts, with their row and form
+        for text, one in zip(texts, sets, strict=True):
+            parts = parts_of(text, self.lang, self._fits)
+            places.append([])
+            for part in parts:
+                if not any(map(str.isalpha, part)):
+                    places[-1].append((part, "", None))
+                    continue
+                body, form = plain(part, self.lang)
+                own = one if len(parts) == 1 else within(one, part)
+                if form.case == "upper":
+                    own = lower_cased(own)
+                name = row_id(body, own)
+                rows.setdefault(name, Row(name, "text", body, self.lang, body, self.lang, ""))
+                constraints[name] = own
+                places[-1].append((part, name, form))
+        done = paraphrase_rows(rows.values(), self.model, self.backward, self.encoder, settings, constraints)
+        found = {row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in done}
+        for constraint_set, placed in zip(sets, places, strict=True):
+            candidates = [
+                [replace(c, text=formed(c.text, form)) for c in found[name]] if form is not None else []
+                for _, name, form in placed
+            ]
+            if len(placed) == 1:
+                yield candidates[0]
+                continue
+            chosen = [[c for c in some if c.rank is not None] for some in candidates]
+            joined = join([part for part, _, _ in placed], chosen, settings.n)
+            yield [c for c in joined if all(times_said(c.text, phrase) for phrase in constraint_set.positive)]
+
+    def _fits(self, text: str) -> bool:
+        """Whether the model can read a text whole."""
+        return len(self.model.source.encode([plain(text, self.lang)[0]])[0]) <= self.limit
+
+    def _warn_of_language(self, texts: Sequence[str]) -> None:
+        """Warn, once, if the texts are in another language than the model's."""
+        long = [text for text in texts[:CHUNK] if len(text) >= IDENTIFIED]
+        got = main_language(long) if long and not self.warned else None
+        if got is not None and not near(self.lang, got):
+            self.warned = True
+            warnings.warn(f"{self.name} paraphrases {self.lang!r}, and most texts seem to be in {got!r}", stacklevel=4)
+
+
+def check_text(text: object, index: int) -> None:
+    """Refuse what cannot be paraphrased.
+
+    Raises:
+        ValueError: It is no string, or has no visible character.
+    """
+    if not isinstance(text, str):
+        raise ValueError(f"wanted a text at index {index}, got {'None' if text is None else type(text).__name__}")
+    if not text.strip():
+        raise ValueError(f"wanted a text at index {index}, got {'an empty string' if not text else 'white space'}")
+
+
+def each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[str]]:
+    """The phrases of each text.
+
+    Args:
+        phrases: For all texts, or a list for each.
+        total: How many texts there are, if anybody knows.
+        name: Of the argument, for the error.
+
+    Raises:
+        ValueError: They are one string, or lists for another number of texts.
+    """
+    if isinstance(phrases, str):
+        raise ValueError(f"wanted a list of phrases to {name}, got {phrases!r}: put it in a list")
+    if all(isinstance(phrase, str) for phrase in phrases):
+        return repeat([phrase for phrase in phrases if isinstance(phrase, str)])
+    if any(isinstance(some, str) or not isinstance(some, Sequence) for some in phrases) or len(phrases) != total:
+        raise ValueError(
+            f"wanted phrases to {name} for all texts, or a list for each of {total} texts, got {len(phrases)} items"
+        )
+    return iter([list(some) for some in phrases])
+
+
+def within(constraints: ConstraintSet, part: str) -> ConstraintSet:
+    """The constraints of a part of a text: required are only phrases that the part says."""
+    return replace(constraints, positive=tuple(one for one in constraints.positive if times_said(part, one)))
+
+
+def lower_cased(constraints: ConstraintSet) -> ConstraintSet:
+    """The constraints in lower case, for a text that is read so."""
+    return ConstraintSet(*(tuple(map(str.lower, one)) for one in (constraints.positive, constraints.negative)))
+
+
+def row_id(text: str, constraints: ConstraintSet) -> str:
+    """A name that is the same for the same text and constraints, from which its random numbers come."""
+    content = repr((text, constraints.positive, constraints.negative))
+    return f"text-{hashlib.blake2b(content.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"

@@ -1,0 +1,64 @@
+"""Texts that are too long for a model, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sentencex import segment
+
+from toolkit.rows import Candidate, Scores
+
+
+def parts_of(text: str, lang: str, fits: Callable[[str], bool]) -> list[str]:
+    r"""A text that fits as it is, or else its sentences, each with the white space before and after it.
+
+    >>> parts_of("He left. \n\nShe stayed.", "en", lambda text: len(text) < 12)
+    ['He left. ', '\n\n', 'She stayed.']
+
+    Args:
+        text: Any text.
+        lang: Its language (ISO 639-1).
+        fits: Whether a text is short enough.
+
+    Returns:
+        The parts, which make the text if they are joined. A part may be white space alone, or may not fit.
+    """
+    return [text] if fits(text) else list(segment(lang, text))
+
+
+def join(parts: Sequence[str], chosen: Sequence[Sequence[Candidate]], n: int) -> list[Candidate]:
+    """Paraphrases of a text from those of its parts: the first of every part, then the second of every part.
+
+    A part with fewer paraphrases begins again with its first, and one without any stays as it is.
+
+    >>> found = join(["A. ", "B. ", "C."], [[Candidate("a1. ", "beam"), Candidate("a2. ", "beam")], [], []], 2)
+    >>> [one.text for one in found]
+    ['a1. B. C.', 'a2. B. C.']
+
+    Args:
+        parts: Of the text.
+        chosen: The paraphrases of each part, best first.
+        n: How many paraphrases of the text are wanted.
+
+    Returns:
+        At most n candidates with distinct texts; none if no part has a paraphrase. Their log-likelihoods are the sums
+        of those of the parts that changed.
+    """
+    found: dict[str, Candidate] = {}
+    for i in range(min(n, max(map(len, chosen), default=0))):
+        picked = [some[i % len(some)] if some else None for some in chosen]
+        changed = [one for one in picked if one is not None]
+        text = "".join(part if one is None else one.text for part, one in zip(parts, picked, strict=True))
+        if text not in found:
+            origins = [origin for one in changed for origin in one.origins]
+            scores = summed([one.scores for one in changed])
+            found[text] = replace(changed[0], text=text, origins=origins, scores=scores, rank=len(found), cluster=None)
+    return list(found.values())
+
+
+def summed(scores: Sequence[Scores]) -> Scores:
+    """The log-likelihoods and tokens of several texts together; a score that one of them lacks is None."""
+    names = ("forward_logprob", "forward_tokens", "backward_logprob", "backward_tokens")
+    values = {name: [getattr(one, name) for one in scores] for name in names}
+    return Scores(**{name: None if None in found else sum(found) for name, found in values.items()})

@@ -1,0 +1,115 @@
+"""The settings of the training of a paraphraser, without imports that take seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from toolkit.bitext.languages import check_code
+from toolkit.evaluate.ibleu import ALPHA
+from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
+from toolkit.translator.settings import SIZES
+
+DIRECTIONS = ("from_reference", "to_reference", "both")
+WEIGHTS = ("equal", "rank", "dual")
+DTYPES = ("auto", "float32", "bfloat16")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParaphraserTraining:
+    """The settings of `toolkit.paraphraser.training.train`. The papers' are in `presets/`, for --config.
+
+    Attributes:
+        pairs: Parabanks: folders, Hub names, runs' folders of shards, and .parquet, .tsv or .jsonl files.
+        output_dir: Where the model goes.
+        base_model: A seq2seq model to begin with: a Hub id, a folder or "starter/NAME"; unless given, a new Marian
+            model of --size.
+        size: Size of a new model, a preset of the translators.
+        lang: Language of the pairs (ISO 639-1).
+        direction: "from_reference": references are read and paraphrases are said; "to_reference": the other way, so
+            that people's text is learnt; or "both".
+        prefix: Text that is put before every input, as T5's checkpoints expect ("paraphrase: ").
+        most_ranks: The most paraphrases of a reference, best first; 0 takes all.
+        weight: What a pair counts: "equal"; "rank", one over its rank; or "dual", by its dual score.
+        held_out: References held out for the held-out iBLEU, where the parabanks have no validation split.
+        lora: Train adapters (LoRA) instead of all weights.
+        lora_rank: Rank of the adapters.
+        lora_alpha: Scale of the adapters, times their rank.
+        epochs: How often each pair is read.
+        max_steps: Steps after which the training ends, if it is shorter than the epochs; 0 is no limit.
+        batch_tokens: Greatest size of a batch of one process: pairs times the longer side's pieces.
+        batch_pairs: The most pairs of a batch of one process.
+        accumulate: Batches whose gradients make one step.
+        max_tokens: Pairs with more pieces on one side are left out, and counted.
+        learning_rate: The highest; it falls linearly to zero.
+        warmup_steps: Steps in which it rises to that.
+        weight_decay: Of AdamW.
+        label_smoothing: In [0, 1).
+        dtype: "bfloat16", "float32", or "auto" (bfloat16 where the processor has it).
+        save_every: Steps between checkpoints, at each of which the held-out iBLEU is measured.
+        patience: The training ends when so many checkpoints in a row are no better; 0 never ends it so.
+        alpha: Weight of the references in the held-out iBLEU.
+        license: Licence of the model, for its card.
+        seed: Of everything random.
+        threads: Threads of each process on a CPU.
+        processes: Processes to start on this machine, which share the work.
+    """
+
+    pairs: list[str]
+    output_dir: str
+    base_model: str | None = None
+    size: str | None = None
+    lang: str = "en"
+    direction: str = "from_reference"
+    prefix: str = ""
+    most_ranks: int = 0
+    weight: str = "equal"
+    held_out: int = 500
+    lora: bool = False
+    lora_rank: int = 16
+    lora_alpha: float = 2.0
+    epochs: int = 3
+    max_steps: int = 0
+    batch_tokens: int = 4096
+    batch_pairs: int = 1024
+    accumulate: int = 1
+    max_tokens: int = 128
+    learning_rate: float = 3e-4
+    warmup_steps: int = 200
+    weight_decay: float = 0.01
+    label_smoothing: float = 0.1
+    dtype: str = "auto"
+    save_every: int = 500
+    patience: int = 0
+    alpha: float = ALPHA
+    license: str = "unknown"
+    seed: int = 0
+    threads: int = 2
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ValueError: A number is out of its range, a value is not among those allowed, or there are a base model and
+                a size, or neither.
+        """
+        if bool(self.base_model) == bool(self.size):
+            raise ValueError(
+                f"wanted either base_model or size, got {'both' if self.size else 'neither'}: "
+                "--base_model MODEL goes on from a model, --size starter begins a new one"
+            )
+        if self.size is not None:
+            check_among(self, "size", tuple(SIZES))
+        check_code(self.lang, "--lang")
+        for name, possible in (("direction", DIRECTIONS), ("weight", WEIGHTS), ("dtype", DTYPES)):
+            check_among(self, name, possible)
+        sizes = ("held_out", "lora_rank", "epochs", "batch_tokens", "batch_pairs", "accumulate", "max_tokens")
+        check_at_least_one(self, *sizes, "save_every")
+        check_above_zero(self, "learning_rate", "lora_alpha")
+        check_between(self, 0, 1, "alpha", "weight_decay")
+        for name in ("most_ranks", "max_steps", "warmup_steps", "patience"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"wanted {name} of at least 0, got {getattr(self, name)}")
+        if not 0 <= self.label_smoothing < 1:
+            raise ValueError(f"wanted label_smoothing in [0, 1), got {self.label_smoothing}")
+        check_machine(self)

@@ -1,0 +1,246 @@
+"""Train a paraphraser on parabanks with `Seq2SeqTrainer`: a new model, or any seq2seq checkpoint, whole or by LoRA."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import PartialState
+from datasets import Dataset
+from peft import PeftModel
+from transformers import (
+    EarlyStoppingCallback,
+    EvalPrediction,
+    GenerationConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    Seq2SeqTrainingArguments,
+    set_seed,
+)
+
+from toolkit.bitext.subwords import marian_tokenizer, train_pieces
+from toolkit.evaluate.ibleu import corpus_ibleu
+from toolkit.models.checkpoint import last_checkpoint, writing
+from toolkit.models.precision import has_bfloat16
+from toolkit.parallel import processes
+from toolkit.paraphraser.batches import Batches
+from toolkit.paraphraser.card import paraphraser_card
+from toolkit.paraphraser.lora import with_adapters
+from toolkit.paraphraser.pairs import TrainingPair, first_references, read_training
+from toolkit.paraphraser.settings import ParaphraserTraining
+from toolkit.paraphraser.trainer import IGNORED, Collate, ParaphraserTrainer
+from toolkit.shards import write_whole
+from toolkit.training import check_folder, finish, in_folder, is_finished
+from toolkit.translator.load import load_checkpoint, set_languages
+from toolkit.translator.settings import SIZES
+from toolkit.translator.training import new_model
+
+CHECKPOINTS, TOKENIZER, ADAPTERS = "checkpoints", "tokenizer", "adapters"
+KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
+LOGGED = 50  # ours: steps
+EVALUATED = 64  # ours: held-out inputs at a time
+# may change when a training resumes
+FREE = {"output_dir", "save_every", "threads", "processes", "patience", "license"}
+
+
+def train(settings: ParaphraserTraining) -> Path:
+    """Train a paraphraser, or resume a killed training, and save it; a finished training is left as it is.
+
+    Returns:
+        `output_dir`, which then holds the model, its tokenizer and `training.json`; with LoRA the model has the
+        adapters merged in, and the folder "adapters" holds them alone.
+
+    Raises:
+        ValueError: There are no usable pairs, the base model cannot be loaded or has no layers for adapters, or the
+            folder belongs to a training with other settings.
+        OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
+        RuntimeError: Another launch works in the folder.
+    """
+    state, folder = processes(), Path(settings.output_dir)
+    models = {"base_model": settings.base_model} if settings.base_model else {}
+    record = check_folder(folder, settings, {"pairs": settings.pairs}, models, FREE, state)
+    if is_finished(folder):
+        return folder
+    torch.set_num_threads(settings.threads)
+    pairs, held_out, refused = read_training(settings)
+    with in_folder(folder, record, FREE, state):
+        set_seed(settings.seed)
+        model, tokenizer = begin(settings, pairs, state)
+        trainer = trainer_of(model, tokenizer, settings, state, pairs, held_out, refused)
+        resumed = last_checkpoint(folder / CHECKPOINTS)
+        with writing(folder / CHECKPOINTS):
+            trainer.train(resume_from_checkpoint=resumed)
+        if state.is_main_process:
+            save(trainer, tokenizer, settings, refused)
+    return folder
+
+
+def begin(
+    settings: ParaphraserTraining, pairs: Sequence[TrainingPair], state: PartialState
+) -> tuple[PreTrainedModel | PeftModel, PreTrainedTokenizerBase]:
+    """The model before its first step, and its tokenizer."""
+    if settings.base_model:
+        model, tokenizer = load_checkpoint(settings.base_model, torch.float32)
+        set_languages(model, tokenizer, settings.lang, settings.lang, settings.base_model)
+    else:
+        size = SIZES[str(settings.size)]
+        folder = Path(settings.output_dir, TOKENIZER)
+        with state.main_process_first():
+            if not (folder / "source.spm").exists():
+                folder.mkdir(parents=True, exist_ok=True)
+                texts = (text for pair in pairs for text in (pair.text, pair.output))
+                train_pieces(texts, folder / "source.spm", size.vocabulary, seed=settings.seed)
+            tokenizer = marian_tokenizer(folder / "source.spm", folder / "source.spm", folder)
+        model = new_model(size, len(tokenizer), len(tokenizer), dropout=0.1)
+        model.generation_config = GenerationConfig.from_model_config(model.config)
+    if settings.prefix:
+        model.config.task_specific_params = {
+            f"translation_{settings.lang}_to_{settings.lang}": {"prefix": settings.prefix}
+        }
+    if settings.lora:
+        return with_adapters(model, settings.lora_rank, settings.lora_alpha), tokenizer
+    return model, tokenizer
+
+
+def trainer_of(
+    model: PreTrainedModel | PeftModel,
+    tokenizer: PreTrainedTokenizerBase,
+    settings: ParaphraserTraining,
+    state: PartialState,
+    pairs: Sequence[TrainingPair],
+    held_out: Sequence[Sequence[TrainingPair]],
+    refused: Counter[str],
+) -> ParaphraserTrainer:
+    """The trainer with its data.
+
+    Raises:
+        ValueError: No pair is short enough, or there are fewer batches than processes.
+    """
+    train_data = examples(pairs, tokenizer, settings, held_out=False)
+    refused["too_long"] += len(pairs) - len(train_data)
+    lengths = [max(len(i), len(o)) for i, o in zip(train_data["input_ids"], train_data["labels"], strict=True)]
+    share = state.num_processes * settings.accumulate
+    batches = Batches(lengths, settings.epochs, settings.batch_tokens, settings.batch_pairs, share, settings.seed)
+    if not len(batches):
+        raise ValueError(
+            f"wanted at least {share} batches of pairs of up to {settings.max_tokens} pieces, got {len(pairs)} pairs: "
+            "give more, or smaller batches"
+        )
+    texts, references = first_references(held_out)
+    firsts = [TrainingPair(text, some[0], 1.0) for text, some in zip(texts, references, strict=True)]
+    validation = examples(firsts, tokenizer, settings, held_out=True)
+    trainer = ParaphraserTrainer(
+        model,
+        training_arguments(settings, len(batches) // share),
+        Collate(model, tokenizer.pad_token_id),
+        train_data,
+        validation,
+        compute_metrics=lambda prediction: held_out_ibleu(prediction, tokenizer, texts, references, settings.alpha),
+        callbacks=[EarlyStoppingCallback(settings.patience)] if settings.patience else [],
+    )
+    trainer.batches, trainer.smoothing = batches, settings.label_smoothing
+    return trainer
+
+
+def examples(
+    pairs: Sequence[TrainingPair], tokenizer: PreTrainedTokenizerBase, settings: ParaphraserTraining, held_out: bool
+) -> Dataset:
+    """The ids and the weight of each pair.
+
+    Args:
+        pairs: At least one.
+        tokenizer: Of the model.
+        settings: Give the prefix and the most pieces of a side.
+        held_out: Pairs with more pieces are cut, and weights are left out; else such pairs are left out.
+    """
+    read = tokenizer([settings.prefix + pair.text for pair in pairs], verbose=False)["input_ids"]
+    said = tokenizer(text_target=[pair.output for pair in pairs], verbose=False)["input_ids"]
+    most = settings.max_tokens
+    kept = [n for n in range(len(pairs)) if held_out or max(len(read[n]), len(said[n])) <= most]
+    columns = {"input_ids": [read[n][:most] for n in kept], "labels": [said[n][:most] for n in kept]}
+    return Dataset.from_dict(columns if held_out else columns | {"weight": [pairs[n].weight for n in kept]})
+
+
+def training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrainingArguments:
+    """The trainer's settings; the data loader holds all epochs, so the trainer counts one."""
+    steps = min(steps, settings.max_steps) if settings.max_steps else steps
+    return Seq2SeqTrainingArguments(
+        output_dir=str(Path(settings.output_dir, CHECKPOINTS)),
+        max_steps=steps,
+        per_device_eval_batch_size=EVALUATED,
+        gradient_accumulation_steps=settings.accumulate,
+        dataloader_pin_memory=torch.cuda.is_available(),
+        remove_unused_columns=False,
+        learning_rate=settings.learning_rate,
+        warmup_steps=min(settings.warmup_steps, steps // 10),
+        weight_decay=settings.weight_decay,
+        seed=settings.seed,
+        bf16=settings.dtype == "bfloat16" or (settings.dtype == "auto" and has_bfloat16()),
+        use_cpu=not torch.cuda.is_available(),
+        label_names=["labels"],
+        eval_strategy="steps",
+        eval_steps=settings.save_every,
+        save_steps=settings.save_every,
+        save_total_limit=KEPT,
+        load_best_model_at_end=True,
+        metric_for_best_model="ibleu",
+        predict_with_generate=True,
+        generation_max_length=settings.max_tokens,
+        generation_num_beams=1,
+        logging_steps=LOGGED,
+        report_to="none",
+    )
+
+
+def held_out_ibleu(
+    prediction: EvalPrediction,
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Sequence[str],
+    references: Sequence[Sequence[str]],
+    alpha: float,
+) -> dict[str, float]:
+    """The iBLEU of the greedy outputs for the held-out inputs, and both of its BLEUs, by the first references."""
+    ids = np.where(prediction.predictions == IGNORED, tokenizer.pad_token_id, prediction.predictions)
+    outputs = tokenizer.batch_decode(ids, skip_special_tokens=True)
+    ibleu, bleu, copied = corpus_ibleu(outputs, [[some[0] for some in references]], texts, alpha)
+    return {"ibleu": ibleu, "bleu": bleu, "input_bleu": copied}
+
+
+def save(
+    trainer: ParaphraserTrainer,
+    tokenizer: PreTrainedTokenizerBase,
+    settings: ParaphraserTraining,
+    refused: Counter[str],
+) -> None:
+    """Write the best model, its adapters, and the record of the training."""
+    folder = Path(settings.output_dir)
+    model: Any = trainer.accelerator.unwrap_model(trainer.model)
+    pairs: Any = trainer.train_dataset
+    if settings.lora:
+        model.save_pretrained(folder / ADAPTERS)
+        model = model.merge_and_unload()
+    model.eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    history = trainer.state.log_history
+    record = {
+        "settings": asdict(settings),
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "pairs": len(pairs),
+        "refused": dict(refused),
+        "processes": trainer.args.world_size,
+        "steps": trainer.state.global_step,
+        "best_step": trainer.state.best_global_step,
+        "loss": [[entry["step"], entry["loss"]] for entry in history if "loss" in entry],
+        "held_out": [
+            {name.removeprefix("eval_"): entry[name] for name in ("step", "eval_ibleu", "eval_bleu", "eval_input_bleu")}
+            for entry in history
+            if "eval_ibleu" in entry
+        ],
+    }
+    write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
+    finish(folder, record, [folder / CHECKPOINTS])

@@ -1,0 +1,90 @@
+"""Package a trained paraphraser for publication: float16 weights, a measured table, a card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import toolkit
+from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
+from toolkit.evaluate.paraphraser import Paraphrased, evaluate, markdown
+from toolkit.outputs import check_output_folder
+from toolkit.paraphraser.baselines import round_trip
+from toolkit.paraphraser.card import paraphraser_card
+from toolkit.paraphraser.evaluation import read_test
+from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.publish.folder import MEASURED, made_beside, read_training
+from toolkit.shards import write_whole
+from toolkit.training import RECORD
+from toolkit.translator.load import load_checkpoint, load_translator
+
+PRIVATE = ("pairs", "output_dir", "threads", "processes")  # settings that describe the machine of the training
+N = 5  # ours: outputs of each input
+
+
+def package_paraphraser(
+    model: str,
+    test: str,
+    output_dir: str,
+    license_name: str,
+    text: str,
+    translators: Sequence[str] = (),
+    limit: int | None = None,
+) -> dict[str, Any]:
+    """Save a paraphraser in float16 with `measured.json` and its card; the table is measured on the saved model.
+
+    Args:
+        model: Folder of the trained model.
+        test: Inputs with human paraphrases, which it was not trained on; `toolkit.package.read.FORMS`.
+        output_dir: Folder of the packaged model.
+        license_name: Licence of the model, as the Hub names it.
+        text: The text it was trained on, with attribution.
+        translators: Two, into another language and back, for the line "round trip" of the table; or none.
+        limit: The most inputs that are measured.
+
+    Returns:
+        The content of `measured.json`.
+
+    Raises:
+        ValueError: `model` is no paraphraser of `toolkit.paraphraser.training`, or the test cannot be used.
+        OSError: The folder cannot be written, or holds files that the toolkit did not make.
+    """
+    folder = Path(output_dir)
+    check_output_folder(folder, MEASURED, [model, test])
+    items = read_test(test, limit=limit)
+    training = read_training(model, "train_paraphraser.py", PRIVATE)
+    lang = training["settings"]["lang"]
+    with made_beside(folder) as made:
+        whole, tokenizer = load_checkpoint(model, torch.float16)
+        whole.save_pretrained(made)
+        tokenizer.save_pretrained(made)
+        write_whole(made / RECORD, json.dumps(training, indent=1) + "\n")
+        stated = {"toolkit": toolkit.__version__, "source_lang": lang, "lang": lang}
+        write_whole(made / MEASURED, json.dumps(stated) + "\n")
+        texts = [one.text for one in items]
+        systems = {"copy of the input": [[one] for one in texts]}
+        if translators:
+            there, back = (load_translator(name) for name in translators)
+            systems["round trip, beam 12"] = round_trip(texts, there, back, N)
+        systems["this paraphraser"] = Paraphraser(str(made), lang).paraphrase(texts, N)
+        figures = {
+            name: evaluate([Paraphrased(i.text, i.references, tuple(o)) for i, o in zip(items, outputs, strict=True)])
+            for name, outputs in systems.items()
+        }
+        measured = stated | {
+            "figures": figures,
+            "signature": ibleu_signature(ALPHA, 1),
+            "inputs": len(items),
+            "license": license_name,
+            "text": text,
+            "parameters": training["parameters"],
+            "megabytes": round(sum(file.stat().st_size for file in made.iterdir()) / 1e6, 1),
+        }
+        write_whole(made / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+        card = paraphraser_card(training, whole.config.model_type, measured | {"table": markdown(figures)})
+        write_whole(made / "README.md", card)
+    return measured
