@@ -82,6 +82,7 @@ def training(folder: Path, threads: int) -> ParaphraserTraining:
         pairs=[str(folder / "natural.tsv"), str(folder / "parabank2")],
         output_dir=str(folder / "model"),
         base_model="starter/de-en",
+        known_words=True,
         epochs=3,
         learning_rate=5e-4,
         warmup_steps=300,

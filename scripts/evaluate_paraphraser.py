@@ -23,7 +23,7 @@ from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
 from toolkit.evaluate.paraphraser import Paraphrased, evaluate, markdown
 from toolkit.outputs import check_output_file, is_ours
 from toolkit.paraphraser.evaluation import read_outputs, read_test
-from toolkit.paraphraser.pipeline import METHODS
+from toolkit.paraphraser.settings import METHODS
 from toolkit.shards import write_whole
 
 PROGRAM = "evaluate_paraphraser.py"

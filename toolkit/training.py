@@ -24,6 +24,8 @@ from toolkit.shards import write_whole
 if TYPE_CHECKING:
     from accelerate import PartialState
 
+# in a model's folder: its languages, and what was measured when it was published; its key "toolkit" marks our folders
+MEASURED = "measured.json"
 RECORD = "training.json"  # in a model's folder: how it was trained; written after the model
 
 

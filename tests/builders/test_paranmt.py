@@ -184,7 +184,7 @@ def test_the_command_line_knows_it(settings, tmp_path, capsys):
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     found = vars(settings(tmp_path / "bank", limit=6)) | {"by": "semantic", "deciles": "1,2,3,4,5,6,7,8,9,10"}
-    flags = [f"--{key}={value}" for key, value in found.items() if value is not None and key != "bitext"]
+    flags = [f"--{key}={value}" for key, value in found.items() if value not in (None, []) and key != "bitext"]
     ours = [flag.replace("=True", "").replace("=False", "") for flag in flags if not flag.endswith("=False")]
     assert script.main(["paranmt", "--bitext", str(DEMO), *ours]) == 0
     assert "pairs of" in capsys.readouterr().out

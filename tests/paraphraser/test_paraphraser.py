@@ -10,7 +10,7 @@ from toolkit.bitext.normalize import match_key
 from toolkit.decode.constraint_set import times_said
 from toolkit.paraphraser import paraphraser as module
 from toolkit.paraphraser.paraphraser import Paraphraser
-from toolkit.paraphraser.pipeline import METHODS, Paraphrasing
+from toolkit.paraphraser.settings import METHODS, Paraphrasing
 
 TEXTS = [reference for _, reference in pairs(12)]
 SETTINGS = Paraphrasing(n=3, guards=(), constraint_sets=2, samples_per_set=6, beam=6)

@@ -19,8 +19,7 @@ from tests import families
 from tests.tiny import ENVIRONMENT, ROOT, folder, pairs, plain_model
 from toolkit.paraphraser.lora import target_layers, with_adapters
 from toolkit.paraphraser.pairs import TrainingPair, first_references, pairs_of, read_training
-from toolkit.paraphraser.pipeline import Paraphrasing
-from toolkit.paraphraser.settings import ParaphraserTraining
+from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.paraphraser.trainer import Collate, ParaphraserTrainer
 from toolkit.rows import Candidate, Row, Scores
 

@@ -7,23 +7,30 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, repeat
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from toolkit.bitext.hub_subwords import HubPieces
 from toolkit.bitext.languages import check_code, main_language, near
+from toolkit.bitext.words import read_words
 from toolkit.decode.constraint_set import ConstraintSet, times_said
 from toolkit.decode.engine import engine_of
 from toolkit.encoder.load import load_encoder
 from toolkit.paraphraser.form import Form, formed, plain
-from toolkit.paraphraser.pipeline import Paraphrasing, paraphrase_rows
+from toolkit.paraphraser.pipeline import paraphrase_rows
 from toolkit.paraphraser.sentences import join, parts_of
+from toolkit.paraphraser.settings import Paraphrasing
+from toolkit.paraphraser.syntax import with_template
 from toolkit.progress import rows_bar
 from toolkit.rows import Candidate, Row
 from toolkit.score.guards import LANGUAGES, check_guards
-from toolkit.starters import shown_name
-from toolkit.translator.load import described, load_translator
+from toolkit.starters import WORDS, resolve, shown_name
+from toolkit.translator.load import Translator, described, load_translator
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 STARTER, ENCODER = "starter/paraphraser", "starter/encoder"
 CHUNK = 1000  # ours: texts that are worked on together
@@ -40,7 +47,8 @@ class Paraphraser:
     [["The elevator isn't working.", 'The lift is out of order.']]
 
     Args:
-        model: "starter/paraphraser", a Hub id or a folder.
+        model: "starter/paraphraser", a Hub id or a folder. Where the folder has a words.txt, outputs with other words
+            are refused.
         lang: Language of the texts (ISO 639-1); None is what the model states, or else English.
         encoder: A sentence encoder for the cosine of text and paraphrase; None takes the starter's in English and
             leaves the cosine out in other languages.
@@ -55,6 +63,15 @@ class Paraphraser:
         ValueError: A model cannot be loaded, the language is no code, the prefix is for a model that reads none, or
             guards or a cosine are wanted in a language for which there are none.
     """
+
+    name: str  # of the model, as it may be shown
+    lang: str
+    settings: Paraphrasing
+    model: Translator
+    backward: Translator
+    encoder: SentenceTransformer | None
+    known_words: frozenset[str]
+    limit: int  # pieces that the model reads
 
     def __init__(
         self,
@@ -80,6 +97,8 @@ class Paraphraser:
         if encoder is None and self.lang == "en":
             encoder = ENCODER
         self.encoder = None if encoder is None else load_encoder(encoder, device)
+        words = Path(resolve(model), WORDS)
+        self.known_words = read_words(words) if words.exists() else frozenset()
         self.limit = engine_of(self.model.model).limit
         self.warned = False
 
@@ -93,6 +112,7 @@ class Paraphraser:
         require: Phrases = (),
         min_semantic: float | None = None,
         max_iou: float | None = None,
+        template: str | None = None,
         progress: bool | None = None,
     ) -> list[list[str]]:
         """The best paraphrases of each text.
@@ -106,6 +126,8 @@ class Paraphraser:
             require: Words or phrases that every paraphrase says, likewise; such texts are decoded by beam search.
             min_semantic: The least cosine of text and paraphrase.
             max_iou: The greatest share of pieces that they have in common.
+            template: The form that the paraphrases should have, such as "(S (NP) (VP))"; only for a model that was
+                trained with --syntax, and a wish only.
             progress: Whether a bar is shown; None shows one for many texts.
 
         Returns:
@@ -116,7 +138,7 @@ class Paraphraser:
             ValueError: A text is no string or has no visible character (the message names its index), there are not as
                 many lists of phrases as texts, a phrase is required and avoided, or a setting is out of its range.
         """
-        found = self.candidates(texts, n, method, seed, avoid, require, min_semantic, max_iou, progress)
+        found = self.candidates(texts, n, method, seed, avoid, require, min_semantic, max_iou, template, progress)
         return [[one.text for one in some if one.rank is not None] for some in found]
 
     def candidates(
@@ -129,13 +151,14 @@ class Paraphraser:
         require: Phrases = (),
         min_semantic: float | None = None,
         max_iou: float | None = None,
+        template: str | None = None,
         progress: bool | None = None,
     ) -> list[list[Candidate]]:
         """All candidates of each text with scores: the paraphrases by rank, then what was refused, with its reason.
 
         Args and errors are those of `paraphrase`. Of a text that is too long for the model, only paraphrases are given.
         """
-        return list(self.stream(texts, n, method, seed, avoid, require, min_semantic, max_iou, progress))
+        return list(self.stream(texts, n, method, seed, avoid, require, min_semantic, max_iou, template, progress))
 
     def stream(
         self,
@@ -147,6 +170,7 @@ class Paraphraser:
         require: Phrases = (),
         min_semantic: float | None = None,
         max_iou: float | None = None,
+        template: str | None = None,
         progress: bool | None = None,
     ) -> Iterator[list[Candidate]]:
         """The candidates of each text as in `candidates`, one after another: for more texts than memory holds.
@@ -167,13 +191,14 @@ class Paraphraser:
             raise ValueError(f"wanted an encoder for the cosine in {self.lang!r}, got none: give one to Paraphraser")
         total = len(texts) if isinstance(texts, Sequence) else None
         phrases = zip(each(require, total, "require"), each(avoid, total, "avoid"), strict=False)
-        return self._chunks(enumerate(texts), phrases, settings, total, progress)
+        return self._chunks(enumerate(texts), phrases, settings, template, total, progress)
 
     def _chunks(
         self,
         texts: Iterator[tuple[int, str]],
         phrases: Iterator[tuple[Sequence[str], Sequence[str]]],
         settings: Paraphrasing,
+        template: str | None,
         total: int | None,
         progress: bool | None,
     ) -> Iterator[list[Candidate]]:
@@ -185,10 +210,10 @@ class Paraphraser:
                     check_text(text, index)
                 self._warn_of_language([text for _, text in chunk])
                 sets = [ConstraintSet(tuple(say), tuple(avoid)) for say, avoid in islice(phrases, len(chunk))]
-                yield from self._chunk([text for _, text in chunk], sets, settings)
+                yield from self._chunk([text for _, text in chunk], sets, settings, template)
 
     def _chunk(
-        self, texts: Sequence[str], sets: Sequence[ConstraintSet], settings: Paraphrasing
+        self, texts: Sequence[str], sets: Sequence[ConstraintSet], settings: Paraphrasing, template: str | None
     ) -> Iterator[list[Candidate]]:
         """The candidates of each text of a chunk; texts and sentences that are equal are paraphrased once."""
         rows: dict[str, Row] = {}
@@ -206,10 +231,12 @@ class Paraphraser:
                 if form.case == "upper":
                     own = lower_cased(own)
                 name = row_id(body, own)
-                rows.setdefault(name, Row(name, "text", body, self.lang, body, self.lang, ""))
+                read = with_template(body, template)
+                rows.setdefault(name, Row(name, "text", read, self.lang, body, self.lang, ""))
                 constraints[name] = own
                 places[-1].append((part, name, form))
-        done = paraphrase_rows(rows.values(), self.model, self.backward, self.encoder, settings, constraints)
+        models = self.model, self.backward, self.encoder
+        done = paraphrase_rows(rows.values(), *models, settings, constraints, self.known_words)
         found = {row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in done}
         for constraint_set, placed in zip(sets, places, strict=True):
             candidates = [

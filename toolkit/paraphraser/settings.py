@@ -1,17 +1,83 @@
-"""The settings of the training of a paraphraser, without imports that take seconds."""
+"""The settings of paraphrasing, and of the training of a paraphraser, without imports that take seconds."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from toolkit.bitext.languages import check_code
 from toolkit.evaluate.ibleu import ALPHA
+from toolkit.score.guards import GUARDS
 from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 from toolkit.translator.settings import SIZES
 
+METHODS = ("sample", "beam", "top_p")
+RANKINGS = ("dual", "forward", "semantic")
 DIRECTIONS = ("from_reference", "to_reference", "both")
 WEIGHTS = ("equal", "rank", "dual")
 DTYPES = ("auto", "float32", "bfloat16")
+
+
+@dataclass(frozen=True)
+class Paraphrasing:
+    """How texts are paraphrased. The numbers are ours, chosen on validation data (docs/paraphrasers.md).
+
+    Attributes:
+        n: The most paraphrases of a text.
+        method: "sample" (ParaBank 2's: random words of the text are forbidden), "beam", or "top_p" (no words are).
+        rank_by: "dual" (forward plus backward log-likelihood per token), "forward", or "semantic" (the cosine).
+        guards: What a paraphrase must keep, of `toolkit.score.guards.GUARDS`.
+        min_semantic: The least cosine of text and paraphrase, in [-1, 1]; None refuses none.
+        max_iou: The greatest share of pieces that text and paraphrase have in common, in [0, 1]; None refuses none.
+        max_dual_nll: The most nats per token, forward plus backward; None refuses none.
+        constraint_sets: Of "sample": random sets of forbidden words.
+        samples_per_set: Of "sample" and "top_p": samples under each set, and of "top_p" for each text.
+        constraint_rate: Of "sample": the probability with which a word of the text is in a set.
+        top_k: Of "sample": the number of most probable tokens that are drawn from.
+        min_p: Of "sample": tokens below this share of the most probable one's probability are not drawn.
+        top_p: Of "top_p": the share of the probability that is drawn from.
+        beam: Of "beam", and wherever words are required: hypotheses that a search follows.
+        batch_rows: Rows of a decoding batch.
+        batch_tokens: Size of a scoring batch, pairs times tokens.
+        seed: Of the forbidden words and the samples.
+    """
+
+    n: int = 1
+    method: str = "sample"
+    rank_by: str = "dual"
+    guards: tuple[str, ...] = GUARDS
+    min_semantic: float | None = None
+    max_iou: float | None = None
+    max_dual_nll: float | None = None
+    constraint_sets: int = 4
+    samples_per_set: int = 10
+    constraint_rate: float = 0.3
+    top_k: int = 10
+    min_p: float = 0.05
+    top_p: float = 0.9
+    beam: int = 12
+    batch_rows: int = 2400
+    batch_tokens: int = 8192
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ValueError: A setting is out of its range.
+        """
+        check_at_least_one(
+            self, "n", "constraint_sets", "samples_per_set", "top_k", "beam", "batch_rows", "batch_tokens"
+        )
+        check_among(self, "method", METHODS)
+        check_among(self, "rank_by", RANKINGS)
+        check_between(self, 0, 1, "constraint_rate", "min_p", "top_p")
+        if self.method == "beam" and self.beam < self.n:
+            raise ValueError(f"wanted a beam of at least n, got beam {self.beam} and n {self.n}")
+        for name, least, most in (("min_semantic", -1, 1), ("max_iou", 0, 1), ("max_dual_nll", 0, math.inf)):
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise ValueError(f"wanted {name} in [{least}, {most}], got {value}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +94,12 @@ class ParaphraserTraining:
         direction: "from_reference": references are read and paraphrases are said; "to_reference": the other way, so
             that people's text is learnt; or "both".
         prefix: Text that is put before every input, as T5's checkpoints expect ("paraphrase: ").
+        syntax: Parser of the outputs, "link-grammar" (English), "stanza:LANGUAGE" or "file:PATH": the template of its
+            output is put before each input (`syntax.py`), so that the model can be asked for one.
         most_ranks: The most paraphrases of a reference, best first; 0 takes all.
         weight: What a pair counts: "equal"; "rank", one over its rank; or "dual", by its dual score.
+        known_words: Save the words of the pairs with the model; `Paraphraser` then refuses outputs with any other. For
+            small models, which invent words.
         held_out: References held out for the held-out iBLEU, where the parabanks have no validation split.
         lora: Train adapters (LoRA) instead of all weights.
         lora_rank: Rank of the adapters.
@@ -41,7 +111,7 @@ class ParaphraserTraining:
         accumulate: Batches whose gradients make one step.
         max_tokens: Pairs with more pieces on one side are left out, and counted.
         learning_rate: The highest; it falls linearly to zero.
-        warmup_steps: Steps in which it rises to that.
+        warmup_steps: Steps in which it rises to that, a tenth of the training at most.
         weight_decay: Of AdamW.
         label_smoothing: In [0, 1).
         dtype: "bfloat16", "float32", or "auto" (bfloat16 where the processor has it).
@@ -61,8 +131,10 @@ class ParaphraserTraining:
     lang: str = "en"
     direction: str = "from_reference"
     prefix: str = ""
+    syntax: str | None = None
     most_ranks: int = 0
     weight: str = "equal"
+    known_words: bool = False
     held_out: int = 500
     lora: bool = False
     lora_rank: int = 16

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -20,10 +21,16 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
     Seq2SeqTrainingArguments,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
     set_seed,
 )
 
+import toolkit
 from toolkit.bitext.subwords import marian_tokenizer, train_pieces
+from toolkit.bitext.words import write_words
 from toolkit.evaluate.ibleu import corpus_ibleu
 from toolkit.models.checkpoint import last_checkpoint, writing
 from toolkit.models.precision import has_bfloat16
@@ -33,9 +40,11 @@ from toolkit.paraphraser.card import paraphraser_card
 from toolkit.paraphraser.lora import with_adapters
 from toolkit.paraphraser.pairs import TrainingPair, first_references, read_training
 from toolkit.paraphraser.settings import ParaphraserTraining
+from toolkit.paraphraser.syntax import with_templates
 from toolkit.paraphraser.trainer import IGNORED, Collate, ParaphraserTrainer
 from toolkit.shards import write_whole
-from toolkit.training import check_folder, finish, in_folder, is_finished
+from toolkit.starters import WORDS
+from toolkit.training import MEASURED, check_folder, finish, in_folder, is_finished
 from toolkit.translator.load import load_checkpoint, set_languages
 from toolkit.translator.settings import SIZES
 from toolkit.translator.training import new_model
@@ -68,6 +77,8 @@ def train(settings: ParaphraserTraining) -> Path:
         return folder
     torch.set_num_threads(settings.threads)
     pairs, held_out, refused = read_training(settings)
+    if settings.syntax:
+        pairs = with_templates(pairs, settings.syntax)
     with in_folder(folder, record, FREE, state):
         set_seed(settings.seed)
         model, tokenizer = begin(settings, pairs, state)
@@ -76,7 +87,7 @@ def train(settings: ParaphraserTraining) -> Path:
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=resumed)
         if state.is_main_process:
-            save(trainer, tokenizer, settings, refused)
+            save(trainer, tokenizer, settings, pairs, refused)
     return folder
 
 
@@ -141,10 +152,22 @@ def trainer_of(
         train_data,
         validation,
         compute_metrics=lambda prediction: held_out_ibleu(prediction, tokenizer, texts, references, settings.alpha),
-        callbacks=[EarlyStoppingCallback(settings.patience)] if settings.patience else [],
+        callbacks=[EvaluateAtEnd(), *([EarlyStoppingCallback(settings.patience)] if settings.patience else [])],
     )
     trainer.batches, trainer.smoothing = batches, settings.label_smoothing
     return trainer
+
+
+class EvaluateAtEnd(TrainerCallback):
+    """Evaluates after the last step, too, which the library saves but does not measure."""
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> TrainerControl:
+        """Ask for an evaluation if this was the last step."""
+        if state.global_step >= state.max_steps:
+            control.should_evaluate = True
+        return control
 
 
 def examples(
@@ -215,21 +238,35 @@ def save(
     trainer: ParaphraserTrainer,
     tokenizer: PreTrainedTokenizerBase,
     settings: ParaphraserTraining,
+    pairs: Sequence[TrainingPair],
     refused: Counter[str],
 ) -> None:
-    """Write the best model, its adapters, and the record of the training."""
+    """Write the best model with all that belongs to it; the record of the training is last."""
     folder = Path(settings.output_dir)
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
-    pairs: Any = trainer.train_dataset
     if settings.lora:
         model.save_pretrained(folder / ADAPTERS)
         model = model.merge_and_unload()
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    history = trainer.state.log_history
-    record = {
+    if settings.known_words:
+        write_words(folder / WORDS, (text for pair in pairs for text in (pair.text, pair.output)))
+    stated = {"toolkit": toolkit.__version__, "source_lang": settings.lang, "lang": settings.lang}
+    write_whole(folder / MEASURED, json.dumps(stated) + "\n")
+    record = record_of(trainer, settings, sum(p.numel() for p in model.parameters()), refused)
+    write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
+    finish(folder, record, [folder / CHECKPOINTS])
+
+
+def record_of(
+    trainer: ParaphraserTrainer, settings: ParaphraserTraining, parameters: int, refused: Counter[str]
+) -> dict[str, Any]:
+    """What a training did: its settings, its data, its steps, the losses, and the held-out figures."""
+    history, pairs = trainer.state.log_history, cast(Dataset, trainer.train_dataset)
+    figures = ("ibleu", "bleu", "input_bleu")
+    return {
         "settings": asdict(settings),
-        "parameters": sum(p.numel() for p in model.parameters()),
+        "parameters": parameters,
         "pairs": len(pairs),
         "refused": dict(refused),
         "processes": trainer.args.world_size,
@@ -237,10 +274,8 @@ def save(
         "best_step": trainer.state.best_global_step,
         "loss": [[entry["step"], entry["loss"]] for entry in history if "loss" in entry],
         "held_out": [
-            {name.removeprefix("eval_"): entry[name] for name in ("step", "eval_ibleu", "eval_bleu", "eval_input_bleu")}
+            {"step": entry["step"], **{name: entry[f"eval_{name}"] for name in figures}}
             for entry in history
             if "eval_ibleu" in entry
         ],
     }
-    write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
-    finish(folder, record, [folder / CHECKPOINTS])

@@ -16,9 +16,9 @@ from toolkit.encoder.load import load_encoder
 from toolkit.encoder.modules import WEIGHTS, ParaphrasticEncoder
 from toolkit.evaluate.embeddings import as_json, check_tasks, evaluate_encoder, markdown
 from toolkit.outputs import check_output_folder
-from toolkit.publish.folder import MEASURED, made_beside, read_training
+from toolkit.publish.folder import made_beside, read_training
 from toolkit.shards import write_whole
-from toolkit.training import RECORD
+from toolkit.training import MEASURED, RECORD
 
 TEMPLATE = Path(cards.__file__).parent / "encoder.md"
 SHOWN = (  # the settings that the card shows

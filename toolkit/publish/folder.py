@@ -10,9 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from toolkit.models.checkpoint import writing
-from toolkit.training import RECORD
-
-MEASURED = "measured.json"  # of a published model; its key "toolkit" marks a folder that the toolkit made
+from toolkit.training import MEASURED, RECORD
 
 
 def read_training(model: str, script: str, private: Sequence[str]) -> dict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,10 @@ from toolkit.paraphraser.baselines import round_trip
 from toolkit.paraphraser.card import paraphraser_card
 from toolkit.paraphraser.evaluation import read_test
 from toolkit.paraphraser.paraphraser import Paraphraser
-from toolkit.publish.folder import MEASURED, made_beside, read_training
+from toolkit.publish.folder import made_beside, read_training
 from toolkit.shards import write_whole
-from toolkit.training import RECORD
+from toolkit.starters import WORDS
+from toolkit.training import MEASURED, RECORD
 from toolkit.translator.load import load_checkpoint, load_translator
 
 PRIVATE = ("pairs", "output_dir", "threads", "processes")  # settings that describe the machine of the training
@@ -62,6 +64,8 @@ def package_paraphraser(
         whole, tokenizer = load_checkpoint(model, torch.float16)
         whole.save_pretrained(made)
         tokenizer.save_pretrained(made)
+        if Path(model, WORDS).exists():
+            shutil.copyfile(Path(model, WORDS), made / WORDS)
         write_whole(made / RECORD, json.dumps(training, indent=1) + "\n")
         stated = {"toolkit": toolkit.__version__, "source_lang": lang, "lang": lang}
         write_whole(made / MEASURED, json.dumps(stated) + "\n")

@@ -19,10 +19,10 @@ from toolkit.bitext.read import Pair, read_bitext
 from toolkit.clean.rules import CleanSettings, clean, none_usable
 from toolkit.evaluate.translation import bleu
 from toolkit.outputs import check_output_folder
-from toolkit.publish.folder import MEASURED, made_beside, read_training
+from toolkit.publish.folder import made_beside, read_training
 from toolkit.shards import write_whole
 from toolkit.starters import WORDS
-from toolkit.training import RECORD
+from toolkit.training import MEASURED, RECORD
 from toolkit.translator.languages import check_stated
 from toolkit.translator.load import Translator, load_translator
 

@@ -27,6 +27,7 @@ from toolkit.models.precision import has_bfloat16
 from toolkit.models.weights import check_whole, loading
 from toolkit.settings import DTYPES
 from toolkit.starters import resolve, shown_name
+from toolkit.training import MEASURED
 from toolkit.translator.inference import prepare_for_cpu
 from toolkit.translator.languages import check_stated, language_codes, own_code, task_prefix
 
@@ -192,7 +193,7 @@ def described(name: str) -> dict:
     Raises:
         ValueError: `starter/...` that does not exist.
     """
-    path = Path(resolve(name)) / "measured.json"
+    path = Path(resolve(name)) / MEASURED
     known = json.loads(path.read_text()) if path.exists() else {}
     return {
         "name": shown_name(name),

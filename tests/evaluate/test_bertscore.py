@@ -1,0 +1,41 @@
+"""BERTScore against the authors' own program, with a small encoder of random weights."""
+
+import bert_score
+import pytest
+import torch
+from tokenizers import BertWordPieceTokenizer
+from transformers import BertConfig, BertModel, BertTokenizerFast
+
+from tests.tiny import pairs
+from toolkit.evaluate.bertscore import bertscore, bertscore_signature
+
+REFERENCES = [reference for _, reference in pairs(40)]
+CANDIDATES = [*(f"{text} {REFERENCES[n - 1]}" for n, text in enumerate(REFERENCES[:20])), *REFERENCES[21:], "So."]
+LAYER = 2
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("encoder")
+    trained = BertWordPieceTokenizer()
+    trained.train_from_iterator(REFERENCES, vocab_size=300, show_progress=False)
+    trained.save_model(str(folder))
+    BertTokenizerFast(vocab=str(folder / "vocab.txt"), model_max_length=128).save_pretrained(folder)
+    torch.manual_seed(5)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64}
+    config = BertConfig(vocab_size=trained.get_vocab_size(), initializer_range=0.3, **sizes)
+    BertModel(config).eval().save_pretrained(folder)
+    return folder
+
+
+def test_it_is_that_of_the_authors_program(encoder):
+    model, tokenizer = BertModel.from_pretrained(encoder).eval(), BertTokenizerFast.from_pretrained(encoder)
+    found = bertscore(REFERENCES, CANDIDATES, model, tokenizer, LAYER, batch_size=7)
+    _, _, theirs = bert_score.score(
+        CANDIDATES, REFERENCES, model_type=str(encoder), num_layers=LAYER, idf=False, verbose=False
+    )
+    assert found == pytest.approx(theirs.tolist(), abs=1e-5)
+    assert max(found) - min(found) > 0.05, "a test of equal scores would say little"
+    copies = bertscore(REFERENCES, REFERENCES, model, tokenizer, LAYER)
+    assert copies == pytest.approx([1.0] * len(copies), abs=1e-5)
+    assert bertscore_signature(str(encoder), LAYER).startswith(f"BERTScore|encoder:{encoder.name}|layer:2|")

@@ -1,0 +1,53 @@
+"""Templates before the inputs of a training, and before a text that is paraphrased."""
+
+import pytest
+
+from tests.tiny import folder, pairs
+from toolkit.paraphraser.pairs import TrainingPair
+from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.paraphraser.settings import Paraphrasing
+from toolkit.paraphraser.syntax import PLAIN, is_plain, templates, with_templates
+
+TEXTS = [reference for _, reference in pairs(200)]
+
+
+@pytest.fixture
+def parsed(tmp_path):
+    """The trees of every second text, as another parser may have written them."""
+    path = tmp_path / "trees.tsv"
+    trees = ("(ROOT (S (NP (DT a)) (VP (VB b) (NP c)) (. .)))", "")
+    path.write_text("".join(f"{text}\t{trees[n % 2]}\n" for n, text in enumerate(dict.fromkeys(TEXTS))))
+    return f"file:{path}"
+
+
+def test_inputs_get_the_template_of_their_output(parsed):
+    given = [TrainingPair("An input.", text, 2.0) for text in dict.fromkeys(TEXTS)]
+    found = with_templates(given, parsed)
+    assert [(one.output, one.weight) for one in found] == [(one.output, 2.0) for one in given]
+    for n, (before, after) in enumerate(zip(given, found, strict=True)):
+        wanted = "An input." if n % 2 or is_plain(before) else "(S (NP) (VP) (.)) An input."
+        assert after.text == wanted
+    plain = sum(map(is_plain, given))
+    assert 0 < plain < 3 * len(given) / PLAIN
+
+
+def test_a_parser_that_is_not_there_is_one_line():
+    with pytest.raises(ValueError, match=r"wanted a parser .* got 'magic'"):
+        with_templates([TrainingPair("a", "b", 1.0)], "magic")
+
+
+def test_texts_without_a_tree_have_no_template():
+    def parser(texts):
+        return ["(S (NP we) (VP go))" if "go" in text else None for text in texts]
+
+    assert templates(["We go.", "Hm."], parser, "by hand") == ["(S (NP) (VP))", None]
+
+
+def test_a_template_changes_what_is_read_and_not_what_is_scored():
+    settings = Paraphrasing(n=2, guards=(), constraint_sets=1, samples_per_set=8)
+    paraphraser = Paraphraser(str(folder() / "de-en"), lang="en", settings=settings, dtype="float32")
+    (plain,), (asked,) = (paraphraser.candidates(TEXTS[:1], template=t) for t in (None, "(S (NP) (VP))"))
+    assert {one.text for one in plain} != {one.text for one in asked}
+    scored = [one for one in [*plain, *asked] if one.scores.backward_logprob is not None]
+    tokens = {one.scores.backward_tokens for one in scored}
+    assert len(scored) > 4 and len(tokens) == 1, "the tokens of the text alone"

@@ -1,0 +1,61 @@
+"""scripts/evaluate_paraphraser.py: the table, the files of other systems, and bad input."""
+
+import json
+
+import pytest
+
+from scripts import evaluate_paraphraser
+from tests.tiny import folder, pairs
+from toolkit.evaluate.ibleu import corpus_ibleu
+
+TEXTS = [reference for _, reference in pairs(5)]
+OTHERS = [reference for _, reference in pairs(10)][5:]
+
+
+@pytest.fixture
+def test_set(tmp_path):
+    path = tmp_path / "test.tsv"
+    path.write_text("".join(f"{text}\t{other}\n" for text, other in zip(TEXTS, OTHERS, strict=True)))
+    return path
+
+
+def test_systems_stand_side_by_side(test_set, tmp_path, capsys):
+    outputs = tmp_path / "theirs.txt"
+    outputs.write_text("".join(f"{text}\t{other}\n" for text, other in zip(TEXTS, OTHERS, strict=True)))
+    command = [str(test_set), "--outputs", f"theirs={outputs}", "--json", str(tmp_path / "figures.json")]
+    tiny = str(folder() / "de-en"), str(folder() / "en-de")
+    command += ["--models", tiny[0], "--round_trip", *tiny[::-1], "--n", "2", "--encoder", "starter/encoder"]
+    assert evaluate_paraphraser.main(command) == 0
+    said = capsys.readouterr().out
+    lines = {tuple(cell.strip() for cell in line.split("|")[1:3]): line for line in said.splitlines() if "|" in line}
+    for system in ("copy of the input", "theirs", "round trip, beam 12", tiny[0]):
+        assert (system, "first") in lines and (system, "best") in lines
+    record = json.loads((tmp_path / "figures.json").read_text())
+    ibleu, _, _ = corpus_ibleu(OTHERS, [OTHERS], TEXTS, 0.8)
+    assert record["figures"]["theirs"]["best"]["ibleu"] == pytest.approx(ibleu), "the best of two is the reference"
+    assert record["figures"]["theirs"]["first"]["input_bleu"] == pytest.approx(100)
+    assert record["figures"]["copy of the input"]["first"]["semantic"] == pytest.approx(1)
+    assert all(len(some) <= 2 for some in record["outputs"][tiny[0]])
+    assert "iBLEU|alpha:0.8|nrefs:1" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["none.tsv"], "none.tsv, which does not exist"),
+        (["--outputs", "theirs=none.txt"], "wanted a file of outputs, got none.txt, which is none; give NAME=FILE"),
+        (["--references", "2"], "wanted inputs with 2 human paraphrases each, got none in"),
+        (["--models", "/nowhere"], "wanted a translator, got '/nowhere', which is neither"),
+    ],
+)
+def test_bad_input_is_one_line(test_set, change, message, capsys):
+    command = change if change[0].endswith(".tsv") else [str(test_set), *change]
+    assert evaluate_paraphraser.main(command) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1].startswith("evaluate_paraphraser.py: ") and message in said[-1]
+
+
+def test_as_many_lines_of_outputs_as_inputs(test_set, tmp_path, capsys):
+    (tmp_path / "few.txt").write_text("one\n")
+    assert evaluate_paraphraser.main([str(test_set), "--outputs", f"few={tmp_path / 'few.txt'}"]) == 1
+    assert "wanted a line of outputs for each of 5 inputs, got 1 lines in" in capsys.readouterr().err
