@@ -16,6 +16,7 @@ MARKS = (".", "!", "?", "…", ":", ";", ",", "-", "。", "！", "？", "；", "
 CLOSING = "\"'”’“»)」）"  # may follow the last mark of a sentence
 QUOTES = {"„": "„“", "“": "“”", "«": "«»"}  # the pair that begins with a mark
 PRONOUN = re.compile(r"I(?:'\w+)?\b")
+LOWER_PRONOUN = re.compile(r"\bi(?=\b(?!\.))")  # not that of "i.e."
 OWN_PUNCTUATION = ("zh", "ja")  # languages whose quotes and dashes stay as they are
 
 
@@ -70,14 +71,11 @@ def plain(text: str, lang: str) -> tuple[str, Form]:
     if form.case == "upper":
         body = body.lower()
     if form.case:
-        body = PRONOUN_LOWER.sub("I", body) if lang == "en" else body
+        body = LOWER_PRONOUN.sub("I", body) if lang == "en" else body
         body = body[:1].upper() + body[1:]
     if not form.marked:
         body += "。" if lang in OWN_PUNCTUATION else "."
     return body, form
-
-
-PRONOUN_LOWER = re.compile(r"\bi(?=\b(?!\.))")
 
 
 def case_of(text: str) -> str:
