@@ -21,7 +21,7 @@ from statistics import fmean
 from typing import Any
 
 from reports import report
-from reports.figures import table
+from reports.figures_paraphrasers import refused_table
 from toolkit.encoder.load import load_encoder
 from toolkit.evaluate.judged import read_judged
 from toolkit.score.guards import GUARDS, broken_guard
@@ -98,13 +98,7 @@ def main() -> None:
     for floor in FLOORS:
         below = {one for one in texts if semantic[one] < floor}
         results[f"cosine below {floor}"] = compare(texts, below.__contains__)
-    lines = [
-        [name, str(f["refused"]), f"{f['share']:.1f}", f"{f['score_refused']:.1f}", f"{f['score_kept']:.1f}",
-         " to ".join(f"{x:.1f}" for x in f["difference"]), f"{f['good_refused']:.1f}"]
-        for name, f in results.items()
-    ]  # fmt: skip
-    head = ["refused by", "texts", "% of all", "mean score", "mean score of the rest", "difference", "% of good ones"]
-    print(table(head, lines))
+    print(refused_table(results))
     for guard in GUARDS if options.show else ():
         broken = [one for one in texts if breaks(one, (guard,))]
         print(f"\n{guard}")

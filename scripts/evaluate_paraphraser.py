@@ -15,12 +15,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import toolkit
 from toolkit.command import run_command
 from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
-from toolkit.evaluate.paraphraser import Paraphrased, evaluate, markdown
+from toolkit.evaluate.paraphraser import evaluate_systems, markdown
 from toolkit.outputs import check_output_file, is_ours
 from toolkit.paraphraser.evaluation import read_outputs, read_test
 from toolkit.paraphraser.settings import METHODS
@@ -79,16 +80,8 @@ def measure(options: argparse.Namespace) -> None:
         from toolkit.encoder.load import load_encoder
         from toolkit.score.semantic import pair_cosines
 
-        encoder = load_encoder(options.encoder)
-        cosines = lambda pairs: pair_cosines(pairs, encoder)  # noqa: E731 - one line
-    figures = {
-        name: evaluate(
-            [Paraphrased(one.text, one.references, tuple(some)) for one, some in zip(test, outputs, strict=True)],
-            options.alpha,
-            cosines,
-        )
-        for name, outputs in systems.items()
-    }
+        cosines = partial(pair_cosines, encoder=load_encoder(options.encoder))
+    figures = evaluate_systems(test, systems, options.alpha, cosines)
     print(markdown(figures))
     print(f"\n{len(test)} inputs; {ibleu_signature(options.alpha, options.references)}")
     if options.json:

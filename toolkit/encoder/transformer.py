@@ -28,7 +28,7 @@ from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
 from toolkit.encoder.settings import TransformerTraining
 from toolkit.encoder.transformer_loss import loss_for
 from toolkit.models.checkpoint import last_checkpoint, writing
-from toolkit.models.precision import has_bfloat16
+from toolkit.models.precision import in_bfloat16
 from toolkit.models.weights import load_whole
 from toolkit.parallel import processes
 from toolkit.training import check_folder, finish, in_folder, is_finished
@@ -174,7 +174,7 @@ def training_arguments(settings: TransformerTraining, checkpoints: Path) -> Sent
         learning_rate=settings.learning_rate,
         warmup_steps=WARMUP,
         seed=settings.seed,
-        bf16=settings.dtype == "bfloat16" or (settings.dtype == "auto" and has_bfloat16()),
+        bf16=in_bfloat16(settings.dtype),
         use_cpu=not torch.cuda.is_available(),
         save_steps=settings.save_every,
         save_total_limit=KEPT,

@@ -6,8 +6,8 @@ The papers report for each input the output with the highest iBLEU of several, c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import fmean
 
@@ -98,6 +98,28 @@ def evaluate(
         **({"self_bleu": self_bleu(several)} if several else {}),
     }
     return found
+
+
+def evaluate_systems(
+    test: Sequence[Paraphrased],
+    systems: Mapping[str, Sequence[Sequence[str]]],
+    alpha: float = ALPHA,
+    cosines: Callable[[list[tuple[str, str]]], list[float]] | None = None,
+) -> dict[str, dict[str, dict[str, float]]]:
+    """The figures of several systems on the same inputs, by name of the system; see `evaluate`.
+
+    Args:
+        test: Inputs with references.
+        systems: By name, the outputs of each input, best first.
+        alpha: As of `evaluate`.
+        cosines: As of `evaluate`.
+    """
+    return {
+        name: evaluate(
+            [replace(one, outputs=tuple(some)) for one, some in zip(test, outputs, strict=True)], alpha, cosines
+        )
+        for name, outputs in systems.items()
+    }
 
 
 def figures(

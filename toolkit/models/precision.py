@@ -43,3 +43,8 @@ def check_device(name: str) -> None:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).split("\n")[0]
         raise ValueError(f"wanted a device of this machine, got {name!r} ({reason[:120]}): give cpu or cuda") from None
+
+
+def in_bfloat16(dtype: str) -> bool:
+    """Whether a setting `dtype` means bfloat16: it says so, or it leaves the choice to a machine that has hardware."""
+    return dtype == "bfloat16" or (dtype != "float32" and has_bfloat16())

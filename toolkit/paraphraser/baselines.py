@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolkit.decode.beam import beam_search
-from toolkit.decode.engine import engine_of
-from toolkit.generate.constrain import batches
-from toolkit.generate.merge import max_output_tokens
+from toolkit.generate.rewrite import rewrite
 from toolkit.translator.load import Translator
 
-BEAM, BATCH_ROWS = 12, 1200  # ParaNMT-50M, section 3: beam size 12; ours: 100 searches at a time
+BEAM = 12  # ParaNMT-50M, section 3.1
 
 
 def round_trip(texts: Sequence[str], there: Translator, back: Translator, n: int = 1) -> list[list[str]]:
@@ -33,15 +30,9 @@ def round_trip(texts: Sequence[str], there: Translator, back: Translator, n: int
 
 def beam(texts: Sequence[str], translator: Translator, n: int) -> list[list[str]]:
     """The n best translations of each text; none of an empty text, or of one that is longer than the model reads."""
-    engine = engine_of(translator.model)
-    sources = translator.source.encode(texts)
-    order = [i for i in range(len(texts)) if texts[i].strip() and len(sources[i]) <= engine.limit]
-    order.sort(key=lambda i: (len(sources[i]), i))
+    said = [i for i, text in enumerate(texts) if text.strip()]
     found: list[list[str]] = [[] for _ in texts]
-    for batch in batches(order, dict.fromkeys(order, 1), BEAM, BATCH_ROWS):
-        limits = [max_output_tokens(len(sources[i])) for i in batch]
-        hypotheses = beam_search(engine, [sources[i] for i in batch], BEAM, limits, n)
-        for i, some in zip(batch, hypotheses, strict=True):
-            said = translator.target.decode([one.ids for one in some])
-            found[i] = [text for text in dict.fromkeys(said) if text]
+    rewritten = rewrite([texts[i] for i in said], translator, beam=BEAM, n_best=n)
+    for i, candidates in zip(said, rewritten, strict=True):
+        found[i] = [one.text for one in candidates if one.text]
     return found

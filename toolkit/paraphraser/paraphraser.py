@@ -256,7 +256,7 @@ class Paraphraser:
 
     def _warn_of_language(self, texts: Sequence[str]) -> None:
         """Warn, once, if the texts are in another language than the model's."""
-        long = [text for text in texts[:CHUNK] if len(text) >= IDENTIFIED]
+        long = [text for text in texts if len(text) >= IDENTIFIED]
         got = main_language(long) if long and not self.warned else None
         if got is not None and not near(self.lang, got):
             self.warned = True

@@ -18,7 +18,7 @@ from toolkit.score.dual import dual_rows
 from toolkit.score.guards import guard_rows
 from toolkit.score.overlap import overlap_rows
 from toolkit.score.semantic import semantic_rows
-from toolkit.select.cluster import cluster_rows
+from toolkit.select.cluster import best_first, cluster_rows
 from toolkit.select.filter import (
     refuse_dual,
     refuse_overlap,
@@ -73,9 +73,9 @@ def paraphrase_rows(
     rows = dual_rows(rows, backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
         rows = refuse_dual(rows, settings.max_dual_nll)
-    best_first = ORDERS[settings.rank_by]
-    rows = cluster_rows(rows, model.target, max(CLUSTERS, settings.n), best_first)
-    return rank_rows(rows, settings.n, best_first, fill=True)
+    order = ORDERS[settings.rank_by]
+    rows = cluster_rows(rows, model.target, max(CLUSTERS, settings.n), order)
+    return rank_rows(rows, settings.n, order, fill=True)
 
 
 def generate(
@@ -128,11 +128,6 @@ def sampling(
     )
 
 
-def by_dual(candidate: Candidate) -> tuple[float, str]:
-    """The sort key of candidates: better dual score first, then by text."""
-    return -(candidate.scores.dual or 0.0), candidate.text
-
-
 def by_forward(candidate: Candidate) -> tuple[float, str]:
     """The sort key of candidates: greater forward log-likelihood per token first, then by text."""
     return -(candidate.scores.translation_score or 0.0), candidate.text
@@ -143,4 +138,4 @@ def by_semantic(candidate: Candidate) -> tuple[float, str]:
     return -(candidate.scores.semantic or 0.0), candidate.text
 
 
-ORDERS = {"dual": by_dual, "forward": by_forward, "semantic": by_semantic}
+ORDERS = {"dual": best_first, "forward": by_forward, "semantic": by_semantic}

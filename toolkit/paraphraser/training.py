@@ -33,7 +33,7 @@ from toolkit.bitext.subwords import marian_tokenizer, train_pieces
 from toolkit.bitext.words import write_words
 from toolkit.evaluate.ibleu import corpus_ibleu
 from toolkit.models.checkpoint import last_checkpoint, writing
-from toolkit.models.precision import has_bfloat16
+from toolkit.models.precision import in_bfloat16
 from toolkit.parallel import processes
 from toolkit.paraphraser.batches import Batches
 from toolkit.paraphraser.card import paraphraser_card
@@ -203,7 +203,7 @@ def training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrai
         warmup_steps=min(settings.warmup_steps, steps // 10),
         weight_decay=settings.weight_decay,
         seed=settings.seed,
-        bf16=settings.dtype == "bfloat16" or (settings.dtype == "auto" and has_bfloat16()),
+        bf16=in_bfloat16(settings.dtype),
         use_cpu=not torch.cuda.is_available(),
         label_names=["labels"],
         eval_strategy="steps",

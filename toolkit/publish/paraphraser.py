@@ -12,7 +12,7 @@ import torch
 
 import toolkit
 from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
-from toolkit.evaluate.paraphraser import Paraphrased, evaluate, markdown
+from toolkit.evaluate.paraphraser import evaluate_systems, markdown
 from toolkit.outputs import check_output_folder
 from toolkit.paraphraser.baselines import round_trip
 from toolkit.paraphraser.card import paraphraser_card
@@ -75,10 +75,7 @@ def package_paraphraser(
             there, back = (load_translator(name) for name in translators)
             systems["round trip, beam 12"] = round_trip(texts, there, back, N)
         systems["this paraphraser"] = Paraphraser(str(made), lang).paraphrase(texts, N)
-        figures = {
-            name: evaluate([Paraphrased(i.text, i.references, tuple(o)) for i, o in zip(items, outputs, strict=True)])
-            for name, outputs in systems.items()
-        }
+        figures = evaluate_systems(items, systems)
         measured = stated | {
             "figures": figures,
             "signature": ibleu_signature(ALPHA, 1),

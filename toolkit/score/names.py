@@ -20,7 +20,6 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-LANGUAGES = ("en", "de", "fr", "es", "zh")
 RECENT = 1024  # ours: a reference is compared with each of its candidates
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 SENTENCE_END = re.compile(r"[.!?:;…\"“”„»«¿¡(—–-]\s*$")
@@ -28,11 +27,13 @@ CHINESE_NAME = re.compile(r"[A-Za-z][A-Za-z.]+|[\u4e00-\u9fff]{1,4}(?=·)|(?<=·
 SHARED = 4  # ours: "Germany" and "German" begin alike
 # Capitals that are no names: pronouns, titles, kin, letters that stand for words.
 NO_NAMES = {
-    "en": "i mr mrs ms miss dr sir madam ma'am lord lady mom dad mum mama papa mother father ok okay tv pm am god oh "
-    "internet web earth sun moon santa",
-    "fr": "m mme mlle dr monsieur madame dieu ok",
-    "es": "sr sra srta dr don doña usted ustedes ud uds dios ok",
-    "zh": "ok tv",
+    "en": words_of(
+        "i mr mrs ms miss dr sir madam ma'am lord lady mom dad mum mama papa mother father ok okay tv pm am god oh "
+        "internet web earth sun moon santa"
+    ),
+    "fr": words_of("m mme mlle dr monsieur madame dieu ok"),
+    "es": words_of("sr sra srta dr don doña usted ustedes ud uds dios ok"),
+    "zh": words_of("ok tv"),
 }
 # English names that the lexicon has as words; those of the second list are words where they begin a sentence.
 WORDS_TOO = words_of(
@@ -76,13 +77,13 @@ def names(text: str, lang: str) -> frozenset[str]:
     if lang == "de":
         return frozenset()
     if lang == "zh":
-        return frozenset(name.lower() for name in CHINESE_NAME.findall(text)) - words_of(NO_NAMES[lang])
+        return frozenset(name.lower() for name in CHINESE_NAME.findall(text)) - NO_NAMES[lang]
     words = list(WORD.finditer(text))
     capitals = [match for match in words if match.group()[0].isupper()]
     if len(words) > 3 and 2 * len(capitals) > len(words):
         return frozenset()
     found = frozenset(stem(m.group(), lang) for m in capitals if is_name(text, m, lang))
-    return found - words_of(NO_NAMES[lang])
+    return found - NO_NAMES[lang]
 
 
 def is_name(text: str, match: re.Match, lang: str) -> bool:
@@ -120,7 +121,7 @@ def changes_name(reference: str, candidate: str, lang: str) -> bool:
     Args:
         reference: A text.
         candidate: What should mean the same.
-        lang: Of both, one of `LANGUAGES`.
+        lang: Of both, "de" or a key of `NO_NAMES`.
     """
     return lacks(candidate, names(reference, lang), lang) or lacks(reference, names(candidate, lang), lang)
 

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from text_to_num import alpha2digit
 
-LANGUAGES = ("en", "de", "fr", "es", "zh")  # of which number words are read
 RECENT = 1024  # ours: a reference is compared with each of its candidates
 DIGITS = re.compile(r"\d+(?:[.,'’ ]\d{3})+(?!\d)|\d+(?:[.,]\d+)?")
 SCALED = re.compile(r"(\d+(?:[.,]\d+)?) (1000000000|1000000|1000)\b")  # "1.5 million", when its words are digits
@@ -94,7 +93,7 @@ def changes_number(reference: str, candidate: str, lang: str) -> bool:
     Args:
         reference: A text.
         candidate: What should mean the same.
-        lang: Of both, one of `LANGUAGES`.
+        lang: Of both, a key of `UNSURE`.
     """
     one, other = quantities(reference, lang), quantities(candidate, lang)
     return not (said(one - other, candidate, lang) and said(other - one, reference, lang))

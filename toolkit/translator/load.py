@@ -23,7 +23,7 @@ from toolkit.bitext.subwords import Pieces, pieces_of
 from toolkit.decode.engine import FAMILIES
 from toolkit.errors import named_line
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT
-from toolkit.models.precision import has_bfloat16
+from toolkit.models.precision import in_bfloat16
 from toolkit.models.weights import check_whole, loading
 from toolkit.settings import DTYPES
 from toolkit.starters import resolve, shown_name
@@ -82,8 +82,7 @@ def load_translator(
     if dtype not in DTYPES:
         raise ValueError(f"wanted dtype {', '.join(DTYPES)}, got {dtype!r}")
     device = torch.device(device)
-    wide = dtype == "float32" or (dtype != "bfloat16" and not has_bfloat16())
-    number = torch.float32 if wide else torch.bfloat16
+    number = torch.bfloat16 if in_bfloat16(dtype) else torch.float32
     model, tokenizer = load_checkpoint(name, number)
     check_stated(name, _stated(name, tokenizer), (source_lang, lang))
     model.eval().to(device)
