@@ -7,13 +7,15 @@ DIR holds bitext/tatoeba/{deu,fra,cmn}-eng.{train,validation}.tsv.gz (foreign TA
 FR). The steps, each of which goes on where it was interrupted:
 
 - natural: English sentences that translate one foreign sentence are paraphrases, by people.
-- parabank: ParaBank 2 of the German-English pairs by the starters, with guards, in the settings below.
+- parabank: ParaBank 2 of the German-English pairs by the starters, with guards, in the settings below: each English
+  sentence of four words or more once, in random order, so that the first shards are a sample of all.
 - train: starter/de-en, which writes English already, learns to read it, from both.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 from collections.abc import Iterable, Iterator
 from itertools import permutations
 from pathlib import Path
@@ -28,6 +30,7 @@ from toolkit.shards import write_whole
 LANGUAGES = ("deu", "fra", "cmn")
 BITEXT = "bitext/tatoeba/{}-eng.{}.tsv.gz"
 STEPS = ("natural", "parabank", "train")
+LEAST_WORDS = 4  # of a reference of ParaBank 2; shorter ones leave little to say in other words
 MOST = 8  # of the translations of one sentence; "Los!" has dozens, and most are no paraphrases of each other
 
 
@@ -52,13 +55,24 @@ def write_tsv(path: Path, groups: Iterable[tuple[str, list[str]]]) -> None:
     write_whole(path, "".join("\t".join([text, *others]) + "\n" for text, others in groups))
 
 
-def parabank_run(data: Path, folder: Path, limit: int | None, processes: int) -> ParaBank2Run:
+def distinct(data: Path) -> list[tuple[str, str]]:
+    """German-English pairs with different English sides of LEAST_WORDS words or more, in random order."""
+    found: dict[str, str] = {}
+    for pair in read_bitext([str(data / BITEXT.format("deu", "train"))]):
+        if len(pair.reference.split()) >= LEAST_WORDS:
+            found.setdefault(normalize(pair.reference), normalize(pair.source))
+    pairs = [(source, reference) for reference, source in found.items()]
+    random.Random(0).shuffle(pairs)
+    return pairs
+
+
+def parabank_run(folder: Path, limit: int | None, processes: int, threads: int) -> ParaBank2Run:
     """ParaBank 2 of Tatoeba by the starters: fewer samples than the paper's, fewer forbidden words, a tighter cut."""
     return ParaBank2Run(
-        bitext=[str(data / BITEXT.format("deu", "train"))],
+        bitext=[str(folder / "bitext.tsv")],
         source_lang="de",
         lang="en",
-        output_dir=str(folder),
+        output_dir=str(folder / "parabank2"),
         forward="starter/de-en",
         backward="starter/en-de",
         known_words="starter/de-en",
@@ -72,6 +86,7 @@ def parabank_run(data: Path, folder: Path, limit: int | None, processes: int) ->
         test_share=0.0,
         limit=limit,
         processes=processes,
+        threads=threads,
         license="cc-by-2.0",
     )
 
@@ -107,7 +122,10 @@ def main() -> None:
         for split, name in (("train", "natural.tsv"), ("validation", "validation.tsv")):
             write_tsv(options.output_dir / name, natural(options.data, split))
     if "parabank" in options.steps:
-        build(parabank_run(options.data, options.output_dir / "parabank2", options.limit, options.processes))
+        write_tsv(
+            options.output_dir / "bitext.tsv", ((source, [reference]) for source, reference in distinct(options.data))
+        )
+        build(parabank_run(options.output_dir, options.limit, options.processes, options.threads))
     if "train" in options.steps:
         from toolkit.paraphraser.training import train
 

@@ -16,7 +16,7 @@ from toolkit.errors import one_line
 
 WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "LOCAL_WORLD_SIZE")
 PROGRAM = """
-import os, sys, time
+import os, signal, sys, time
 from toolkit.command import run_command
 
 def work():
@@ -26,7 +26,9 @@ def work():
     sys.stdout.flush()
     if sys.argv[1] == "fail" and state.process_index == 0:
         raise ValueError("wanted this, got that")
-    if sys.argv[1] == "wait":
+    if sys.argv[1] == "deaf":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.argv[1] in ("wait", "deaf"):
         time.sleep(120)
     state.wait_for_everyone()
 
@@ -92,9 +94,10 @@ def test_several_processes_share_the_work_and_an_error_is_one_line(program):
 
 
 @pytest.mark.slow
-def test_interrupted_processes_say_one_line_and_end(program):
+@pytest.mark.parametrize("work", ["wait", "deaf"])
+def test_interrupted_processes_say_one_line_and_end(program, work):
     running = subprocess.Popen(
-        [*program, "wait"], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*program, work], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert running.stdout is not None
     assert sorted(running.stdout.readline()[:6] for _ in range(2)) == ["0 of 2", "1 of 2"]

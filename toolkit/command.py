@@ -22,6 +22,7 @@ Settings = TypeVar("Settings")
 # ours, so its traceback is shown.
 EXPECTED = (ValueError, RuntimeError, OSError, MemoryError)
 INTERRUPTED = 128 + signal.SIGINT
+LAUNCHER = "PARABANK_LAUNCHER"  # set for the processes that this toolkit's launcher starts, which prints for them
 LOST = "another process of this launch has ended, so this one stops"
 
 
@@ -71,10 +72,11 @@ def run_command(program: str, work: Callable[[], None], resumes: bool = False, p
         if processes > 1 and not launched():
             from toolkit.launch import launch
 
+            os.environ[LAUNCHER] = "1"
             return launch(processes)
         work()
     except KeyboardInterrupt:
-        if name == program:
+        if name == program and not (launched() and LAUNCHER in os.environ):
             state = (
                 "what is finished is kept, the same command goes on from there" if resumes else "nothing was written"
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import uuid
 
@@ -17,6 +18,8 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from toolkit import SPIN_BUSY, SPIN_IDLE
 
+PATIENCE = 10  # seconds between the signal to an interrupted launch's processes and their end by force
+
 
 def launch(processes: int) -> int:
     """Run this command line in several processes, which share its work.
@@ -25,8 +28,12 @@ def launch(processes: int) -> int:
         processes: The number of processes.
 
     Returns:
-        0 if all processes succeeded, else the exit status of the first that failed or was interrupted. That process
-        has printed its error.
+        0 if all processes succeeded, else the exit status of the first that failed, which has printed its error, or
+        that was ended by a signal.
+
+    Raises:
+        KeyboardInterrupt: The launch was interrupted, and its processes have ended. A process that waits for another
+            one does not see the signal; it is killed after PATIENCE.
     """
     logging.disable()  # this process logs only the launcher's report
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as torchrun does; a command sets its own --threads
@@ -40,6 +47,7 @@ def launch(processes: int) -> int:
         rdzv_backend="c10d",
         rdzv_endpoint="localhost:0",
         max_restarts=0,
+        shutdown_timeout=PATIENCE,
         logs_specs=DefaultLogsSpecs(),
     )
     try:
@@ -47,5 +55,7 @@ def launch(processes: int) -> int:
     except ChildFailedError as error:
         return max(1, error.get_first_failure()[1].exitcode)
     except SignalException as signalled:
+        if signalled.sigval == signal.SIGINT:
+            raise KeyboardInterrupt from signalled
         return 128 + signalled.sigval
     return 0
