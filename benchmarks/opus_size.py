@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import MarianConfig, MarianMTModel, PreTrainedModel
+from transformers import MarianConfig, MarianMTModel, PreTrainedConfig, PreTrainedModel
 
 from toolkit.decode.draw import draw, most_probable, uniform
 from toolkit.decode.sampling import sample
@@ -209,14 +210,20 @@ def convert(model: MarianMTModel, folder: Path) -> None:
     model.final_logits_bias[0, model.config.pad_token_id] = -1e4
     with torch.no_grad():
         spec = Whole().get_model_spec(model)
-    names = [str(i) for i in range(model.config.vocab_size)]
+    model.final_logits_bias.copy_(bias)
+    spec.decoder.start_from_zero_embedding = False  # the row of <pad>, which is zero in OPUS-MT's models alone
+    save_converted(spec, model.config, folder)
+
+
+def save_converted(spec: Any, config: PreTrainedConfig, folder: Path) -> None:
+    """Save a model in CTranslate2's format; the name of a token is its id."""
+    names = [str(i) for i in range(config.vocab_size)]
     spec.register_source_vocabulary(names)
     spec.register_target_vocabulary(names)
-    eos = str(model.config.eos_token_id)
-    spec.config.eos_token = spec.config.bos_token = spec.config.decoder_start_token = eos
+    spec.config.eos_token = spec.config.bos_token = names[config.eos_token_id]
+    spec.config.decoder_start_token = names[config.decoder_start_token_id]
     spec.config.unk_token = names[UNK]
     spec.validate()
     spec.optimize()
     folder.mkdir(parents=True)
     spec.save(str(folder))
-    model.final_logits_bias.copy_(bias)

@@ -52,7 +52,7 @@ def paraphrase_rows(
         rows: Rows whose reference is the text, and whose source is what the model reads: the text, or a template before
             it. Afterwards the source is the text. All are held at a time.
         model: Paraphrases the rows' language.
-        backward: Scores a text given a candidate.
+        backward: Scores a text given a candidate, where the settings need that score.
         encoder: Gives the cosine; None leaves it out.
         settings: How.
         constraints: By id of a row, what its paraphrases must say and must not say.
@@ -70,7 +70,8 @@ def paraphrase_rows(
         rows = semantic_rows(rows, encoder, BATCH_TEXTS)
     if settings.min_semantic is not None:
         rows = refuse_semantic(rows, settings.min_semantic)
-    rows = dual_rows(rows, backward, settings.batch_tokens)
+    if settings.scores_backward:
+        rows = dual_rows(rows, backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
         rows = refuse_dual(rows, settings.max_dual_nll)
     order = ORDERS[settings.rank_by]

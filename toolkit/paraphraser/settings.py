@@ -25,7 +25,8 @@ class Paraphrasing:
     Attributes:
         n: The most paraphrases of a text.
         method: "sample" (ParaBank 2's: random words of the text are forbidden), "beam", or "top_p" (no words are).
-        rank_by: "dual" (forward plus backward log-likelihood per token), "forward", or "semantic" (the cosine).
+        rank_by: "dual" (forward plus backward log-likelihood per token), "forward", or "semantic" (the cosine). Only
+            "dual" and max_dual_nll take the time of a backward score.
         guards: What a paraphrase must keep, of `toolkit.score.guards.GUARDS`.
         min_semantic: The least cosine of text and paraphrase, in [-1, 1]; None refuses none.
         max_iou: The greatest share of pieces that text and paraphrase have in common, in [0, 1]; None refuses none.
@@ -78,6 +79,11 @@ class Paraphrasing:
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
                 raise ValueError(f"wanted {name} in [{least}, {most}], got {value}")
+
+    @property
+    def scores_backward(self) -> bool:
+        """Whether candidates need a score of the text given the candidate."""
+        return self.rank_by == "dual" or self.max_dual_nll is not None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,175 @@
+"""The engines of the benchmark of paraphrasers: ours, `transformers.generate` and CTranslate2, from text to text.
+
+This module does not import the toolkit, because that import sets the OpenMP wait policy of every engine.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import Any
+
+N, TOP_K, TOP_P = 5, 50, 0.9
+BATCHES = (16, 64)  # texts of a batch that `batched` tries
+MORE_TOKENS = 10  # an output has at most twice the tokens of its text and so many more, as in the toolkit
+
+Work = Callable[[Sequence[str]], list[list[str]]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every engine does.
+
+    Attributes:
+        model: Folder of the paraphraser.
+        converted: Folder of the same in CTranslate2's format.
+        guarded: Whether ours refuses what breaks a guard; random weights would break them all.
+        texts: Texts to paraphrase.
+        few: Of these, so many are enough for an engine that takes one at a time.
+        threads: The number of threads.
+        rounds: The number of measured rounds; one warm-up round precedes them.
+        seed: Of the samples.
+    """
+
+    model: str
+    converted: str
+    guarded: bool
+    texts: list[str]
+    few: int
+    threads: int
+    rounds: int
+    seed: int
+
+
+def timed(job: Job, work: Work, texts: Sequence[str]) -> dict[str, Any]:
+    """The figures of an engine: sentences per second, the median of the rounds, and what it gave."""
+    work(texts[: job.few])
+    seconds, outputs = [], []
+    for _ in range(job.rounds):
+        begin = time.perf_counter()
+        outputs = work(texts)
+        seconds.append(time.perf_counter() - begin)
+    assert len(outputs) == len(texts)
+    return {
+        "sentences_per_second": round(len(texts) / statistics.median(seconds), 3),
+        "seconds": [round(one, 3) for one in seconds],
+        "texts": len(texts),
+        "outputs_of_a_text": round(statistics.mean(map(len, outputs)), 3),
+        "words_of_an_output": round(statistics.mean(len(o.split()) for some in outputs for o in some), 2),
+        "examples": dict(zip(texts[:3], outputs[:3], strict=True)),
+    }
+
+
+def ours(job: Job, name: str) -> dict[str, Any]:
+    """`Paraphraser`, with the peers' number of samples or by default."""
+    import torch
+
+    from toolkit.paraphraser.paraphraser import Paraphraser
+    from toolkit.paraphraser.settings import Paraphrasing
+    from toolkit.score.guards import GUARDS
+
+    torch.set_num_threads(job.threads)
+    guards = GUARDS if job.guarded else ()
+    equal = Paraphrasing(n=N, method="top_p", samples_per_set=N, top_p=TOP_P, guards=guards)
+    default = Paraphrasing(n=N, guards=guards)
+    paraphraser = Paraphraser(job.model, settings=equal if name == "ours_equal" else default)
+    return timed(job, lambda texts: paraphraser.paraphrase(texts, seed=job.seed, progress=False), job.texts)
+
+
+def streamed(job: Job, texts: int) -> int:
+    """Paraphrase so many texts, one after another, and keep none."""
+    import torch
+
+    from toolkit.paraphraser.paraphraser import Paraphraser
+    from toolkit.paraphraser.settings import Paraphrasing
+
+    torch.set_num_threads(job.threads)
+    few = Paraphrasing(n=N, method="top_p", samples_per_set=N, top_p=TOP_P)
+    numbered = (f"{n} {text}" for n, text in enumerate(islice(cycle(job.texts), texts)))  # no two are equal
+    return sum(1 for _ in Paraphraser(job.model, settings=few).stream(numbered, progress=False))
+
+
+def generate(job: Job, name: str) -> dict[str, Any]:
+    """`transformers.generate` on one text at a time, or on padded batches, in what is fastest of dtypes and sizes."""
+    from toolkit.models.precision import has_bfloat16
+
+    one = name == "one_by_one"
+    dtypes = ("float32", "bfloat16") if has_bfloat16() else ("float32",)
+    found = [
+        generated(job, dtype, size) | {"dtype": dtype, "batch": size}
+        for dtype in dtypes
+        for size in ((1,) if one else BATCHES)
+    ]
+    return max(found, key=lambda figures: figures["sentences_per_second"])
+
+
+def generated(job: Job, dtype: str, size: int) -> dict[str, Any]:
+    """`generate` on padded batches of texts sorted by length, or in a loop over the texts if a batch is one text."""
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers.utils import logging
+
+    torch.set_num_threads(job.threads)
+    torch.manual_seed(job.seed)
+    logging.disable_progress_bar()
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(job.model, dtype=getattr(torch, dtype)).eval()
+    model.generation_config.max_length = None  # `max_new_tokens` holds, and a warning would come with every call
+    tokenizer = AutoTokenizer.from_pretrained(job.model)
+
+    @torch.inference_mode()
+    def paraphrase(texts: Sequence[str]) -> list[list[str]]:
+        read = tokenizer(list(texts), padding=True, return_tensors="pt")
+        longest = 2 * read["input_ids"].shape[1] + MORE_TOKENS
+        kind = {"do_sample": True, "top_k": TOP_K, "top_p": TOP_P, "num_return_sequences": N, "num_beams": 1}
+        ids = model.generate(**read, **kind, max_new_tokens=longest)
+        said = tokenizer.batch_decode(ids, skip_special_tokens=True)
+        return [distinct(said[n * N : (n + 1) * N]) for n in range(len(texts))]
+
+    def batched(texts: Sequence[str]) -> list[list[str]]:
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        found: list[list[str]] = [[] for _ in texts]
+        for begin in range(0, len(order), size):
+            batch = order[begin : begin + size]
+            for i, some in zip(batch, paraphrase([texts[i] for i in batch]), strict=True):
+                found[i] = some
+        return found
+
+    return timed(job, batched, job.texts[: job.few] if size == 1 else job.texts)
+
+
+def ctranslate2(job: Job, name: str) -> dict[str, Any]:
+    """CTranslate2, with the tokenizer of the checkpoint, in batches of its own making."""
+    from ctranslate2 import Translator, set_random_seed
+    from transformers import AutoTokenizer
+
+    set_random_seed(job.seed)
+    tokenizer = AutoTokenizer.from_pretrained(job.model)
+    translator = Translator(
+        job.converted, compute_type=name.rpartition("_")[2], inter_threads=1, intra_threads=job.threads
+    )
+
+    def work(texts: Sequence[str]) -> list[list[str]]:
+        read = [list(map(str, ids)) for ids in tokenizer(list(texts))["input_ids"]]
+        found = translator.translate_batch(
+            read,
+            beam_size=1,
+            num_hypotheses=N,
+            sampling_topk=TOP_K,
+            sampling_topp=TOP_P,
+            max_decoding_length=2 * max(map(len, read)) + MORE_TOKENS,
+            max_batch_size=1024,
+            batch_type="tokens",
+        )
+        ids = [[int(piece) for piece in said] for one in found for said in one.hypotheses]
+        said = tokenizer.batch_decode(ids, skip_special_tokens=True)
+        return [distinct(said[n * N : (n + 1) * N]) for n in range(len(texts))]
+
+    return timed(job, work, job.texts)
+
+
+def distinct(texts: Iterable[str]) -> list[str]:
+    """The different ones of some texts, in order."""
+    return list(dict.fromkeys(texts))

@@ -1,0 +1,127 @@
+"""What `Paraphraser` does by default, chosen on validation data: method, number of samples, ranking and thresholds.
+
+    python -m experiments.paraphraser_defaults --data DIR --json experiments/results/paraphraser_defaults.json
+
+DIR holds paraphrase/{quora,captions,two-references,paranet}. Every line of the table is the default with what its name
+says changed, on --texts questions, captions and news sentences each (`paraphraser_data.py`; no text of a test is among
+them). Figures are means over the three sets: of the first output iBLEU (alpha 0.8), BLEU with the reference and with
+the input, and the cosine with the input by the starter's encoder; iBLEU of the best of five; self-BLEU among the five;
+how many texts have an output, and how many outputs; and texts per second, which hold only beside each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from experiments.paraphraser_data import VALIDATION, validation_set
+from reports import report
+from reports.figures import number, table
+from toolkit.evaluate.paraphraser import evaluate_systems
+from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.paraphraser.settings import Paraphrasing
+from toolkit.score.semantic import pair_cosines
+
+N = 5
+VARIANTS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "beam": {"method": "beam"},
+    "top_p, 5 samples": {"method": "top_p", "samples_per_set": 5},
+    "top_p, 20 samples": {"method": "top_p", "samples_per_set": 20},
+    "sample, 4 x 5": {"samples_per_set": 5},
+    "sample, 4 x 10": {"samples_per_set": 10},
+    "sample, 4 x 20": {"samples_per_set": 20},
+    "constraint_rate 0": {"constraint_rate": 0.0},
+    "constraint_rate 0.15": {"constraint_rate": 0.15},
+    "constraint_rate 0.3": {"constraint_rate": 0.3},
+    "constraint_rate 0.5": {"constraint_rate": 0.5},
+    "min_p 0.02": {"min_p": 0.02},
+    "min_p 0.05": {"min_p": 0.05},
+    "min_p 0.1": {"min_p": 0.1},
+    "min_p 0.2": {"min_p": 0.2},
+    "rank_by dual": {"rank_by": "dual"},
+    "rank_by forward": {"rank_by": "forward"},
+    "rank_by forward, no threshold": {"rank_by": "forward", "max_dual_nll": None},
+    "rank_by semantic": {"rank_by": "semantic"},
+    "max_dual_nll none": {"max_dual_nll": None},
+    "max_dual_nll 2": {"max_dual_nll": 2.0},
+    "max_dual_nll 3": {"max_dual_nll": 3.0},
+    "max_dual_nll 4": {"max_dual_nll": 4.0},
+    "min_semantic none": {"min_semantic": None},
+    "min_semantic 0.5": {"min_semantic": 0.5},
+    "min_semantic 0.6": {"min_semantic": 0.6},
+    "min_semantic 0.7": {"min_semantic": 0.7},
+    "min_semantic 0.8": {"min_semantic": 0.8},
+    "max_iou none": {"max_iou": None},
+    "max_iou 0.8": {"max_iou": 0.8},
+    "max_iou 0.6": {"max_iou": 0.6},
+    "no guards": {"guards": ()},
+}
+COLUMNS = {
+    "ibleu": "iBLEU",
+    "bleu": "BLEU",
+    "input_bleu": "BLEU with the input",
+    "semantic": "cosine",
+    "best_ibleu": "iBLEU, best of 5",
+    "self_bleu": "self-BLEU",
+    "answered": "% with an output",
+    "outputs": "outputs",
+    "texts_per_second": "texts/s",
+}
+
+
+def figures_of(
+    paraphraser: Paraphraser, test: list, settings: Paraphrasing, seed: int
+) -> tuple[dict[str, float], list]:
+    """The figures of one setting on one set, and its outputs."""
+    paraphraser.settings = settings
+    begin = time.perf_counter()
+    outputs = paraphraser.paraphrase([one.text for one in test], seed=seed, progress=False)
+    seconds = time.perf_counter() - begin
+    assert paraphraser.encoder is not None
+    cosines = partial(pair_cosines, encoder=paraphraser.encoder)
+    found = evaluate_systems(test, {"": outputs}, cosines=cosines)[""]
+    first = {name: found["first"][name] for name in ("ibleu", "bleu", "input_bleu", "semantic")}
+    rest = {name: found["all"].get(name, 100.0) for name in ("self_bleu", "answered", "outputs")}
+    return first | rest | {"best_ibleu": found["best"]["ibleu"], "texts_per_second": len(test) / seconds}, outputs
+
+
+def main() -> None:
+    """Measure all variants, print the table and write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--json", type=Path, required=True)
+    parser.add_argument("--model", default="starter/paraphraser")
+    parser.add_argument("--texts", type=int, default=300, help="of each validation set")
+    parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    options = parser.parse_args()
+    sets = {name: validation_set(options.data, name, options.texts) for name in VALIDATION}
+    paraphraser = Paraphraser(options.model)
+    results: dict[str, Any] = {"texts": options.texts, "variants": {}, "outputs": {}}
+    for variant in options.variants:
+        settings = replace(Paraphrasing(n=N), **VARIANTS[variant])
+        found: dict[str, Any] = {}
+        for name, test in sets.items():
+            runs = [figures_of(paraphraser, test, settings, seed) for seed in options.seeds]
+            found[name] = {key: fmean(figures[key] for figures, _ in runs) for key in COLUMNS}
+            results["outputs"].setdefault(name, {})[variant] = runs[0][1][:20]
+        found["mean"] = {key: fmean(one[key] for one in found.values()) for key in COLUMNS}
+        results["variants"][variant] = found
+        print(variant, {key: round(value, 2) for key, value in found["mean"].items()}, file=sys.stderr)
+    results["inputs"] = {name: [one.text for one in test[:20]] for name, test in sets.items()}
+    lines = [
+        [variant, *(number(found["mean"][key], 2) for key in COLUMNS)] for variant, found in results["variants"].items()
+    ]
+    print(table(["settings", *COLUMNS.values()], lines))
+    report.write(options.json, options.seeds, results, {})
+
+
+if __name__ == "__main__":
+    main()

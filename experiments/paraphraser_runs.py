@@ -1,0 +1,195 @@
+"""Make equal corpora of ParaNMT, ParaBank, ParaBank 2 and ParaNet, and train paraphrasers on them.
+
+The first three are made of the same references of Tatoeba; ParaNet is the authors' corpus, whose lower-cased tokens are
+put back into the form of sentences. Every step goes on where it was interrupted. `paraphraser_table.py` measures.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+from builders import parabank, parabank2, paranmt
+from experiments.parabank_runs import SETTINGS, STARTERS
+from experiments.paraphraser_data import Pair, domain_pairs
+from experiments.starter_paraphraser import distinct
+from toolkit.bitext.normalize import match_key
+from toolkit.package.read import read_references
+from toolkit.paraphraser.settings import ParaphraserTraining
+from toolkit.paraphraser.training import train
+from toolkit.shards import write_whole
+from toolkit.training import is_finished
+
+BASE = "starter/de-en"  # the model that all trainings begin with; it writes English and reads German
+CORPORA = ("ParaNMT", "ParaBank", "ParaBank 2", "ParaNet")
+SPARE = 1.3  # references for each pair: not every reference has a paraphrase in all three corpora
+PARANET = "paraphrase/paranet/paramac_run311.jsonl.gz"
+FINE_EPOCHS, FINE_PAIRS = 2, 16  # ParaMac, section 5.1.3, and appendix A: 4 pairs and 4 accumulated batches
+FINE_RATE = 3e-4  # ours: the paper's 1e-4 is for a model 40 times as large
+
+
+def slug(name: str) -> str:
+    """A name as a file name."""
+    return re.sub(r"\W+", "-", name.lower()).strip("-")
+
+
+def write_pairs(path: Path, pairs: list[Pair]) -> None:
+    """Write pairs as lines of a .tsv file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, "".join(f"{one}\t{other}\n" for one, other in pairs))
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """The pairs of a .tsv file."""
+    found = (line.partition("\t") for line in path.read_text(encoding="utf-8").splitlines())
+    return [(one, other) for one, _, other in found]
+
+
+def corpora(data: Path, work: Path, count: int, processes: int) -> None:
+    """Write `count` pairs of each corpus: of ParaNMT, ParaBank and ParaBank 2 the best of the same references."""
+    if all((work / f"{slug(name)}.tsv").exists() for name in CORPORA):
+        return
+    made = parabanks(data, work, round(SPARE * count), processes)
+    found: dict[str, dict[str, str]] = {}
+    for name, folder in made.items():
+        chosen = ((row.reference, row.paraphrases[0].text) for row in read_references(folder) if row.paraphrases)
+        found[name] = {one: other for one, other in chosen if match_key(one) != match_key(other)}
+    shared = [reference for reference in found["ParaNMT"] if all(reference in best for best in found.values())]
+    if len(shared) < count:
+        raise ValueError(f"wanted {count} references with a paraphrase in all corpora, got {len(shared)}")
+    shared = random.Random(0).sample(sorted(shared), count)
+    for name, best in found.items():
+        write_pairs(work / f"{slug(name)}.tsv", [(reference, best[reference]) for reference in shared])
+    write_pairs(work / f"{slug('ParaNet')}.tsv", paranet(data))
+
+
+def parabanks(data: Path, work: Path, references: int, processes: int) -> dict[str, Path]:
+    """Build the three corpora of the same references, as packaged parabanks."""
+    bitext = work / "bitext.tsv"
+    write_pairs(bitext, distinct(data)[:references])
+    common: dict[str, Any] = {
+        "bitext": [str(bitext)],
+        "source_lang": "de",
+        "lang": "en",
+        "processes": processes,
+        "threads": max(1, 2 // processes),
+        "validation_share": 0.0,
+        "test_share": 0.0,
+    }
+    folders = {name: work / slug(name) for name in CORPORA[:3]}
+    paranmt.build(
+        paranmt.ParaNMTRun(**common, output_dir=str(folders["ParaNMT"]), forward=BASE, semantic_model="starter/encoder")
+    )
+    parabank.build(
+        parabank.ParaBankRun(
+            **common,
+            output_dir=str(folders["ParaBank"]),
+            forward=BASE,
+            idf=BASE,
+            known_words=BASE,
+            systems="evaluated",
+        )
+    )
+    known, chosen = SETTINGS[STARTERS]
+    parabank2.build(
+        parabank2.ParaBank2Run(
+            **common,
+            output_dir=str(folders["ParaBank 2"]),
+            forward=BASE,
+            backward="starter/en-de",
+            known_words=BASE if known else None,
+            constraint_rate=chosen.constraint_rate,
+            min_p=chosen.min_p,
+            max_dual_nll=chosen.max_dual_nll,
+        )
+    )
+    return folders
+
+
+def paranet(data: Path) -> list[Pair]:
+    """The authors' pairs in random order, each side in the form of a sentence."""
+    with gzip.open(data / PARANET, "rt", encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    pairs = [(as_sentence(one["X"]), as_sentence(one["Y"])) for one in records]
+    pairs = [pair for pair in pairs if all(pair) and match_key(pair[0]) != match_key(pair[1])]
+    random.Random(0).shuffle(pairs)
+    return pairs
+
+
+def as_sentence(text: str) -> str:
+    """Lower-cased tokens as a sentence: white space before marks removed, a capital at the beginning and for "i".
+
+    >>> as_sentence("he asked if i 'd been there , ma 'am .")
+    "He asked if I'd been there, ma'am."
+    """
+    text = " ".join(text.split())
+    text = re.sub(r" (?=[.,!?;:]|n't\b|'(?:s|d|m|ll|re|ve|am)\b)", "", text)
+    text = re.sub(r"\bi\b(?!\.)", "I", text)
+    return text[:1].upper() + text[1:]
+
+
+def training(work: Path, name: str, pairs: list[Pair], seed: int, **changed: Any) -> Path:
+    """Train a model unless it is there; it is the last of the training, not the best.
+
+    Args:
+        work: The folder of the experiment.
+        name: Of the model.
+        pairs: What it is trained on.
+        seed: Of the order of the pairs, and of what else is random.
+        changed: Settings that are not the usual.
+
+    Returns:
+        The folder of the model.
+    """
+    folder = work / "models" / f"{slug(name)}-{seed}"
+    file = work / "pairs" / f"{folder.name}.tsv"
+    write_pairs(file, pairs)
+    usual: dict[str, Any] = {
+        "base_model": BASE,
+        "epochs": 3,
+        "learning_rate": 5e-4,
+        "warmup_steps": 100,
+        "max_tokens": 80,
+        "held_out": 1,
+        "save_every": 10**6,
+    }
+    if not is_finished(folder):
+        train(ParaphraserTraining(pairs=[str(file)], output_dir=str(folder), seed=seed, **(usual | changed)))
+    return folder
+
+
+def adapted(work: Path, data: Path, begun: str, folder: str | Path, test: str, count: int, seed: int) -> Path:
+    """Fine-tune a model on pairs of a test's domain (ParaMac, sections 5.1.3 and 5.2.1).
+
+    Args:
+        work: The folder of the experiment.
+        data: The folder of the data.
+        begun: Name of the model that is fine-tuned.
+        folder: Where it is, or a starter.
+        test: Whose domain.
+        count: How many pairs.
+        seed: Of the choice of the pairs and of the training.
+    """
+    return training(
+        work,
+        f"{begun} {test} {count}",
+        domain_pairs(data, test, count, seed),
+        seed,
+        base_model=str(folder),
+        epochs=FINE_EPOCHS,
+        batch_pairs=FINE_PAIRS,
+        learning_rate=FINE_RATE,
+        warmup_steps=0,
+    )
+
+
+def corpus_model(work: Path, corpus: str, count: int, seed: int, epochs: int = 3) -> Path:
+    """A paraphraser trained on so many pairs of a corpus."""
+    pairs = read_pairs(work / f"{slug(corpus)}.tsv")
+    if len(pairs) < count:
+        raise ValueError(f"wanted {count} pairs of {corpus}, got {len(pairs)}")
+    return training(work, f"{corpus} {count} {epochs}", pairs[:count], seed, epochs=epochs)

@@ -1,0 +1,224 @@
+"""Which corpus makes the better paraphraser: ParaMac's tables 1, 2, 4, 6 and 7 with one small model.
+
+    python -m experiments.paraphraser_table --data DIR --work build/paraphraser-table \
+        --json experiments/results/paraphraser_table.json
+
+DIR holds bitext/tatoeba and paraphrase/{paranet,quora,captions,two-references}. One model (BASE of
+`paraphraser_runs.py`) is trained on --pairs pairs of ParaNMT, ParaBank, ParaBank 2 and ParaNet, with each of --seeds,
+and tested on --texts inputs of each test: of beam 12 the five best outputs that are no copy of the input, without
+guards and other filters. Texts and references are lower-cased, because ParaNet is. As in the paper, the output with the
+highest iBLEU (alpha 0.8) of the five counts; the first output stands beside it. The tables:
+
+- 1: the tests without further training; with a copy of the input, and translation there and back by the starters.
+- 2 and 4: after fine-tuning on pairs of the test's domain, beginning with the base model, ParaBank 2's and ParaNet's.
+- 6: more pairs of ParaNet, and of ParaBank 2. 7: more epochs on a part of the pairs of ParaNet.
+
+The work goes on where it was interrupted; --tables chooses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from experiments.paraphraser_data import TESTS, test_set
+from experiments.paraphraser_runs import BASE, CORPORA, adapted, corpora, corpus_model, slug
+from reports import report
+from reports.figures import table
+from toolkit.evaluate.paraphraser import Paraphrased, evaluate
+from toolkit.paraphraser.baselines import BEAM, round_trip
+from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.paraphraser.settings import Paraphrasing
+from toolkit.shards import write_whole
+from toolkit.translator.load import load_translator
+
+N = 5  # outputs of which the best counts
+SUPERVISED = {"QQP": (500, 10_000), "MSCOCO": (500, 10_000)}  # table 2: pairs of the domain
+LOW_RESOURCE = {"KQA Pro": (100, 500, 1000)}  # table 4
+ADAPTED = (None, "ParaBank 2", "ParaNet")  # what the fine-tuned models begin with; None is the base model
+SIZES = (0.25, 0.5, 1.0)  # table 6: parts of the pairs; the paper's are 25k, 50k, 75k and 100k
+EPOCHS, EPOCH_PART = (1, 5, 10, 20), 0.25  # table 7: the paper's are 5 to 25 on 10k of 80k pairs
+FIGURES = ("ibleu", "bleu", "rouge1", "rouge2", "input_bleu")
+HEADS = ("iBLEU", "BLEU", "ROUGE-1", "ROUGE-2", "BLEU with the input")
+
+Outputs = Callable[[Sequence[str]], list[list[str]]]
+Figures = dict[str, dict[str, float]]  # of the first and of the best output
+
+
+class Experiment:
+    """The folders, the tests and the options of a run of this experiment; figures are kept in the work folder."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.data, self.work, self.pairs, self.seeds = options.data, options.work, options.pairs, options.seeds
+        self.texts = options.texts
+
+    def figures(self, system: str, test: str, outputs: Callable[[], Outputs]) -> Figures:
+        """The figures of a system on a test, which are measured once.
+
+        Args:
+            system: Its name, with its seed.
+            test: One of TESTS.
+            outputs: Loads the system.
+        """
+        file = self.work / "figures" / f"{slug(system)}.{slug(test)}.{self.texts}.json"
+        if not file.exists():
+            items = test_set(self.data, test, self.texts)
+            said = outputs()([one.text for one in items])
+            found = evaluate([lowered(one, some) for one, some in zip(items, said, strict=True)])
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(file, json.dumps({"figures": found, "outputs": said[:10]}, ensure_ascii=False) + "\n")
+            print(system, test, {name: round(found["best"][name], 2) for name in FIGURES}, flush=True)
+        return json.loads(file.read_text(encoding="utf-8"))["figures"]
+
+    def over_seeds(self, system: str, test: str, model: Callable[[int], Path]) -> dict[str, Any]:
+        """Mean and standard deviation over the seeds of the figures of a trained model."""
+        runs = [self.figures(f"{system} {seed}", test, partial(of_model, model, seed)) for seed in self.seeds]
+        return {choice: {name: spread([run[choice][name] for run in runs]) for name in FIGURES} for choice in runs[0]}
+
+    def baselines(self, test: str) -> dict[str, Any]:
+        """A copy of the input, and translation there and back."""
+        systems: dict[str, Callable[[], Outputs]] = {"copy of the input": lambda: copies, "round trip": of_round_trip}
+        return {
+            name: {c: {f: spread([found[c][f]]) for f in FIGURES} for c in ("first", "best")}
+            for name, system in systems.items()
+            for found in [self.figures(name, test, system)]
+        }
+
+    def table_1(self) -> dict[str, Any]:
+        """Each corpus on each test."""
+        return {
+            test: self.baselines(test)
+            | {
+                corpus: self.over_seeds(f"{corpus} {self.pairs}", test, partial(self.trained, corpus))
+                for corpus in CORPORA
+            }
+            for test in TESTS
+        }
+
+    def trained(self, corpus: str, seed: int) -> Path:
+        """The model of a corpus that the tables 1, 2 and 4 have in common."""
+        return corpus_model(self.work, corpus, self.pairs, seed)
+
+    def fine_tuned(self, domains: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+        """Tables 2 and 4: each number of pairs of each domain, from each beginning."""
+        return {
+            test: {
+                f"{begun or 'no corpus'}, {count} pairs": self.over_seeds(
+                    f"{begun or 'base'} {self.pairs} {test} {count}", test, partial(self.tuned, begun, test, count)
+                )
+                for count in counts
+                for begun in ADAPTED
+            }
+            for test, counts in domains.items()
+        }
+
+    def tuned(self, begun: str | None, test: str, count: int, seed: int) -> Path:
+        """A model that is fine-tuned on pairs of a test's domain."""
+        folder: str | Path = self.trained(begun, seed) if begun else BASE
+        return adapted(self.work, self.data, begun or "base", folder, test, count, seed)
+
+    def table_6(self) -> dict[str, Any]:
+        """More pairs."""
+        return {
+            "QQP": {
+                f"{corpus}, {count} pairs": self.over_seeds(
+                    f"{corpus} {count}", "QQP", partial(corpus_model, self.work, corpus, count)
+                )
+                for corpus in ("ParaBank 2", "ParaNet")
+                for count in (round(part * self.pairs) for part in SIZES)
+            }
+        }
+
+    def table_7(self) -> dict[str, Any]:
+        """More epochs."""
+        count = round(EPOCH_PART * self.pairs)
+        return {
+            "QQP": {
+                f"ParaNet, {count} pairs, {epochs} epochs": self.over_seeds(
+                    f"ParaNet {count} epochs {epochs}",
+                    "QQP",
+                    partial(corpus_model, self.work, "ParaNet", count, epochs=epochs),
+                )
+                for epochs in EPOCHS
+            }
+        }
+
+
+def lowered(one: Paraphrased, outputs: Sequence[str]) -> Paraphrased:
+    """A test's item with a system's outputs, in lower case."""
+    references = tuple(map(str.lower, one.references))
+    return Paraphrased(one.text.lower(), references, tuple(map(str.lower, outputs)))
+
+
+def of_model(model: Callable[[int], Path], seed: int) -> Outputs:
+    """The five best of a beam, without guards, by a model that is trained first unless it is there."""
+    settings = Paraphrasing(n=N, method="beam", beam=BEAM, rank_by="forward", guards=(), max_dual_nll=None)
+    paraphraser = Paraphraser(str(model(seed)), lang="en", settings=settings)
+    return lambda texts: paraphraser.paraphrase(texts, progress=False)
+
+
+def of_round_trip() -> Outputs:
+    """Translation into German and back by the starters."""
+    there, back = load_translator("starter/en-de"), load_translator("starter/de-en")
+    return lambda texts: round_trip(texts, there, back, N)
+
+
+def copies(texts: Sequence[str]) -> list[list[str]]:
+    """Each text itself."""
+    return [[text] for text in texts]
+
+
+def spread(values: Sequence[float]) -> list[float]:
+    """Mean, and standard deviation over the seeds (0 of one)."""
+    return [statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0]
+
+
+def markdown(found: dict[str, Any]) -> str:
+    """One of the tables: of each system the best output of five, and of the first its iBLEU."""
+    lines = []
+    for test, systems in found.items():
+        for system, figures in systems.items():
+            cells = [f"{mean:.2f} ± {deviation:.2f}" for mean, deviation in map(figures["best"].get, FIGURES)]
+            mean, deviation = figures["first"]["ibleu"]
+            lines.append([test, system, *cells, f"{mean:.2f} ± {deviation:.2f}"])
+    return table(["test", "system", *HEADS, "iBLEU of the first output"], lines)
+
+
+def main() -> None:
+    """Make the corpora, train, test, print the tables and write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True, help="folder of the corpora, the models and their figures")
+    parser.add_argument("--json", type=Path, required=True)
+    parser.add_argument("--pairs", type=int, default=16_000, help="of each corpus")
+    parser.add_argument("--texts", type=int, default=500, help="inputs of each test")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--tables", nargs="+", choices=["1", "2", "4", "6", "7"], default=["1", "2", "4", "6", "7"])
+    parser.add_argument("--processes", type=int, default=1, help="that make the corpora")
+    options = parser.parse_args()
+    torch.set_num_threads(2)
+    corpora(options.data, options.work, options.pairs, options.processes)
+    experiment = Experiment(options)
+    tables: dict[str, Callable[[], dict[str, Any]]] = {
+        "1": experiment.table_1,
+        "2": lambda: experiment.fine_tuned(SUPERVISED),
+        "4": lambda: experiment.fine_tuned(LOW_RESOURCE),
+        "6": experiment.table_6,
+        "7": experiment.table_7,
+    }
+    results: dict[str, Any] = {"pairs": options.pairs, "texts": options.texts, "base": BASE, "tables": {}}
+    for name in options.tables:
+        results["tables"][name] = tables[name]()
+        print(f"table {name}\n\n{markdown(results['tables'][name])}\n")
+    report.write(options.json, options.seeds, results, {})
+
+
+if __name__ == "__main__":
+    main()
