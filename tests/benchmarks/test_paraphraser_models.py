@@ -6,7 +6,7 @@ from unittest import mock
 import pytest
 
 from benchmarks import paraphraser_models
-from benchmarks.paraphraser_engines import N, Job, ctranslate2, generate, ours
+from benchmarks.paraphraser_engines import Job, N, ctranslate2, generate, ours
 from tests.tiny import pairs
 
 TINY = {
