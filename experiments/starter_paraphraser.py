@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import permutations
 from pathlib import Path
@@ -23,6 +24,7 @@ from pathlib import Path
 from builders.parabank2 import ParaBank2Run, build
 from toolkit.bitext.normalize import match_key, normalize
 from toolkit.bitext.read import read_bitext
+from toolkit.command import run_command
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.score.guards import GUARDS, broken_guard
 from toolkit.shards import write_whole
@@ -115,16 +117,20 @@ def main() -> None:
     parser.add_argument("--output_dir", type=Path, required=True)
     parser.add_argument("--steps", nargs="+", choices=STEPS, default=list(STEPS))
     parser.add_argument("--limit", type=int, help="lines of the bitext that ParaBank 2 reads (default all)")
-    parser.add_argument("--processes", type=int, default=1, help="of ParaBank 2")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--processes", type=int, default=1, help="that share the work")
+    parser.add_argument("--threads", type=int, default=2, help="of each process")
     options = parser.parse_args()
+    sys.exit(run_command(parser.prog, lambda: work(options), resumes=True, processes=options.processes))
+
+
+def work(options: argparse.Namespace) -> None:
+    """Do the steps in this process, with its share of the work."""
     if "natural" in options.steps:
         for split, name in (("train", "natural.tsv"), ("validation", "validation.tsv")):
             write_tsv(options.output_dir / name, natural(options.data, split))
     if "parabank" in options.steps:
-        write_tsv(
-            options.output_dir / "bitext.tsv", ((source, [reference]) for source, reference in distinct(options.data))
-        )
+        pairs = ((source, [reference]) for source, reference in distinct(options.data))
+        write_tsv(options.output_dir / "bitext.tsv", pairs)
         build(parabank_run(options.output_dir, options.limit, options.processes, options.threads))
     if "train" in options.steps:
         from toolkit.paraphraser.training import train

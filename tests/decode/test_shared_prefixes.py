@@ -3,8 +3,10 @@
 import pytest
 import torch
 
+from tests import families
 from tests.decode.plain_sampling import phrases_forbid, plain_sample
 from tests.tiny import pairs, translator, wide_translator
+from toolkit.decode import shared
 from toolkit.decode.engine import Engine
 from toolkit.decode.expanded import ExpandedEngine
 from toolkit.decode.sampling import branch, sample
@@ -59,6 +61,21 @@ class Counting(SharedEngine):
     def step(self, state, ids):
         self.advanced += len(ids)
         return super().step(state, ids)
+
+
+@pytest.mark.parametrize("name", ["marian", "t5"])
+def test_sentences_of_other_lengths_are_encoded_apart_and_nothing_changes(name, monkeypatch):
+    made = families.translator(name, "de", "en")
+    engine = SharedEngine(families.plain_model(made))
+    several = sorted(made.source.encode([german for german, _ in pairs(80)]), key=len)
+    parts = shared.runs_of_similar([len(ids) for ids in several])
+    assert len(parts) > 1 and [n for part in parts for n in range(80)[part]] == list(range(80))
+    keys, values, mask = engine.encode(several)
+    monkeypatch.setattr(shared, "RUN", 81)
+    for kept, whole in zip((keys, values), engine.encode(several), strict=False):
+        for layer, expected in zip(kept, whole, strict=True):
+            seen = (mask[:, 0, 0] == 0)[:, None, :, None]
+            torch.testing.assert_close(layer * seen, expected * seen, atol=1e-5, rtol=1e-4)
 
 
 def test_a_row_is_a_distinct_prefix(sources):

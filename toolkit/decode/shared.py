@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
@@ -28,6 +28,7 @@ from toolkit.decode.engine import (
 from toolkit.decode.top_k import log_probabilities
 
 SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time; 128 x 20 000 stay in the cache
+RUN, LONGER = 32, 1.2  # ours: fewest sentences that are encoded together, and how much longer the others may be
 
 
 @dataclass
@@ -75,8 +76,24 @@ class SharedEngine:
 
         Returns:
             Keys, values: a (sentences, heads, source steps, dim) tensor per layer. Mask: to add to scores,
-            (sentences, 1, 1, source steps); None without padding.
+            (sentences, 1, 1, source steps); None without padding. Runs of sentences with about as many tokens are
+            encoded apart, because padding costs as much as tokens.
         """
+        steps = max(map(len, sources))
+        runs = [self._encode_run(sources[part]) for part in runs_of_similar([len(source) for source in sources])]
+        if len(runs) == 1:
+            keys, values, is_token = runs[0]
+        else:
+            keys, values = (
+                [torch.cat([widened(run[kept][layer], steps) for run in runs]) for layer in range(len(runs[0][kept]))]
+                for kept in (0, 1)
+            )
+            is_token = torch.cat([nn.functional.pad(run[2], (0, steps - run[2].shape[1])) for run in runs])
+        mask = torch.zeros_like(is_token, dtype=torch.float32).masked_fill_(~is_token, -torch.inf)[:, None, None]
+        return keys, values, None if bool(is_token.all()) else mask
+
+    def _encode_run(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor]:
+        """Keys and values as of `encode` for sentences that are padded together, and which steps are tokens."""
         ids, is_token = padded_sources(self, sources)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
@@ -92,8 +109,7 @@ class SharedEngine:
         layers = cast(list[DynamicLayer], cache.cross_attention_cache.layers)
         keys = [cast(Tensor, layer.keys).contiguous() for layer in layers]
         values = [cast(Tensor, layer.values).contiguous() for layer in layers]
-        mask = torch.zeros_like(is_token, dtype=torch.float32).masked_fill_(~is_token, -torch.inf)[:, None, None]
-        return keys, values, None if bool(is_token.all()) else mask
+        return keys, values, is_token
 
     def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> SharedState:
         """See `Engine.start`."""
@@ -170,6 +186,24 @@ class SharedEngine:
             yield
         finally:
             config._attn_implementation = own
+
+
+def runs_of_similar(tokens: Sequence[int]) -> list[slice]:
+    """Cut sentences that stand in order of length into runs without much padding.
+
+    >>> runs_of_similar([3] * 40 + [4] * 10 + [9] * 2)
+    [slice(0, 40, None), slice(40, 52, None)]
+    """
+    cuts = [0]
+    for n, length in enumerate(tokens):
+        if n - cuts[-1] >= RUN and length > tokens[n - 1] and length > LONGER * tokens[cuts[-1]]:
+            cuts.append(n)
+    return [slice(begin, end) for begin, end in zip(cuts, [*cuts[1:], len(tokens)], strict=True)]
+
+
+def widened(kept: Tensor, steps: int) -> Tensor:
+    """Keys or values (sentences, heads, source steps, dim) with so many source steps, the further ones zero."""
+    return nn.functional.pad(kept, (0, 0, 0, steps - kept.shape[2]))
 
 
 def output_scale(config: PreTrainedConfig) -> float:
