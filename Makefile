@@ -27,7 +27,7 @@ $(VENV)/.bench: $(VENV)/.test
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	@touch $@
 
-demo: $(VENV)/.run  ## build a small ParaBank 2 from the bitext in the package, load it back, show it
+demo: $(VENV)/.run  ## build a small ParaBank 2 from the bitext in the package, show it, paraphrase five sentences
 	@$(BIN)/python scripts/run_demo.py
 
 # One thread in each worker: two for small products on busy cores wait for each other. A worker takes about 1 GB.

@@ -1,9 +1,10 @@
-r"""Build a small parabank from the bitext that ships with the package, load it back, and show it.
+r"""Build a small parabank from the bitext that ships with the package, show it, and paraphrase five sentences.
 
     python -m builders demo [--output_dir build/parabank2]
 
 It is equal to `python -m builders parabank2 --config toolkit/demo/parabank2.yaml --bitext ... --output_dir ...` and
-then `load_dataset("parabank2")` in the parent folder of the result.
+then `load_dataset("parabank2")` in the parent folder of the result. The sentences are paraphrased by the starter
+paraphraser, which was trained on a larger parabank of the same kind.
 """
 
 from __future__ import annotations
@@ -20,6 +21,14 @@ from toolkit.command import run_command
 from toolkit.settings import parse_settings
 
 SHOWN = ("demo-3", "demo-64", "demo-118", "demo-187", "demo-252")  # ours: the ids of five arbitrary references
+SENTENCES = (  # ours: neither in the demo's bitext nor in the starter's training text
+    "The elevator is broken again, so we have to take the stairs.",
+    "He didn't come to the party because he was ill.",
+    "Can you tell me how to get to the train station?",
+    "My sister bought a new car two weeks ago.",
+    "I have never seen such a beautiful garden before.",
+)
+PARAPHRASES = 3  # ours: shown of each of them
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class DemoSettings:
 
 
 def main(arguments: list[str], program: str) -> int:
-    """Build a parabank, load it and print it; print an error as one line.
+    """Build a parabank, load it and print it, and paraphrase; print an error as one line.
 
     Args:
         arguments: The command line.
@@ -45,7 +54,7 @@ def main(arguments: list[str], program: str) -> int:
 
 
 def demo(output: Path) -> None:
-    """Build the demo's parabank and show it."""
+    """Build the demo's parabank and show it; then paraphrase a few sentences."""
     from builders.parabank2 import ParaBank2Run, build
 
     folder = files("toolkit").joinpath("demo")
@@ -57,6 +66,7 @@ def demo(output: Path) -> None:
     began = time.perf_counter()
     figures = build(run)
     show(output.resolve(), figures, time.perf_counter() - began)
+    paraphrase()
 
 
 def show(folder: Path, figures: dict, seconds: float) -> None:
@@ -77,7 +87,7 @@ def show(folder: Path, figures: dict, seconds: float) -> None:
     print()
     rows = {row["id"]: row for split in references.values() for row in split}
     for row in [rows[i] for i in SHOWN if i in rows]:
-        print_row(row)
+        print_row(row["reference"], [paraphrase["text"] for paraphrase in row["paraphrases"]])
     print("  Some of these are wrong: the starters are small. The toolkit's README says how to use larger translators.")
 
 
@@ -103,14 +113,26 @@ def print_table(diversity: dict) -> None:
     print("  * ParaBank 2, tables 1 and 2: CzEng, Czech-English, translators forty times the size of these starters")
 
 
-def print_row(row: dict) -> None:
-    """Print a reference on the left and its paraphrases on the right."""
+def paraphrase() -> None:
+    """Paraphrase SENTENCES by the starter paraphraser and print the result."""
+    import toolkit
+
+    began = time.perf_counter()
+    found = toolkit.Paraphraser().paraphrase(SENTENCES, n=PARAPHRASES)
+    seconds = time.perf_counter() - began
+    print(f"\n  >>> toolkit.Paraphraser().paraphrase(sentences, n={PARAPHRASES})        # {seconds:.1f} s\n")
+    for sentence, paraphrases in zip(SENTENCES, found, strict=True):
+        print_row(sentence, paraphrases)
+
+
+def print_row(text: str, paraphrases: list[str]) -> None:
+    """Print a text on the left and its paraphrases on the right."""
     width = min(shutil.get_terminal_size((110, 20)).columns, 110)
     half = width // 2 - 4
-    left = textwrap.wrap(row["reference"], half)
+    left = textwrap.wrap(text, half)
     right: list[str] = []
-    for number, paraphrase in enumerate(row["paraphrases"], 1):
-        right += textwrap.wrap(paraphrase["text"], half, initial_indent=f"{number}  ", subsequent_indent="   ")
+    for number, one in enumerate(paraphrases, 1):
+        right += textwrap.wrap(one, half, initial_indent=f"{number}  ", subsequent_indent="   ")
     for i in range(max(len(left), len(right))):
         print(f"  {left[i] if i < len(left) else '':{half}s} | {right[i] if i < len(right) else ''}")
     print()

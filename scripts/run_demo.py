@@ -1,4 +1,4 @@
-"""Build a small parabank from the bitext that ships with the package, load it back, and show it.
+"""Build a small parabank from the bitext that ships with the package, show it, and paraphrase five sentences.
 
 python scripts/run_demo.py [--output_dir build/parabank2]
 """

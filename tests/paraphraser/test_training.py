@@ -57,6 +57,9 @@ def test_the_pairs_of_a_reference(direction, found):
     assert len(both) == 4 and set(found) < set(both)
     few = dataclasses.replace(SETTINGS, direction=direction, most_ranks=1)
     assert len(list(pairs_of(ROW, few, refused))) == 1
+    strict, refused = dataclasses.replace(SETTINGS, max_dual_nll=1.4), Counter()
+    assert not list(pairs_of(ROW, strict, refused)) and refused == {"equal": 1, "dual": 2}
+    assert len(list(pairs_of(ROW, dataclasses.replace(SETTINGS, max_dual_nll=1.6), refused))) == 2
 
 
 def test_the_weights_of_pairs():

@@ -73,11 +73,15 @@ def rows_of(source: str, split: str) -> Iterator[Row]:
 
 
 def pairs_of(row: Row, settings: ParaphraserTraining, refused: Counter[str]) -> Iterator[TrainingPair]:
-    """The pairs of a reference in the directions of the settings; texts that differ by no letter are refused."""
+    """The pairs of a reference in the directions of the settings; equal texts and bad scores are refused."""
     key = match_key(row.reference)
     for rank, candidate in enumerate(row.candidates[: settings.most_ranks or None]):
         if match_key(candidate.text) in (key, ""):
             refused["equal"] += 1
+            continue
+        dual = candidate.scores.dual
+        if settings.max_dual_nll is not None and dual is not None and -dual > settings.max_dual_nll:
+            refused["dual"] += 1
             continue
         weight = weight_of(candidate, rank, settings.weight)
         if settings.direction in ("from_reference", "both"):

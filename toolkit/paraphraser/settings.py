@@ -103,6 +103,8 @@ class ParaphraserTraining:
         syntax: Parser of the outputs, "link-grammar" (English), "stanza:LANGUAGE" or "file:PATH": the template of its
             output is put before each input (`syntax.py`), so that the model can be asked for one.
         most_ranks: The most paraphrases of a reference, best first; 0 takes all.
+        max_dual_nll: Pairs whose dual score is worse, in nats per token forward plus backward, are left out; None takes
+            all. Pairs without that score are taken.
         weight: What a pair counts: "equal"; "rank", one over its rank; or "dual", by its dual score.
         known_words: Save the words of the pairs with the model; `Paraphraser` then refuses outputs with any other. For
             small models, which invent words.
@@ -139,6 +141,7 @@ class ParaphraserTraining:
     prefix: str = ""
     syntax: str | None = None
     most_ranks: int = 0
+    max_dual_nll: float | None = None
     weight: str = "equal"
     known_words: bool = False
     held_out: int = 500
@@ -185,8 +188,8 @@ class ParaphraserTraining:
         check_at_least_one(self, *sizes, "save_every")
         check_above_zero(self, "learning_rate", "lora_alpha")
         check_between(self, 0, 1, "alpha", "weight_decay")
-        for name in ("most_ranks", "max_steps", "warmup_steps", "patience"):
-            if getattr(self, name) < 0:
+        for name in ("most_ranks", "max_steps", "warmup_steps", "patience", "max_dual_nll"):
+            if (getattr(self, name) or 0) < 0:
                 raise ValueError(f"wanted {name} of at least 0, got {getattr(self, name)}")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(f"wanted label_smoothing in [0, 1), got {self.label_smoothing}")
