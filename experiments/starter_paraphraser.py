@@ -93,18 +93,25 @@ def parabank_run(folder: Path, limit: int | None, processes: int, threads: int) 
     )
 
 
-def training(folder: Path, threads: int) -> ParaphraserTraining:
-    """The training on both: the German-English starter goes on with English on both sides."""
+def training(folder: Path, steps: int, threads: int) -> ParaphraserTraining:
+    """The training on both: the German-English starter goes on with English on both sides.
+
+    It learns people's sentences from the machine's ("to_reference"). In trials of 130 steps that gave more grammatical
+    outputs than the other direction, and a higher iBLEU on the validation sets of `paraphraser_data.py`.
+    """
     return ParaphraserTraining(
         pairs=[str(folder / "natural.tsv"), str(folder / "parabank2")],
         output_dir=str(folder / "model"),
         base_model="starter/de-en",
+        direction="to_reference",
+        max_dual_nll=2.0,
         known_words=True,
-        epochs=3,
+        epochs=20,
+        max_steps=steps,
         learning_rate=5e-4,
-        warmup_steps=300,
+        warmup_steps=150,
         max_tokens=64,
-        save_every=500,
+        save_every=300,
         license="cc-by-2.0",
         threads=threads,
     )
@@ -117,6 +124,7 @@ def main() -> None:
     parser.add_argument("--output_dir", type=Path, required=True)
     parser.add_argument("--steps", nargs="+", choices=STEPS, default=list(STEPS))
     parser.add_argument("--limit", type=int, help="lines of the bitext that ParaBank 2 reads (default all)")
+    parser.add_argument("--steps_of_training", type=int, default=1250)
     parser.add_argument("--processes", type=int, default=1, help="that share the work")
     parser.add_argument("--threads", type=int, default=2, help="of each process")
     options = parser.parse_args()
@@ -135,7 +143,7 @@ def work(options: argparse.Namespace) -> None:
     if "train" in options.steps:
         from toolkit.paraphraser.training import train
 
-        train(training(options.output_dir, options.threads))
+        train(training(options.output_dir, options.steps_of_training, options.threads))
 
 
 if __name__ == "__main__":

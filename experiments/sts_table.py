@@ -16,7 +16,8 @@ not available. No training text is a sentence of any of these, compared without 
 - mega_batch: WORD, TRIGRAM and LSTM with negatives from 1, 20 and 40 mini-batches, on all pairs of the three corpora.
 - models: rows of tables 8 and 9, on all pairs of the three corpora and of --more (parabanks, or files of pairs).
 
-Models with an LSTM are a hundred times slower, so they are trained on a sample of --slow_pairs pairs with --slow_seeds.
+--guards leaves out pairs that lose or add a negation, a number or a name (`toolkit/score/guards.py`). Models with an
+LSTM are a hundred times slower, so they are trained on a sample of --slow_pairs pairs with --slow_seeds.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from toolkit.evaluate.embeddings import PAPER_2016, PAPER_BENCHMARK, PAPER_STS
 from toolkit.evaluate.tables import mean_and_deviation
 from toolkit.package.load import load_parabank
 from toolkit.parallel import processes
+from toolkit.score.guards import GUARDS, broken_guard
 
 TABLES = ("corpora", "mega_batch", "models")
 MOST_OVERLAP = 0.7  # ParaBank 2, section 3.7: the most intersection/union, of bags of words, of ParaBank's paraphrases
@@ -94,9 +96,9 @@ class Judge:
         return found
 
 
-def corpora(work: Path) -> dict[str, list[TextPair]]:
+def corpora(work: Path, guards: Sequence[str]) -> dict[str, list[TextPair]]:
     """The pairs of each system of ParaBank 2's table 3, on the references that all three corpora have."""
-    paranmt, parabank, parabank2 = (paraphrases(work / f"bitext-{name}", name) for name in sts_corpora.BUILDERS)
+    paranmt, parabank, parabank2 = (paraphrases(work / f"bitext-{name}", name, guards) for name in sts_corpora.BUILDERS)
     shared = [name for name in paranmt if name in parabank and name in parabank2]
     systems = {"ParaNMT": [TextPair(name, *paranmt[name][0]) for name in shared]}
     systems["ParaBank"] = [TextPair(name, *parabank[name][0]) for name in shared]
@@ -108,12 +110,16 @@ def corpora(work: Path) -> dict[str, list[TextPair]]:
     return systems
 
 
-def paraphrases(folder: Path, builder: str) -> dict[str, list[tuple[str, str]]]:
-    """The pairs of each reference with its paraphrases, best first; for ParaBank only those below the most overlap."""
+def paraphrases(folder: Path, builder: str, guards: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+    """The pairs of each reference with its paraphrases, best first; for ParaBank only those below the most overlap.
+
+    Pairs that break a guard are left out.
+    """
     pairs_by_reference: dict[str, list[tuple[str, str]]] = {}
     for batch in load_parabank(folder, split="train").select_columns(COLUMNS).iter(10_000):
         for name, reference, paraphrase, overlap in zip(*(batch[column] for column in COLUMNS), strict=True):
-            if builder != "parabank" or overlap <= MOST_OVERLAP:
+            different = builder != "parabank" or overlap <= MOST_OVERLAP
+            if different and broken_guard(reference, paraphrase, "en", guards) is None:
                 pairs_by_reference.setdefault(name, []).append((reference, paraphrase))
     return pairs_by_reference
 
@@ -224,6 +230,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--more", nargs="+", default=[])
+    parser.add_argument("--guards", nargs="*", choices=GUARDS, default=[], help="leave out pairs that break one")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--slow_seeds", nargs="+", type=int, default=[0], help="seeds of models with an LSTM")
     parser.add_argument("--slow_pairs", type=int, default=30_000, help="pairs of models with an LSTM")
@@ -238,16 +245,20 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     judge, base = Judge(options.data), EncoderTraining(pairs=[], output_dir="", epochs=options.epochs)
     folders = [str(options.work / f"bitext-{builder}") for builder in sts_corpora.BUILDERS]
-    everything = list(dict.fromkeys(read_pairs([*folders, *options.more])))
+    everything = [
+        pair
+        for pair in dict.fromkeys(read_pairs([*folders, *options.more]))
+        if broken_guard(pair.anchor, pair.positive, "en", options.guards) is None
+    ]
     results: dict[str, dict] = {}
     for name in options.tables:
         print(f"\n{name}: Pearson x 100 on STS Benchmark dev, Spearman | STS {', '.join(map(str, YEARS))}")
         if name == "corpora":
-            results[name] = table_corpora(corpora(options.work), base, judge, options.seeds)
+            results[name] = table_corpora(corpora(options.work, options.guards), base, judge, options.seeds)
         else:
             table = table_mega_batch if name == "mega_batch" else table_models
             results[name] = table(everything, base, judge, options)
-        report.write(options.json, min(options.seeds), results, {})
+        report.write(options.json, min(options.seeds), results | {"guards": options.guards}, {})
 
 
 if __name__ == "__main__":

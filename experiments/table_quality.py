@@ -34,6 +34,7 @@ from toolkit.evaluate.corpus import BLEU_SIGNATURE, RANK_PAIRS, RANKS, one_minus
 from toolkit.generate.sample import sample_rows
 from toolkit.rows import Row
 from toolkit.score.dual import dual_rows
+from toolkit.score.guards import GUARDS, guard_rows
 from toolkit.select.cluster import cluster_rows
 from toolkit.select.filter import refuse_dual, refuse_unknown_words
 from toolkit.select.rank import rank_rows
@@ -78,7 +79,14 @@ def held_out(data: Path, split: str, count: int, seed: int) -> list[Row]:
 
 
 def measured_rows(
-    rows: list[Row], forward: Translator, backward: Translator, rate: float, min_p: float, words: str | None, seed: int
+    rows: list[Row],
+    forward: Translator,
+    backward: Translator,
+    rate: float,
+    min_p: float,
+    words: str | None,
+    guards: Sequence[str],
+    seed: int,
 ) -> list[Row]:
     """Copies of the rows with candidates and both log-likelihoods; this takes most of the time."""
     settings = ParaBank2(constraint_rate=rate, seed=seed)
@@ -90,7 +98,8 @@ def measured_rows(
             settings.constraint_rate, settings.batch_rows, settings.seed, min_p,
         )  # fmt: skip
         known = read_words(words_file(words)) if words else frozenset()
-        found += dual_rows(refuse_unknown_words(sampled, known), backward, settings.batch_tokens)
+        guarded = guard_rows(refuse_unknown_words(sampled, known), guards)
+        found += dual_rows(guarded, backward, settings.batch_tokens)
     return found
 
 
@@ -194,6 +203,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--constraint_rate", type=float, nargs="+", default=[ParaBank2.constraint_rate])
     parser.add_argument("--min_p", type=float, nargs="+", default=[ParaBank2.min_p])
     parser.add_argument("--known_words", help="file or starter/NAME; candidates with other words are refused")
+    parser.add_argument("--guards", nargs="*", choices=GUARDS, default=[], help="what a paraphrase must keep")
     parser.add_argument(
         "--length_cuts",
         type=parse_length_cut,
@@ -216,7 +226,7 @@ def main() -> None:
     found: dict[tuple[float, float, float], list[dict[str, float]]] = {}
     shown = ""
     for rate, min_p, seed in itertools.product(arguments.constraint_rate, arguments.min_p, arguments.seeds):
-        measured = measured_rows(rows, forward, backward, rate, min_p, arguments.known_words, seed)
+        measured = measured_rows(rows, forward, backward, rate, min_p, arguments.known_words, arguments.guards, seed)
         for limit in arguments.max_dual_nll:
             chosen = selected(measured, forward, limit, arguments.length_cuts)
             found.setdefault((rate, min_p, limit), []).append(figures(chosen, encoder, forward))
@@ -234,7 +244,7 @@ def main() -> None:
     print(f"\nbeam {BEAM}, best one: cosine {beam['cosine_1']:.3f}, 1-BLEU {beam['bleu_1']:.1f}\n{shown}\n")
     results = {
         "references": len(rows), "split": arguments.split, "length_cuts": arguments.length_cuts,
-        "known_words": arguments.known_words, "bleu": BLEU_SIGNATURE, f"beam_{BEAM}": beam,
+        "known_words": arguments.known_words, "guards": arguments.guards, "bleu": BLEU_SIGNATURE, f"beam_{BEAM}": beam,
         "models": [report.shown(arguments.forward), report.shown(arguments.backward)],
         "settings": [
             {"constraint_rate": rate, "min_p": p, "max_dual_nll": limit, "mean": line, "by_seed": found[rate, p, limit]}

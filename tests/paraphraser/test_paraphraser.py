@@ -1,6 +1,7 @@
 """`Paraphraser` with a model of random weights: what holds for any model."""
 
 import warnings
+from dataclasses import replace
 
 import pytest
 
@@ -13,7 +14,18 @@ from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import METHODS, Paraphrasing
 
 TEXTS = [reference for _, reference in pairs(12)]
-SETTINGS = Paraphrasing(n=3, guards=(), constraint_sets=2, samples_per_set=6, beam=6)
+SETTINGS = Paraphrasing(  # random weights pass no guard and no threshold
+    n=3,
+    guards=(),
+    min_semantic=None,
+    max_iou=None,
+    max_dual_nll=None,
+    pool=0,
+    constraint_sets=2,
+    samples_per_set=6,
+    constraint_rate=0.3,
+    beam=6,
+)
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +72,19 @@ def test_candidates_have_scores_and_reasons(paraphraser):
                 assert one.scores.intersection_over_union <= 0.9 and -1 <= one.scores.semantic <= 1
             if one.reason == "copy":
                 assert match_key(one.text) == match_key(text)
+
+
+def test_only_the_most_probable_are_scored_backward_and_only_where_a_setting_needs_it(paraphraser, monkeypatch):
+    def scored(**changed):
+        monkeypatch.setattr(paraphraser, "settings", replace(SETTINGS, **changed))
+        found = paraphraser.candidates(TEXTS, n=2)
+        assert all(sum(one.rank is not None for one in some) == 2 for some in found)
+        return [sum(one.scores.backward_logprob is not None for one in some) for some in found]
+
+    assert min(scored()) > 4
+    assert set(scored(pool=2)) == {4}
+    assert set(scored(rank_by="forward")) == set(scored(rank_by="semantic")) == {0}
+    assert min(scored(rank_by="forward", max_dual_nll=1000.0)) > 4
 
 
 def test_what_is_avoided_is_not_said_and_what_is_required_is(paraphraser):
@@ -124,6 +149,22 @@ def test_bad_input_is_one_line(paraphraser, texts, options, message):
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rank_by": "luck"}, "wanted rank_by of dual, forward, semantic, got 'luck'"),
+        ({"pool": -1}, "wanted pool of at least 0, got -1"),
+        ({"max_dual_nll": -0.5}, "wanted max_dual_nll in [0, inf], got -0.5"),
+        ({"min_p": 2}, "wanted min_p in [0, 1], got 2"),
+        ({"samples_per_set": 0}, "wanted samples_per_set of at least 1, got 0"),
+    ],
+)
+def test_settings_out_of_range_are_one_line(options, message):
+    with pytest.raises(ValueError) as error:
+        Paraphrasing(**options)
+    assert str(error.value) == message
+
+
 def test_texts_of_another_language_warn_once(paraphraser):
     german = ["Gestern war ich mit meinen Freunden in der Stadt und habe viel gesehen."] * 2
     paraphraser.warned = False
@@ -140,8 +181,8 @@ def test_texts_of_another_language_warn_once(paraphraser):
         ({"model": "/nowhere"}, "wanted a translator, got '/nowhere', which is neither"),
         ({"lang": "english"}, "wanted lang as a code of ISO 639-1"),
         ({"prefix": "paraphrase: "}, "wanted no prefix for"),
-        ({"lang": "cs", "settings": Paraphrasing()}, "wanted no guards for language 'cs'"),
         ({"encoder": "/nowhere"}, "wanted a sentence encoder, got '/nowhere'"),
+        ({"lang": "cs", "settings": Paraphrasing()}, "wanted no guards for language 'cs'"),
     ],
 )
 def test_a_paraphraser_that_cannot_be_is_one_line(options, message):
@@ -149,6 +190,12 @@ def test_a_paraphraser_that_cannot_be_is_one_line(options, message):
     with pytest.raises(ValueError) as error:
         Paraphraser(**given)
     assert str(error.value).startswith(message) and "\n" not in str(error.value)
+
+
+def test_defaults_are_those_that_the_language_has():
+    english, czech = module.defaults("en", True), module.defaults("cs", False)
+    assert english == Paraphrasing() and english.guards
+    assert czech == replace(english, guards=(), min_semantic=None)
 
 
 def test_without_an_encoder_there_is_no_floor():

@@ -86,7 +86,9 @@ class Paraphraser:
     ) -> None:
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self.name, self.lang = shown_name(model), check_code(lang or described(model)["lang"] or "en", "lang")
-        self.settings = settings or Paraphrasing(guards=Paraphrasing.guards if self.lang in LANGUAGES else ())
+        if encoder is None and self.lang == "en":
+            encoder = ENCODER
+        self.settings = settings or defaults(self.lang, encoder is not None)
         check_guards(self.settings.guards, self.lang)
         self.model = load_translator(model, dtype, device, self.lang, self.lang, scoring=backward is None)
         if prefix is not None:
@@ -94,8 +96,6 @@ class Paraphraser:
                 raise ValueError(f"wanted no prefix for {model!r}, a Marian model, which reads texts as they are")
             self.model.source.task = prefix
         self.backward = load_translator(backward, dtype, device, self.lang, self.lang, True) if backward else self.model
-        if encoder is None and self.lang == "en":
-            encoder = ENCODER
         self.encoder = None if encoder is None else load_encoder(encoder, device)
         words = Path(resolve(model), WORDS)
         self.known_words = read_words(words) if words.exists() else frozenset()
@@ -261,6 +261,18 @@ class Paraphraser:
         if got is not None and not near(self.lang, got):
             self.warned = True
             warnings.warn(f"{self.name} paraphrases {self.lang!r}, and most texts seem to be in {got!r}", stacklevel=4)
+
+
+def defaults(lang: str, measures: bool) -> Paraphrasing:
+    """The default settings for a language, without guards that do not know it and without floors that nobody measures.
+
+    Args:
+        lang: Of the texts (ISO 639-1).
+        measures: Whether there is an encoder.
+    """
+    found = Paraphrasing()
+    floor = found.min_semantic if measures else None
+    return replace(found, guards=found.guards if lang in LANGUAGES else (), min_semantic=floor)
 
 
 def check_text(text: object, index: int) -> None:

@@ -20,7 +20,9 @@ from toolkit.score.overlap import overlap_rows
 from toolkit.score.semantic import semantic_rows
 from toolkit.select.cluster import best_first, cluster_rows
 from toolkit.select.filter import (
+    by_forward,
     refuse_dual,
+    refuse_improbable,
     refuse_overlap,
     refuse_repeats,
     refuse_semantic,
@@ -70,6 +72,8 @@ def paraphrase_rows(
         rows = semantic_rows(rows, encoder, BATCH_TEXTS)
     if settings.min_semantic is not None:
         rows = refuse_semantic(rows, settings.min_semantic)
+    if settings.pool:
+        rows = refuse_improbable(rows, settings.pool * settings.n)
     if settings.scores_backward:
         rows = dual_rows(rows, backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
@@ -127,11 +131,6 @@ def sampling(
         settings.top_p if free else 1.0,
         avoid,
     )
-
-
-def by_forward(candidate: Candidate) -> tuple[float, str]:
-    """The sort key of candidates: greater forward log-likelihood per token first, then by text."""
-    return -(candidate.scores.translation_score or 0.0), candidate.text
 
 
 def by_semantic(candidate: Candidate) -> tuple[float, str]:

@@ -31,6 +31,8 @@ class Paraphrasing:
         min_semantic: The least cosine of text and paraphrase, in [-1, 1]; None refuses none.
         max_iou: The greatest share of pieces that text and paraphrase have in common, in [0, 1]; None refuses none.
         max_dual_nll: The most nats per token, forward plus backward; None refuses none.
+        pool: Of the candidates that pass, so many times n with the greatest forward log-likelihood per token are scored
+            backward and grouped; 0 takes all.
         constraint_sets: Of "sample": random sets of forbidden words.
         samples_per_set: Of "sample" and "top_p": samples under each set, and of "top_p" for each text.
         constraint_rate: Of "sample": the probability with which a word of the text is in a set.
@@ -50,6 +52,7 @@ class Paraphrasing:
     min_semantic: float | None = None
     max_iou: float | None = None
     max_dual_nll: float | None = None
+    pool: int = 0
     constraint_sets: int = 4
     samples_per_set: int = 10
     constraint_rate: float = 0.3
@@ -73,6 +76,8 @@ class Paraphrasing:
         check_among(self, "method", METHODS)
         check_among(self, "rank_by", RANKINGS)
         check_between(self, 0, 1, "constraint_rate", "min_p", "top_p")
+        if self.pool < 0:
+            raise ValueError(f"wanted pool of at least 0, got {self.pool}")
         if self.method == "beam" and self.beam < self.n:
             raise ValueError(f"wanted a beam of at least n, got beam {self.beam} and n {self.n}")
         for name, least, most in (("min_semantic", -1, 1), ("max_iou", 0, 1), ("max_dual_nll", 0, math.inf)):

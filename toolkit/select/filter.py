@@ -78,6 +78,25 @@ def most_probable_first(candidate: Candidate) -> tuple[float, str]:
     return -(candidate.scores.forward_logprob or 0.0), candidate.text
 
 
+def refuse_improbable(rows: Iterable[Row], most: int) -> Iterator[Row]:
+    """Refuse all candidates of a row but the `most` with the greatest forward log-likelihood per token: reason "rank".
+
+    Args:
+        rows: Rows whose candidates have a forward log-likelihood.
+        most: How many stay, >= 1.
+    """
+    for row in rows:
+        waiting = sorted((c for c in row.candidates if c.reason is None), key=by_forward)
+        for candidate in waiting[most:]:
+            candidate.reason = "rank"
+        yield row
+
+
+def by_forward(candidate: Candidate) -> tuple[float, str]:
+    """The sort key of candidates: greater forward log-likelihood per token first, then by text."""
+    return -(candidate.scores.translation_score or 0.0), candidate.text
+
+
 def refuse_semantic(rows: Iterable[Row], min_semantic: float) -> Iterator[Row]:
     """Refuse candidates whose cosine with their reference is below a floor, or is NaN: reason "semantic".
 
