@@ -52,7 +52,7 @@ def quality(dtype: str, data: Path, sentences: int, bleu_sentences: int, seeds: 
     lines = [
         figures(
             selected(
-                measured_rows(rows, forward, backward, paper.constraint_rate, paper.min_p, None, seed),
+                measured_rows(rows, forward, backward, paper.constraint_rate, paper.min_p, None, (), seed),
                 forward, paper.max_dual_nll, [],
             ),
             encoder, forward,

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 import toolkit
+from tests.tiny import pairs
 from builders.paranmt import ParaNMTRun
+from toolkit.bitext.words import words_of
 from toolkit.encoder.load import load_encoder
 from toolkit.score.semantic import semantic_signature
 from toolkit.starters import STARTERS, starter
 
 LARGEST = 12e6  # bytes of one starter
-ALL = 45e6  # of all together
+ALL = 48e6  # of all together
 
 
 def size(folder):
@@ -19,12 +21,13 @@ def size(folder):
 
 def test_starters_are_small():
     sizes = {path.name: size(path) for path in STARTERS.iterdir() if path.is_dir() and path.name[0] != "_"}
-    assert set(sizes) == {"de-en", "en-de", "encoder"}
+    assert set(sizes) == {"de-en", "en-de", "encoder", "paraphraser"}
     assert max(sizes.values()) <= LARGEST and sum(sizes.values()) <= ALL
 
 
 def test_an_unknown_starter_names_those_there_are():
-    with pytest.raises(ValueError, match=re.escape("wanted a starter model of de-en, en-de, encoder, got 'fr-en'")):
+    wanted = "wanted a starter model of de-en, en-de, encoder, paraphraser, got 'fr-en'"
+    with pytest.raises(ValueError, match=re.escape(wanted)):
         starter("fr-en")
 
 
@@ -43,3 +46,17 @@ def test_the_starter_encoder_is_the_paraphrase_score_unless_told_otherwise():
     run = ParaNMTRun(bitext=["x.tsv"], source_lang="de", lang="en", output_dir="y", forward="starter/de-en")
     encoder = load_encoder(run.semantic_model)
     assert semantic_signature(encoder, run.semantic_model).startswith("cosine|encoder:starter/encoder|5.1M|tokens:all")
+
+
+def test_the_starter_paraphraser_says_short_sentences_in_other_words():
+    paraphraser = toolkit.Paraphraser(dtype="float32")
+    texts = [reference for _, reference in pairs(320) if 5 <= len(reference.split()) <= 9][:30]
+    found = paraphraser.candidates(texts, n=3)
+    chosen = [[one for one in some if one.rank is not None] for some in found]
+    assert sum(map(bool, chosen)) >= 0.8 * len(texts) and sum(map(len, chosen)) >= 1.6 * len(texts)
+    assert np.mean([one.scores.semantic for some in chosen for one in some]) > 0.7
+    assert paraphraser.known_words and all(
+        words_of(one.text) <= paraphraser.known_words | words_of(text)
+        for text, some in zip(texts, chosen, strict=True)
+        for one in some
+    )

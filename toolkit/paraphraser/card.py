@@ -26,7 +26,7 @@ def paraphraser_card(training: dict[str, Any], model_type: str, measured: dict[s
     data = ModelCardData(
         language=settings["lang"],
         license=licence,
-        base_model=settings["base_model"] if "/" in (settings["base_model"] or "") else None,
+        base_model=settings["base_model"] if on_hub(settings["base_model"]) else None,
         library_name="transformers",
         tags=["paraphrase", "parabank-toolkit"],
     )
@@ -36,3 +36,13 @@ def paraphraser_card(training: dict[str, Any], model_type: str, measured: dict[s
             data, str(TEMPLATE), **content, training=training, model_type=model_type, measured=measured
         )
     )
+
+
+def on_hub(base_model: str | None) -> bool:
+    """Whether a model has a Hub id, rather than being a starter or a folder.
+
+    >>> on_hub("google-t5/t5-base"), on_hub("starter/de-en"), on_hub("/models/t5"), on_hub(None)
+    (True, False, False, False)
+    """
+    name = base_model or ""
+    return name.count("/") == 1 and not name.startswith(("starter/", "/", "./", "../")) and not Path(name).is_dir()
