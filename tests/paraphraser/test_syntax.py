@@ -44,7 +44,9 @@ def test_texts_without_a_tree_have_no_template():
 
 
 def test_a_template_changes_what_is_read_and_not_what_is_scored():
-    settings = Paraphrasing(n=2, guards=(), constraint_sets=1, samples_per_set=8)
+    settings = Paraphrasing(
+        n=2, rank_by="dual", guards=(), min_semantic=None, pool=0, constraint_sets=1, samples_per_set=8
+    )
     paraphraser = Paraphraser(str(folder() / "de-en"), lang="en", settings=settings, dtype="float32")
     (plain,), (asked,) = (paraphraser.candidates(TEXTS[:1], template=t) for t in (None, "(S (NP) (VP))"))
     assert {one.text for one in plain} != {one.text for one in asked}

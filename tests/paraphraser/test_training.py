@@ -188,7 +188,7 @@ def test_killed_and_started_again_it_ends_as_a_paraphraser(tmp_path, bitext):
     for name, tensor in one.state_dict().items():
         assert torch.allclose(tensor, other.state_dict()[name], atol=1e-5), f"{name}: resumed is not as uninterrupted"
     assert AutoTokenizer.from_pretrained(output)("Hallo")["input_ids"]
-    settings = Paraphrasing(n=2, guards=(), constraint_sets=1, samples_per_set=4)
+    settings = Paraphrasing(n=2, guards=(), min_semantic=None, constraint_sets=1, samples_per_set=4)
     found = toolkit.Paraphraser(str(output), lang="en", settings=settings).paraphrase(["It is late."])
     assert len(found) == 1
 

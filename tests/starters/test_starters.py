@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import toolkit
-from tests.tiny import pairs
 from builders.paranmt import ParaNMTRun
+from tests.tiny import pairs
 from toolkit.bitext.words import words_of
 from toolkit.encoder.load import load_encoder
 from toolkit.score.semantic import semantic_signature

@@ -47,17 +47,17 @@ class Paraphrasing:
 
     n: int = 1
     method: str = "sample"
-    rank_by: str = "dual"
+    rank_by: str = "forward"
     guards: tuple[str, ...] = GUARDS
-    min_semantic: float | None = None
+    min_semantic: float | None = 0.5
     max_iou: float | None = None
     max_dual_nll: float | None = None
-    pool: int = 0
+    pool: int = 2
     constraint_sets: int = 4
     samples_per_set: int = 10
-    constraint_rate: float = 0.3
+    constraint_rate: float = 0.15
     top_k: int = 10
-    min_p: float = 0.05
+    min_p: float = 0.1
     top_p: float = 0.9
     beam: int = 12
     batch_rows: int = 2400
