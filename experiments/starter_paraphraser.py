@@ -3,13 +3,16 @@ r"""The recipe of the starter paraphraser: people's and machine's paraphrases of
     python -m experiments.starter_paraphraser --data DIR --output_dir build/starter-paraphraser --steps natural parabank
     python -m experiments.starter_paraphraser --data DIR --output_dir build/starter-paraphraser --steps train
 
-DIR holds bitext/tatoeba/{deu,fra,cmn}-eng.{train,validation}.tsv.gz (foreign TAB English), openly licensed (CC BY 2.0
-FR). The steps, each of which goes on where it was interrupted:
+The starter was made with --limit 60000 for the second step: half of the distinct sentences. DIR holds
+bitext/tatoeba/{deu,fra,cmn}-eng.{train,validation}.tsv.gz (foreign TAB English), openly licensed (CC BY 2.0 FR). The
+steps, each of which goes on where it was interrupted:
 
 - natural: English sentences that translate one foreign sentence are paraphrases, by people.
 - parabank: ParaBank 2 of the German-English pairs by the starters, with guards, in the settings below: each English
   sentence of four words or more once, in random order, so that the first shards are a sample of all.
 - train: starter/de-en, which writes English already, learns to read it, from both.
+
+`scripts/package_paraphraser.py` then measures the model on questions of QQP and saves it in float16 with its card.
 """
 
 from __future__ import annotations
