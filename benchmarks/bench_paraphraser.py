@@ -7,8 +7,8 @@ paraphrased. Text goes in and text comes out, so segmentation counts. The models
 --model, and models of the sizes of published checkpoints with random weights (`paraphraser_models.py`), with --sizes.
 Each engine runs in a process of its own:
 
-- `ours_equal`: `Paraphraser` draws five samples of each text (top-p), as the peers do, then refuses, scores backward
-  and ranks them, which the peers do not.
+- `ours_equal`: `Paraphraser` draws five samples of each text (top-p), as the peers do, then refuses some of them by
+  guards and by the cosine of an encoder, and groups and ranks them, which the peers do not.
 - `ours`: `Paraphraser` as it is by default, which draws many more.
 - `one_by_one`: `generate` in a loop over the texts, as Parrot does: five samples (top-k 50, top-p 0.9), distinct ones.
 - `batched`: the same in padded batches of texts sorted by length, with the batch size that is fastest of some. Both in

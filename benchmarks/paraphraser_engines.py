@@ -8,7 +8,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Any
 
@@ -26,7 +26,7 @@ class Job:
     Attributes:
         model: Folder of the paraphraser.
         converted: Folder of the same in CTranslate2's format.
-        guarded: Whether ours refuses what breaks a guard; random weights would break them all.
+        guarded: Whether ours refuses by guards and by the cosine; what random weights say would all be refused.
         texts: Texts to paraphrase.
         few: Of these, so many are enough for an engine that takes one at a time.
         threads: The number of threads.
@@ -69,13 +69,14 @@ def ours(job: Job, name: str) -> dict[str, Any]:
 
     from toolkit.paraphraser.paraphraser import Paraphraser
     from toolkit.paraphraser.settings import Paraphrasing
-    from toolkit.score.guards import GUARDS
 
     torch.set_num_threads(job.threads)
-    guards = GUARDS if job.guarded else ()
-    equal = Paraphrasing(n=N, method="top_p", samples_per_set=N, top_p=TOP_P, guards=guards)
-    default = Paraphrasing(n=N, guards=guards)
-    paraphraser = Paraphraser(job.model, settings=equal if name == "ours_equal" else default)
+    settings = Paraphrasing(n=N)
+    if name == "ours_equal":
+        settings = replace(settings, method="top_p", samples_per_set=N, top_p=TOP_P, pool=0)
+    if not job.guarded:
+        settings = replace(settings, guards=(), min_semantic=None)
+    paraphraser = Paraphraser(job.model, settings=settings)
     return timed(job, lambda texts: paraphraser.paraphrase(texts, seed=job.seed, progress=False), job.texts)
 
 
