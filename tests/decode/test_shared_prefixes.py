@@ -75,7 +75,7 @@ def test_sentences_of_other_lengths_are_encoded_apart_and_nothing_changes(name, 
     for kept, whole in zip((keys, values), engine.encode(several), strict=False):
         for layer, expected in zip(kept, whole, strict=True):
             seen = (mask[:, 0, 0] == 0)[:, None, :, None]
-            torch.testing.assert_close(layer * seen, expected * seen, atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(layer * seen, expected * seen, atol=1e-3, rtol=1e-3)
 
 
 def test_a_row_is_a_distinct_prefix(sources):

@@ -115,16 +115,13 @@ def test_the_loss_is_a_weighted_mean_over_tokens():
 @pytest.mark.parametrize("family", families.NAMES)
 def test_adapters_of_every_family_learn_and_load_by_peft_alone(family, tmp_path):
     model = AutoModelForSeq2SeqLM.from_pretrained(families.checkpoint(family))
-    for module in model.modules():
-        if hasattr(module, "layerdrop"):
-            module.layerdrop = 0.0  # both layers of so small a decoder may be dropped at once
-    adapted = with_adapters(model, rank=2, scale=2.0)
+    torch.manual_seed(0)
+    adapted = with_adapters(model, rank=2, scale=2.0).eval()  # without dropout, which would decide so short a training
     trained = {name for name, p in adapted.named_parameters() if p.requires_grad}
     assert trained and all("lora_" in name for name in trained)
     assert {name.split(".lora_")[0].rpartition(".")[2] for name in trained} == set(target_layers(model))
     labels = torch.tensor([[5, 6, 7, model.config.eos_token_id]])
-    optimizer = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=0.1)
-    adapted.train()
+    optimizer = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=0.02)
     losses = []
     for _ in range(8):
         loss = adapted(input_ids=labels, labels=labels).loss
@@ -133,7 +130,7 @@ def test_adapters_of_every_family_learn_and_load_by_peft_alone(family, tmp_path)
         optimizer.zero_grad()
         losses.append(float(loss.detach()))
     assert losses[-1] < losses[0]
-    adapted.eval().save_pretrained(tmp_path / "adapters")
+    adapted.save_pretrained(tmp_path / "adapters")
     logits = adapted(input_ids=labels, labels=labels).logits
     base = AutoModelForSeq2SeqLM.from_pretrained(families.checkpoint(family))
     again = PeftModel.from_pretrained(base, tmp_path / "adapters").eval()
