@@ -13,6 +13,7 @@ the logits is set by bisection such that the mean entropy of a step is that of a
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ PIECES_PER_WORD = 1.4  # ours
 FITTED_STEPS = 2.3  # ours: of the mean length; steps whose hidden states EOS is fitted to
 FITTED_EACH, RIDGE = 8, 10.0  # ours
 BISECTIONS, BISECTED_EACH = 9, 16  # ours
+BIASES = (-20.0, 30.0)  # ours: range of the bisection of the bias of EOS
 
 
 def random_model(
@@ -105,13 +107,19 @@ def bisect_spread(
         sources: The ids of the sentences whose samples are measured.
         entropy: The mean entropy of a step in nats (`mean_entropy`).
     """
-    low, high = SPREADS
+
+    def too_flat(spread: float) -> bool:
+        scale(output, weights, spread)
+        return mean_entropy(model, sources) > entropy
+
+    bisect(*SPREADS, too_flat)
+
+
+def bisect(low: float, high: float, is_too_low: Callable[[float], bool]) -> None:
+    """Try the middle of a range, BISECTIONS times; the last value that was tried stays set."""
     for _ in range(BISECTIONS):
-        scale(output, weights, (low + high) / 2)
-        if mean_entropy(model, sources) > entropy:
-            low = (low + high) / 2
-        else:
-            high = (low + high) / 2
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_too_low(middle) else (low, middle)
 
 
 @torch.inference_mode()
@@ -133,18 +141,21 @@ def mean_entropy(model: PreTrainedModel, sources: list[list[int]]) -> float:
 @torch.inference_mode()
 def fit_eos(model: MarianMTModel, sources: list[list[int]], steps: int) -> None:
     """Fit the output row of EOS such that its logit is SLOPE x position, by ridge regression on hidden states."""
-    hidden, positions = hidden_states(model, sources, steps)
+    model.final_logits_bias[0, EOS] = -1e4
+    hidden, positions = hidden_states(model, sources, FITTED_EACH, steps)
     centred, target = hidden - hidden.mean(0), SLOPE * (positions - positions.mean())
     gram = centred.T @ centred + RIDGE * torch.eye(centred.shape[1], dtype=centred.dtype)
     model.model.shared.weight[EOS] = torch.linalg.solve(gram, centred.T @ target).float()
 
 
-def hidden_states(model: MarianMTModel, sources: list[list[int]], steps: int) -> tuple[Tensor, Tensor]:
-    """Hidden states (states, width) of samples without EOS, and the position of each (states,), in float64."""
-    model.final_logits_bias[0, EOS] = -1e4
+def hidden_states(model: PreTrainedModel, sources: list[list[int]], each: int, steps: int) -> tuple[Tensor, Tensor]:
+    """Hidden states (states, width) of `each` samples of every sentence, and the position of each state, in float64.
+
+    EOS must be impossible.
+    """
     engine = SharedEngine(model)
-    rows = FITTED_EACH * len(sources)
-    state = engine.start(sources, FITTED_EACH, steps)
+    rows = each * len(sources)
+    state = engine.start(sources, each, steps)
     seeds, last_tokens, states = torch.arange(rows), torch.full((rows,), engine.given[-1]), []
     for step in range(steps):
         states.append(engine.step(state, last_tokens))
@@ -156,21 +167,23 @@ def hidden_states(model: MarianMTModel, sources: list[list[int]], steps: int) ->
 @torch.inference_mode()
 def bisect_bias(model: MarianMTModel, sources: list[list[int]], mean: float, max_tokens: int) -> None:
     """Set the bias of EOS such that float32 samples have `mean` tokens on average."""
-    low, high = -20.0, 30.0
-    for _ in range(BISECTIONS):
-        model.final_logits_bias[0, EOS] = (low + high) / 2
-        if mean_tokens(model, sources, max_tokens) > mean:
-            low = (low + high) / 2
-        else:
-            high = (low + high) / 2
+
+    def too_long(bias: float) -> bool:
+        model.final_logits_bias[0, EOS] = bias
+        return mean_tokens(model, sources, max_tokens) > mean
+
+    bisect(*BIASES, too_long)
 
 
 def mean_tokens(model: MarianMTModel, sources: list[list[int]], max_tokens: int) -> float:
     """Mean length of BISECTED_EACH samples of every sentence, EOS counted."""
-    seeds = list(range(BISECTED_EACH * len(sources)))
-    return float(
-        np.mean([len(s.ids) for s in sample(SharedEngine(model), sources, [[]] * len(seeds), seeds, 10, max_tokens)])
-    )
+    return float(np.mean(lengths_of(model, sources, BISECTED_EACH, max_tokens)))
+
+
+def lengths_of(model: PreTrainedModel, sources: list[list[int]], each: int, max_tokens: int) -> list[int]:
+    """The length of `each` samples of every sentence, EOS counted."""
+    seeds = list(range(each * len(sources)))
+    return [len(one.ids) for one in sample(SharedEngine(model), sources, [[]] * len(seeds), seeds, 10, max_tokens)]
 
 
 def random_text(pairs: list[tuple[str, str]], vocabulary: int, seed: int) -> tuple[list[list[int]], list[list]]:

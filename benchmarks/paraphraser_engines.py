@@ -13,6 +13,7 @@ from itertools import cycle, islice
 from typing import Any
 
 N, TOP_K, TOP_P = 5, 50, 0.9
+EQUAL: dict[str, Any] = {"method": "top_p", "samples_per_set": N, "top_p": TOP_P}  # ours, with the peers' samples
 BATCHES = (16, 64)  # texts of a batch that `batched` tries
 MORE_TOKENS = 10  # an output has at most twice the tokens of its text and so many more, as in the toolkit
 
@@ -71,9 +72,7 @@ def ours(job: Job, name: str) -> dict[str, Any]:
     from toolkit.paraphraser.settings import Paraphrasing
 
     torch.set_num_threads(job.threads)
-    settings = Paraphrasing(n=N)
-    if name == "ours_equal":
-        settings = replace(settings, method="top_p", samples_per_set=N, top_p=TOP_P, pool=0)
+    settings = Paraphrasing(n=N, **(EQUAL if name == "ours_equal" else {}))
     if not job.guarded:
         settings = replace(settings, guards=(), min_semantic=None)
     paraphraser = Paraphraser(job.model, settings=settings)
@@ -88,7 +87,7 @@ def streamed(job: Job, texts: int) -> int:
     from toolkit.paraphraser.settings import Paraphrasing
 
     torch.set_num_threads(job.threads)
-    few = Paraphrasing(n=N, method="top_p", samples_per_set=N, top_p=TOP_P)
+    few = Paraphrasing(n=N, **EQUAL)
     numbered = (f"{n} {text}" for n, text in enumerate(islice(cycle(job.texts), texts)))  # no two are equal
     return sum(1 for _ in Paraphraser(job.model, settings=few).stream(numbered, progress=False))
 

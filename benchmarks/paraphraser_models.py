@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from torch import Tensor
 from transformers import (
     AutoModelForSeq2SeqLM,
     PreTrainedModel,
@@ -27,9 +26,7 @@ from transformers import (
 
 from benchmarks import opus_size
 from benchmarks.family_models import SPECIAL_T5, family_model
-from benchmarks.opus_size import BISECTIONS, FITTED_STEPS, RIDGE
-from toolkit.decode.draw import draw, most_probable, uniform
-from toolkit.decode.sampling import sample
+from benchmarks.opus_size import FITTED_STEPS, RIDGE
 from toolkit.decode.shared import SharedEngine
 
 T5 = {"vocab_size": 32128, "d_kv": 64, **SPECIAL_T5}
@@ -118,39 +115,20 @@ def bart_tokenizer(texts: Sequence[str], size: int) -> PreTrainedTokenizerBase:
 @torch.inference_mode()
 def fit_length(model: PreTrainedModel, sources: list[list[int]], mean: float, slope: float) -> list[int]:
     """Change the output row of EOS such that samples have `mean` tokens on average; return how many each has."""
-    states, positions = hidden_states(model, sources, round(FITTED_STEPS * mean))
+    states, positions = opus_size.hidden_states(model, sources, FITTED_EACH, round(FITTED_STEPS * mean))
     gram = states.T @ states + RIDGE * torch.eye(states.shape[1], dtype=states.dtype)
     wanted = torch.stack([slope * (positions - positions.mean()), torch.ones_like(positions)], 1)
     growing, constant = (torch.linalg.solve(gram, states.T @ wanted) / SharedEngine(model).scale).float().T
     row = model.get_output_embeddings().weight[model.config.eos_token_id]
-    low, high = BIASES
     lengths: list[int] = []
-    for _ in range(BISECTIONS):
-        torch.add(growing, constant, alpha=(low + high) / 2, out=row)
-        lengths = lengths_of(model, sources, round(2 * FITTED_STEPS * mean))
-        if np.mean(lengths) > mean:
-            low = (low + high) / 2
-        else:
-            high = (low + high) / 2
+
+    def too_long(bias: float) -> bool:
+        torch.add(growing, constant, alpha=bias, out=row)
+        lengths[:] = opus_size.lengths_of(model, sources, BISECTED_EACH, round(2 * FITTED_STEPS * mean))
+        return bool(np.mean(lengths) > mean)
+
+    opus_size.bisect(*BIASES, too_long)
     return lengths
-
-
-def hidden_states(model: PreTrainedModel, sources: list[list[int]], steps: int) -> tuple[Tensor, Tensor]:
-    """Hidden states (states, width) of samples without EOS, and the position of each (states,), in float64."""
-    engine = SharedEngine(model)
-    rows = FITTED_EACH * len(sources)
-    state = engine.start(sources, FITTED_EACH, steps)
-    seeds, last_tokens, states = torch.arange(rows), torch.full((rows,), engine.given[-1]), []
-    for step in range(steps):
-        states.append(engine.step(state, last_tokens))
-        last_tokens, _ = draw(*most_probable(engine, states[-1], 10), 10, uniform(seeds, step))
-    return torch.cat(states).double(), torch.arange(steps, dtype=torch.float64).repeat_interleave(rows)
-
-
-def lengths_of(model: PreTrainedModel, sources: list[list[int]], most: int) -> list[int]:
-    """The length of BISECTED_EACH samples of every text, EOS counted."""
-    seeds = list(range(BISECTED_EACH * len(sources)))
-    return [len(one.ids) for one in sample(SharedEngine(model), sources, [[]] * len(seeds), seeds, 10, most)]
 
 
 def convert(source: Path, folder: Path) -> None:

@@ -47,7 +47,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "min_p 0.2": {"min_p": 0.2},
     "rank_by dual": {"rank_by": "dual"},
     "rank_by forward": {"rank_by": "forward"},
-    "rank_by forward, no threshold": {"rank_by": "forward", "max_dual_nll": None},
     "rank_by semantic": {"rank_by": "semantic"},
     "max_dual_nll none": {"max_dual_nll": None},
     "max_dual_nll 2": {"max_dual_nll": 2.0},

@@ -13,19 +13,18 @@ import re
 from pathlib import Path
 from typing import Any
 
-from builders import parabank, parabank2, paranmt
-from experiments.parabank_runs import SETTINGS, STARTERS
 from experiments.paraphraser_data import Pair, domain_pairs
-from experiments.starter_paraphraser import distinct
+from experiments.starter_paraphraser import distinct, write_tsv
+from experiments.sts_corpora import BUILDERS, make
 from toolkit.bitext.normalize import match_key
 from toolkit.package.read import read_references
+from toolkit.paraphraser.form import LOWER_PRONOUN
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.paraphraser.training import train
-from toolkit.shards import write_whole
 from toolkit.training import is_finished
 
 BASE = "starter/de-en"  # the model that all trainings begin with; it writes English and reads German
-CORPORA = ("ParaNMT", "ParaBank", "ParaBank 2", "ParaNet")
+CORPORA = ("ParaNMT", "ParaBank", "ParaBank 2", "ParaNet")  # those of `sts_corpora.BUILDERS` first
 SPARE = 1.3  # references for each pair: not every reference has a paraphrase in all three corpora
 PARANET = "paraphrase/paranet/paramac_run311.jsonl.gz"
 FINE_EPOCHS, FINE_PAIRS = 2, 16  # ParaMac, section 5.1.3, and appendix A: 4 pairs and 4 accumulated batches
@@ -37,23 +36,17 @@ def slug(name: str) -> str:
     return re.sub(r"\W+", "-", name.lower()).strip("-")
 
 
-def write_pairs(path: Path, pairs: list[Pair]) -> None:
-    """Write pairs as lines of a .tsv file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, "".join(f"{one}\t{other}\n" for one, other in pairs))
-
-
 def read_pairs(path: Path) -> list[Pair]:
     """The pairs of a .tsv file."""
     found = (line.partition("\t") for line in path.read_text(encoding="utf-8").splitlines())
     return [(one, other) for one, _, other in found]
 
 
-def corpora(data: Path, work: Path, count: int, processes: int) -> None:
+def corpora(data: Path, work: Path, count: int) -> None:
     """Write `count` pairs of each corpus: of ParaNMT, ParaBank and ParaBank 2 the best of the same references."""
     if all((work / f"{slug(name)}.tsv").exists() for name in CORPORA):
         return
-    made = parabanks(data, work, round(SPARE * count), processes)
+    made = parabanks(data, work, round(SPARE * count))
     found: dict[str, dict[str, str]] = {}
     for name, folder in made.items():
         chosen = ((row.reference, row.paraphrases[0].text) for row in read_references(folder) if row.paraphrases)
@@ -63,50 +56,18 @@ def corpora(data: Path, work: Path, count: int, processes: int) -> None:
         raise ValueError(f"wanted {count} references with a paraphrase in all corpora, got {len(shared)}")
     shared = random.Random(0).sample(sorted(shared), count)
     for name, best in found.items():
-        write_pairs(work / f"{slug(name)}.tsv", [(reference, best[reference]) for reference in shared])
-    write_pairs(work / f"{slug('ParaNet')}.tsv", paranet(data))
+        write_tsv(work / f"{slug(name)}.tsv", [(reference, best[reference]) for reference in shared])
+    write_tsv(work / f"{slug('ParaNet')}.tsv", paranet(data))
 
 
-def parabanks(data: Path, work: Path, references: int, processes: int) -> dict[str, Path]:
+def parabanks(data: Path, work: Path, references: int) -> dict[str, Path]:
     """Build the three corpora of the same references, as packaged parabanks."""
     bitext = work / "bitext.tsv"
-    write_pairs(bitext, distinct(data)[:references])
-    common: dict[str, Any] = {
-        "bitext": [str(bitext)],
-        "source_lang": "de",
-        "lang": "en",
-        "processes": processes,
-        "threads": max(1, 2 // processes),
-        "validation_share": 0.0,
-        "test_share": 0.0,
-    }
-    folders = {name: work / slug(name) for name in CORPORA[:3]}
-    paranmt.build(
-        paranmt.ParaNMTRun(**common, output_dir=str(folders["ParaNMT"]), forward=BASE, semantic_model="starter/encoder")
-    )
-    parabank.build(
-        parabank.ParaBankRun(
-            **common,
-            output_dir=str(folders["ParaBank"]),
-            forward=BASE,
-            idf=BASE,
-            known_words=BASE,
-            systems="evaluated",
-        )
-    )
-    known, chosen = SETTINGS[STARTERS]
-    parabank2.build(
-        parabank2.ParaBank2Run(
-            **common,
-            output_dir=str(folders["ParaBank 2"]),
-            forward=BASE,
-            backward="starter/en-de",
-            known_words=BASE if known else None,
-            constraint_rate=chosen.constraint_rate,
-            min_p=chosen.min_p,
-            max_dual_nll=chosen.max_dual_nll,
-        )
-    )
+    write_tsv(bitext, distinct(data)[:references])
+    folders = {name: work / f"{bitext.stem}-{builder}" for name, builder in zip(CORPORA, BUILDERS, strict=False)}
+    for builder, folder in zip(BUILDERS, folders.values(), strict=True):
+        if not folder.is_dir():
+            make(builder, bitext, work)
     return folders
 
 
@@ -128,7 +89,7 @@ def as_sentence(text: str) -> str:
     """
     text = " ".join(text.split())
     text = re.sub(r" (?=[.,!?;:]|n't\b|'(?:s|d|m|ll|re|ve|am)\b)", "", text)
-    text = re.sub(r"\bi\b(?!\.)", "I", text)
+    text = LOWER_PRONOUN.sub("I", text)
     return text[:1].upper() + text[1:]
 
 
@@ -147,7 +108,7 @@ def training(work: Path, name: str, pairs: list[Pair], seed: int, **changed: Any
     """
     folder = work / "models" / f"{slug(name)}-{seed}"
     file = work / "pairs" / f"{folder.name}.tsv"
-    write_pairs(file, pairs)
+    write_tsv(file, pairs)
     usual: dict[str, Any] = {
         "base_model": BASE,
         "epochs": 3,

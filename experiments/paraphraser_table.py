@@ -159,7 +159,7 @@ def lowered(one: Paraphrased, outputs: Sequence[str]) -> Paraphrased:
 
 def of_model(model: Callable[[int], Path], seed: int) -> Outputs:
     """The five best of a beam, without guards, by a model that is trained first unless it is there."""
-    settings = Paraphrasing(n=N, method="beam", beam=BEAM, rank_by="forward", guards=(), max_dual_nll=None)
+    settings = Paraphrasing(n=N, method="beam", beam=BEAM, rank_by="forward", guards=(), min_semantic=None, pool=1)
     paraphraser = Paraphraser(str(model(seed)), lang="en", settings=settings)
     return lambda texts: paraphraser.paraphrase(texts, progress=False)
 
@@ -201,10 +201,9 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=500, help="inputs of each test")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--tables", nargs="+", choices=["1", "2", "4", "6", "7"], default=["1", "2", "4", "6", "7"])
-    parser.add_argument("--processes", type=int, default=1, help="that make the corpora")
     options = parser.parse_args()
     torch.set_num_threads(2)
-    corpora(options.data, options.work, options.pairs, options.processes)
+    corpora(options.data, options.work, options.pairs)
     experiment = Experiment(options)
     tables: dict[str, Callable[[], dict[str, Any]]] = {
         "1": experiment.table_1,

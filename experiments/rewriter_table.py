@@ -31,7 +31,7 @@ from toolkit.bitext.words import read_words
 from toolkit.evaluate import systems
 from toolkit.evaluate.systems import Texts
 from toolkit.rows import Row
-from toolkit.starters import idf_file, words_file
+from toolkit.starters import idf_file, shown_name, words_file
 from toolkit.translator.load import Translator, load_translator
 
 BILINGUAL = "starter/de-en"
@@ -139,9 +139,8 @@ def main() -> None:
     shown: dict[str, Any] = {}
     for name in options.rewriters:
         rewriter = load_translator(name, source_lang="en", lang="en")
-        shown_name = name if name.startswith("starter/") else Path(name).name
-        found[shown_name] = outputs(monolingual(rows), rewriter, numbers)
-        shown[shown_name] = merged(rows[:SHOWN], rewriter)
+        found[shown_name(name)] = outputs(monolingual(rows), rewriter, numbers)
+        shown[shown_name(name)] = merged(rows[:SHOWN], rewriter)
     results = measured(rows, found, Encoder())
     print(markdown(results))
     for name, items in shown.items():

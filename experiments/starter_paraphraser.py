@@ -20,7 +20,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
 from pathlib import Path
 
@@ -54,10 +54,10 @@ def natural(data: Path, split: str) -> Iterator[tuple[str, list[str]]]:
     yield from ((text, list(others)) for text, others in found.items())
 
 
-def write_tsv(path: Path, groups: Iterable[tuple[str, list[str]]]) -> None:
-    """Write each sentence and its paraphrases as a line."""
+def write_tsv(path: Path, lines: Iterable[Sequence[str]]) -> None:
+    """Write the texts of each line with tabs between them."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, "".join("\t".join([text, *others]) + "\n" for text, others in groups))
+    write_whole(path, "".join("\t".join(texts) + "\n" for texts in lines))
 
 
 def distinct(data: Path) -> list[tuple[str, str]]:
@@ -138,10 +138,10 @@ def work(options: argparse.Namespace) -> None:
     """Do the steps in this process, with its share of the work."""
     if "natural" in options.steps:
         for split, name in (("train", "natural.tsv"), ("validation", "validation.tsv")):
-            write_tsv(options.output_dir / name, natural(options.data, split))
+            groups = natural(options.data, split)
+            write_tsv(options.output_dir / name, ([text, *others] for text, others in groups))
     if "parabank" in options.steps:
-        pairs = ((source, [reference]) for source, reference in distinct(options.data))
-        write_tsv(options.output_dir / "bitext.tsv", pairs)
+        write_tsv(options.output_dir / "bitext.tsv", distinct(options.data))
         build(parabank_run(options.output_dir, options.limit, options.processes, options.threads))
     if "train" in options.steps:
         from toolkit.paraphraser.training import train

@@ -71,13 +71,14 @@ class SharedEngine:
     def encode(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
         """Cross-attention keys and values of each decoder layer, and the mask of their padding.
 
+        Runs of sentences with about as many tokens are encoded apart, because padding costs as much as tokens.
+
         Args:
             sources: Ids of each sentence, EOS included.
 
         Returns:
             Keys, values: a (sentences, heads, source steps, dim) tensor per layer. Mask: to add to scores,
-            (sentences, 1, 1, source steps); None without padding. Runs of sentences with about as many tokens are
-            encoded apart, because padding costs as much as tokens.
+            (sentences, 1, 1, source steps); None without padding.
         """
         steps = max(map(len, sources))
         runs = [self._encode_run(sources[part]) for part in runs_of_similar([len(source) for source in sources])]
