@@ -73,6 +73,7 @@ def measured(rows: list[Row], found: dict[str, list[Row]], encoder: Encoder) -> 
         results[str(number)] = {
             name: {
                 "own": len(some),
+                "paper": PAPER[number][0 if name == BILINGUAL else 1 :: 2],
                 **figures(references, systems.select_rows(some, shared), scores),
             }
             for name, some in models.items()
@@ -115,9 +116,8 @@ def markdown(results: dict[str, Any]) -> str:
     for number, models in results.items():
         for name, found in models.items():
             judgment, cosine = "{:.1f} ({:.1f})".format(*found["judgment"]), "{:.3f} ({:.3f})".format(*found["cosine"])
-            paper = PAPER[int(number)][0 if name == BILINGUAL else 1 :: 2]
             cells = [judgment, cosine, f"{found['bleu']:.1f}", f"{found['copies']:.1f}"]
-            lines.append([number, name, str(found["references"]), *cells, *(f"*{value}*" for value in paper)])
+            lines.append([number, name, str(found["references"]), *cells, *(f"*{value}*" for value in found["paper"])])
     heads = ["system", "model", "references", "judgment", "cosine", "BLEU", "% copies"]
     return table([*heads, "people's judgment in the paper", "BLEU in the paper"], lines)
 

@@ -2,7 +2,35 @@
 
 from __future__ import annotations
 
-from reports.figures import experiment, number, table
+from reports.figures import benchmark, beside, experiment, limited, machine, number, starter, table, without_bfloat16
+
+ENGINES = {
+    "ours_equal": "ours, five samples of each text",
+    "ours": "ours, the default",
+    "one_by_one": "`generate`, one text at a time",
+    "batched": "`generate`, sorted batches",
+    "ctranslate2_int8": "CTranslate2, int8",
+    "ctranslate2_float32": "CTranslate2, fp32",
+}
+MODELS = {"starter": "starter", "t5_small": "T5-small", "t5_base": "T5-base", "bart_base": "BART-base"}
+SETTINGS = {  # column of `paraphraser_defaults.py`, with its decimals
+    "ibleu": ("iBLEU", 2),
+    "best_ibleu": ("iBLEU, best of 5", 2),
+    "bleu": ("BLEU", 1),
+    "input_bleu": ("BLEU with the input", 1),
+    "semantic": ("cosine", 3),
+    "self_bleu": ("self-BLEU", 1),
+    "answered": ("% with an output", 1),
+    "outputs": ("outputs", 2),
+    "texts_per_second": ("texts/s", 1),
+}
+TESTED = {
+    "ibleu": "iBLEU",
+    "bleu": "BLEU",
+    "rouge1": "ROUGE-1",
+    "rouge2": "ROUGE-2",
+    "input_bleu": "BLEU with the input",
+}
 
 
 def guards() -> str:
@@ -26,6 +54,115 @@ def refused_table(refused_by: dict[str, dict], below: str = "") -> str:
     ]
     head = ["refused by", "texts", "% of all", "mean score", "mean score of the rest", "difference"]
     return table([*head, "% of the good ones"], lines, below)
+
+
+def paraphraser_defaults() -> str:
+    """Every setting of `Paraphraser` that was tried, means over the validation sets."""
+    found = experiment("paraphraser_defaults")["results"]["variants"]
+    lines = [
+        [name, *(number(one["mean"][column], places) for column, (_, places) in SETTINGS.items())]
+        for name, one in found.items()
+    ]
+    return table(["settings", *(head for head, _ in SETTINGS.values())], lines)
+
+
+def paraphraser_speed() -> str:
+    """Texts per second of every engine with every model; the lines without bfloat16 are last."""
+    records = [record for record in (benchmark("paraphraser"), without_bfloat16("paraphraser")) if record]
+    lines = [
+        [
+            MODELS[model] + ", without bfloat16" * n,
+            *(number(found[engine]["sentences_per_second"]) for engine in ENGINES),
+        ]
+        for n, record in enumerate(records)
+        for model, found in record["results"].items()
+    ]
+    return table(["texts per second", *ENGINES.values()], lines, machine(records[0]) + limited(records[-1]))
+
+
+def paraphraser_ratios() -> str:
+    """How many times as fast as each peer, with equal numbers of samples / by default."""
+    records = [record for record in (benchmark("paraphraser"), without_bfloat16("paraphraser")) if record]
+    peers = list(ENGINES)[2:]
+    lines = []
+    for n, record in enumerate(records):
+        for model in record["results"]:
+            names = [peer if model == "starter" else f"{peer}_{model}" for peer in peers]
+            ratios = [(record["ratios"][name], record["ratios"][f"default_{name}"]) for name in names]
+            lines.append(
+                [MODELS[model] + ", without bfloat16" * n, *(" / ".join(map(number, pair)) for pair in ratios)]
+            )
+    return table(["ours, five samples / the default, over", *(ENGINES[peer] for peer in peers)], lines)
+
+
+def paraphraser_memory() -> str:
+    """Peak memory of a stream of texts."""
+    found = benchmark("paraphraser")["results"]["starter"]["memory"]
+    return " and ".join(
+        f"{number(peak, 0)} MB for {number(int(name.split()[0]), 0)} texts" for name, peak in found.items()
+    )
+
+
+def tested(number_of_table: str) -> str:
+    """One of ParaMac's tables (`experiments/paraphraser_table.py`)."""
+    found = experiment("paraphraser_table")["results"]["tables"][number_of_table]
+    lines = []
+    for test, by_system in found.items():
+        for system, figures in by_system.items():
+            cells = [spread(figures["best"][name]) for name in TESTED]
+            lines.append([test, system, *cells, spread(figures["first"]["ibleu"])])
+    return table(["test", "trained on", *TESTED.values(), "iBLEU of the first output"], lines)
+
+
+def spread(found: tuple[float, float]) -> str:
+    """A mean with its standard deviation, if there is one."""
+    mean, deviation = found
+    return f"{number(mean)} ± {number(deviation)}" if deviation else number(mean)
+
+
+def paramac_1() -> str:
+    """Every corpus on every test."""
+    return tested("1")
+
+
+def paramac_2() -> str:
+    """After fine-tuning on a test's domain."""
+    return tested("2")
+
+
+def paramac_4() -> str:
+    """After fine-tuning on few pairs."""
+    return tested("4")
+
+
+def paramac_6() -> str:
+    """By the number of pairs."""
+    return tested("6")
+
+
+def paramac_7() -> str:
+    """By the number of epochs."""
+    return tested("7")
+
+
+def rewriter() -> str:
+    """ParaBank's table 6: a rewriter and a translator under the same constraint systems, beside the paper's."""
+    lines = []
+    for system, models in experiment("rewriter_table")["results"]["table_6"].items():
+        for model, found in models.items():
+            people, bleu = found["paper"]
+            judgment, deviation = found["judgment"]
+            cells = [beside(f"{number(judgment)} ± {number(deviation)}", people), beside(number(found["bleu"]), bleu)]
+            more = [number(found["cosine"][0], 3), number(found["copies"]), number(found["references"], 0)]
+            lines.append([system, f"`{model}`", *cells, *more])
+    head = ["system", "model", "predicted judgment (people's)", "BLEU without length penalty", "cosine", "% copies"]
+    return table([*head, "references"], lines)
+
+
+def starter_paraphraser() -> str:
+    """The held-out iBLEU of the starter paraphraser."""
+    record = starter("paraphraser", "training.json")
+    return number(max(one["ibleu"] for one in record["held_out"]))
 
 
 MADE = (guards,)
