@@ -72,8 +72,8 @@ class ParaphraserTrainer(Seq2SeqTrainer):
         labels, weight = inputs["labels"], inputs.get("weight")
         outputs = model(**{name: value for name, value in inputs.items() if name not in ("labels", "weight")})
         smoothing = self.smoothing if model.training else 0.0
-        logits = outputs.logits.float().transpose(1, 2)
-        losses = cross_entropy(logits, labels, ignore_index=IGNORED, reduction="none", label_smoothing=smoothing)
+        said, logits = labels.flatten(), outputs.logits.float().flatten(0, 1)
+        losses = cross_entropy(logits, said, ignore_index=IGNORED, reduction="none", label_smoothing=smoothing)
         counted = (labels != IGNORED).float() * (1.0 if weight is None else weight[:, None])
-        loss = (losses * counted).sum() / counted.sum()
+        loss = (losses * counted.flatten()).sum() / counted.sum()
         return (loss, outputs) if return_outputs else loss
