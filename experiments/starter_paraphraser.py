@@ -1,16 +1,17 @@
 r"""The recipe of the starter paraphraser: people's and machine's paraphrases of Tatoeba, and the training on them.
 
-    python -m experiments.starter_paraphraser --data DIR --output_dir build/starter-paraphraser --steps natural parabank
-    python -m experiments.starter_paraphraser --data DIR --output_dir build/starter-paraphraser --steps train
+    python -m experiments.starter_paraphraser --data DIR --output_dir build/starter-paraphraser --limit 60000
 
-The starter was made with --limit 60000 for the second step: half of the distinct sentences. DIR holds
-bitext/tatoeba/{deu,fra,cmn}-eng.{train,validation}.tsv.gz (foreign TAB English), openly licensed (CC BY 2.0 FR). The
-steps, each of which goes on where it was interrupted:
+The limit is what the starter was made with: half of the distinct sentences. DIR holds
+bitext/tatoeba/{deu,fra,cmn}-eng.train.tsv.gz (foreign TAB English), openly licensed (CC BY 2.0 FR). The steps, each of
+which goes on where it was interrupted:
 
 - natural: English sentences that translate one foreign sentence are paraphrases, by people.
 - parabank: ParaBank 2 of the German-English pairs by the starters, with guards, in the settings below: each English
   sentence of four words or more once, in random order, so that the first shards are a sample of all.
-- train: starter/de-en, which writes English already, learns to read it, from both.
+- pairs: both without machine's paraphrases of doubtful meaning, and many of them a second time with a new word, name or
+  number in place of one that both sides have, so that the model learns to copy what it has never read.
+- train: starter/de-en, which writes English already, learns to read it, from these pairs.
 
 `scripts/package_paraphraser.py` then measures the model on questions of QQP and saves it in float16 with its card.
 """
@@ -19,31 +20,49 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from string import ascii_uppercase
 
 from builders.parabank2 import ParaBank2Run, build
 from toolkit.bitext.normalize import match_key, normalize
 from toolkit.bitext.read import read_bitext
+from toolkit.bitext.words import COMPOUND, write_words
 from toolkit.command import run_command
+from toolkit.encoder.load import load_encoder
+from toolkit.paraphraser.pairs import read_training
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.score.guards import GUARDS, broken_guard
+from toolkit.score.semantic import pair_cosines
 from toolkit.shards import write_whole
+from toolkit.starters import WORDS
 
+BASE = "starter/de-en"
 LANGUAGES = ("deu", "fra", "cmn")
-BITEXT = "bitext/tatoeba/{}-eng.{}.tsv.gz"
-STEPS = ("natural", "parabank", "train")
+BITEXT = "bitext/tatoeba/{}-eng.train.tsv.gz"
+STEPS = ("natural", "parabank", "pairs", "train")
 LEAST_WORDS = 4  # of a reference of ParaBank 2; shorter ones leave little to say in other words
+Pair = tuple[str, str]
 MOST = 8  # of the translations of one sentence; "Los!" has dozens, and most are no paraphrases of each other
+LEAST_COSINE, MOST_DUAL = 0.8, 2.0  # of the machine's paraphrases; in trials worse ones made the model no better
+COPIED, MOST_NEW = 0.7, 2  # part of the pairs that get new words, and the most of them
+JOINED = 0.3  # longer sentences, by the number of the others
+CONJUNCTIONS = (" and ", ", and ", " but ", ", but ", ", so ", " because ", " when ", " while ", ", which means that ")
+RARE = 1000  # a lower-case word of fewer texts may be replaced; others are part of the grammar
+NAME = 20  # times as often with a capital as without is a name, and no word that begins a sentence
+CAPITALS = 0.25  # of the new names are capitals alone, such as "NASA"
 
 
-def natural(data: Path, split: str) -> Iterator[tuple[str, list[str]]]:
+def natural(data: Path) -> Iterator[tuple[str, list[str]]]:
     """English sentences with the other translations of the foreign sentences that they translate."""
     groups: dict[str, dict[str, None]] = {}
     for language in LANGUAGES:
-        for pair in read_bitext([str(data / BITEXT.format(language, split))]):
+        for pair in read_bitext([str(data / BITEXT.format(language))]):
             groups.setdefault(f"{language} {normalize(pair.source)}", {})[normalize(pair.reference)] = None
     found: dict[str, dict[str, None]] = {}
     for english in groups.values():
@@ -63,7 +82,7 @@ def write_tsv(path: Path, lines: Iterable[Sequence[str]]) -> None:
 def distinct(data: Path) -> list[tuple[str, str]]:
     """German-English pairs with different English sides of LEAST_WORDS words or more, in random order."""
     found: dict[str, str] = {}
-    for pair in read_bitext([str(data / BITEXT.format("deu", "train"))]):
+    for pair in read_bitext([str(data / BITEXT.format("deu"))]):
         if len(pair.reference.split()) >= LEAST_WORDS:
             found.setdefault(normalize(pair.reference), normalize(pair.source))
     pairs = [(source, reference) for reference, source in found.items()]
@@ -96,19 +115,89 @@ def parabank_run(folder: Path, limit: int | None, processes: int, threads: int) 
     )
 
 
+def pairs(folder: Path) -> tuple[list[Pair], list[Pair]]:
+    """The pairs to train on, output first: as they were made, and some of them with a new word."""
+    settings = ParaphraserTraining(pairs=[""], output_dir="", base_model=BASE, max_dual_nll=MOST_DUAL)
+    people, machine = (
+        [(one.text, one.output) for one in read_training(replace(settings, pairs=[str(folder / name)]))[0]]
+        for name in ("natural.tsv", "parabank2")
+    )
+    cosines = pair_cosines(machine, load_encoder("starter/encoder"))
+    made = people + [pair for pair, cosine in zip(machine, cosines, strict=True) if cosine >= LEAST_COSINE]
+    counts = Counter(word for pair in made for text in pair for word in set(words_in(text)))
+    chance = random.Random(0)
+    new = list(with_new_words(made, counts, chance))
+    return made, new + joined(made + new, counts, chance)
+
+
+def joined(pairs: Sequence[Pair], counts: Counter[str], chance: random.Random) -> list[Pair]:
+    """Longer sentences: two or three pairs that are no questions, with the same conjunctions on both sides."""
+    plain = [pair for pair in pairs if all(text.endswith(".") for text in pair)]
+    found = []
+    for _ in range(round(JOINED * len(pairs))):
+        parts = chance.sample(plain, chance.randint(2, 3))
+        links = chance.choices(CONJUNCTIONS, k=len(parts) - 1)
+        one, other = (sentence(side, links, counts) for side in zip(*parts, strict=True))
+        found.append((one, other))
+    return found
+
+
+def sentence(texts: Sequence[str], links: Sequence[str], counts: Counter[str]) -> str:
+    """One sentence of several, without the capitals in it but those of names and of "I"."""
+    joined = texts[0][:-1]
+    for link, text in zip(links, texts[1:], strict=True):
+        first = next(iter(words_in(text)), "")
+        ordinary = counts[first] < NAME * counts[first.lower()] and first != "I"
+        joined += link + (text[:1].lower() + text[1:-1] if ordinary else text[:-1])
+    return joined + "."
+
+
+def with_new_words(pairs: Sequence[Pair], counts: Counter[str], chance: random.Random) -> Iterator[Pair]:
+    """A part of the pairs, with new words, names or numbers in place of some that both sides have."""
+    ordinary = sorted(word for word in counts if word.islower() and word.isalpha() and len(word) > 3)
+    for one, other in pairs:
+        both = [word for word in dict.fromkeys(words_in(one)) if word in words_in(other) and replaceable(word, counts)]
+        if both and chance.random() < COPIED:
+            for word in chance.sample(both, chance.randint(1, min(MOST_NEW, len(both)))):
+                place, new = re.compile(rf"\b{word}\b"), new_word(word, ordinary, chance)
+                one, other = place.sub(new, one), place.sub(new, other)
+            yield one, other
+
+
+def words_in(text: str) -> list[str]:
+    """The words, "didn't" and "well-known" whole."""
+    return COMPOUND.findall(text)
+
+
+def replaceable(word: str, counts: Counter[str]) -> bool:
+    """Whether a word is a number, a name, or a word that the grammar does not need."""
+    name = word[:1].isupper() and len(word) > 1 and counts[word] > NAME * counts[word.lower()]
+    rare = word.isalpha() and word.islower() and len(word) > 3 and counts[word] < RARE
+    return word.isdigit() or name or rare
+
+
+def new_word(word: str, ordinary: Sequence[str], chance: random.Random) -> str:
+    """A number for a number; for a word the beginning of an ordinary word and the end of another, in the same case."""
+    if word.isdigit():
+        return str(chance.randrange(10 ** chance.randint(1, 4)))
+    if not word.islower() and chance.random() < CAPITALS:
+        return "".join(chance.choices(ascii_uppercase, k=chance.randint(2, 4)))
+    begin, end = chance.sample(ordinary, 2)
+    new = begin[: chance.randint(2, len(begin) - 1)] + end[chance.randint(1, len(end) - 2) :]
+    return new if word.islower() else new.capitalize()
+
+
 def training(folder: Path, steps: int, threads: int) -> ParaphraserTraining:
-    """The training on both: the German-English starter goes on with English on both sides.
+    """The training: the German-English starter goes on with English on both sides.
 
     It learns people's sentences from the machine's ("to_reference"). In trials of 130 steps that gave more grammatical
     outputs than the other direction, and a higher iBLEU on the validation sets of `paraphraser_data.py`.
     """
     return ParaphraserTraining(
-        pairs=[str(folder / "natural.tsv"), str(folder / "parabank2")],
+        pairs=[str(folder / "pairs.tsv"), str(folder / "new-words.tsv")],
         output_dir=str(folder / "model"),
-        base_model="starter/de-en",
+        base_model=BASE,
         direction="to_reference",
-        max_dual_nll=2.0,
-        known_words=True,
         epochs=20,
         max_steps=steps,
         learning_rate=5e-4,
@@ -137,16 +226,19 @@ def main() -> None:
 def work(options: argparse.Namespace) -> None:
     """Do the steps in this process, with its share of the work."""
     if "natural" in options.steps:
-        for split, name in (("train", "natural.tsv"), ("validation", "validation.tsv")):
-            groups = natural(options.data, split)
-            write_tsv(options.output_dir / name, ([text, *others] for text, others in groups))
+        groups = natural(options.data)
+        write_tsv(options.output_dir / "natural.tsv", ([text, *others] for text, others in groups))
     if "parabank" in options.steps:
         write_tsv(options.output_dir / "bitext.tsv", distinct(options.data))
         build(parabank_run(options.output_dir, options.limit, options.processes, options.threads))
+    if "pairs" in options.steps:
+        for name, found in zip(("pairs.tsv", "new-words.tsv"), pairs(options.output_dir), strict=True):
+            write_tsv(options.output_dir / name, found)
     if "train" in options.steps:
         from toolkit.paraphraser.training import train
 
-        train(training(options.output_dir, options.steps_of_training, options.threads))
+        folder = train(training(options.output_dir, options.steps_of_training, options.threads))
+        write_words(folder / WORDS, (options.output_dir / "pairs.tsv").read_text(encoding="utf-8").splitlines())
 
 
 if __name__ == "__main__":

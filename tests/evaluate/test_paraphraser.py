@@ -1,5 +1,7 @@
 """The figures of a paraphraser's outputs, by hand and by other programs."""
 
+from dataclasses import replace
+
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu import corpus_bleu
@@ -37,6 +39,11 @@ def test_a_copy_of_the_input_has_no_more_ibleu_than_the_references_give():
     first = evaluate(copies)["first"]
     assert first["input_bleu"] == pytest.approx(100) and first["intersection_over_union"] == 100
     assert first["ibleu"] == pytest.approx(0.8 * first["bleu"] - 20) and first["length_ratio"] == 1
+
+
+def test_references_that_only_some_inputs_have_are_left_out():
+    more = [replace(one, references=(*one.references, "Something else.")) for one in ITEMS[:10]]
+    assert evaluate([*more, *ITEMS[10:]]) == evaluate(ITEMS)
 
 
 def test_no_output_counts_as_an_empty_text():

@@ -76,7 +76,7 @@ def evaluate(
     """The figures of a system's outputs.
 
     Args:
-        items: Inputs, at least one, with as many references each as the first has, or more, which are left out.
+        items: Inputs, at least one. Where some have more references than others, the first of each count.
         alpha: Weight of the references in iBLEU, in [0, 1].
         cosines: Gives the score of meaning of pairs of texts; None leaves `semantic` out.
 
@@ -129,7 +129,7 @@ def figures(
     cosines: Callable[[list[tuple[str, str]]], list[float]] | None,
 ) -> dict[str, float]:
     """The figures of one output of each input, see `evaluate`."""
-    count = len(items[0].references)
+    count = min(len(one.references) for one in items)
     references = [[one.references[k] for one in items] for k in range(count)]
     texts = [one.text for one in items]
     ibleu, bleu, copied = corpus_ibleu(chosen, references, texts, alpha)
