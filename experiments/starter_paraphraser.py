@@ -216,7 +216,7 @@ def main() -> None:
     parser.add_argument("--output_dir", type=Path, required=True)
     parser.add_argument("--steps", nargs="+", choices=STEPS, default=list(STEPS))
     parser.add_argument("--limit", type=int, help="lines of the bitext that ParaBank 2 reads (default all)")
-    parser.add_argument("--steps_of_training", type=int, default=1250)
+    parser.add_argument("--steps_of_training", type=int, default=3000)
     parser.add_argument("--processes", type=int, default=1, help="that share the work")
     parser.add_argument("--threads", type=int, default=2, help="of each process")
     options = parser.parse_args()

@@ -25,6 +25,7 @@ from toolkit.evaluate.paraphraser import evaluate_systems, markdown
 from toolkit.outputs import check_output_file, is_ours
 from toolkit.paraphraser.evaluation import read_outputs, read_test
 from toolkit.paraphraser.settings import METHODS
+from toolkit.settings import check_at_least_one, check_between
 from toolkit.shards import write_whole
 
 PROGRAM = "evaluate_paraphraser.py"
@@ -38,7 +39,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("test", help="inputs with their human paraphrases")
     parser.add_argument("--models", nargs="+", default=[], help="paraphrasers: starter/NAME, Hub ids or folders")
     parser.add_argument("--outputs", nargs="+", default=[], metavar="NAME=FILE", help="outputs of other systems")
-    parser.add_argument("--round_trip", nargs=2, metavar=("THERE", "BACK"), help="two translators, as a baseline")
+    parser.add_argument(
+        "--round_trip", nargs=2, default=[], metavar=("THERE", "BACK"), help="two translators, as a baseline"
+    )
     parser.add_argument("--n", type=int, default=5, help="outputs of each input (default 5)")
     parser.add_argument("--method", choices=METHODS, help="of the paraphrasers (default sample)")
     parser.add_argument("--lang", default="en", help="language of the test (ISO 639-1)")
@@ -55,6 +58,8 @@ def main(arguments: list[str]) -> int:
 
 def measure(options: argparse.Namespace) -> None:
     """Read the test, run the systems, measure and print."""
+    check_at_least_one(options, "n", "references", *(["limit"] if options.limit is not None else []))
+    check_between(options, 0, 1, "alpha")
     if options.json:
         check_output_file(options.json, [options.test], is_ours)
     test = read_test(options.test, options.references, options.limit)
@@ -63,24 +68,20 @@ def measure(options: argparse.Namespace) -> None:
     for named in options.outputs:
         name, _, file = named.partition("=")
         systems[name] = read_outputs(Path(file), len(texts))
-    if options.round_trip:
-        from toolkit.paraphraser.baselines import round_trip
-        from toolkit.translator.load import load_translator
+    from toolkit.encoder.load import load_encoder
+    from toolkit.paraphraser.baselines import round_trip
+    from toolkit.paraphraser.paraphraser import Paraphraser
+    from toolkit.score.semantic import pair_cosines
+    from toolkit.translator.load import load_translator
 
+    cosines = partial(pair_cosines, encoder=load_encoder(options.encoder)) if options.encoder else None
+    paraphrasers = {model: Paraphraser(model, lang=options.lang) for model in options.models}
+    if options.round_trip:
         there = load_translator(options.round_trip[0], source_lang=options.lang, lang=options.pivot)
         back = load_translator(options.round_trip[1], source_lang=options.pivot, lang=options.lang)
         systems["round trip, beam 12"] = round_trip(texts, there, back, options.n)
-    for model in options.models:
-        from toolkit.paraphraser.paraphraser import Paraphraser
-
-        paraphraser = Paraphraser(model, lang=options.lang)
-        systems[model] = paraphraser.paraphrase(texts, options.n, options.method, options.seed)
-    cosines = None
-    if options.encoder:
-        from toolkit.encoder.load import load_encoder
-        from toolkit.score.semantic import pair_cosines
-
-        cosines = partial(pair_cosines, encoder=load_encoder(options.encoder))
+    for name, paraphraser in paraphrasers.items():
+        systems[name] = paraphraser.paraphrase(texts, options.n, options.method, options.seed)
     figures = evaluate_systems(test, systems, options.alpha, cosines)
     print(markdown(figures))
     print(f"\n{len(test)} inputs; {ibleu_signature(options.alpha, options.references)}")

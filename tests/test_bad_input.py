@@ -41,6 +41,9 @@ TASK = "--base_model words --task task.tsv --output_dir new"
 PACKAGE = "--lang en --license cc0-1.0 --text x"
 PACKAGED = f"--bitext bitext.tsv --source_lang de {PACKAGE}"
 REWRITE = "--model translator --input texts.txt --output new.tsv"
+PARAPHRASE = "--pairs {} --size starter --output_dir new"
+BEGIN = "--pairs pairs.tsv --base_model {} --output_dir new"
+SAVE = "--model {} --test pairs.tsv --license mit --text x --output_dir {}"
 
 BUILD = "--source_lang de --lang en --output_dir new --threads 1 --dtype float32"
 BANK2 = f"parabank2 --bitext bitext.tsv --forward translator --backward back {BUILD}"
@@ -361,6 +364,60 @@ TABLE = [
     ("build_parabank.py", "paranoia", "wanted one of parabank2, parabank, paranmt, got paranoia", 2),
     ("build_parabank.py", f"{BANK2} --config notes.txt", "wanted a mapping of settings", 2),
     ("build_parabank.py", f"{BANK2} --config lost.yaml", "lost.yaml", 2),
+    # training paraphrasers
+    ("train_paraphraser.py", PARAPHRASE.format("lost.tsv"), "got lost.tsv, which does not exist", 1),
+    ("train_paraphraser.py", PARAPHRASE.format("empty.tsv"), "wanted pairs to train on, got none in empty.tsv", 1),
+    ("train_paraphraser.py", PARAPHRASE.format("latin1.tsv"), "latin1.tsv, line 2: wanted UTF-8", 1),
+    ("train_paraphraser.py", PARAPHRASE.format("column.tsv"), "column.tsv, line 1: wanted reference TAB", 1),
+    ("train_paraphraser.py", PARAPHRASE.format("equal.tsv"), "got none in equal.tsv (refused: 1 equal)", 1),
+    ("train_paraphraser.py", PARAPHRASE.format("cut.tsv.gz"), "wanted a whole file, got cut.tsv.gz", 1),
+    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv"), "wanted references to hold out, got none in pairs", 1),
+    ("train_paraphraser.py", PARAPHRASE.format("theirs"), "got the folder theirs: check the path", 1),
+    ("train_paraphraser.py", PARAPHRASE.format("lost"), "wanted a parabank, got 'lost': there is no folder", 1),
+    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --output_dir theirs", "which holds files but no", 1),
+    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --output_dir notes.txt", "wanted a folder", 1),
+    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --output_dir .", "apart from the input pairs.tsv", 1),
+    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --weight dual", "wanted pairs with a dual score", 1),
+    ("train_paraphraser.py", BEGIN.format("lost"), "wanted a model, got 'lost', which is neither", 1),
+    ("train_paraphraser.py", BEGIN.format("starter/none"), "wanted a starter model of de-en, en-de", 1),
+    ("train_paraphraser.py", BEGIN.format("back") + " --size starter", "either base_model or size, got both", 2),
+    ("train_paraphraser.py", "--pairs pairs.tsv --output_dir new", "either base_model or size, got neither", 2),
+    ("train_paraphraser.py", "--size starter --output_dir new", "wanted --pairs; give it as a flag", 2),
+    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --size huge", "wanted size of parabank2-", 2),
+    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --direction up", "wanted direction of from_ref", 2),
+    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --lang English", "wanted --lang as a code of", 2),
+    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --lora_rank 0", "wanted lora_rank of at least 1", 2),
+    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --held_out 0", "wanted held_out of at least 1", 2),
+    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --patience -1", "wanted patience of at least 0", 2),
+    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --label_smoothing 1", "label_smoothing in [0, 1)", 2),
+    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --config lost.yaml", "lost.yaml", 2),
+    # measuring and packaging paraphrasers
+    ("evaluate_paraphraser.py", "lost.tsv", "got lost.tsv, which does not exist", 1),
+    ("evaluate_paraphraser.py", "empty.tsv", "wanted inputs with 1 human paraphrases each, got none", 1),
+    ("evaluate_paraphraser.py", "latin1.tsv", "latin1.tsv, line 2: wanted UTF-8", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --references 3", "wanted inputs with 3 human paraphrases each", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --references 0", "wanted references of at least 1, got 0", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --limit 0", "wanted limit of at least 1, got 0", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --n 0", "wanted n of at least 1, got 0", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --alpha 2", "wanted alpha in [0, 1], got 2.0", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --models lost", "wanted a translator, got 'lost'", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --models translator --lang English", "wanted lang as a code of ISO", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --models translator nan", "nan", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --round_trip translator lost", "wanted a translator, got 'lost'", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --outputs a=lost.txt", "wanted a file of outputs, got lost.txt", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --outputs a=texts.txt", "for each of 6 inputs, got 2 lines in texts", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --encoder lost", "wanted a sentence encoder, got 'lost'", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --json pairs.tsv", "wanted an output that is no input", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --json notes.txt", "got notes.txt, which exists and was not written", 1),
+    ("evaluate_paraphraser.py", "pairs.tsv --method magic", "invalid choice: 'magic'", 2),
+    ("package_paraphraser.py", SAVE.format("lost", "new"), "scripts/train_paraphraser.py made, got lost without", 1),
+    ("package_paraphraser.py", SAVE.format("damaged", "new"), "training.json, which is damaged", 1),
+    ("package_paraphraser.py", SAVE.format("encoder", "new"), "got encoder, of another training", 1),
+    ("package_paraphraser.py", SAVE.format("translator", "theirs"), "which holds files but no measured.json", 1),
+    ("package_paraphraser.py", SAVE.format("translator", "translator"), "apart from the input translator", 1),
+    ("package_paraphraser.py", SAVE.format("translator", "new") + " --test empty.tsv", "got none in empty.tsv", 1),
+    ("package_paraphraser.py", SAVE.format("translator", "new") + " --translators back", "wanted two translators", 2),
+    ("package_paraphraser.py", "--model translator", "wanted --test, --output_dir, --license, --text", 2),
     # measuring parabanks
     ("evaluate_parabank.py", "lost", "lost", 1),
     ("evaluate_parabank.py", "theirs", "theirs", 1),

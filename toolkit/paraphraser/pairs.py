@@ -58,10 +58,15 @@ def read_training(settings: ParaphraserTraining) -> tuple[list[TrainingPair], li
         for row in rows_of(source, "validation")
         if (found := list(pairs_of(row, settings, Counter())))
     ]
-    if not pairs or not held_out:
+    sources = ", ".join(settings.pairs)
+    if not pairs:
         reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items()) or "no other pair"
-        missing = "to train on" if not pairs else "to hold out (the validation split is empty)"
-        raise ValueError(f"wanted pairs {missing}, got none in {', '.join(settings.pairs)} (refused: {reasons})")
+        raise ValueError(f"wanted pairs to train on, got none in {sources} (refused: {reasons})")
+    if not held_out:
+        raise ValueError(
+            f"wanted references to hold out, got none in {sources}: give more, because one in a hundred is held out of "
+            "a file, or a parabank with a validation split"
+        )
     return pairs, held_out[: settings.held_out], refused
 
 

@@ -59,6 +59,8 @@ def package_paraphraser(
     check_output_folder(folder, MEASURED, [model, test])
     items = read_test(test, limit=limit)
     training = read_training(model, "train_paraphraser.py", PRIVATE)
+    if not {"direction", "lang"} <= training["settings"].keys():
+        raise ValueError(f"wanted a folder that scripts/train_paraphraser.py made, got {model}, of another training")
     lang = training["settings"]["lang"]
     with made_beside(folder) as made:
         whole, tokenizer = load_checkpoint(model, torch.float16)
