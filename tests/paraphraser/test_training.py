@@ -7,16 +7,19 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from peft import AutoPeftModelForSeq2SeqLM, PeftModel
+from safetensors.torch import load_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 import toolkit
 from tests import families
 from tests.tiny import ENVIRONMENT, ROOT, folder, pairs, plain_model
+from toolkit.paraphraser import training
 from toolkit.paraphraser.lora import target_layers, with_adapters
 from toolkit.paraphraser.pairs import TrainingPair, first_references, pairs_of, read_training
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
@@ -190,6 +193,27 @@ def test_killed_and_started_again_it_ends_as_a_paraphraser(tmp_path, bitext):
     assert len(found) == 1
 
 
+def test_the_mean_of_the_last_checkpoints_is_saved(tmp_path, bitext, monkeypatch):
+    output, seen = tmp_path / "model", {}
+
+    def average(trainer, checkpoints):
+        seen.update({Path(one).name: load_file(Path(one, "model.safetensors")) for one in checkpoints})
+        whole(trainer, checkpoints)
+
+    whole = training.average
+    monkeypatch.setattr(training, "average", average)
+    given = {"pairs": [str(bitext)], "output_dir": str(output), "base_model": str(folder() / "de-en"), "epochs": 1}
+    sizes = {"max_steps": 6, "save_every": 2, "batch_tokens": 256, "held_out": 4, "dtype": "float32", "threads": 1}
+    training.train(ParaphraserTraining(**given, **sizes, average=2))
+    assert list(seen) == ["checkpoint-4", "checkpoint-6"]
+    (one, other), mean = seen.values(), load_file(output / "model.safetensors")
+    assert any(not torch.equal(one[name], other[name]) for name in one)
+    assert all(torch.allclose(mean[name], (one[name] + other[name]) / 2, atol=1e-6) for name in mean)
+    record = json.loads((output / "training.json").read_text())
+    assert record["best_step"] is None and record["held_out"][-1]["averaged"] == 2
+    assert "6, mean of the last 2 checkpoints" in (output / "README.md").read_text()
+
+
 @pytest.mark.slow
 def test_two_processes_train_adapters(tmp_path, bitext):
     output = tmp_path / "model"
@@ -214,6 +238,8 @@ def test_two_processes_train_adapters(tmp_path, bitext):
         ({"direction": "back"}, "wanted direction of from_reference, to_reference, both, got 'back'"),
         ({"weight": "score"}, "wanted weight of equal, rank, dual, got 'score'"),
         ({"lang": "english"}, "wanted --lang as a code of ISO 639-1"),
+        ({"average": 0}, "wanted average of at least 1, got 0"),
+        ({"average": 5, "lora": True}, "wanted average 1 with lora, because means of adapters are none, got 5"),
         ({"epochs": 0}, "wanted epochs of at least 1, got 0"),
         ({"patience": -1}, "wanted patience of at least 0, got -1"),
         ({"label_smoothing": 1.0}, "wanted label_smoothing in [0, 1), got 1.0"),

@@ -31,10 +31,15 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FULL_WORDS = ("inline_container", "I/O error")  # in the errors of torch and safetensors where a disk is full
 
 
-def last_checkpoint(folder: Path) -> str | None:
-    """The newest complete checkpoint of transformers' Trainer, which writes its state last; None without any."""
+def whole_checkpoints(folder: Path) -> list[str]:
+    """The complete checkpoints of transformers' Trainer, which writes its state last; the newest is last."""
     whole = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]
-    return str(max(whole, key=lambda path: int(path.name.rpartition("-")[2]))) if whole else None
+    return list(map(str, sorted(whole, key=lambda path: int(path.name.rpartition("-")[2]))))
+
+
+def last_checkpoint(folder: Path) -> str | None:
+    """The newest complete checkpoint of transformers' Trainer; None without any."""
+    return next(reversed(whole_checkpoints(folder)), None)
 
 
 def read_state(path: Path, device: torch.device | str = "cpu") -> dict:

@@ -129,6 +129,7 @@ class ParaphraserTraining:
         label_smoothing: In [0, 1).
         dtype: "bfloat16", "float32", or "auto" (bfloat16 where the processor has it).
         save_every: Steps between checkpoints, at each of which the held-out iBLEU is measured.
+        average: 1 saves the best checkpoint; more save the mean weights of so many last ones.
         patience: The training ends when so many checkpoints in a row are no better; 0 never ends it so.
         alpha: Weight of the references in the held-out iBLEU.
         license: Licence of the model, for its card.
@@ -165,6 +166,7 @@ class ParaphraserTraining:
     label_smoothing: float = 0.1
     dtype: str = "auto"
     save_every: int = 500
+    average: int = 1
     patience: int = 0
     alpha: float = ALPHA
     license: str = "unknown"
@@ -190,7 +192,9 @@ class ParaphraserTraining:
         for name, possible in (("direction", DIRECTIONS), ("weight", WEIGHTS), ("dtype", DTYPES)):
             check_among(self, name, possible)
         sizes = ("held_out", "lora_rank", "epochs", "batch_tokens", "batch_pairs", "accumulate", "max_tokens")
-        check_at_least_one(self, *sizes, "save_every")
+        check_at_least_one(self, *sizes, "save_every", "average")
+        if self.average > 1 and self.lora:
+            raise ValueError(f"wanted average 1 with lora, because means of adapters are none, got {self.average}")
         check_above_zero(self, "learning_rate", "lora_alpha")
         check_between(self, 0, 1, "alpha", "weight_decay")
         for name in ("most_ranks", "max_steps", "warmup_steps", "patience", "max_dual_nll"):

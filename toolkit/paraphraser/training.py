@@ -32,7 +32,7 @@ import toolkit
 from toolkit.bitext.subwords import marian_tokenizer, train_pieces
 from toolkit.bitext.words import write_words
 from toolkit.evaluate.ibleu import corpus_ibleu
-from toolkit.models.checkpoint import last_checkpoint, writing
+from toolkit.models.checkpoint import last_checkpoint, whole_checkpoints, writing
 from toolkit.models.precision import in_bfloat16
 from toolkit.parallel import processes
 from toolkit.paraphraser.batches import Batches
@@ -86,6 +86,8 @@ def train(settings: ParaphraserTraining) -> Path:
         resumed = last_checkpoint(folder / CHECKPOINTS)
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=resumed)
+        if settings.average > 1:
+            average(trainer, whole_checkpoints(folder / CHECKPOINTS)[-settings.average :])
         if state.is_main_process:
             save(trainer, tokenizer, settings, pairs, refused)
     return folder
@@ -211,7 +213,7 @@ def training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrai
         eval_strategy="steps",
         eval_steps=settings.save_every,
         save_steps=settings.save_every,
-        save_total_limit=KEPT,
+        save_total_limit=max(KEPT, settings.average + 1),  # and the best
         load_best_model_at_end=True,
         metric_for_best_model="ibleu",
         predict_with_generate=True,
@@ -234,6 +236,14 @@ def held_out_ibleu(
     outputs = tokenizer.batch_decode(ids, skip_special_tokens=True)
     ibleu, bleu, copied = corpus_ibleu(outputs, [[some[0] for some in references]], texts, alpha)
     return {"ibleu": ibleu, "bleu": bleu, "input_bleu": copied}
+
+
+def average(trainer: ParaphraserTrainer, checkpoints: Sequence[str]) -> None:
+    """Give the model the mean weights of some checkpoints, and measure it on the held-out pairs."""
+    model: Any = trainer.accelerator.unwrap_model(trainer.model)
+    states = [type(model).from_pretrained(one, dtype=torch.float32).state_dict() for one in checkpoints]
+    model.load_state_dict({name: torch.stack([one[name] for one in states]).mean(0) for name in states[0]})
+    trainer.evaluate()
 
 
 def save(
@@ -265,7 +275,15 @@ def record_of(
 ) -> dict[str, Any]:
     """What a training did: its settings, its data, its steps, the losses, and the held-out figures."""
     history, pairs = trainer.state.log_history, cast(Dataset, trainer.train_dataset)
+    averaged = settings.average > 1
     figures = ("ibleu", "bleu", "input_bleu")
+    held_out = [
+        {"step": entry["step"], **{name: entry[f"eval_{name}"] for name in figures}}
+        for entry in history
+        if "eval_ibleu" in entry
+    ]
+    if averaged:
+        held_out[-1]["averaged"] = settings.average
     return {
         "settings": asdict(settings),
         "parameters": parameters,
@@ -273,11 +291,7 @@ def record_of(
         "refused": dict(refused),
         "processes": trainer.args.world_size,
         "steps": trainer.state.global_step,
-        "best_step": trainer.state.best_global_step,
+        "best_step": None if averaged else trainer.state.best_global_step,
         "loss": [[entry["step"], entry["loss"]] for entry in history if "loss" in entry],
-        "held_out": [
-            {"step": entry["step"], **{name: entry[f"eval_{name}"] for name in figures}}
-            for entry in history
-            if "eval_ibleu" in entry
-        ],
+        "held_out": held_out,
     }
