@@ -32,7 +32,7 @@ from experiments.paraphraser_data import TESTS, test_set
 from experiments.paraphraser_runs import BASE, CORPORA, adapted, corpora, corpus_model, slug
 from reports import report
 from reports.figures import table
-from toolkit.evaluate.paraphraser import Paraphrased, evaluate
+from toolkit.evaluate.paraphraser import CHOICES, Paraphrased, evaluate
 from toolkit.paraphraser.baselines import BEAM, round_trip
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import Paraphrasing
@@ -80,13 +80,13 @@ class Experiment:
     def over_seeds(self, system: str, test: str, model: Callable[[int], Path]) -> dict[str, Any]:
         """Mean and standard deviation over the seeds of the figures of a trained model."""
         runs = [self.figures(f"{system} {seed}", test, partial(of_model, model, seed)) for seed in self.seeds]
-        return {choice: {name: spread([run[choice][name] for run in runs]) for name in FIGURES} for choice in runs[0]}
+        return {choice: {name: spread([run[choice][name] for run in runs]) for name in FIGURES} for choice in CHOICES}
 
     def baselines(self, test: str) -> dict[str, Any]:
         """A copy of the input, and translation there and back."""
         systems: dict[str, Callable[[], Outputs]] = {"copy of the input": lambda: copies, "round trip": of_round_trip}
         return {
-            name: {c: {f: spread([found[c][f]]) for f in FIGURES} for c in ("first", "best")}
+            name: {c: {f: spread([found[c][f]]) for f in FIGURES} for c in CHOICES}
             for name, system in systems.items()
             for found in [self.figures(name, test, system)]
         }

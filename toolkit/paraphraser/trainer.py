@@ -61,6 +61,9 @@ class ParaphraserTrainer(Seq2SeqTrainer):
         loader = DataLoader(data, batch_sampler=self.batches, collate_fn=self.data_collator)
         return prepare_data_loader(loader, self.accelerator.device, put_on_device=True, even_batches=False)
 
+    def _issue_warnings_after_load(self, load_result: Any) -> None:
+        """No warning: a training's own checkpoints lack only tied weights, which they hold under another name."""
+
     def compute_loss(
         self,
         model: torch.nn.Module,
