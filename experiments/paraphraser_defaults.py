@@ -79,7 +79,7 @@ def figures_of(
     seconds = time.perf_counter() - begin
     assert paraphraser.encoder is not None
     cosines = partial(pair_cosines, encoder=paraphraser.encoder)
-    found = evaluate_systems(test, {"": outputs}, cosines=cosines)[""]
+    found = evaluate_systems(test, {"": outputs}, measures={"semantic": cosines})[""]
     first = {name: found["first"][name] for name in ("ibleu", "bleu", "input_bleu", "semantic")}
     rest = {name: found["all"].get(name, 100.0) for name in ("self_bleu", "answered", "outputs")}
     return first | rest | {"best_ibleu": found["best"]["ibleu"], "texts_per_second": len(test) / seconds}, outputs

@@ -115,7 +115,7 @@ def training(work: Path, name: str, pairs: list[Pair], seed: int, **changed: Any
         "learning_rate": 5e-4,
         "warmup_steps": 100,
         "max_tokens": 80,
-        "held_out": 1,
+        "held_out": 0,
         "save_every": 10**6,
     }
     if not is_finished(folder):

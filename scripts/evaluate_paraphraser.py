@@ -21,7 +21,7 @@ from pathlib import Path
 import toolkit
 from toolkit.command import run_command
 from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
-from toolkit.evaluate.paraphraser import evaluate_systems, markdown
+from toolkit.evaluate.paraphraser import Measure, evaluate_systems, markdown
 from toolkit.outputs import check_output_file, is_ours
 from toolkit.paraphraser.evaluation import read_outputs, read_test
 from toolkit.paraphraser.settings import METHODS
@@ -50,6 +50,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--limit", type=int, help="inputs that are read (default all)")
     parser.add_argument("--alpha", type=float, default=ALPHA, help=f"of the references in iBLEU (default {ALPHA})")
     parser.add_argument("--encoder", help="a sentence encoder for the cosine with the input (default none)")
+    parser.add_argument("--bertscore", metavar="MODEL", help="a transformer for BERTScore (default none)")
+    parser.add_argument("--bertscore_layer", type=int, default=-1, help="its hidden states (default -1, the last)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="file for all figures and outputs")
     options = parser.parse_args(arguments)
@@ -69,12 +71,17 @@ def measure(options: argparse.Namespace) -> None:
         name, _, file = named.partition("=")
         systems[name] = read_outputs(Path(file), len(texts))
     from toolkit.encoder.load import load_encoder
+    from toolkit.evaluate.bertscore import bertscore_signature, load_bertscore
     from toolkit.paraphraser.baselines import round_trip
     from toolkit.paraphraser.paraphraser import Paraphraser
     from toolkit.score.semantic import pair_cosines
     from toolkit.translator.load import load_translator
 
-    cosines = partial(pair_cosines, encoder=load_encoder(options.encoder)) if options.encoder else None
+    measures: dict[str, Measure] = {}
+    if options.encoder:
+        measures["semantic"] = partial(pair_cosines, encoder=load_encoder(options.encoder))
+    if options.bertscore:
+        measures["bertscore"] = load_bertscore(options.bertscore, options.bertscore_layer)
     paraphrasers = {model: Paraphraser(model, lang=options.lang) for model in options.models}
     if options.round_trip:
         there = load_translator(options.round_trip[0], source_lang=options.lang, lang=options.pivot)
@@ -82,9 +89,12 @@ def measure(options: argparse.Namespace) -> None:
         systems["round trip, beam 12"] = round_trip(texts, there, back, options.n)
     for name, paraphraser in paraphrasers.items():
         systems[name] = paraphraser.paraphrase(texts, options.n, options.method, options.seed)
-    figures = evaluate_systems(test, systems, options.alpha, cosines)
+    figures = evaluate_systems(test, systems, options.alpha, measures)
     print(markdown(figures))
-    print(f"\n{len(test)} inputs; {ibleu_signature(options.alpha, options.references)}")
+    signatures = [ibleu_signature(options.alpha, options.references)]
+    if options.bertscore:
+        signatures.append(bertscore_signature(options.bertscore, options.bertscore_layer))
+    print(f"\n{len(test)} inputs; {'; '.join(signatures)}")
     if options.json:
         record = {"toolkit": toolkit.__version__, "inputs": len(test), "figures": figures, "outputs": systems}
         write_whole(options.json, json.dumps(record, indent=1, ensure_ascii=False) + "\n")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from scripts import evaluate_paraphraser
+from tests.evaluate.test_bertscore import save_encoder
 from tests.tiny import folder, pairs
 from toolkit.evaluate.ibleu import corpus_ibleu
 
@@ -39,12 +40,24 @@ def test_systems_stand_side_by_side(test_set, tmp_path, capsys):
     assert "iBLEU|alpha:0.8|nrefs:1" in said
 
 
+def test_bertscore_with_the_input(test_set, tmp_path, capsys):
+    save_encoder(tmp_path / "encoder", TEXTS)
+    command = [str(test_set), "--bertscore", str(tmp_path / "encoder"), "--bertscore_layer", "2"]
+    assert evaluate_paraphraser.main([*command, "--json", str(tmp_path / "figures.json")]) == 0
+    assert "BERTScore|encoder:encoder|layer:2|" in capsys.readouterr().out
+    record = json.loads((tmp_path / "figures.json").read_text())
+    assert record["figures"]["copy of the input"]["first"]["bertscore"] == pytest.approx(1, abs=1e-5)
+    assert evaluate_paraphraser.main([*command[:-1], "9"]) == 1
+    assert "wanted a layer of the 4 of" in capsys.readouterr().err.splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (["none.tsv"], "none.tsv, which does not exist"),
         (["--outputs", "theirs=none.txt"], "wanted a file of outputs, got none.txt, which is none; give NAME=FILE"),
         (["--references", "2"], "wanted inputs with 2 human paraphrases each, got none in"),
+        (["--bertscore", "/nowhere"], "wanted an encoder of transformers, got '/nowhere'"),
         (["--models", "/nowhere"], "wanted a translator, got '/nowhere', which is neither"),
     ],
 )

@@ -17,15 +17,21 @@ LAYER = 2
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("encoder")
+    save_encoder(folder, REFERENCES)
+    return folder
+
+
+def save_encoder(folder, texts):
+    """Write a small BERT of random weights, whose pieces are those of the texts."""
+    folder.mkdir(exist_ok=True)
     trained = BertWordPieceTokenizer()
-    trained.train_from_iterator(REFERENCES, vocab_size=300, show_progress=False)
+    trained.train_from_iterator(texts, vocab_size=300, show_progress=False)
     trained.save_model(str(folder))
     BertTokenizerFast(vocab=str(folder / "vocab.txt"), model_max_length=128).save_pretrained(folder)
     torch.manual_seed(5)
     sizes = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64}
     config = BertConfig(vocab_size=trained.get_vocab_size(), initializer_range=0.3, **sizes)
     BertModel(config).eval().save_pretrained(folder)
-    return folder
 
 
 def test_it_is_that_of_the_authors_program(encoder):

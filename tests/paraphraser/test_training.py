@@ -214,6 +214,16 @@ def test_the_mean_of_the_last_checkpoints_is_saved(tmp_path, bitext, monkeypatch
     assert "6, mean of the last 2 checkpoints" in (output / "README.md").read_text()
 
 
+def test_nothing_is_held_out_of_few_pairs(tmp_path):
+    (tmp_path / "few.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs(12)))
+    given = {"pairs": [str(tmp_path / "few.tsv")], "output_dir": str(tmp_path / "model"), "held_out": 0}
+    sizes = {"max_steps": 2, "batch_tokens": 256, "dtype": "float32", "threads": 1}
+    training.train(ParaphraserTraining(**given, **sizes, base_model=str(folder() / "de-en")))
+    record = json.loads((tmp_path / "model" / "training.json").read_text())
+    assert (record["pairs"], record["steps"], record["held_out"], record["best_step"]) == (12, 2, [], None)
+    assert "no pairs were held out" in (tmp_path / "model" / "README.md").read_text()
+
+
 @pytest.mark.slow
 def test_two_processes_train_adapters(tmp_path, bitext):
     output = tmp_path / "model"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
+from transformers import AutoModel, AutoTokenizer
 
+from toolkit.errors import named_line
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT
 from toolkit.starters import shown_name
 
 if TYPE_CHECKING:
@@ -18,6 +21,30 @@ if TYPE_CHECKING:
 def bertscore_signature(name: str, layer: int) -> str:
     """The settings of a BERTScore."""
     return f"BERTScore|encoder:{shown_name(name)}|layer:{layer}|idf:no|rescaled:no|v:1.0.0"
+
+
+def load_bertscore(name: str, layer: int = -1) -> Callable[[Sequence[tuple[str, str]]], list[float]]:
+    """The BERTScore of pairs of texts by an encoder.
+
+    Args:
+        name: A Hub id or a folder.
+        layer: Which hidden states, as an index; 0 are the embeddings.
+
+    Raises:
+        ValueError: There is no such encoder, or no such layer.
+    """
+    try:
+        model, tokenizer = AutoModel.from_pretrained(name).eval(), AutoTokenizer.from_pretrained(name)
+    except NOT_A_CHECKPOINT as error:
+        raise ValueError(f"wanted an encoder of transformers, got {name!r} ({named_line(error)})") from error
+    states = model.config.num_hidden_layers + 1
+    if not -states <= layer < states:
+        raise ValueError(f"wanted a layer of the {states} of {name}, got {layer}; 0 are the embeddings, -1 the last")
+
+    def scores(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        return bertscore([one for one, _ in pairs], [other for _, other in pairs], model, tokenizer, layer)
+
+    return scores
 
 
 @torch.inference_mode()

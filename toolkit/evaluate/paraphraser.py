@@ -30,8 +30,11 @@ HEADS = {
     "intersection_over_union": "intersection/union with the input",
     "length_ratio": "length ratio",
     "semantic": "cosine with the input",
+    "bertscore": "BERTScore with the input",
 }
-FIGURES = ("ibleu", "bleu", "input_bleu", *ROUGE, "intersection_over_union", "length_ratio")
+
+Measure = Callable[[list[tuple[str, str]]], list[float]]  # of pairs of texts
+NONE: Mapping[str, Measure] = {}
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Paraphrased:
 
 def markdown(systems: dict[str, dict[str, dict[str, float]]]) -> str:
     """A Markdown table with two lines for each system: its first output, and the best of its outputs by iBLEU."""
-    names = [name for name in (*FIGURES, "semantic") if any(name in found["first"] for found in systems.values())]
+    names = list(dict.fromkeys(name for found in systems.values() for name in found["first"]))
     body = []
     for system, found in systems.items():
         for choice in CHOICES:
@@ -71,26 +74,26 @@ def best_output(one: Paraphrased, alpha: float) -> str:
 def evaluate(
     items: Sequence[Paraphrased],
     alpha: float = ALPHA,
-    cosines: Callable[[list[tuple[str, str]]], list[float]] | None = None,
+    measures: Mapping[str, Measure] = NONE,
 ) -> dict[str, dict[str, float]]:
     """The figures of a system's outputs.
 
     Args:
         items: Inputs, at least one. Where some have more references than others, the first of each count.
         alpha: Weight of the references in iBLEU, in [0, 1].
-        cosines: Gives the score of meaning of pairs of texts; None leaves `semantic` out.
+        measures: By name further measures of input and output, such as "semantic" or "bertscore".
 
     Returns:
         Under "first" and "best" (`best_output`) the figures of that output: `bleu` and `ibleu` of the corpus,
         `input_bleu` (BLEU against the inputs), ROUGE F1 x 100 (the greatest over the references, its mean over inputs),
-        `intersection_over_union` with the input x 100, `length_ratio` of output and input, `semantic`, the mean of the
-        scores with the input. Under "all": `outputs`, the mean number of an input; `answered`, the percentage of inputs
+        `intersection_over_union` with the input x 100, `length_ratio` of output and input, and the means of `measures`.
+        Under "all": `outputs`, the mean number of an input; `answered`, the percentage of inputs
         with one; and `self_bleu`, where inputs have several.
     """
     found = {}
     for name in CHOICES:
         chosen = [best_output(one, alpha) if name == "best" else next(iter(one.outputs), "") for one in items]
-        found[name] = figures(items, chosen, alpha, cosines)
+        found[name] = figures(items, chosen, alpha, measures)
     several = [one.outputs for one in items if len(one.outputs) > 1]
     found["all"] = {
         "outputs": fmean(len(one.outputs) for one in items),
@@ -104,7 +107,7 @@ def evaluate_systems(
     test: Sequence[Paraphrased],
     systems: Mapping[str, Sequence[Sequence[str]]],
     alpha: float = ALPHA,
-    cosines: Callable[[list[tuple[str, str]]], list[float]] | None = None,
+    measures: Mapping[str, Measure] = NONE,
 ) -> dict[str, dict[str, dict[str, float]]]:
     """The figures of several systems on the same inputs, by name of the system; see `evaluate`.
 
@@ -112,11 +115,11 @@ def evaluate_systems(
         test: Inputs with references.
         systems: By name, the outputs of each input, best first.
         alpha: As of `evaluate`.
-        cosines: As of `evaluate`.
+        measures: As of `evaluate`.
     """
     return {
         name: evaluate(
-            [replace(one, outputs=tuple(some)) for one, some in zip(test, outputs, strict=True)], alpha, cosines
+            [replace(one, outputs=tuple(some)) for one, some in zip(test, outputs, strict=True)], alpha, measures
         )
         for name, outputs in systems.items()
     }
@@ -126,7 +129,7 @@ def figures(
     items: Sequence[Paraphrased],
     chosen: Sequence[str],
     alpha: float,
-    cosines: Callable[[list[tuple[str, str]]], list[float]] | None,
+    measures: Mapping[str, Measure],
 ) -> dict[str, float]:
     """The figures of one output of each input, see `evaluate`."""
     count = min(len(one.references) for one in items)
@@ -143,7 +146,7 @@ def figures(
         **{name: 100 * fmean(score[name].fmeasure for score in scores) for name in ROUGE},
         "intersection_over_union": fmean(intersection_over_union(text, output) for text, output in pairs),
         "length_ratio": fmean(len(output.split()) / max(1, len(text.split())) for text, output in pairs),
-        **({"semantic": fmean(cosines(pairs))} if cosines else {}),
+        **{name: fmean(measure(pairs)) for name, measure in measures.items()},
     }
 
 

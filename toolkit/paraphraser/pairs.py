@@ -13,7 +13,7 @@ from toolkit.package.read import is_file, read_references
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.rows import Candidate, Row
 
-VALIDATION_SHARE = 0.01  # ours: of the references, where a source has no splits
+VALIDATION_SHARE = 0.01  # ours: of the references of a file, which has no splits
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def read_training(settings: ParaphraserTraining) -> tuple[list[TrainingPair], li
     """Read all pairs, and those that are held out, reference by reference.
 
     The held-out references of a parabank are those of its validation split; a file has no splits, so one reference in a
-    hundred is held out by its hash.
+    hundred is held out by its hash, unless `held_out` is 0.
 
     Returns:
         The pairs to train on; for each held-out reference, at most `held_out`, its pairs; and how many pairs were
@@ -46,35 +46,36 @@ def read_training(settings: ParaphraserTraining) -> tuple[list[TrainingPair], li
         FileNotFoundError: A source does not exist.
     """
     refused: Counter[str] = Counter()
+    share = VALIDATION_SHARE if settings.held_out else 0.0
     pairs = [
         pair
         for source in settings.pairs
-        for row in rows_of(source, "train")
+        for row in rows_of(source, "train", share)
         for pair in pairs_of(row, settings, refused)
     ]
     held_out = [
         found
         for source in settings.pairs
-        for row in rows_of(source, "validation")
+        for row in rows_of(source, "validation", share)
         if (found := list(pairs_of(row, settings, Counter())))
     ]
     sources = ", ".join(settings.pairs)
     if not pairs:
         reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items()) or "no other pair"
         raise ValueError(f"wanted pairs to train on, got none in {sources} (refused: {reasons})")
-    if not held_out:
+    if settings.held_out and not held_out:
         raise ValueError(
             f"wanted references to hold out, got none in {sources}: give more, because one in a hundred is held out of "
-            "a file, or a parabank with a validation split"
+            "a file, or a parabank with a validation split, or --held_out 0"
         )
     return pairs, held_out[: settings.held_out], refused
 
 
-def rows_of(source: str, split: str) -> Iterator[Row]:
-    """The references of one split of a source."""
+def rows_of(source: str, split: str, share: float) -> Iterator[Row]:
+    """The references of one split of a source; of a file this share is the validation split."""
     if not is_file(source):
         return read_references(source, split)
-    return (row for row in read_references(source) if split_of(row.reference, VALIDATION_SHARE, 0.0) == split)
+    return (row for row in read_references(source) if split_of(row.reference, share, 0.0) == split)
 
 
 def pairs_of(row: Row, settings: ParaphraserTraining, refused: Counter[str]) -> Iterator[TrainingPair]:

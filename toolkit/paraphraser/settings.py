@@ -113,7 +113,8 @@ class ParaphraserTraining:
         weight: What a pair counts: "equal"; "rank", one over its rank; or "dual", by its dual score.
         known_words: Save the words of the pairs with the model; `Paraphraser` then refuses outputs with any other. For
             small models, which invent words.
-        held_out: References held out for the held-out iBLEU, where the parabanks have no validation split.
+        held_out: The most references that are held out for the held-out iBLEU: those of the parabanks' validation
+            splits, and one in a hundred of a file. 0 holds out none and saves the last checkpoint.
         lora: Train adapters (LoRA) instead of all weights.
         lora_rank: Rank of the adapters.
         lora_alpha: Scale of the adapters, times their rank.
@@ -191,13 +192,15 @@ class ParaphraserTraining:
         check_code(self.lang, "--lang")
         for name, possible in (("direction", DIRECTIONS), ("weight", WEIGHTS), ("dtype", DTYPES)):
             check_among(self, name, possible)
-        sizes = ("held_out", "lora_rank", "epochs", "batch_tokens", "batch_pairs", "accumulate", "max_tokens")
+        sizes = ("lora_rank", "epochs", "batch_tokens", "batch_pairs", "accumulate", "max_tokens")
         check_at_least_one(self, *sizes, "save_every", "average")
+        if self.patience and not self.held_out:
+            raise ValueError(f"wanted references to be held out for patience {self.patience}, got held_out 0")
         if self.average > 1 and self.lora:
             raise ValueError(f"wanted average 1 with lora, because means of adapters are none, got {self.average}")
         check_above_zero(self, "learning_rate", "lora_alpha")
         check_between(self, 0, 1, "alpha", "weight_decay")
-        for name in ("most_ranks", "max_steps", "warmup_steps", "patience", "max_dual_nll"):
+        for name in ("most_ranks", "max_steps", "warmup_steps", "patience", "max_dual_nll", "held_out"):
             if (getattr(self, name) or 0) < 0:
                 raise ValueError(f"wanted {name} of at least 0, got {getattr(self, name)}")
         if not 0 <= self.label_smoothing < 1:

@@ -148,7 +148,7 @@ def trainer_of(
         )
     texts, references = first_references(held_out)
     firsts = [TrainingPair(text, some[0], 1.0) for text, some in zip(texts, references, strict=True)]
-    validation = examples(firsts, tokenizer, settings, held_out=True)
+    validation = examples(firsts, tokenizer, settings, held_out=True) if firsts else None
     trainer = ParaphraserTrainer(
         model,
         training_arguments(settings, len(batches) // share),
@@ -156,7 +156,10 @@ def trainer_of(
         train_data,
         validation,
         compute_metrics=lambda prediction: held_out_ibleu(prediction, tokenizer, texts, references, settings.alpha),
-        callbacks=[EvaluateAtEnd(), *([EarlyStoppingCallback(settings.patience)] if settings.patience else [])],
+        callbacks=[
+            *([EvaluateAtEnd()] if validation else []),
+            *([EarlyStoppingCallback(settings.patience)] if settings.patience else []),
+        ],
     )
     trainer.batches, trainer.smoothing = batches, settings.label_smoothing
     return trainer
@@ -210,11 +213,11 @@ def training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrai
         bf16=in_bfloat16(settings.dtype),
         use_cpu=not torch.cuda.is_available(),
         label_names=["labels"],
-        eval_strategy="steps",
+        eval_strategy="steps" if settings.held_out else "no",
         eval_steps=settings.save_every,
         save_steps=settings.save_every,
         save_total_limit=max(KEPT, settings.average + 1),  # and the best
-        load_best_model_at_end=True,
+        load_best_model_at_end=bool(settings.held_out),
         metric_for_best_model="ibleu",
         predict_with_generate=True,
         generation_max_length=settings.max_tokens,
@@ -239,11 +242,12 @@ def held_out_ibleu(
 
 
 def average(trainer: ParaphraserTrainer, checkpoints: Sequence[str]) -> None:
-    """Give the model the mean weights of some checkpoints, and measure it on the held-out pairs."""
+    """Give the model the mean weights of some checkpoints, and measure it on the held-out pairs, if there are any."""
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
     states = [type(model).from_pretrained(one, dtype=torch.float32).state_dict() for one in checkpoints]
     model.load_state_dict({name: torch.stack([one[name] for one in states]).mean(0) for name in states[0]})
-    trainer.evaluate()
+    if trainer.eval_dataset is not None:
+        trainer.evaluate()
 
 
 def save(
@@ -282,7 +286,7 @@ def record_of(
         for entry in history
         if "eval_ibleu" in entry
     ]
-    if averaged:
+    if averaged and held_out:
         held_out[-1]["averaged"] = settings.average
     return {
         "settings": asdict(settings),
