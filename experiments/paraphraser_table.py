@@ -3,7 +3,7 @@
     python -m experiments.paraphraser_table --data DIR --work build/paraphraser-table \
         --json experiments/results/paraphraser_table.json
 
-DIR holds bitext/tatoeba and paraphrase/{paranet,quora,captions,two-references}. One model (BASE of
+DIR holds bitext/tatoeba and paraphrase/{paranet,quora,captions,two-references}. One model (`base` of
 `paraphraser_runs.py`) is trained on --pairs pairs of ParaNMT, ParaBank, ParaBank 2 and ParaNet, with each of --seeds,
 and tested on --texts inputs of each test: of beam 12 the five best outputs that are no copy of the input, without
 guards and other filters. Texts and references are lower-cased, because ParaNet is. As in the paper, the output with the
@@ -29,7 +29,7 @@ from typing import Any
 import torch
 
 from experiments.paraphraser_data import TESTS, test_set
-from experiments.paraphraser_runs import BASE, CORPORA, adapted, corpora, corpus_model, slug
+from experiments.paraphraser_runs import CORPORA, TRANSLATOR, adapted, base, corpora, corpus_model, slug
 from reports import report
 from reports.figures import table
 from toolkit.evaluate.paraphraser import CHOICES, Paraphrased, evaluate
@@ -83,8 +83,12 @@ class Experiment:
         return {choice: {name: spread([run[choice][name] for run in runs]) for name in FIGURES} for choice in CHOICES}
 
     def baselines(self, test: str) -> dict[str, Any]:
-        """A copy of the input, and translation there and back."""
-        systems: dict[str, Callable[[], Outputs]] = {"copy of the input": lambda: copies, "round trip": of_round_trip}
+        """A copy of the input, translation there and back, and the base model, which has learnt no paraphrases."""
+        systems: dict[str, Callable[[], Outputs]] = {
+            "copy of the input": lambda: copies,
+            "round trip": of_round_trip,
+            "no corpus": lambda: of_model(lambda _: base(self.data, self.work), 0),
+        }
         return {
             name: {c: {f: spread([found[c][f]]) for f in FIGURES} for c in CHOICES}
             for name, system in systems.items()
@@ -104,7 +108,7 @@ class Experiment:
 
     def trained(self, corpus: str, seed: int) -> Path:
         """The model of a corpus that the tables 1, 2 and 4 have in common."""
-        return corpus_model(self.work, corpus, self.pairs, seed)
+        return corpus_model(self.work, self.data, corpus, self.pairs, seed)
 
     def fine_tuned(self, domains: Mapping[str, Sequence[int]]) -> dict[str, Any]:
         """Tables 2 and 4: each number of pairs of each domain, from each beginning."""
@@ -121,7 +125,7 @@ class Experiment:
 
     def tuned(self, begun: str | None, test: str, count: int, seed: int) -> Path:
         """A model that is fine-tuned on pairs of a test's domain."""
-        folder: str | Path = self.trained(begun, seed) if begun else BASE
+        folder = self.trained(begun, seed) if begun else base(self.data, self.work)
         return adapted(self.work, self.data, begun or "base", folder, test, count, seed)
 
     def table_6(self) -> dict[str, Any]:
@@ -129,7 +133,7 @@ class Experiment:
         return {
             "QQP": {
                 f"{corpus}, {count} pairs": self.over_seeds(
-                    f"{corpus} {count}", "QQP", partial(corpus_model, self.work, corpus, count)
+                    f"{corpus} {count}", "QQP", partial(corpus_model, self.work, self.data, corpus, count)
                 )
                 for corpus in ("ParaBank 2", "ParaNet")
                 for count in (round(part * self.pairs) for part in SIZES)
@@ -144,7 +148,7 @@ class Experiment:
                 f"ParaNet, {count} pairs, {epochs} epochs": self.over_seeds(
                     f"ParaNet {count} epochs {epochs}",
                     "QQP",
-                    partial(corpus_model, self.work, "ParaNet", count, epochs=epochs),
+                    partial(corpus_model, self.work, self.data, "ParaNet", count, epochs=epochs),
                 )
                 for epochs in EPOCHS
             }
@@ -197,7 +201,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder of the corpora, the models and their figures")
     parser.add_argument("--json", type=Path, required=True)
-    parser.add_argument("--pairs", type=int, default=16_000, help="of each corpus")
+    parser.add_argument("--pairs", type=int, default=10_000, help="of each corpus")
     parser.add_argument("--texts", type=int, default=500, help="inputs of each test")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--tables", nargs="+", choices=["1", "2", "4", "6", "7"], default=["1", "2", "4", "6", "7"])
@@ -212,7 +216,7 @@ def main() -> None:
         "6": experiment.table_6,
         "7": experiment.table_7,
     }
-    results: dict[str, Any] = {"pairs": options.pairs, "texts": options.texts, "base": BASE, "tables": {}}
+    results: dict[str, Any] = {"pairs": options.pairs, "texts": options.texts, "base": TRANSLATOR, "tables": {}}
     for name in options.tables:
         results["tables"][name] = tables[name]()
         print(f"table {name}\n\n{markdown(results['tables'][name])}\n")
