@@ -74,14 +74,18 @@ def measure(options: argparse.Namespace) -> None:
     from toolkit.evaluate.bertscore import bertscore_signature, load_bertscore
     from toolkit.paraphraser.baselines import round_trip
     from toolkit.paraphraser.paraphraser import Paraphraser
-    from toolkit.score.semantic import pair_cosines
+    from toolkit.score.semantic import pair_cosines, semantic_signature
     from toolkit.translator.load import load_translator
 
     measures: dict[str, Measure] = {}
+    signatures = [ibleu_signature(options.alpha, options.references)]
     if options.encoder:
-        measures["semantic"] = partial(pair_cosines, encoder=load_encoder(options.encoder))
+        encoder = load_encoder(options.encoder)
+        measures["semantic"] = partial(pair_cosines, encoder=encoder)
+        signatures.append(semantic_signature(encoder, options.encoder))
     if options.bertscore:
         measures["bertscore"] = load_bertscore(options.bertscore, options.bertscore_layer)
+        signatures.append(bertscore_signature(options.bertscore, options.bertscore_layer))
     paraphrasers = {model: Paraphraser(model, lang=options.lang) for model in options.models}
     if options.round_trip:
         there = load_translator(options.round_trip[0], source_lang=options.lang, lang=options.pivot)
@@ -91,9 +95,6 @@ def measure(options: argparse.Namespace) -> None:
         systems[name] = paraphraser.paraphrase(texts, options.n, options.method, options.seed)
     figures = evaluate_systems(test, systems, options.alpha, measures)
     print(markdown(figures))
-    signatures = [ibleu_signature(options.alpha, options.references)]
-    if options.bertscore:
-        signatures.append(bertscore_signature(options.bertscore, options.bertscore_layer))
     print(f"\n{len(test)} inputs; {'; '.join(signatures)}")
     if options.json:
         record = {"toolkit": toolkit.__version__, "inputs": len(test), "figures": figures, "outputs": systems}

@@ -37,7 +37,7 @@ def test_systems_stand_side_by_side(test_set, tmp_path, capsys):
     assert record["figures"]["theirs"]["first"]["input_bleu"] == pytest.approx(100)
     assert record["figures"]["copy of the input"]["first"]["semantic"] == pytest.approx(1)
     assert all(len(some) <= 2 for some in record["outputs"][tiny[0]])
-    assert "iBLEU|alpha:0.8|nrefs:1" in said
+    assert "iBLEU|alpha:0.8|nrefs:1" in said and "cosine|encoder:starter/encoder|" in said
 
 
 def test_bertscore_with_the_input(test_set, tmp_path, capsys):
