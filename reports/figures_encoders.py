@@ -68,6 +68,23 @@ def sts_corpora() -> str:
     return table(head, lines)
 
 
+def sts_guards() -> str:
+    """Each corpus and each model without and with guards on the pairs."""
+    head = ["encoder, trained on", "pairs, without / with guards", "STS Benchmark dev, Pearson, without", "with"]
+    lines = []
+    for kind in ("corpora", "models"):
+        both = [experiment(name)["results"][kind] for name in (f"sts_{kind}", f"sts_{kind}_guards")]
+        for name, guarded in both[1].items():
+            if not guarded["pairs"]:
+                continue
+            found = [both[0][name], guarded]
+            dev = [with_spread(one["pearson"]["benchmark dev"]["values"], 1) for one in found]
+            years = [with_spread(over_years(one), 1) for one in found]
+            pairs = " / ".join(number(one["pairs"], 0) for one in found)
+            lines.append([f"WORD, {name}" if kind == "corpora" else f"{name}, all pairs", pairs, *dev, *years])
+    return table([*head, "STS 2012-2015, mean Pearson, without", "with"], lines)
+
+
 def ranks_above(seeds: Callable[[dict], list[float]]) -> str:
     """ParaBank 2's ranks that are above both ParaNMT and ParaBank by more than `ERRORS` standard errors.
 

@@ -66,6 +66,24 @@ def quality() -> str:
     return table(head, lines)
 
 
+def quality_guards() -> str:
+    """The same settings with and without guards."""
+    names = ("paper_settings", "paper_guards", "demo_rate", "demo_guards")
+    records = [experiment(f"quality_{name}")["results"] for name in names]
+    head = ["settings", "guards", "references kept", "paraphrases per reference", "cosine, rank 1 / 5"]
+    lines = []
+    for without, guarded in (records[:2], records[2:]):
+        for limit in sorted({one["max_dual_nll"] for one in guarded["settings"]}, reverse=True):
+            for record, name in ((without, "none"), (guarded, ", ".join(guarded["guards"]))):
+                setting = next(one for one in record["settings"] if one["max_dual_nll"] == limit)
+                m = setting["mean"]
+                cosine = " / ".join(number(m[f"cosine_{rank}"], 3) for rank in (1, 5))
+                cells = [f"{number(m['kept'])} %", number(m["paraphrases"], 2), cosine]
+                bleus = [f"{number(m['bleu_1'])} / {number(m['bleu_5'])}", number(m["among_ranks"])]
+                lines.append([setting_name(without, setting), name, *cells, *bleus])
+    return table([*head, "1-BLEU against the reference, rank 1 / 5", "1-BLEU between ranks"], lines)
+
+
 def quality_short() -> str:
     """The papers' settings, the demo's and plain beam search by the best paraphrase of each reference."""
     head = ["settings", "references kept", "cosine, rank 1", "1-BLEU, rank 1", "1-BLEU between ranks 1, 3, 5"]
