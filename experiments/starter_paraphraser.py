@@ -6,7 +6,8 @@ The limit is what the starter was made with: half of the distinct sentences. DIR
 bitext/tatoeba/{deu,fra,cmn}-eng.train.tsv.gz (foreign TAB English), openly licensed (CC BY 2.0 FR). The steps, each of
 which goes on where it was interrupted:
 
-- natural: English sentences that translate one foreign sentence are paraphrases, by people.
+- natural: English sentences that translate one foreign sentence are paraphrases, by people. HELD_OUT groups of them are
+  left out of all training, with every pair that has one of their sentences.
 - parabank: ParaBank 2 of the German-English pairs by the starters, with guards, in the settings below: each English
   sentence of four words or more once, in random order, so that the first shards are a sample of all.
 - pairs: both without machine's paraphrases of doubtful meaning, and many of them a second time with a new word, name or
@@ -50,6 +51,7 @@ LEAST_WORDS = 4  # of a reference of ParaBank 2; shorter ones leave little to sa
 Pair = tuple[str, str]
 MOST = 8  # of the translations of one sentence; "Los!" has dozens, and most are no paraphrases of each other
 LEAST_COSINE, MOST_DUAL = 0.8, 2.0  # of the machine's paraphrases; in trials worse ones made the model no better
+HELD_OUT = 400  # sentences whose paraphrases by people the held-out iBLEU is measured with
 COPIED, MOST_NEW = 0.7, 2  # part of the pairs that get new words, and the most of them
 JOINED = 0.3  # longer sentences, by the number of the others
 CONJUNCTIONS = (" and ", ", and ", " but ", ", but ", ", so ", " because ", " when ", " while ", ", which means that ")
@@ -58,7 +60,7 @@ NAME = 20  # times as often with a capital as without is a name, and no word tha
 CAPITALS = 0.25  # of the new names are capitals alone, such as "NASA"
 
 
-def natural(data: Path) -> Iterator[tuple[str, list[str]]]:
+def natural(data: Path) -> dict[str, dict[str, None]]:
     """English sentences with the other translations of the foreign sentences that they translate."""
     groups: dict[str, dict[str, None]] = {}
     for language in LANGUAGES:
@@ -70,7 +72,13 @@ def natural(data: Path) -> Iterator[tuple[str, list[str]]]:
             for one, other in permutations(english, 2):
                 if match_key(one) != match_key(other) and broken_guard(one, other, "en") is None:
                     found.setdefault(one, {})[other] = None
-    yield from ((text, list(others)) for text, others in found.items())
+    return found
+
+
+def held_out(groups: dict[str, dict[str, None]]) -> dict[str, dict[str, None]]:
+    """A sample of the sentences of LEAST_WORDS words or more, each with its paraphrases."""
+    long = sorted(text for text in groups if len(text.split()) >= LEAST_WORDS)
+    return {text: groups[text] for text in random.Random(0).sample(long, HELD_OUT)}
 
 
 def write_tsv(path: Path, lines: Iterable[Sequence[str]]) -> None:
@@ -117,7 +125,14 @@ def parabank_run(folder: Path, limit: int | None, processes: int, threads: int) 
 
 def pairs(folder: Path) -> tuple[list[Pair], list[Pair]]:
     """The pairs to train on, output first: as they were made, and some of them with a new word."""
-    settings = ParaphraserTraining(pairs=[""], output_dir="", base_model=BASE, max_dual_nll=MOST_DUAL)
+    settings = ParaphraserTraining(
+        pairs=[""],
+        validation=str(folder / "held-out.tsv"),
+        output_dir="",
+        base_model=BASE,
+        max_dual_nll=MOST_DUAL,
+        held_out=HELD_OUT,
+    )
     people, machine = (
         [(one.text, one.output) for one in read_training(replace(settings, pairs=[str(folder / name)]))[0]]
         for name in ("natural.tsv", "parabank2")
@@ -195,6 +210,8 @@ def training(folder: Path, steps: int, threads: int) -> ParaphraserTraining:
     """
     return ParaphraserTraining(
         pairs=[str(folder / "pairs.tsv"), str(folder / "new-words.tsv")],
+        validation=str(folder / "held-out.tsv"),
+        held_out=HELD_OUT,
         output_dir=str(folder / "model"),
         base_model=BASE,
         direction="to_reference",
@@ -216,7 +233,7 @@ def main() -> None:
     parser.add_argument("--output_dir", type=Path, required=True)
     parser.add_argument("--steps", nargs="+", choices=STEPS, default=list(STEPS))
     parser.add_argument("--limit", type=int, help="lines of the bitext that ParaBank 2 reads (default all)")
-    parser.add_argument("--steps_of_training", type=int, default=3000)
+    parser.add_argument("--steps_of_training", type=int, default=2500)
     parser.add_argument("--processes", type=int, default=1, help="that share the work")
     parser.add_argument("--threads", type=int, default=2, help="of each process")
     options = parser.parse_args()
@@ -227,7 +244,8 @@ def work(options: argparse.Namespace) -> None:
     """Do the steps in this process, with its share of the work."""
     if "natural" in options.steps:
         groups = natural(options.data)
-        write_tsv(options.output_dir / "natural.tsv", ([text, *others] for text, others in groups))
+        for name, some in (("natural.tsv", groups), ("held-out.tsv", held_out(groups))):
+            write_tsv(options.output_dir / name, ([text, *others] for text, others in some.items()))
     if "parabank" in options.steps:
         write_tsv(options.output_dir / "bitext.tsv", distinct(options.data))
         build(parabank_run(options.output_dir, options.limit, options.processes, options.threads))

@@ -302,7 +302,7 @@ def idf() -> str:
 
 
 MADE = (
-    quality, quality_short, quality_by_rank, starters, side_by_side, between_systems, orders, authors, bleu_by_length,
-    same_as_28,
+    quality, quality_short, quality_guards, quality_by_rank, starters, side_by_side, between_systems, orders, authors,
+    bleu_by_length, same_as_28,
     news_kept, judged, most_diverse, against_paranmt, between_ranks, tree_distances, judgment, judgment_rho, idf,
 )  # fmt: skip

@@ -12,18 +12,20 @@ from builders.paranmt import ParaNMTRun
 from reports.figures import table
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
 from toolkit.pair_classifier.settings import PairClassifierSettings
+from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.settings import attribute_help, base_type, required
 from toolkit.translator.settings import TrainingSettings
 
 
-def settings_of(cls: type[Any]) -> str:
+def settings_of(cls: type[Any], flag: str = "--") -> str:
     """Flag, type, default and meaning of every field, those without a default first."""
     hints, meaning = typing.get_type_hints(cls), attribute_help(cls)
     fields = sorted(dataclasses.fields(cls), key=lambda field: not required(field))
-    return table(["flag", "type", "default", "meaning"], [line(field, hints[field.name], meaning) for field in fields])
+    head = ["flag" if flag else "name", "type", "default", "meaning"]
+    return table(head, [line(field, hints[field.name], meaning, flag) for field in fields])
 
 
-def line(field: dataclasses.Field, hint: Any, meaning: dict[str, str]) -> list[str]:
+def line(field: dataclasses.Field, hint: Any, meaning: dict[str, str], flag: str) -> list[str]:
     """The row of one field."""
     several = typing.get_origin(hint) is list
     kind = "list" if several else base_type(hint).__name__
@@ -33,7 +35,7 @@ def line(field: dataclasses.Field, hint: Any, meaning: dict[str, str]) -> list[s
         made = field.default_factory
         value: Any = field.default if made is dataclasses.MISSING else made()
         default = "" if value is None else f"`{' '.join(map(str, value)) if several else value}`".replace("``", "")
-    return [f"`--{field.name}`", kind, default, meaning[field.name].replace("|", "\\|")]
+    return [f"`{flag}{field.name}`", kind, default, meaning[field.name].replace("|", "\\|")]
 
 
 def settings_parabank2() -> str:
@@ -66,6 +68,16 @@ def settings_translator() -> str:
     return settings_of(TrainingSettings)
 
 
+def settings_paraphraser() -> str:
+    """Of scripts/train_paraphraser.py."""
+    return settings_of(ParaphraserTraining)
+
+
+def settings_paraphrasing() -> str:
+    """Of `toolkit.Paraphraser`."""
+    return settings_of(Paraphrasing, "")
+
+
 def settings_pair_classifier() -> str:
     """Of scripts/train_pair_classifier.py."""
     return settings_of(PairClassifierSettings)
@@ -78,5 +90,7 @@ MADE = (
     settings_encoder,
     settings_transformer,
     settings_translator,
+    settings_paraphraser,
+    settings_paraphrasing,
     settings_pair_classifier,
 )

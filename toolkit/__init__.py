@@ -1,4 +1,4 @@
-"""Build paraphrase corpora from parallel text, and train and evaluate sentence encoders on them.
+"""Build paraphrase corpora from parallel text, and train and evaluate sentence encoders and paraphrasers on them.
 
 import toolkit
 
@@ -6,6 +6,7 @@ toolkit.load_parabank("my_parabank")                       # a folder, or a name
 encoder = toolkit.load_encoder("starter/encoder")          # or a folder, or a Hub id
 translator = toolkit.load_translator("starter/de-en")
 toolkit.rewrite(texts, translator, [toolkit.ConstraintSet(negative=("starts",))])
+toolkit.Paraphraser().paraphrase(texts, n=5)               # the starter; or a folder, or a Hub id
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from toolkit.generate.rewrite import rewrite as rewrite
     from toolkit.package.load import load_parabank as load_parabank
     from toolkit.paraphraser.paraphraser import Paraphraser as Paraphraser
+    from toolkit.paraphraser.settings import Paraphrasing as Paraphrasing
     from toolkit.rows import Row as Row
     from toolkit.starters import starter as starter
     from toolkit.translator.load import load_translator as load_translator
@@ -58,6 +60,7 @@ __version__ = "0.1.0"
 PUBLIC = {
     "ConstraintSet": "toolkit.decode.constraint_set",
     "Paraphraser": "toolkit.paraphraser.paraphraser",
+    "Paraphrasing": "toolkit.paraphraser.settings",
     "Row": "toolkit.rows",
     "load_encoder": "toolkit.encoder.load",
     "load_parabank": "toolkit.package.load",
@@ -68,6 +71,7 @@ PUBLIC = {
 __all__ = [
     "ConstraintSet",
     "Paraphraser",
+    "Paraphrasing",
     "Row",
     "load_encoder",
     "load_parabank",

@@ -46,4 +46,24 @@ def test_a_long_text_is_cut_into_sentences_that_make_it_again():
     text = "  ".join(TEXTS) + '\n\nHe said: "Go. Now!" Then Mr. Smith paid $3.50...\n'
     parts = parts_of(text, "en", lambda part: False)
     assert "".join(parts) == text and len(parts) > 50
-    assert parts_of(text, "en", lambda part: True) == [text]
+    assert parts_of(text, "en", lambda part: True) == text.splitlines(keepends=True), "a paragraph is a part"
+    wrapped = "He came, because the\nweather was fine. \nWe left.\n\n  \nWhy?"
+    assert parts_of(wrapped, "en", lambda part: True) == [
+        "He came, because the\nweather was fine. \n", "We left.\n", "\n", "  \n", "Why?",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("where is he", "Where is he?"),
+        ("who wrote it", "Who wrote it?"),
+        ("isn't it late", "Isn't it late?"),
+        ("when he came we left", "When he came we left."),
+        ("do not go", "Do not go."),
+        ("have a nice day", "Have a nice day."),
+    ],
+)
+def test_a_question_without_a_mark_is_read_as_one(text, read):
+    body, form = plain(text, "en")
+    assert body == read and formed("What?", form) == "what"

@@ -1,5 +1,7 @@
 """Templates before the inputs of a training, and before a text that is paraphrased."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.tiny import folder, pairs
@@ -20,20 +22,22 @@ def parsed(tmp_path):
     return f"file:{path}"
 
 
-def test_inputs_get_the_template_of_their_output(parsed):
+def test_inputs_get_the_template_of_their_output(parsed, tmp_path):
     given = [TrainingPair("An input.", text, 2.0) for text in dict.fromkeys(TEXTS)]
-    found = with_templates(given, parsed)
+    found = with_templates(given, parsed, tmp_path / "templates.json")
     assert [(one.output, one.weight) for one in found] == [(one.output, 2.0) for one in given]
     for n, (before, after) in enumerate(zip(given, found, strict=True)):
         wanted = "An input." if n % 2 or is_plain(before) else "(S (NP) (VP) (.)) An input."
         assert after.text == wanted
+    Path(parsed.removeprefix("file:")).unlink()
+    assert with_templates(given, parsed, tmp_path / "templates.json") == found, "the parser is not asked again"
     plain = sum(map(is_plain, given))
     assert 0 < plain < 3 * len(given) / PLAIN
 
 
-def test_a_parser_that_is_not_there_is_one_line():
+def test_a_parser_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(ValueError, match=r"wanted a parser .* got 'magic'"):
-        with_templates([TrainingPair("a", "b", 1.0)], "magic")
+        with_templates([TrainingPair("a", "b", 1.0)], "magic", tmp_path / "templates.json")
 
 
 def test_texts_without_a_tree_have_no_template():

@@ -21,7 +21,7 @@ from tests import families
 from tests.tiny import ENVIRONMENT, ROOT, folder, pairs, plain_model
 from toolkit.paraphraser import training
 from toolkit.paraphraser.lora import target_layers, with_adapters
-from toolkit.paraphraser.pairs import TrainingPair, first_references, pairs_of, read_training
+from toolkit.paraphraser.pairs import TrainingPair, inputs_and_references, pairs_of, read_training
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.paraphraser.trainer import Collate, ParaphraserTrainer
 from toolkit.rows import Candidate, Row, Scores
@@ -83,7 +83,7 @@ def test_held_out_references_are_not_trained_on(bitext):
     settings = dataclasses.replace(SETTINGS, pairs=[str(bitext)], held_out=3)
     train, held_out, _ = read_training(settings)
     assert 0 < len(held_out) <= 3 and len(train) > 300
-    texts, references = first_references(held_out)
+    texts, references = inputs_and_references(held_out)
     assert not set(texts) & {one.text for one in train} and len(texts) == len(references)
 
 
@@ -116,10 +116,27 @@ def test_the_loss_is_a_weighted_mean_over_tokens():
 
 
 @pytest.mark.parametrize("family", families.NAMES)
+def test_every_family_is_trained_on_what_its_own_loss_is_of(family, tmp_path, bitext):
+    base = str(families.checkpoint(family))
+    given = {"pairs": [str(bitext)], "output_dir": str(tmp_path / "model"), "base_model": base, "max_steps": 2}
+    sizes = {"save_every": 2, "batch_tokens": 256, "held_out": 2, "dtype": "float32", "threads": 1}
+    training.train(ParaphraserTraining(**given, **sizes))
+    assert json.loads((tmp_path / "model" / "training.json").read_text())["steps"] == 2
+    model = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "model").eval()
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
+    read, said = (tokenizer(["Hallo!"])["input_ids"], tokenizer(text_target=["It is late."])["input_ids"])
+    batch = Collate(model, tokenizer.pad_token_id)([{"input_ids": read[0], "labels": said[0]}])
+    trainer = ParaphraserTrainer.__new__(ParaphraserTrainer)
+    trainer.smoothing = 0.0
+    own = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=batch["labels"]).loss
+    assert float(trainer.compute_loss(model, batch)) == pytest.approx(float(own), rel=1e-5)
+
+
+@pytest.mark.parametrize("family", families.NAMES)
 def test_adapters_of_every_family_learn_and_load_by_peft_alone(family, tmp_path):
     model = AutoModelForSeq2SeqLM.from_pretrained(families.checkpoint(family))
     torch.manual_seed(0)
-    adapted = with_adapters(model, rank=2, scale=2.0).eval()  # without dropout, which would decide so short a training
+    adapted = with_adapters(model, rank=2, alpha=4.0).eval()  # without dropout, which would decide so short a training
     trained = {name for name, p in adapted.named_parameters() if p.requires_grad}
     assert trained and all("lora_" in name for name in trained)
     assert {name.split(".lora_")[0].rpartition(".")[2] for name in trained} == set(target_layers(model))

@@ -20,8 +20,8 @@ class Batches(Sampler[list[int]]):
         epochs: How often each pair is read.
         batch_tokens: Greatest size of a batch: pairs times the length of the longest.
         batch_pairs: The most pairs of a batch.
-        share: The number of batches is a multiple of this: processes times batches of a step. What is left over at the
-            end is not read.
+        share: Batches of one step of the optimizer over all processes; the batches that are left over at the end are
+            dropped.
         seed: Of the order.
     """
 

@@ -13,10 +13,18 @@ from itertools import cycle
 from toolkit.bitext.normalize import normalize
 
 MARKS = (".", "!", "?", "…", ":", ";", ",", "-", "。", "！", "？", "；", "：", "，")
+FINAL = (".", "!", "?", "。", "！", "？")  # a text without a mark gets none of these
 CLOSING = "\"'”’“»)」）"  # may follow the last mark of a sentence
 QUOTES = {"„": "„“", "“": "“”", "«": "«»"}  # the pair that begins with a mark
 PRONOUN = re.compile(r"I(?:'\w+)?\b")
 LOWER_PRONOUN = re.compile(r"\bi(?=\b(?!\.))")  # not that of "i.e."
+AUXILIARY = r"(?:is|are|was|were|am|does|did|can|could|will|would|shall|should|has|had|may|might|must)(?:n't)?"
+SUBJECT = r"(?:i|you|he|she|we|they|it|this|that|there|the|an?|any|my|your|his|her|our|their)"
+QUESTION = re.compile(  # "do" and "have" before other words begin a request
+    rf"(?:who|whom|whose|which|why|how)\b|(?:what|when|where)(?:'s|\s+(?:do|have|{AUXILIARY}))\b"
+    rf"|{AUXILIARY}\s+{SUBJECT}\b|(?:do|have)(?:n't)?\s+(?:i|you|we|they)\b",
+    re.IGNORECASE,
+)
 OWN_PUNCTUATION = ("zh", "ja")  # languages whose quotes and dashes stay as they are
 
 
@@ -51,6 +59,8 @@ def plain(text: str, lang: str) -> tuple[str, Form]:
     'The elevator is "broken".'
     >>> plain("WHERE ARE YOU?", "en")[0]
     'Where are you?'
+    >>> plain("where are you", "en")[0]
+    'Where are you?'
 
     Args:
         text: Any text with a visible character.
@@ -74,7 +84,8 @@ def plain(text: str, lang: str) -> tuple[str, Form]:
         body = LOWER_PRONOUN.sub("I", body) if lang == "en" else body
         body = body[:1].upper() + body[1:]
     if not form.marked:
-        body += "。" if lang in OWN_PUNCTUATION else "."
+        asks = lang == "en" and QUESTION.match(body) is not None
+        body += "。" if lang in OWN_PUNCTUATION else "?" if asks else "."
     return body, form
 
 
@@ -100,7 +111,7 @@ def formed(paraphrase: str, form: Form) -> str:
     "  i think the lift isn't “working”\n"
     """
     if not form.marked:
-        paraphrase = paraphrase.removesuffix(".").removesuffix("。")
+        paraphrase = paraphrase[:-1] if paraphrase.endswith(FINAL) else paraphrase
     if form.case == "upper":
         paraphrase = paraphrase.upper()
     elif form.case == "lower":

@@ -26,13 +26,13 @@ def target_layers(model: PreTrainedModel) -> list[str]:
     )
 
 
-def with_adapters(model: PreTrainedModel, rank: int, scale: float, dropout: float = 0.05) -> PeftModel:
+def with_adapters(model: PreTrainedModel, rank: int, alpha: float, dropout: float = 0.05) -> PeftModel:
     """A model of which only new adapters are trained.
 
     Args:
         model: The model; its weights do not change.
         rank: Of the adapters.
-        scale: LoRA's alpha over its rank.
+        alpha: LoRA's scale: what the adapters add is multiplied by alpha over rank.
         dropout: Before the adapters.
 
     Source: Hu et al. 2022, "LoRA".
@@ -40,7 +40,7 @@ def with_adapters(model: PreTrainedModel, rank: int, scale: float, dropout: floa
     config = LoraConfig(
         task_type="SEQ_2_SEQ_LM",
         r=rank,
-        lora_alpha=round(rank * scale),
+        lora_alpha=round(alpha),
         lora_dropout=dropout,
         target_modules=target_layers(model),
     )

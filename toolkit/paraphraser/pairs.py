@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from toolkit.bitext.normalize import match_key
@@ -34,11 +35,11 @@ class TrainingPair:
 def read_training(settings: ParaphraserTraining) -> tuple[list[TrainingPair], list[list[TrainingPair]], Counter[str]]:
     """Read all pairs, and those that are held out, reference by reference.
 
-    The held-out references of a parabank are those of its validation split; a file has no splits, so one reference in a
-    hundred is held out by its hash, unless `held_out` is 0.
+    Pairs with a sentence of a held-out reference or of its paraphrases are not trained on, whatever source they are
+    from: the reason "held_out". Held-out references beyond `held_out` are left out of both.
 
     Returns:
-        The pairs to train on; for each held-out reference, at most `held_out`, its pairs; and how many pairs were
+        The pairs to train on; for each of at most `held_out` held-out references its pairs; and how many pairs were
         refused, by reason.
 
     Raises:
@@ -46,33 +47,45 @@ def read_training(settings: ParaphraserTraining) -> tuple[list[TrainingPair], li
         FileNotFoundError: A source does not exist.
     """
     refused: Counter[str] = Counter()
-    share = VALIDATION_SHARE if settings.held_out else 0.0
-    pairs = [
-        pair
-        for source in settings.pairs
-        for row in rows_of(source, "train", share)
-        for pair in pairs_of(row, settings, refused)
-    ]
-    held_out = [
-        found
-        for source in settings.pairs
-        for row in rows_of(source, "validation", share)
-        if (found := list(pairs_of(row, settings, Counter())))
-    ]
+    held_out = held_out_pairs(settings)
+    held = {match_key(text) for pairs in held_out for pair in pairs for text in (pair.text, pair.output)}
+    pairs = []
+    for source in settings.pairs:
+        for row in rows_of(source, "train", share_of(settings)):
+            for pair in pairs_of(row, settings, refused):
+                if held.isdisjoint((match_key(pair.text), match_key(pair.output))):
+                    pairs.append(pair)
+                else:
+                    refused["held_out"] += 1
     sources = ", ".join(settings.pairs)
     if not pairs:
         reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items()) or "no other pair"
         raise ValueError(f"wanted pairs to train on, got none in {sources} (refused: {reasons})")
     if settings.held_out and not held_out:
         raise ValueError(
-            f"wanted references to hold out, got none in {sources}: give more, because one in a hundred is held out of "
-            "a file, or a parabank with a validation split, or --held_out 0"
+            f"wanted references to hold out, got none in {settings.validation or sources}: give more (one in a hundred "
+            "is held out of a file), a parabank with a validation split, --validation FILE, or --held_out 0"
         )
-    return pairs, held_out[: settings.held_out], refused
+    return pairs, held_out, refused
+
+
+def held_out_pairs(settings: ParaphraserTraining) -> list[list[TrainingPair]]:
+    """The pairs of each held-out reference, a random sample of the references of all sources."""
+    if settings.validation:
+        rows: Iterable[Row] = read_references(settings.validation)
+    else:
+        rows = (row for source in settings.pairs for row in rows_of(source, "validation", share_of(settings)))
+    found = [pairs for row in rows if (pairs := list(pairs_of(row, settings, Counter())))] if settings.held_out else []
+    return random.Random(settings.seed).sample(found, min(settings.held_out, len(found)))
+
+
+def share_of(settings: ParaphraserTraining) -> float:
+    """The share of a file's references that are held out."""
+    return VALIDATION_SHARE if settings.held_out and not settings.validation else 0.0
 
 
 def rows_of(source: str, split: str, share: float) -> Iterator[Row]:
-    """The references of one split of a source; of a file this share is the validation split."""
+    """The references of one split of a source; of a file, which has none, this share is the validation split."""
     if not is_file(source):
         return read_references(source, split)
     return (row for row in read_references(source) if split_of(row.reference, share, 0.0) == split)
@@ -121,7 +134,7 @@ def weight_of(candidate: Candidate, rank: int, kind: str) -> float:
     return math.exp(candidate.scores.dual / 2)
 
 
-def first_references(held_out: Sequence[Sequence[TrainingPair]]) -> tuple[list[str], list[list[str]]]:
+def inputs_and_references(held_out: Sequence[Sequence[TrainingPair]]) -> tuple[list[str], list[list[str]]]:
     """The distinct inputs of held-out pairs, and the outputs of each."""
     outputs: dict[str, list[str]] = {}
     for pairs in held_out:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 STARTER, ENCODER = "starter/paraphraser", "starter/encoder"
 CHUNK = 1000  # ours: texts that are worked on together
+LONGEST = 512  # ours: pieces of a text, where a model does not state on how many it was trained
 MANY = 200  # ours: more texts than this take so long that a bar is shown
 IDENTIFIED = 40  # ours: characters from which on the language of a text is identified
 Phrases = Sequence[str] | Sequence[Sequence[str]]  # for all texts, or some for each text
@@ -71,7 +72,7 @@ class Paraphraser:
     backward: Translator
     encoder: SentenceTransformer | None
     known_words: frozenset[str]
-    limit: int  # pieces that the model reads
+    limit: int  # pieces of a text; a longer one is cut into sentences
 
     def __init__(
         self,
@@ -99,7 +100,8 @@ class Paraphraser:
         self.encoder = None if encoder is None else load_encoder(encoder, device)
         words = Path(resolve(model), WORDS)
         self.known_words = read_words(words) if words.exists() else frozenset()
-        self.limit = engine_of(self.model.model).limit
+        self.limit = min(engine_of(self.model.model).limit, described(model)["max_tokens"] or LONGEST)
+        self._check_encoder(self.settings)
         self.warned = False
 
     def paraphrase(
@@ -123,7 +125,8 @@ class Paraphraser:
             method: "sample", "beam" or "top_p".
             seed: Of the samples. A text has the same paraphrases in any batch, apart from ties that rounding decides.
             avoid: Words or phrases that no paraphrase says; one list for all texts, or one for each.
-            require: Words or phrases that every paraphrase says, likewise; such texts are decoded by beam search.
+            require: Words or phrases that every paraphrase says, likewise; such texts are decoded by beam search. Of a
+                text that is cut into sentences these can only be phrases that it says itself.
             min_semantic: The least cosine of text and paraphrase.
             max_iou: The greatest share of pieces that they have in common.
             template: The form that the paraphrases should have, such as "(S (NP) (VP))"; only for a model that was
@@ -187,8 +190,10 @@ class Paraphraser:
             "max_iou": max_iou,
         }
         settings = replace(self.settings, **{name: value for name, value in asked.items() if value is not None})
-        if self.encoder is None and (settings.min_semantic is not None or settings.rank_by == "semantic"):
-            raise ValueError(f"wanted an encoder for the cosine in {self.lang!r}, got none: give one to Paraphraser")
+        self._check_encoder(settings)
+        if isinstance(texts, Sequence):
+            for index, text in enumerate(texts):
+                check_text(text, index)
         total = len(texts) if isinstance(texts, Sequence) else None
         phrases = zip(each(require, total, "require"), each(avoid, total, "avoid"), strict=False)
         return self._chunks(enumerate(texts), phrases, settings, template, total, progress)
@@ -220,16 +225,16 @@ class Paraphraser:
         constraints: dict[str, ConstraintSet] = {}
         places: list[list[tuple[str, str, Form | None]]] = []  # of each text its parts, with their row and form
         for text, one in zip(texts, sets, strict=True):
-            parts = parts_of(text, self.lang, self._fits)
+            parts = parts_of(text, self.lang, lambda part: self._fits(with_template(part, template)))
             places.append([])
             for part in parts:
                 if not any(map(str.isalpha, part)):
                     places[-1].append((part, "", None))
                     continue
                 body, form = plain(part, self.lang)
-                own = one if len(parts) == 1 else within(one, part)
-                if form.case == "upper":
-                    own = lower_cased(own)
+                own = lower_cased(one) if form.case == "upper" else one
+                if len(parts) > 1:
+                    own = within(own, body)
                 name = row_id(body, own)
                 read = with_template(body, template)
                 rows.setdefault(name, Row(name, "text", read, self.lang, body, self.lang, ""))
@@ -248,7 +253,12 @@ class Paraphraser:
                 continue
             chosen = [[c for c in some if c.rank is not None] for some in candidates]
             joined = join([part for part, _, _ in placed], chosen, settings.n)
-            yield [c for c in joined if all(times_said(c.text, phrase) for phrase in constraint_set.positive)]
+            yield [c for c in joined if meets(c.text, constraint_set)]
+
+    def _check_encoder(self, settings: Paraphrasing) -> None:
+        """Refuse settings that need a cosine where there is no encoder."""
+        if self.encoder is None and (settings.min_semantic is not None or settings.rank_by == "semantic"):
+            raise ValueError(f"wanted an encoder for the cosine in {self.lang!r}, got none: give one to Paraphraser")
 
     def _fits(self, text: str) -> bool:
         """Whether the model can read a text whole."""
@@ -256,8 +266,8 @@ class Paraphraser:
 
     def _warn_of_language(self, texts: Sequence[str]) -> None:
         """Warn, once, if the texts are in another language than the model's."""
-        long = [text for text in texts if len(text) >= IDENTIFIED]
-        got = main_language(long) if long and not self.warned else None
+        long = [text for text in texts if len(text) >= IDENTIFIED] or [" ".join(texts[:IDENTIFIED])]
+        got = main_language(long) if len(long[0]) >= IDENTIFIED and not self.warned else None
         if got is not None and not near(self.lang, got):
             self.warned = True
             warnings.warn(f"{self.name} paraphrases {self.lang!r}, and most texts seem to be in {got!r}", stacklevel=4)
@@ -312,6 +322,11 @@ def each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[st
 def within(constraints: ConstraintSet, part: str) -> ConstraintSet:
     """The constraints of a part of a text: required are only phrases that the part says."""
     return replace(constraints, positive=tuple(one for one in constraints.positive if times_said(part, one)))
+
+
+def meets(text: str, constraints: ConstraintSet) -> bool:
+    """Whether a text meets its constraints; one in capitals meets them in lower case."""
+    return not (lower_cased(constraints).unmet(text.lower()) if text.isupper() else constraints.unmet(text))
 
 
 def lower_cased(constraints: ConstraintSet) -> ConstraintSet:

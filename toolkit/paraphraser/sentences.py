@@ -7,14 +7,17 @@ from dataclasses import replace
 
 from sentencex import segment
 
+from toolkit.paraphraser.form import CLOSING, MARKS
 from toolkit.rows import Candidate, Scores
 
 
 def parts_of(text: str, lang: str, fits: Callable[[str], bool]) -> list[str]:
-    r"""A text that fits as it is, or else its sentences, each with the white space before and after it.
+    r"""The paragraphs of a text that fit as they are, and the sentences of the others, with their white space.
 
-    >>> parts_of("He left. \n\nShe stayed.", "en", lambda text: len(text) < 12)
-    ['He left. ', '\n\n', 'She stayed.']
+    A paragraph ends where a line ends with a mark, or is empty; other lines are taken as wrapped.
+
+    >>> parts_of("He left.\n\nShe stayed. They\ncame.", "en", lambda text: len(text) < 12)
+    ['He left.\n', '\n', 'She stayed. ', 'They\ncame.']
 
     Args:
         text: Any text.
@@ -24,7 +27,14 @@ def parts_of(text: str, lang: str, fits: Callable[[str], bool]) -> list[str]:
     Returns:
         The parts, which make the text if they are joined. A part may be white space alone, or may not fit.
     """
-    return [text] if fits(text) else list(segment(lang, text))
+    parts, paragraph = [], ""
+    for line in text.splitlines(keepends=True):
+        paragraph += line
+        if not line.strip() or line.rstrip().rstrip(CLOSING).endswith(MARKS):
+            parts.append(paragraph)
+            paragraph = ""
+    parts += [paragraph] if paragraph else []
+    return [part for whole in parts for part in ([whole] if fits(whole) else segment(lang, whole))]
 
 
 def join(parts: Sequence[str], chosen: Sequence[Sequence[Candidate]], n: int) -> list[Candidate]:

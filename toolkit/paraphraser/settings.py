@@ -31,8 +31,8 @@ class Paraphrasing:
         min_semantic: The least cosine of text and paraphrase, in [-1, 1]; None refuses none.
         max_iou: The greatest share of pieces that text and paraphrase have in common, in [0, 1]; None refuses none.
         max_dual_nll: The most nats per token, forward plus backward; None refuses none.
-        pool: Of the candidates that pass, so many times n with the greatest forward log-likelihood per token are scored
-            backward and grouped; 0 takes all.
+        pool: Only the pool x n candidates with the greatest forward log-likelihood per token are scored backward and
+            clustered; 0 keeps all.
         constraint_sets: Of "sample": random sets of forbidden words.
         samples_per_set: Of "sample" and "top_p": samples under each set, and of "top_p" for each text.
         constraint_rate: Of "sample": the probability with which a word of the text is in a set.
@@ -113,11 +113,13 @@ class ParaphraserTraining:
         weight: What a pair counts: "equal"; "rank", one over its rank; or "dual", by its dual score.
         known_words: Save the words of the pairs with the model; `Paraphraser` then refuses outputs with any other. For
             small models, which invent words.
-        held_out: The most references that are held out for the held-out iBLEU: those of the parabanks' validation
-            splits, and one in a hundred of a file. 0 holds out none and saves the last checkpoint.
+        validation: Parabank or file of the held-out pairs; unless given, they are those of the parabanks' validation
+            splits, and one reference in a hundred of a file.
+        held_out: The most references of the held-out pairs, a random sample; 0 holds out none and saves the last
+            checkpoint.
         lora: Train adapters (LoRA) instead of all weights.
         lora_rank: Rank of the adapters.
-        lora_alpha: Scale of the adapters, times their rank.
+        lora_alpha: Scale of the adapters: what they add is multiplied by it and divided by their rank.
         epochs: How often each pair is read.
         max_steps: Steps after which the training ends, if it is shorter than the epochs; 0 is no limit.
         batch_tokens: Greatest size of a batch of one process: pairs times the longer side's pieces.
@@ -151,10 +153,11 @@ class ParaphraserTraining:
     max_dual_nll: float | None = None
     weight: str = "equal"
     known_words: bool = False
+    validation: str | None = None
     held_out: int = 500
     lora: bool = False
     lora_rank: int = 16
-    lora_alpha: float = 2.0
+    lora_alpha: float = 32.0
     epochs: int = 3
     max_steps: int = 0
     batch_tokens: int = 4096
@@ -194,6 +197,8 @@ class ParaphraserTraining:
             check_among(self, name, possible)
         sizes = ("lora_rank", "epochs", "batch_tokens", "batch_pairs", "accumulate", "max_tokens")
         check_at_least_one(self, *sizes, "save_every", "average")
+        if self.validation and not self.held_out:
+            raise ValueError("wanted held_out of at least 1 with a validation, got 0")
         if self.patience and not self.held_out:
             raise ValueError(f"wanted references to be held out for patience {self.patience}, got held_out 0")
         if self.average > 1 and self.lora:

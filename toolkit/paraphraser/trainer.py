@@ -23,13 +23,13 @@ class Collate:
     """Examples as padded tensors, with what the decoder reads.
 
     Args:
-        model: Whose labels are shifted.
+        model: Says what its decoder reads.
         pad_id: Of the model's pieces.
     """
 
     def __init__(self, model: PreTrainedModel | PeftModel, pad_id: int) -> None:
-        self.decoder_inputs: Any = model.prepare_decoder_input_ids_from_labels
-        self.pad_id = pad_id
+        self.decoder_inputs: Any = getattr(model, "prepare_decoder_input_ids_from_labels", None)
+        self.start, self.pad_id = model.config.decoder_start_token_id, pad_id
 
     def __call__(self, examples: Sequence[dict[str, Any]]) -> dict[str, Tensor]:
         """Pad `input_ids` and `labels` of each example; `weight` is copied where there is one."""
@@ -37,7 +37,11 @@ class Collate:
         attended = pad([[1] * len(one["input_ids"]) for one in examples], 0)
         labels = pad([one["labels"] for one in examples], IGNORED)
         batch = {"input_ids": inputs, "attention_mask": attended, "labels": labels}
-        batch["decoder_input_ids"] = self.decoder_inputs(labels=labels)
+        if self.decoder_inputs is not None:
+            batch["decoder_input_ids"] = self.decoder_inputs(labels=labels)
+        else:  # M2M100 and NLLB
+            said = labels.masked_fill(labels == IGNORED, self.pad_id)
+            batch["decoder_input_ids"] = torch.cat([said.new_full((len(said), 1), self.start), said[:, :-1]], 1)
         if "weight" in examples[0]:
             batch["weight"] = torch.tensor([one["weight"] for one in examples])
         return batch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,7 +38,7 @@ from toolkit.parallel import processes
 from toolkit.paraphraser.batches import Batches
 from toolkit.paraphraser.card import paraphraser_card
 from toolkit.paraphraser.lora import with_adapters
-from toolkit.paraphraser.pairs import TrainingPair, first_references, read_training
+from toolkit.paraphraser.pairs import TrainingPair, inputs_and_references, read_training
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.paraphraser.syntax import with_templates
 from toolkit.paraphraser.trainer import IGNORED, Collate, ParaphraserTrainer
@@ -49,12 +49,12 @@ from toolkit.translator.load import load_checkpoint, set_languages
 from toolkit.translator.settings import SIZES
 from toolkit.translator.training import new_model
 
-CHECKPOINTS, TOKENIZER, ADAPTERS = "checkpoints", "tokenizer", "adapters"
+CHECKPOINTS, TOKENIZER, ADAPTERS, TEMPLATES = "checkpoints", "tokenizer", "adapters", "templates.json"
 KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
 LOGGED = 50  # ours: steps
 EVALUATED = 64  # ours: held-out inputs at a time
-# may change when a training resumes
-FREE = {"output_dir", "save_every", "threads", "processes", "patience", "license"}
+# may change when a training resumes; with another number of processes it would skip other pairs than it has read
+FREE = {"output_dir", "save_every", "threads", "patience", "license"}
 
 
 def train(settings: ParaphraserTraining) -> Path:
@@ -71,23 +71,32 @@ def train(settings: ParaphraserTraining) -> Path:
         RuntimeError: Another launch works in the folder.
     """
     state, folder = processes(), Path(settings.output_dir)
+    settings = replace(settings, processes=state.num_processes)  # as `accelerate launch` started them
     models = {"base_model": settings.base_model} if settings.base_model else {}
-    record = check_folder(folder, settings, {"pairs": settings.pairs}, models, FREE, state)
+    texts = {"pairs": settings.pairs, "validation": [settings.validation] if settings.validation else []}
+    record = check_folder(folder, settings, texts, models, FREE, state)
     if is_finished(folder):
         return folder
     torch.set_num_threads(settings.threads)
     pairs, held_out, refused = read_training(settings)
-    if settings.syntax:
-        pairs = with_templates(pairs, settings.syntax)
     with in_folder(folder, record, FREE, state):
         set_seed(settings.seed)
+        if settings.syntax:
+            with state.main_process_first():
+                pairs = with_templates(pairs, settings.syntax, folder / TEMPLATES)
         model, tokenizer = begin(settings, pairs, state)
         trainer = trainer_of(model, tokenizer, settings, state, pairs, held_out, refused)
         resumed = last_checkpoint(folder / CHECKPOINTS)
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=resumed)
         if settings.average > 1:
-            average(trainer, whole_checkpoints(folder / CHECKPOINTS)[-settings.average :])
+            checkpoints = whole_checkpoints(folder / CHECKPOINTS)[-settings.average :]
+            if len(checkpoints) < settings.average:
+                raise ValueError(
+                    f"wanted {settings.average} checkpoints to average, got {len(checkpoints)}, one in every "
+                    f"{settings.save_every} steps: lower --save_every"
+                )
+            average(trainer, checkpoints)
         if state.is_main_process:
             save(trainer, tokenizer, settings, pairs, refused)
     return folder
@@ -114,6 +123,8 @@ def begin(
     if not torch.cuda.is_available():
         model.set_attn_implementation("eager")  # half again as fast in training as sdpa, for short sentences
     if settings.prefix:
+        if model.config.model_type == "marian":
+            raise ValueError(f"wanted no prefix for a Marian model, which reads no task, got {settings.prefix!r}")
         model.config.task_specific_params = {
             f"translation_{settings.lang}_to_{settings.lang}": {"prefix": settings.prefix}
         }
@@ -146,7 +157,7 @@ def trainer_of(
             f"wanted at least {share} batches of pairs of up to {settings.max_tokens} pieces, got {len(pairs)} pairs: "
             "give more, or smaller batches"
         )
-    texts, references = first_references(held_out)
+    texts, references = inputs_and_references(held_out)
     firsts = [TrainingPair(text, some[0], 1.0) for text, some in zip(texts, references, strict=True)]
     validation = examples(firsts, tokenizer, settings, held_out=True) if firsts else None
     trainer = ParaphraserTrainer(
@@ -242,7 +253,11 @@ def held_out_ibleu(
 
 
 def average(trainer: ParaphraserTrainer, checkpoints: Sequence[str]) -> None:
-    """Give the model the mean weights of some checkpoints, and measure it on the held-out pairs, if there are any."""
+    """Give the model the mean weights of some checkpoints, and measure it on the held-out pairs, if there are any.
+
+    Raises:
+        ValueError: There are fewer than are wanted.
+    """
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
     states = [type(model).from_pretrained(one, dtype=torch.float32).state_dict() for one in checkpoints]
     model.load_state_dict({name: torch.stack([one[name] for one in states]).mean(0) for name in states[0]})
@@ -267,11 +282,21 @@ def save(
     tokenizer.save_pretrained(folder)
     if settings.known_words:
         write_words(folder / WORDS, (text for pair in pairs for text in (pair.text, pair.output)))
-    stated = {"toolkit": toolkit.__version__, "source_lang": settings.lang, "lang": settings.lang}
-    write_whole(folder / MEASURED, json.dumps(stated) + "\n")
+    write_whole(folder / MEASURED, json.dumps(stated(asdict(settings))) + "\n")
     record = record_of(trainer, settings, sum(p.numel() for p in model.parameters()), refused)
     write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
-    finish(folder, record, [folder / CHECKPOINTS])
+    finish(folder, record, [folder / CHECKPOINTS, folder / TEMPLATES])
+
+
+def stated(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What `Paraphraser` asks a model's folder: its language, and the most pieces of a text that it was trained on."""
+    lang = settings["lang"]
+    return {
+        "toolkit": toolkit.__version__,
+        "source_lang": lang,
+        "lang": lang,
+        "max_tokens": settings["max_tokens"],
+    }
 
 
 def record_of(

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-import toolkit
 from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
 from toolkit.evaluate.paraphraser import evaluate_systems, markdown
 from toolkit.outputs import check_output_folder
@@ -18,13 +17,20 @@ from toolkit.paraphraser.baselines import round_trip
 from toolkit.paraphraser.card import paraphraser_card
 from toolkit.paraphraser.evaluation import read_test
 from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.paraphraser.training import stated
 from toolkit.publish.folder import made_beside, read_training
 from toolkit.shards import write_whole
 from toolkit.starters import WORDS
 from toolkit.training import MEASURED, RECORD
 from toolkit.translator.load import load_checkpoint, load_translator
 
-PRIVATE = ("pairs", "output_dir", "threads", "processes")  # settings that describe the machine of the training
+PRIVATE = (
+    "pairs",
+    "validation",
+    "output_dir",
+    "threads",
+    "processes",
+)  # settings that describe the machine of the training
 N = 5  # ours: outputs of each input
 
 
@@ -69,8 +75,8 @@ def package_paraphraser(
         if Path(model, WORDS).exists():
             shutil.copyfile(Path(model, WORDS), made / WORDS)
         write_whole(made / RECORD, json.dumps(training, indent=1) + "\n")
-        stated = {"toolkit": toolkit.__version__, "source_lang": lang, "lang": lang}
-        write_whole(made / MEASURED, json.dumps(stated) + "\n")
+        said = stated(training["settings"])
+        write_whole(made / MEASURED, json.dumps(said) + "\n")
         texts = [one.text for one in items]
         systems = {"copy of the input": [[one] for one in texts]}
         if translators:
@@ -78,7 +84,7 @@ def package_paraphraser(
             systems["round trip, beam 12"] = round_trip(texts, there, back, N)
         systems["this paraphraser"] = Paraphraser(str(made), lang).paraphrase(texts, N)
         figures = evaluate_systems(items, systems)
-        measured = stated | {
+        measured = said | {
             "figures": figures,
             "signature": ibleu_signature(ALPHA, 1),
             "inputs": len(items),

@@ -187,7 +187,7 @@ def set_languages(
 
 
 def described(name: str) -> dict:
-    """The name, languages, BLEU with its signature, and licence of a translator, from its measured.json.
+    """The name, languages, BLEU with its signature, licence and longest text of a model, from its measured.json.
 
     Raises:
         ValueError: `starter/...` that does not exist.
@@ -196,5 +196,5 @@ def described(name: str) -> dict:
     known = json.loads(path.read_text()) if path.exists() else {}
     return {
         "name": shown_name(name),
-        **{key: known.get(key) for key in ("source_lang", "lang", "bleu", "signature", "license")},
+        **{key: known.get(key) for key in ("source_lang", "lang", "bleu", "signature", "license", "max_tokens")},
     }
