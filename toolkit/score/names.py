@@ -1,6 +1,7 @@
 """Whether a candidate loses a name of its reference, or adds one.
 
-A name is a word with a capital letter that its place does not explain. What that means depends on the language:
+A name is a word whose capital letter its place in the sentence does not explain. What that means depends on the
+language:
 
 - English: a word that the lexicon of `lemminflect` does not have in lower case ("Boston"), or that is a name as often
   as a word ("Tom", "Bill"). So "Council" and "Mother" are none.
@@ -22,6 +23,7 @@ def words_of(text: str) -> frozenset[str]:
 
 RECENT = 1024  # ours: a reference is compared with each of its candidates
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+CONTRACTED = re.compile(r"n['’]t$", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.!?:;…\"“”„»«¿¡(—–-]\s*$")
 CHINESE_NAME = re.compile(r"[A-Za-z][A-Za-z.]+|[\u4e00-\u9fff]{1,4}(?=·)|(?<=·)[\u4e00-\u9fff]{1,4}")
 SHARED = 4  # ours: "Germany" and "German" begin alike
@@ -92,6 +94,8 @@ def is_name(text: str, match: re.Match, lang: str) -> bool:
     first = not before.strip() or SENTENCE_END.search(before) is not None
     if lang == "en":
         word = stem(match.group(), lang)
+        if CONTRACTED.search(match.group()):  # "Don't" has no Don
+            return False
         return word in WORDS_TOO or (word in WORDS_AT_FIRST and not first) or is_rare(word)
     return not first
 

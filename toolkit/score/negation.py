@@ -60,6 +60,7 @@ NEGATION = {
         neutral=re.compile(
             rf",\s*(?:{AUXILIARY}n't\s+{SUBJECT}|{AUXILIARY}\s+{SUBJECT}\s+not|right|no)\s*\?"  # ", isn't it?"
             rf"|^{AUXILIARY}n't\s+[^?]*\?"  # "Isn't it nice?" asks what "Is it nice?" asks
+            rf"|^{AUXILIARY}\s+(?:\w+\s+){{1,3}}not\s+[^?]*\?"  # and "Is it not nice?"
             r"|\b(?:why don't|why not|won't you|to mention|all or nothing|couldn't agree more)\b"
             r"|\bnot (?:only|just|merely|simply|least|less|more|later|earlier|to mention|until)\b"
             r"|\bno (?:doubt|matter|wonder|sooner|problem|less)\b|\bno (?:more|fewer|later|earlier) than\b"

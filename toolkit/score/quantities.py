@@ -8,19 +8,21 @@ from functools import lru_cache
 from text_to_num import alpha2digit
 
 RECENT = 1024  # ours: a reference is compared with each of its candidates
-DIGITS = re.compile(r"\d+(?:[.,'’ ]\d{3})+(?!\d)|\d+(?:[.,]\d+)?")
+THOUSANDS = r"\d{1,3}(?:[.,'’ ]\d{3})+"
+DIGITS = re.compile(rf"(?<!\d){THOUSANDS}(?!\d)|\d+(?:[.,]\d+)?")
+DOZENS = re.compile(r"\b(\d+) dozen\b")
 SCALED = re.compile(r"(\d+(?:[.,]\d+)?) (1000000000|1000000|1000)\b")  # "1.5 million", when its words are digits
-# Words that are numbers in some texts and not in others: moments, ranks, pronouns. Nobody asks for what they could say.
+# Words that are numbers only in some contexts (moments, ranks, articles): they are ignored.
 UNSURE = {
-    "en": re.compile(r"(?<![-\w])(?:seconds?|first|one(?:s|self)?|zero|oh|a)\b", re.IGNORECASE),
-    "de": re.compile(r"\b(?:ein\w*|erste\w*|sekunden?|acht (?=geb|nehm|lass)|null|sieben(?=d))\b", re.IGNORECASE),
-    "fr": re.compile(r"\b(?:une?s?|premi\w+|secondes?|neuf(?:s|ve|ves)?|zéro)\b", re.IGNORECASE),
-    "es": re.compile(r"\b(?:un[oa]?s?|primer\w*|segund\w+|cero)\b", re.IGNORECASE),
-    "zh": re.compile("十分|万一|千万|万分|百姓|百货|四周|一|第一|万岁|八卦|七夕"),
+    "en": re.compile(r"(?<![-\w])(?:seconds?|first|ones|oneself|zero|oh|a)\b", re.IGNORECASE),
+    "de": re.compile(r"\b(?:eine?[mnrs]?|erste\w*|sekunden?|acht (?=geb|nehm|lass)|null|sieben(?=d))\b", re.IGNORECASE),
+    "fr": re.compile(r"\b(?:(?<!\bet )une?s?|premi\w+|secondes?|neuf(?:s|ve|ves)?|zéro)\b", re.IGNORECASE),
+    "es": re.compile(r"\b(?:(?<!\by )un[oa]?s?|primer\w*|segund\w+|cero)\b", re.IGNORECASE),
+    "zh": re.compile("十分|万一|千万|万分|百姓|百货|四周|第一|万岁|八卦|七夕"),
 }
 # What else says a number, so that a text with such a word has it.
 SAYS = {
-    "en": {"2": "both|twice|double|pair|couple|either|half|two", "12": "dozen", "30": "half", "15": "quarter"}
+    "en": {"2": "second|both|twice|double|pair|couple|either|half|two", "12": "dozen", "30": "half", "15": "quarter"}
     | {"45": "quarter", "0": "zero|no|none|nothing", "3": "triple", "10": "decade", "100": "hundreds?|century"}
     | {"1000": "thousands?", "50": "half", "20": "score", "14": "fortnight", "24": "day", "60": "hour"},
     "de": {"2": "beide\\w*|zweimal|doppelt\\w*|paar|halb\\w*", "12": "dutzend\\w*", "30": "halb\\w*", "15": "viertel"}
@@ -43,23 +45,27 @@ def quantities(text: str, lang: str) -> frozenset[str]:
     """The numbers of a text, without 1, which "a" and "the" say as well.
 
     >>> sorted(quantities("Two hundred and five of the 1,500 men left at 7.30.", "en"))
-    ['1500', '205', '7.30']
+    ['1500', '205', '7.3']
     """
     plain = UNSURE[lang].sub(" _ ", text)
+    if lang == "en":
+        plain = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", plain)  # "a twenty-year-old"
     plain = CHINESE.sub(chinese_number, plain) if lang == "zh" else alpha2digit(plain, lang, threshold=0)
     plain = SCALED.sub(lambda m: f"{float(m[1].replace(',', '.')) * int(m[2]):.0f}", plain)
+    plain = DOZENS.sub(lambda m: str(12 * int(m[1])), plain)
     return frozenset(map(value, DIGITS.findall(plain))) - {"1"}
 
 
 def value(digits: str) -> str:
-    """Digits without the marks between thousands, and without leading zeros.
+    """Digits without the marks between thousands, and without zeros at the beginning and after the point.
 
-    >>> value("1,500"), value("1.500.000"), value("007"), value("2.5"), value("3,75")
-    ('1500', '1500000', '7', '2.5', '3.75')
+    >>> value("1,500"), value("1.500.000"), value("007"), value("2.50"), value("3,75"), value("0.0")
+    ('1500', '1500000', '7', '2.5', '3.75', '0')
     """
-    if re.fullmatch(r"\d+(?:[.,'’ ]\d{3})+", digits):
-        digits = re.sub(r"\D", "", digits)
-    return digits.replace(",", ".").lstrip("0") or "0"
+    if re.fullmatch(THOUSANDS, digits):
+        return re.sub(r"\D", "", digits).lstrip("0") or "0"
+    whole, _, part = digits.replace(",", ".").partition(".")
+    return (whole.lstrip("0") or "0") + (f".{part}".rstrip("0").rstrip("."))
 
 
 def chinese_number(match: re.Match) -> str:
