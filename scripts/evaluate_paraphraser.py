@@ -69,7 +69,7 @@ def measure(options: argparse.Namespace) -> None:
     systems = {"copy of the input": [[text] for text in texts]}
     for named in options.outputs:
         name, _, file = named.partition("=")
-        systems[name] = read_outputs(Path(file), len(texts))
+        systems[name] = [some[: options.n] for some in read_outputs(Path(file), len(texts))]
     from toolkit.encoder.load import load_encoder
     from toolkit.evaluate.bertscore import bertscore_signature, load_bertscore
     from toolkit.paraphraser.baselines import round_trip
@@ -78,7 +78,7 @@ def measure(options: argparse.Namespace) -> None:
     from toolkit.translator.load import load_translator
 
     measures: dict[str, Measure] = {}
-    signatures = [ibleu_signature(options.alpha, options.references)]
+    signatures = [ibleu_signature(options.alpha, options.references, options.lang)]
     if options.encoder:
         encoder = load_encoder(options.encoder)
         measures["semantic"] = partial(pair_cosines, encoder=encoder)
@@ -93,11 +93,20 @@ def measure(options: argparse.Namespace) -> None:
         systems["round trip, beam 12"] = round_trip(texts, there, back, options.n)
     for name, paraphraser in paraphrasers.items():
         systems[name] = paraphraser.paraphrase(texts, options.n, options.method, options.seed)
-    figures = evaluate_systems(test, systems, options.alpha, measures)
+    figures = evaluate_systems(test, systems, options.alpha, measures, options.lang)
     print(markdown(figures))
     print(f"\n{len(test)} inputs; {'; '.join(signatures)}")
     if options.json:
-        record = {"toolkit": toolkit.__version__, "inputs": len(test), "figures": figures, "outputs": systems}
+        record = {
+            "toolkit": toolkit.__version__,
+            "inputs": len(test),
+            "signatures": signatures,
+            "n": options.n,
+            "method": options.method,
+            "seed": options.seed,
+            "figures": figures,
+            "outputs": systems,
+        }
         write_whole(options.json, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
 
 

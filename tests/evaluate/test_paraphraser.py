@@ -7,7 +7,8 @@ from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu import corpus_bleu
 
 from tests.tiny import pairs
-from toolkit.evaluate.paraphraser import Paraphrased, best_output, evaluate, self_bleu
+from toolkit.evaluate.ibleu import ibleu_signature
+from toolkit.evaluate.paraphraser import Paraphrased, best_output, evaluate, markdown, self_bleu
 
 REFERENCES = [reference for _, reference in pairs(30)]
 SHIFTED = REFERENCES[1:] + REFERENCES[:1]
@@ -55,3 +56,24 @@ def test_no_output_counts_as_an_empty_text():
 
 def test_self_bleu_is_lower_for_outputs_that_differ():
     assert self_bleu([[REFERENCES[0], REFERENCES[0], REFERENCES[1]]]) > self_bleu([REFERENCES[:3]])
+
+
+def test_languages_without_spaces_and_letters_beyond_ascii():
+    chinese = Paraphrased(
+        "他昨天没有来开会。", ("他昨天没来参加会议。",), ("昨天他没有来参加会议。", "他昨天没来开会。")
+    )
+    found = evaluate([chinese] * 3, lang="zh")
+    assert 10 < found["first"]["bleu"] < 100 and 10 < found["first"]["rouge2"] < 100
+    assert 20 < found["first"]["intersection_over_union"] < 100 and 10 < found["all"]["self_bleu"] < 100
+    assert found["first"]["length_ratio"] == pytest.approx(11 / 9)
+    assert ibleu_signature(0.8, 1, "zh").count("tok:zh") == 1
+    russian = Paraphrased("Он не пришёл.", ("Он не явился.",), ("Он не пришёл к нам.",))
+    assert evaluate([russian], lang="ru")["first"]["rouge1"] == pytest.approx(100 * 4 / 8)
+
+
+def test_a_table_says_how_many_inputs_have_an_output():
+    silent = [Paraphrased(one.text, one.references, ()) for one in ITEMS]
+    one = [Paraphrased(one.text, one.references, one.outputs[:1]) for one in ITEMS]
+    lines = markdown({"none": evaluate(silent), "one": evaluate(one)}).splitlines()
+    assert lines[0].endswith("| % with an output | self-BLEU |")
+    assert lines[2].endswith("| 0.0 | - |") and lines[4].endswith("| 100.0 | - |")

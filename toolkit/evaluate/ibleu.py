@@ -8,19 +8,25 @@ from sacrebleu.metrics import BLEU
 
 ALPHA = 0.8  # Meng et al. 2021 (ConRPG), whose weight ParaMac takes (section 5.1.1)
 VERSION = "1.0.0"
+TOKENIZERS = {"zh": "zh", "ja": "char", "th": "char"}  # sacreBLEU's, of languages without spaces; "13a" of all others
 
 
-def ibleu_signature(alpha: float, references: int) -> str:
+def bleu_tokenizer(lang: str) -> str:
+    """The name of sacreBLEU's tokenizer for a language (ISO 639-1)."""
+    return TOKENIZERS.get(lang, "13a")
+
+
+def ibleu_signature(alpha: float, references: int, lang: str = "en") -> str:
     """The settings of iBLEU.
 
     >>> ibleu_signature(0.8, 1)
     'iBLEU|alpha:0.8|nrefs:1|case:mixed|tok:13a|smooth:exp|v:1.0.0'
     """
-    return f"iBLEU|alpha:{alpha}|nrefs:{references}|case:mixed|tok:13a|smooth:exp|v:{VERSION}"
+    return f"iBLEU|alpha:{alpha}|nrefs:{references}|case:mixed|tok:{bleu_tokenizer(lang)}|smooth:exp|v:{VERSION}"
 
 
 def corpus_ibleu(
-    outputs: Sequence[str], references: Sequence[Sequence[str]], texts: Sequence[str], alpha: float
+    outputs: Sequence[str], references: Sequence[Sequence[str]], texts: Sequence[str], alpha: float, lang: str = "en"
 ) -> tuple[float, float, float]:
     """The iBLEU of a corpus, alpha BLEU(outputs, references) - (1 - alpha) BLEU(outputs, texts), and both BLEUs.
 
@@ -29,10 +35,11 @@ def corpus_ibleu(
         references: The first reference of each input, then the second of each, ...
         texts: The inputs.
         alpha: Weight of the references, in [0, 1].
+        lang: Language of the texts (ISO 639-1), for the tokenizer.
 
     Source: Sun and Zhou (2012), equation 1; ParaMac (Liu et al. 2022), section 5.1.1.
     """
-    metric = BLEU()
+    metric = BLEU(tokenize=bleu_tokenizer(lang))
     own = metric.corpus_score(list(outputs), [list(some) for some in references]).score
     copied = metric.corpus_score(list(outputs), [list(texts)]).score
     return alpha * own - (1 - alpha) * copied, own, copied

@@ -6,15 +6,17 @@ The papers report for each input the output with the highest iBLEU of several, c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import fmean
 
 from rouge_score.rouge_scorer import RougeScorer
+from rouge_score.tokenizers import Tokenizer
 from sacrebleu.metrics import BLEU
 
-from toolkit.evaluate.ibleu import ALPHA, corpus_ibleu, sentence_ibleu
+from toolkit.evaluate.ibleu import ALPHA, TOKENIZERS, bleu_tokenizer, corpus_ibleu, sentence_ibleu
 from toolkit.evaluate.tables import table
 from toolkit.score.overlap import intersection_over_union
 
@@ -59,14 +61,16 @@ def markdown(systems: dict[str, dict[str, dict[str, float]]]) -> str:
     for system, found in systems.items():
         for choice in CHOICES:
             cells = [f"{found[choice][name]:.2f}" for name in names]
-            body.append([system, choice, *cells, f"{found['all'].get('self_bleu', 100):.1f}"])
+            several = found["all"].get("self_bleu")
+            rest = [f"{found['all']['answered']:.1f}", "-" if several is None else f"{several:.1f}"]
+            body.append([system, choice, *cells, *rest])
     heads = [HEADS.get(name, name) for name in names]
-    return table(["system", "output", *heads, "self-BLEU"], body)
+    return table(["system", "output", *heads, "% with an output", "self-BLEU"], body)
 
 
-def best_output(one: Paraphrased, alpha: float) -> str:
+def best_output(one: Paraphrased, alpha: float, lang: str = "en") -> str:
     """The output with the highest iBLEU against the references; the first of equal ones, "" of none."""
-    metric = BLEU(effective_order=True)
+    metric = BLEU(effective_order=True, tokenize=bleu_tokenizer(lang))
     scores = [sentence_ibleu(output, one.references, one.text, alpha, metric) for output in one.outputs]
     return one.outputs[max(range(len(scores)), key=scores.__getitem__)] if scores else ""
 
@@ -75,6 +79,7 @@ def evaluate(
     items: Sequence[Paraphrased],
     alpha: float = ALPHA,
     measures: Mapping[str, Measure] = NONE,
+    lang: str = "en",
 ) -> dict[str, dict[str, float]]:
     """The figures of a system's outputs.
 
@@ -82,6 +87,7 @@ def evaluate(
         items: Inputs, at least one. Where some have more references than others, the first of each count.
         alpha: Weight of the references in iBLEU, in [0, 1].
         measures: By name further measures of input and output, such as "semantic" or "bertscore".
+        lang: Language of the texts (ISO 639-1): in one without spaces, characters are words.
 
     Returns:
         Under "first" and "best" (`best_output`) the figures of that output: `bleu` and `ibleu` of the corpus,
@@ -92,13 +98,13 @@ def evaluate(
     """
     found = {}
     for name in CHOICES:
-        chosen = [best_output(one, alpha) if name == "best" else next(iter(one.outputs), "") for one in items]
-        found[name] = figures(items, chosen, alpha, measures)
+        chosen = [best_output(one, alpha, lang) if name == "best" else next(iter(one.outputs), "") for one in items]
+        found[name] = figures(items, chosen, alpha, measures, lang)
     several = [one.outputs for one in items if len(one.outputs) > 1]
     found["all"] = {
         "outputs": fmean(len(one.outputs) for one in items),
         "answered": 100 * fmean(bool(one.outputs) for one in items),
-        **({"self_bleu": self_bleu(several)} if several else {}),
+        **({"self_bleu": self_bleu(several, lang=lang)} if several else {}),
     }
     return found
 
@@ -108,6 +114,7 @@ def evaluate_systems(
     systems: Mapping[str, Sequence[Sequence[str]]],
     alpha: float = ALPHA,
     measures: Mapping[str, Measure] = NONE,
+    lang: str = "en",
 ) -> dict[str, dict[str, dict[str, float]]]:
     """The figures of several systems on the same inputs, by name of the system; see `evaluate`.
 
@@ -116,10 +123,11 @@ def evaluate_systems(
         systems: By name, the outputs of each input, best first.
         alpha: As of `evaluate`.
         measures: As of `evaluate`.
+        lang: As of `evaluate`.
     """
     return {
         name: evaluate(
-            [replace(one, outputs=tuple(some)) for one, some in zip(test, outputs, strict=True)], alpha, measures
+            [replace(one, outputs=tuple(some)) for one, some in zip(test, outputs, strict=True)], alpha, measures, lang
         )
         for name, outputs in systems.items()
     }
@@ -130,27 +138,45 @@ def figures(
     chosen: Sequence[str],
     alpha: float,
     measures: Mapping[str, Measure],
+    lang: str,
 ) -> dict[str, float]:
     """The figures of one output of each input, see `evaluate`."""
     count = min(len(one.references) for one in items)
     references = [[one.references[k] for one in items] for k in range(count)]
     texts = [one.text for one in items]
-    ibleu, bleu, copied = corpus_ibleu(chosen, references, texts, alpha)
-    rouge = RougeScorer(ROUGE)
+    ibleu, bleu, copied = corpus_ibleu(chosen, references, texts, alpha, lang)
+    rouge = RougeScorer(ROUGE, tokenizer=None if lang == "en" else Words(lang))
     scores = [rouge.score_multi(one.references[:count], output) for one, output in zip(items, chosen, strict=True)]
     pairs = list(zip(texts, chosen, strict=True))
+    separate = [(with_spaces(text, lang), with_spaces(output, lang)) for text, output in pairs]
     return {
         "ibleu": ibleu,
         "bleu": bleu,
         "input_bleu": copied,
         **{name: 100 * fmean(score[name].fmeasure for score in scores) for name in ROUGE},
-        "intersection_over_union": fmean(intersection_over_union(text, output) for text, output in pairs),
-        "length_ratio": fmean(len(output.split()) / max(1, len(text.split())) for text, output in pairs),
+        "intersection_over_union": fmean(intersection_over_union(*spaced) for spaced in separate),
+        "length_ratio": fmean(len(output.split()) / max(1, len(text.split())) for text, output in separate),
         **{name: fmean(measure(pairs)) for name, measure in measures.items()},
     }
 
 
-def self_bleu(outputs: Iterable[Sequence[str]], most: int = 5) -> float:
+class Words(Tokenizer):
+    """Words of letters and digits for ROUGE, whose own tokenizer knows ASCII only; characters where no spaces are."""
+
+    def __init__(self, lang: str) -> None:
+        self.lang = lang
+
+    def tokenize(self, text: str) -> list[str]:
+        """The words in lower case."""
+        return re.findall(r"\w+", with_spaces(text, self.lang).lower())
+
+
+def with_spaces(text: str, lang: str) -> str:
+    """A text with its characters apart, in a language that has no spaces."""
+    return " ".join(text) if lang in TOKENIZERS else text
+
+
+def self_bleu(outputs: Iterable[Sequence[str]], most: int = 5, lang: str = "en") -> float:
     """How much the outputs of an input resemble one another: the mean BLEU of each against the others.
 
     >>> self_bleu([["He is ill today.", "He is ill today."]])
@@ -159,13 +185,14 @@ def self_bleu(outputs: Iterable[Sequence[str]], most: int = 5) -> float:
     Args:
         outputs: Of each input, two or more.
         most: Of an input, so many are compared.
+        lang: Language of the texts (ISO 639-1).
 
     Returns:
         BLEU in [0, 100], the mean over outputs and then over inputs.
 
     Source: Zhu et al. (2018), "Texygen", section 3.2.
     """
-    metric, found = BLEU(effective_order=True), []
+    metric, found = BLEU(effective_order=True, tokenize=bleu_tokenizer(lang)), []
     for some in outputs:
         own = list(islice(some, most))
         scores = [metric.sentence_score(text, own[:n] + own[n + 1 :]).score for n, text in enumerate(own)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toolkit.bitext.normalize import match_key
 from toolkit.generate.rewrite import rewrite
 from toolkit.translator.load import Translator
 
@@ -16,16 +17,18 @@ def round_trip(texts: Sequence[str], there: Translator, back: Translator, n: int
     Args:
         texts: Texts in a language.
         there: Translates it into another; the best translation is taken.
-        back: Translates back; its n best are taken.
+        back: Translates back; its n best are taken, without copies of the text, which a paraphraser never gives either.
         n: How many.
 
     Returns:
-        For each text at most n distinct texts, best first; none where a translation is too long or empty.
+        For each text at most n other texts, best first; none where a translation is too long or empty.
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), section 3.
     """
     foreign = [found[0] if found else "" for found in beam(texts, there, 1)]
-    return beam(foreign, back, n)
+    found = beam(foreign, back, BEAM)
+    keys = [match_key(text) for text in texts]
+    return [[one for one in some if match_key(one) != key][:n] for some, key in zip(found, keys, strict=True)]
 
 
 def beam(texts: Sequence[str], translator: Translator, n: int) -> list[list[str]]:

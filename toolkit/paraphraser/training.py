@@ -166,7 +166,7 @@ def trainer_of(
         Collate(model, tokenizer.pad_token_id),
         train_data,
         validation,
-        compute_metrics=lambda prediction: held_out_ibleu(prediction, tokenizer, texts, references, settings.alpha),
+        compute_metrics=lambda prediction: held_out_ibleu(prediction, tokenizer, texts, references, settings),
         callbacks=[
             *([EvaluateAtEnd()] if validation else []),
             *([EarlyStoppingCallback(settings.patience)] if settings.patience else []),
@@ -243,12 +243,14 @@ def held_out_ibleu(
     tokenizer: PreTrainedTokenizerBase,
     texts: Sequence[str],
     references: Sequence[Sequence[str]],
-    alpha: float,
+    settings: ParaphraserTraining,
 ) -> dict[str, float]:
     """The iBLEU of the greedy outputs for the held-out inputs, and both of its BLEUs, by the first references."""
     ids = np.where(prediction.predictions == IGNORED, tokenizer.pad_token_id, prediction.predictions)
     outputs = tokenizer.batch_decode(ids, skip_special_tokens=True)
-    ibleu, bleu, copied = corpus_ibleu(outputs, [[some[0] for some in references]], texts, alpha)
+    ibleu, bleu, copied = corpus_ibleu(
+        outputs, [[some[0] for some in references]], texts, settings.alpha, settings.lang
+    )
     return {"ibleu": ibleu, "bleu": bleu, "input_bleu": copied}
 
 

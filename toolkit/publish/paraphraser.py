@@ -83,10 +83,10 @@ def package_paraphraser(
             there, back = (load_translator(name) for name in translators)
             systems["round trip, beam 12"] = round_trip(texts, there, back, N)
         systems["this paraphraser"] = Paraphraser(str(made), lang).paraphrase(texts, N)
-        figures = evaluate_systems(items, systems)
+        figures = evaluate_systems(items, systems, lang=lang)
         measured = said | {
             "figures": figures,
-            "signature": ibleu_signature(ALPHA, 1),
+            "signature": ibleu_signature(ALPHA, 1, lang),
             "inputs": len(items),
             "license": license_name,
             "text": text,
