@@ -6,8 +6,9 @@ import torch
 from tokenizers import BertWordPieceTokenizer
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
+from tests import families
 from tests.tiny import pairs
-from toolkit.evaluate.bertscore import bertscore, bertscore_signature
+from toolkit.evaluate.bertscore import bertscore, bertscore_signature, load_bertscore
 
 REFERENCES = [reference for _, reference in pairs(40)]
 CANDIDATES = [*(f"{text} {REFERENCES[n - 1]}" for n, text in enumerate(REFERENCES[:20])), *REFERENCES[21:], "So."]
@@ -32,6 +33,14 @@ def save_encoder(folder, texts):
     sizes = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64}
     config = BertConfig(vocab_size=trained.get_vocab_size(), initializer_range=0.3, **sizes)
     BertModel(config).eval().save_pretrained(folder)
+
+
+@pytest.mark.parametrize("family", ["t5", "bart"])
+def test_the_encoder_of_a_seq2seq_model(family):
+    measure = load_bertscore(str(families.checkpoint(family)), 1)
+    copies = measure([(text, text) for text in REFERENCES[:5]])
+    assert copies == pytest.approx([1.0] * 5, abs=1e-5)
+    assert max(measure(list(zip(REFERENCES[:5], REFERENCES[5:10], strict=True)))) < 0.999
 
 
 def test_it_is_that_of_the_authors_program(encoder):

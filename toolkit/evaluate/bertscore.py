@@ -35,11 +35,14 @@ def load_bertscore(name: str, layer: int = -1) -> Callable[[Sequence[tuple[str, 
     """
     try:
         model, tokenizer = AutoModel.from_pretrained(name).eval(), AutoTokenizer.from_pretrained(name)
+        model = model.get_encoder() if model.config.is_encoder_decoder else model
     except NOT_A_CHECKPOINT as error:
         raise ValueError(f"wanted an encoder of transformers, got {name!r} ({named_line(error)})") from error
     states = model.config.num_hidden_layers + 1
     if not -states <= layer < states:
         raise ValueError(f"wanted a layer of the {states} of {name}, got {layer}; 0 are the embeddings, -1 the last")
+
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
 
     def scores(pairs: Sequence[tuple[str, str]]) -> list[float]:
         return bertscore([one for one, _ in pairs], [other for _, other in pairs], model, tokenizer, layer)
@@ -59,14 +62,14 @@ def bertscore(
     """BERTScore F1 of each candidate with its reference.
 
     Every token is compared by cosine with the most similar token of the other text; precision is the mean over the
-    candidate's tokens, recall that over the reference's. The first and the last token (CLS and SEP) match nothing, as
-    in the authors' program, but others may match them.
+    candidate's tokens, recall that over the reference's. Special tokens (CLS and SEP) match nothing, as in the authors'
+    program, but others may match them.
 
     Args:
         references: Texts.
         candidates: As many texts.
         model: An encoder, or a model with one; its hidden states are the vectors.
-        tokenizer: The encoder's, which adds one token before and one after a text.
+        tokenizer: The encoder's.
         layer: Which hidden states, as an index; 0 are the embeddings.
         batch_size: Pairs at a time.
 
@@ -104,10 +107,10 @@ def vectors(
     Returns:
         (texts, tokens, width); (texts, tokens), which sum to 1 for each text with a token.
     """
-    read = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt").to(model.device)
+    options = {"padding": True, "truncation": True, "return_special_tokens_mask": True, "return_tensors": "pt"}
+    read = tokenizer(list(texts), **options).to(model.device)
+    inner = 1 - read.pop("special_tokens_mask").float()
     hidden = model(**read, output_hidden_states=True).hidden_states[layer].float()
     mask = read["attention_mask"].float()
-    inner = mask.clone()
-    inner[:, 0] = 0
-    inner[torch.arange(len(texts)), mask.sum(1).long() - 1] = 0
+    inner *= mask
     return normalize(hidden, dim=-1) * mask[:, :, None], inner / inner.sum(1, keepdim=True).clamp(min=1)

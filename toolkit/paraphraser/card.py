@@ -8,6 +8,8 @@ from typing import Any
 from huggingface_hub import ModelCard, ModelCardData
 
 import cards
+from toolkit.score.guards import LANGUAGES
+from toolkit.starters import shown_name
 
 TEMPLATE = Path(cards.__file__).parent / "paraphraser.md"
 
@@ -30,7 +32,13 @@ def paraphraser_card(training: dict[str, Any], model_type: str, measured: dict[s
         library_name="transformers",
         tags=["paraphrase", "parabank-toolkit"],
     )
-    content = {"lang": settings["lang"], "license": licence, "parameters": training["parameters"]}
+    content = {
+        "lang": settings["lang"],
+        "license": licence,
+        "parameters": training["parameters"],
+        "base": shown_name(settings["base_model"]) if settings["base_model"] else None,
+        "guarded": settings["lang"] in LANGUAGES,
+    }
     return str(
         ModelCard.from_template(
             data, str(TEMPLATE), **content, training=training, model_type=model_type, measured=measured

@@ -20,7 +20,7 @@ from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.training import stated
 from toolkit.publish.folder import made_beside, read_training
 from toolkit.shards import write_whole
-from toolkit.starters import WORDS
+from toolkit.starters import WORDS, shown_name
 from toolkit.training import MEASURED, RECORD
 from toolkit.translator.load import load_checkpoint, load_translator
 
@@ -67,7 +67,9 @@ def package_paraphraser(
     training = read_training(model, "train_paraphraser.py", PRIVATE)
     if not {"direction", "lang"} <= training["settings"].keys():
         raise ValueError(f"wanted a folder that scripts/train_paraphraser.py made, got {model}, of another training")
-    lang = training["settings"]["lang"]
+    settings = training["settings"]
+    lang, base = settings["lang"], settings["base_model"]
+    training["settings"] = settings | {"base_model": shown_name(base) if base else None}
     with made_beside(folder) as made:
         whole, tokenizer = load_checkpoint(model, torch.float16)
         whole.save_pretrained(made)
