@@ -82,6 +82,7 @@ VALIDATION: dict[str, Callable[[Path], list[Paraphrased]]] = {
     "captions": lambda data: captions(data, "validation"),
     "news": lambda data: two_references(data, [VALIDATION_NEWS]),
 }
+DOMAINS = {"QQP": "Quora", "MSCOCO": "Multi30k", "KQA Pro": "KQA Pro's development set"}
 DOMAIN_PAIRS: dict[str, Callable[[Path], list[Pair]]] = {
     "QQP": quora_pairs,
     "MSCOCO": caption_pairs,

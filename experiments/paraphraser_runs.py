@@ -22,7 +22,6 @@ from toolkit.package.read import read_references
 from toolkit.paraphraser.form import LOWER_PRONOUN
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.paraphraser.training import train
-from toolkit.training import is_finished
 
 TRANSLATOR = "starter/de-en"  # it writes English and reads German; `base` teaches it to read English
 BASE_STEPS, SWAPPED = 600, 0.15  # of that training, and the share of words that change places in its inputs
@@ -123,7 +122,7 @@ def swapped(text: str, chance: random.Random) -> str:
 
 
 def training(work: Path, name: str, pairs: list[Pair], seed: int, base_model: str | Path, **changed: Any) -> Path:
-    """Train a model unless it is there; it is the last of the training, not the best.
+    """Train a model unless it is there, with the same settings; it is the last of the training, not the best.
 
     Args:
         work: The folder of the experiment.
@@ -149,9 +148,7 @@ def training(work: Path, name: str, pairs: list[Pair], seed: int, base_model: st
         "held_out": 0,
         "save_every": 10**6,
     }
-    if not is_finished(folder):
-        train(ParaphraserTraining(pairs=[str(file)], output_dir=str(folder), seed=seed, **(usual | changed)))
-    return folder
+    return train(ParaphraserTraining(pairs=[str(file)], output_dir=str(folder), seed=seed, **(usual | changed)))
 
 
 def adapted(work: Path, data: Path, begun: str, folder: str | Path, test: str, count: int, seed: int) -> Path:

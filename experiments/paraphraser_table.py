@@ -10,7 +10,8 @@ guards and other filters. Texts and references are lower-cased, because ParaNet 
 highest iBLEU (alpha 0.8) of the five counts; the first output stands beside it. The tables:
 
 - 1: the tests without further training; with a copy of the input, and translation there and back by the starters.
-- 2 and 4: after fine-tuning on pairs of the test's domain, beginning with the base model, ParaBank 2's and ParaNet's.
+- 2 and 4: after fine-tuning on pairs of the test's domain (of Multi30k for MSCOCO), beginning with the base model,
+  ParaBank 2's and ParaNet's.
 - 6: more pairs of ParaNet, and of ParaBank 2. 7: more epochs on a part of the pairs of ParaNet.
 
 The work goes on where it was interrupted; --tables chooses.
@@ -28,10 +29,10 @@ from typing import Any
 
 import torch
 
-from experiments.paraphraser_data import TESTS, test_set
+from experiments.paraphraser_data import DOMAINS, TESTS, test_set
 from experiments.paraphraser_runs import CORPORA, TRANSLATOR, adapted, base, corpora, corpus_model, slug
 from reports import report
-from reports.figures import table
+from reports.figures_paraphrasers import tested_table
 from toolkit.evaluate.paraphraser import CHOICES, Paraphrased, evaluate
 from toolkit.paraphraser.baselines import BEAM, round_trip
 from toolkit.paraphraser.paraphraser import Paraphraser
@@ -46,7 +47,6 @@ ADAPTED = (None, "ParaBank 2", "ParaNet")  # what the fine-tuned models begin wi
 SIZES = (0.25, 0.5, 1.0)  # table 6: parts of the pairs; the paper's are 25k, 50k, 75k and 100k
 EPOCHS, EPOCH_PART = (1, 5, 10, 20), 0.25  # table 7: the paper's are 5 to 25 on 10k of 80k pairs
 FIGURES = ("ibleu", "bleu", "rouge1", "rouge2", "input_bleu")
-HEADS = ("iBLEU", "BLEU", "ROUGE-1", "ROUGE-2", "BLEU with the input")
 
 Outputs = Callable[[Sequence[str]], list[list[str]]]
 Figures = dict[str, dict[str, float]]  # of the first and of the best output
@@ -113,8 +113,9 @@ class Experiment:
     def fine_tuned(self, domains: Mapping[str, Sequence[int]]) -> dict[str, Any]:
         """Tables 2 and 4: each number of pairs of each domain, from each beginning."""
         return {
-            test: {
-                f"{begun or 'no corpus'}, {count} pairs": self.over_seeds(
+            test: self.baselines(test)
+            | {
+                f"{begun or 'no corpus'}, {count} pairs of {DOMAINS[test]}": self.over_seeds(
                     f"{begun or 'base'} {self.pairs} {test} {count}", test, partial(self.tuned, begun, test, count)
                 )
                 for count in counts
@@ -126,12 +127,14 @@ class Experiment:
     def tuned(self, begun: str | None, test: str, count: int, seed: int) -> Path:
         """A model that is fine-tuned on pairs of a test's domain."""
         folder = self.trained(begun, seed) if begun else base(self.data, self.work)
-        return adapted(self.work, self.data, begun or "base", folder, test, count, seed)
+        name = f"{begun} {self.pairs}" if begun else "base"
+        return adapted(self.work, self.data, name, folder, test, count, seed)
 
     def table_6(self) -> dict[str, Any]:
         """More pairs."""
         return {
-            "QQP": {
+            "QQP": self.baselines("QQP")
+            | {
                 f"{corpus}, {count} pairs": self.over_seeds(
                     f"{corpus} {count}", "QQP", partial(corpus_model, self.work, self.data, corpus, count)
                 )
@@ -144,7 +147,8 @@ class Experiment:
         """More epochs."""
         count = round(EPOCH_PART * self.pairs)
         return {
-            "QQP": {
+            "QQP": self.baselines("QQP")
+            | {
                 f"ParaNet, {count} pairs, {epochs} epochs": self.over_seeds(
                     f"ParaNet {count} epochs {epochs}",
                     "QQP",
@@ -184,17 +188,6 @@ def spread(values: Sequence[float]) -> list[float]:
     return [statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0]
 
 
-def markdown(found: dict[str, Any]) -> str:
-    """One of the tables: of each system the best output of five, and of the first its iBLEU."""
-    lines = []
-    for test, systems in found.items():
-        for system, figures in systems.items():
-            cells = [f"{mean:.2f} ± {deviation:.2f}" for mean, deviation in map(figures["best"].get, FIGURES)]
-            mean, deviation = figures["first"]["ibleu"]
-            lines.append([test, system, *cells, f"{mean:.2f} ± {deviation:.2f}"])
-    return table(["test", "system", *HEADS, "iBLEU of the first output"], lines)
-
-
 def main() -> None:
     """Make the corpora, train, test, print the tables and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -219,7 +212,7 @@ def main() -> None:
     results: dict[str, Any] = {"pairs": options.pairs, "texts": options.texts, "base": TRANSLATOR, "tables": {}}
     for name in options.tables:
         results["tables"][name] = tables[name]()
-        print(f"table {name}\n\n{markdown(results['tables'][name])}\n")
+        print(f"table {name}\n\n{tested_table(results['tables'][name])}\n")
     report.write(options.json, options.seeds, results, {})
 
 

@@ -25,7 +25,7 @@ from experiments.parabank_runs import in_shards
 from experiments.parabank_tables import pair_scores
 from experiments.table_quality import Encoder, held_out
 from reports import report
-from reports.figures import table
+from reports.figures_paraphrasers import rewriter_table
 from toolkit.bitext.idf import read_idf
 from toolkit.bitext.words import read_words
 from toolkit.evaluate import systems
@@ -96,30 +96,13 @@ def figures(references: dict[str, str], texts: Texts, scores: dict[tuple[str, st
 
 def merged(rows: list[Row], model: Translator) -> list[dict[str, Any]]:
     """Table 7: for each reference the different outputs of all systems, those of most systems first."""
-    found = outputs(monolingual(rows), model, ALL)
-    return [
-        {
-            "reference": row.reference,
-            "outputs": {
-                c.text: sorted({int(o.recipe) for o in c.origins if o.recipe and not o.unmet})
-                for c in sorted(row.candidates, key=lambda c: -len(c.origins))
-                if c.reason is None and any(not o.unmet for o in c.origins)
-            },
-        }
-        for row in found
-    ]
-
-
-def markdown(results: dict[str, Any]) -> str:
-    """Table 6, beside the paper's."""
-    lines = []
-    for number, models in results.items():
-        for name, found in models.items():
-            judgment, cosine = "{:.1f} ({:.1f})".format(*found["judgment"]), "{:.3f} ({:.3f})".format(*found["cosine"])
-            cells = [judgment, cosine, f"{found['bleu']:.1f}", f"{found['copies']:.1f}"]
-            lines.append([number, name, str(found["references"]), *cells, *(f"*{value}*" for value in found["paper"])])
-    heads = ["system", "model", "references", "judgment", "cosine", "BLEU", "% copies"]
-    return table([*heads, "people's judgment in the paper", "BLEU in the paper"], lines)
+    found = []
+    for row in outputs(monolingual(rows), model, ALL):
+        kept = [candidate for candidate in row.candidates if candidate.reason is None]
+        said = {c.text: sorted({int(o.recipe) for o in c.origins if o.recipe and not o.unmet}) for c in kept}
+        most = sorted((text for text, of in said.items() if of), key=lambda text: -len(said[text]))
+        found.append({"reference": row.reference, "outputs": {text: said[text] for text in most}})
+    return found
 
 
 def main() -> None:
@@ -142,7 +125,7 @@ def main() -> None:
         found[shown_name(name)] = outputs(monolingual(rows), rewriter, numbers)
         shown[shown_name(name)] = merged(rows[:SHOWN], rewriter)
     results = measured(rows, found, Encoder())
-    print(markdown(results))
+    print(rewriter_table(results))
     for name, items in shown.items():
         for item in items:
             print(f"\n{name}: {item['reference']}")

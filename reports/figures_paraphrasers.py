@@ -104,10 +104,14 @@ def paraphraser_memory() -> str:
 
 
 def tested(number_of_table: str) -> str:
-    """One of ParaMac's tables (`experiments/paraphraser_table.py`)."""
-    found = experiment("paraphraser_table")["results"]["tables"][number_of_table]
+    """One of ParaMac's tables."""
+    return tested_table(experiment("paraphraser_table")["results"]["tables"][number_of_table])
+
+
+def tested_table(tests: dict[str, dict]) -> str:
+    """A line for each system of each test: its best output of several (`experiments/paraphraser_table.py`)."""
     lines = []
-    for test, by_system in found.items():
+    for test, by_system in tests.items():
         for system, figures in by_system.items():
             cells = [spread(figures["best"][name]) for name in TESTED]
             lines.append([test, system, *cells, spread(figures["first"]["ibleu"])])
@@ -147,8 +151,13 @@ def paramac_7() -> str:
 
 def rewriter() -> str:
     """ParaBank's table 6: a rewriter and a translator under the same constraint systems, beside the paper's."""
+    return rewriter_table(experiment("rewriter_table")["results"]["table_6"])
+
+
+def rewriter_table(systems: dict[str, dict]) -> str:
+    """A line for each model under each system (`experiments/rewriter_table.py`)."""
     lines = []
-    for system, models in experiment("rewriter_table")["results"]["table_6"].items():
+    for system, models in systems.items():
         for model, found in models.items():
             people, bleu = found["paper"]
             judgment, deviation = found["judgment"]
