@@ -231,6 +231,26 @@ def test_the_mean_of_the_last_checkpoints_is_saved(tmp_path, bitext, monkeypatch
     assert "6, mean of the last 2 checkpoints" in (output / "README.md").read_text()
 
 
+def test_too_few_checkpoints_to_average_are_refused_before_the_training(tmp_path, bitext):
+    given = {"pairs": [str(bitext)], "output_dir": str(tmp_path / "model"), "base_model": str(folder() / "de-en")}
+    sizes = {"max_steps": 6, "save_every": 4, "held_out": 2, "average": 3, "threads": 1}
+    with pytest.raises(ValueError, match="wanted 3 checkpoints to average, got 2 in 6 steps: lower --save_every"):
+        training.train(ParaphraserTraining(**given, **sizes))
+    assert not (tmp_path / "model" / "checkpoints").exists()
+
+
+def test_held_out_sentences_are_in_no_pair_of_any_source(tmp_path):
+    (tmp_path / "held.tsv").write_text("He left.\tHe went away.\n")
+    (tmp_path / "one.tsv").write_text("He left!\tHe is gone.\nShe came.\tShe arrived.\n")
+    (tmp_path / "other.tsv").write_text("He walked off.\tHe went away\nIt rains.\tRain falls.\n")
+    sources = [str(tmp_path / name) for name in ("one.tsv", "other.tsv")]
+    train, held_out, refused = read_training(
+        dataclasses.replace(SETTINGS, pairs=sources, validation=str(tmp_path / "held.tsv"), held_out=5)
+    )
+    assert [(one.text, one.output) for one in train] == [("She came.", "She arrived."), ("It rains.", "Rain falls.")]
+    assert [[one.output for one in some] for some in held_out] == [["He went away."]] and refused == {"held_out": 2}
+
+
 def test_nothing_is_held_out_of_few_pairs(tmp_path):
     (tmp_path / "few.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs(12)))
     given = {"pairs": [str(tmp_path / "few.tsv")], "output_dir": str(tmp_path / "model"), "held_out": 0}

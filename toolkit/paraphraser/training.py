@@ -90,13 +90,7 @@ def train(settings: ParaphraserTraining) -> Path:
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=resumed)
         if settings.average > 1:
-            checkpoints = whole_checkpoints(folder / CHECKPOINTS)[-settings.average :]
-            if len(checkpoints) < settings.average:
-                raise ValueError(
-                    f"wanted {settings.average} checkpoints to average, got {len(checkpoints)}, one in every "
-                    f"{settings.save_every} steps: lower --save_every"
-                )
-            average(trainer, checkpoints)
+            average(trainer, whole_checkpoints(folder / CHECKPOINTS)[-settings.average :])
         if state.is_main_process:
             save(trainer, tokenizer, settings, pairs, refused)
     return folder
@@ -208,8 +202,17 @@ def examples(
 
 
 def training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrainingArguments:
-    """The trainer's settings; the data loader holds all epochs, so the trainer counts one."""
+    """The trainer's settings; the data loader holds all epochs, so the trainer counts one.
+
+    Raises:
+        ValueError: There will be fewer checkpoints than are to be averaged.
+    """
     steps = min(steps, settings.max_steps) if settings.max_steps else steps
+    checkpoints = -(-steps // settings.save_every)  # the last step is one
+    if checkpoints < settings.average:
+        raise ValueError(
+            f"wanted {settings.average} checkpoints to average, got {checkpoints} in {steps} steps: lower --save_every"
+        )
     return Seq2SeqTrainingArguments(
         output_dir=str(Path(settings.output_dir, CHECKPOINTS)),
         max_steps=steps,
@@ -255,11 +258,7 @@ def held_out_ibleu(
 
 
 def average(trainer: ParaphraserTrainer, checkpoints: Sequence[str]) -> None:
-    """Give the model the mean weights of some checkpoints, and measure it on the held-out pairs, if there are any.
-
-    Raises:
-        ValueError: There are fewer than are wanted.
-    """
+    """Give the model the mean weights of some checkpoints, and measure it on the held-out pairs, if there are any."""
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
     states = [type(model).from_pretrained(one, dtype=torch.float32).state_dict() for one in checkpoints]
     model.load_state_dict({name: torch.stack([one[name] for one in states]).mean(0) for name in states[0]})
