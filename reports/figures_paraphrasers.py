@@ -168,6 +168,55 @@ def rewriter_table(systems: dict[str, dict]) -> str:
     return table([*head, "references"], lines)
 
 
+def corrections_grammar() -> str:
+    """What the starter makes of sentences with errors."""
+    return corrections_table(experiment("correction_examples")["results"]["examples"]["grammar"])
+
+
+def corrections_wording() -> str:
+    """What the starter makes of unusual wording."""
+    return corrections_table(experiment("correction_examples")["results"]["examples"]["wording"])
+
+
+def corrections_table(outputs: dict[str, str | None]) -> str:
+    """A line for each sentence (`experiments/correction_examples.py`)."""
+    lines = [f"| {text} | {output or '*none*'} |" for text, output in outputs.items()]
+    return "\n".join(["| input | best output |", "| --- | --- |", *lines])
+
+
+def merged_outputs() -> str:
+    """ParaBank's table 7: a rewriter's outputs under all constraint systems, and how many systems said each."""
+    (shown,) = experiment("rewriter_table")["results"]["table_7"].values()
+    lines = [
+        f"| {row['reference'] * (n == 0)} | {text} | {len(of)} |"
+        for row in shown
+        for n, (text, of) in enumerate(row["outputs"].items())
+    ]
+    return "\n".join(["| reference | output | systems |", "| --- | --- | ---: |", *lines])
+
+
+def syntax_obeyed() -> str:
+    """How many outputs have the form that was asked for."""
+    found = experiment("syntax_table")["results"]["asked_for"]
+    lines = []
+    for template in (name for name in found if name != "none"):
+        asked, free = found[template], found["none"]
+        shares = [number(one["forms"][template]) for one in (free, asked)]
+        lines.append([f"`{template}`", *shares, number(asked["answered"]), number(asked["cosine"], 3)])
+    head = ["template", "% of outputs with this form, not asked for", "asked for", "% of sentences with an output"]
+    return table([*head, "cosine with the sentence"], lines)
+
+
+def syntax_examples() -> str:
+    """Outputs of a few sentences for each template."""
+    shown = experiment("syntax_table")["results"]["examples"]
+    names = list(next(iter(shown.values())))
+    lines = [
+        f"| {text} | `{name}` | {one[name] or '*none*'} |" for text, one in list(shown.items())[:4] for name in names
+    ]
+    return "\n".join(["| input | asked for | output |", "| --- | --- | --- |", *lines])
+
+
 def starter_paraphraser() -> str:
     """The held-out iBLEU of the starter paraphraser."""
     record = starter("paraphraser", "training.json")
