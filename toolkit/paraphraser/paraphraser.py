@@ -120,7 +120,8 @@ class Paraphraser:
         """The best paraphrases of each text.
 
         Args:
-            texts: Texts in the model's language; a text that is too long for it is paraphrased sentence by sentence.
+            texts: Texts in the model's language. Paragraphs are paraphrased one by one, and those that are too long for
+                the model sentence by sentence.
             n: The most paraphrases of a text. This and all that follows: None is what the settings say.
             method: "sample", "beam" or "top_p".
             seed: Of the samples. A text has the same paraphrases in any batch, apart from ties that rounding decides.
@@ -159,7 +160,7 @@ class Paraphraser:
     ) -> list[list[Candidate]]:
         """All candidates of each text with scores: the paraphrases by rank, then what was refused, with its reason.
 
-        Args and errors are those of `paraphrase`. Of a text that is too long for the model, only paraphrases are given.
+        Args and errors are those of `paraphrase`. Of a text that is cut into parts, only paraphrases are given.
         """
         return list(self.stream(texts, n, method, seed, avoid, require, min_semantic, max_iou, template, progress))
 
