@@ -23,7 +23,7 @@ from typing import Any
 from experiments.paraphraser_data import VALIDATION, validation_set
 from experiments.table_quality import Encoder
 from reports import report
-from reports.figures import number, table
+from reports.figures_paraphrasers import SETTINGS, defaults_table
 from toolkit.evaluate.paraphraser import Measure, evaluate_systems
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import Paraphrasing
@@ -56,17 +56,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "max_iou 0.8": {"max_iou": 0.8},
     "max_iou 0.6": {"max_iou": 0.6},
     "no guards": {"guards": ()},
-}
-COLUMNS = {
-    "ibleu": "iBLEU",
-    "bleu": "BLEU",
-    "input_bleu": "BLEU with the input",
-    "semantic": "cosine",
-    "best_ibleu": "iBLEU, best of 5",
-    "self_bleu": "self-BLEU",
-    "answered": "% with an output",
-    "outputs": "outputs",
-    "texts_per_second": "texts/s",
 }
 
 
@@ -103,16 +92,13 @@ def main() -> None:
         found: dict[str, Any] = {}
         for name, test in sets.items():
             runs = [figures_of(paraphraser, cosines, test, settings, seed) for seed in options.seeds]
-            found[name] = {key: fmean(figures[key] for figures, _ in runs) for key in COLUMNS}
+            found[name] = {key: fmean(figures[key] for figures, _ in runs) for key in SETTINGS}
             results["outputs"].setdefault(name, {})[variant] = runs[0][1][:20]
-        found["mean"] = {key: fmean(one[key] for one in found.values()) for key in COLUMNS}
+        found["mean"] = {key: fmean(one[key] for one in found.values()) for key in SETTINGS}
         results["variants"][variant] = found
         print(variant, {key: round(value, 2) for key, value in found["mean"].items()}, file=sys.stderr)
     results["inputs"] = {name: [one.text for one in test[:20]] for name, test in sets.items()}
-    lines = [
-        [variant, *(number(found["mean"][key], 2) for key in COLUMNS)] for variant, found in results["variants"].items()
-    ]
-    print(table(["settings", *COLUMNS.values()], lines))
+    print(defaults_table(results["variants"]))
     report.write(options.json, options.seeds, results, {})
 
 

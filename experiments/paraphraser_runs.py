@@ -11,6 +11,7 @@ import json
 import random
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,7 @@ def as_sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+@cache  # its pairs take many seconds, and every training asks for it
 def base(data: Path, work: Path) -> Path:
     """The model that all trainings begin with: the translator, which has learnt to put English words in order.
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -32,8 +31,9 @@ import torch
 from experiments.paraphraser_data import DOMAINS, TESTS, test_set
 from experiments.paraphraser_runs import CORPORA, TRANSLATOR, adapted, base, corpora, corpus_model, slug
 from reports import report
-from reports.figures_paraphrasers import tested_table
+from reports.figures_paraphrasers import TESTED, tested_table
 from toolkit.evaluate.paraphraser import CHOICES, Paraphrased, evaluate
+from toolkit.evaluate.tables import mean_and_deviation
 from toolkit.paraphraser.baselines import BEAM, round_trip
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import Paraphrasing
@@ -46,7 +46,6 @@ LOW_RESOURCE = {"KQA Pro": (100, 500, 1000)}  # table 4
 ADAPTED = (None, "ParaBank 2", "ParaNet")  # what the fine-tuned models begin with; None is the base model
 SIZES = (0.25, 0.5, 1.0)  # table 6: parts of the pairs; the paper's are 25k, 50k, 75k and 100k
 EPOCHS, EPOCH_PART = (1, 5, 10, 20), 0.25  # table 7: the paper's are 5 to 25 on 10k of 80k pairs
-FIGURES = ("ibleu", "bleu", "rouge1", "rouge2", "input_bleu")
 
 Outputs = Callable[[Sequence[str]], list[list[str]]]
 Figures = dict[str, dict[str, float]]  # of the first and of the best output
@@ -74,13 +73,16 @@ class Experiment:
             found = evaluate([lowered(one, some) for one, some in zip(items, said, strict=True)])
             file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(file, json.dumps({"figures": found, "outputs": said[:10]}, ensure_ascii=False) + "\n")
-            print(system, test, {name: round(found["best"][name], 2) for name in FIGURES}, flush=True)
+            print(system, test, {name: round(found["best"][name], 2) for name in TESTED}, flush=True)
         return json.loads(file.read_text(encoding="utf-8"))["figures"]
 
     def over_seeds(self, system: str, test: str, model: Callable[[int], Path]) -> dict[str, Any]:
         """Mean and standard deviation over the seeds of the figures of a trained model."""
         runs = [self.figures(f"{system} {seed}", test, partial(of_model, model, seed)) for seed in self.seeds]
-        return {choice: {name: spread([run[choice][name] for run in runs]) for name in FIGURES} for choice in CHOICES}
+        return {
+            choice: {name: mean_and_deviation([run[choice][name] for run in runs]) for name in TESTED}
+            for choice in CHOICES
+        }
 
     def baselines(self, test: str) -> dict[str, Any]:
         """A copy of the input, translation there and back, and the base model, which has learnt no paraphrases."""
@@ -90,7 +92,7 @@ class Experiment:
             "no corpus": lambda: of_model(lambda _: base(self.data, self.work), 0),
         }
         return {
-            name: {c: {f: spread([found[c][f]]) for f in FIGURES} for c in CHOICES}
+            name: {c: {f: mean_and_deviation([found[c][f]]) for f in TESTED} for c in CHOICES}
             for name, system in systems.items()
             for found in [self.figures(name, test, system)]
         }
@@ -181,11 +183,6 @@ def of_round_trip() -> Outputs:
 def copies(texts: Sequence[str]) -> list[list[str]]:
     """Each text itself."""
     return [[text] for text in texts]
-
-
-def spread(values: Sequence[float]) -> list[float]:
-    """Mean, and standard deviation over the seeds (0 of one)."""
-    return [statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0]
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.data import TATOEBA, fields
 from reports import report
-from reports.figures import number, table
+from reports.figures_paraphrasers import obeyed_table
 from toolkit.evaluate.parsers import open_parser
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.syntax import templates
@@ -77,15 +77,7 @@ def main() -> None:
     for template in (None, *TEMPLATES):
         name = template or "none"
         found[name], outputs[name] = asked_for(paraphraser, texts, template, options.seed)
-    lines = [
-        [
-            name,
-            *(number(value, places) for value, places in ((one["answered"], 1), (one["cosine"], 3))),
-            *(number(one["forms"][template]) for template in TEMPLATES),
-        ]
-        for name, one in found.items()
-    ]
-    print(table(["asked for", "% with an output", "cosine", *TEMPLATES], lines))
+    print(obeyed_table(found))
     examples = {text: {name: outputs[name][n] for name in outputs} for n, text in enumerate(texts[:SHOWN])}
     report.write(options.json, options.seed, {"asked_for": found, "texts": len(texts), "examples": examples}, {})
 

@@ -22,6 +22,11 @@ def without_bfloat16(name: str) -> dict | None:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
+def with_and_without_bfloat16(name: str) -> list[dict]:
+    """The report of a benchmark, and that of the same with --without_bfloat16 where it was run."""
+    return [record for record in (benchmark(name), without_bfloat16(name)) if record]
+
+
 def experiment(name: str) -> dict:
     """The whole report of an experiment."""
     return json.loads((ROOT / "experiments" / "results" / f"{name}.json").read_text(encoding="utf-8"))

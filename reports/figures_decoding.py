@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.figures import benchmark, limited, machine, number, table, without_bfloat16
+from reports.figures import benchmark, limited, machine, number, table, with_and_without_bfloat16, without_bfloat16
 
 ENGINES = {
     "ours": "ours, {dtype}",
@@ -90,7 +90,7 @@ def decoding_ratios() -> str:
 
 def lengths() -> str:
     """Sampled tokens per second by length of the sentence, and ours over CTranslate2 and over an earlier commit."""
-    records = [record for record in (benchmark("lengths"), without_bfloat16("lengths")) if record]
+    records = with_and_without_bfloat16("lengths")
     lines = [
         length_line(words, found, record["ratios"]) for record in records for words, found in record["results"].items()
     ]

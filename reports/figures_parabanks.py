@@ -13,6 +13,10 @@ from toolkit.starters import idf_file
 FEWEST = 10  # ours: a BLEU of fewer references is not shown
 BLEU, IOU, TREE, RATIO = "one_minus_bleu", "intersection_over_union", "tree_edit_distance", "length_ratio"
 IDF_WORDS = ("proud", "told", "work", "them", "her", "was", "for", "to")  # ParaBank, table 2
+QUALITY = (
+    *("references kept", "cosine, rank 1 / 5", "1-BLEU against the reference, rank 1 / 5", "1-BLEU between ranks"),
+    "paraphrases per reference",
+)
 PAPERS_SETTINGS, STARTERS_SETTINGS = "the papers' settings", "the starters' settings"
 SYSTEMS = (*systems.PAPER_JUDGED, *(f"ParaBank 2, rank {rank}" for rank in range(1, corpus.RANKS + 1)))
 PAIRS = tuple(" / ".join(pair) for pair in systems.PAPER_BETWEEN)
@@ -38,16 +42,7 @@ def setting_name(record: dict, setting: dict) -> str:
 
 def quality() -> str:
     """What each setting keeps, of how many references, how near and how different."""
-    bleus = ["1-BLEU against the reference, rank 1 / 5", "1-BLEU between ranks"]
-    head = ["settings", "references kept", "cosine, rank 1 / 5", *bleus, "paraphrases per reference"]
-    lines = []
-    for record, setting in quality_settings():
-        m = setting["mean"]
-        cosine, bleu = (
-            f"{number(m[f'{name}_1'], p)} / {number(m[f'{name}_5'], p)}" for name, p in (("cosine", 3), ("bleu", 1))
-        )
-        own = [f"{number(m['kept'])} %", cosine, bleu, number(m["among_ranks"]), number(m["paraphrases"], 2)]
-        lines.append([setting_name(record, setting), *own])
+    lines = [[setting_name(record, setting), *setting_cells(setting)] for record, setting in quality_settings()]
     beam = quality_settings()[0][0]["beam_12"]
     best = [number(beam["cosine_1"], 3), number(beam["bleu_1"])]
     lines.append(["best hypothesis of the starters' beam search (beam 12)", "", *best, "", ""])
@@ -63,25 +58,29 @@ def quality() -> str:
             "",
         ]
     )
-    return table(head, lines)
+    return table(["settings", *QUALITY], lines)
+
+
+def setting_cells(setting: dict) -> list[str]:
+    """The figures of a setting, under the heads of QUALITY."""
+    m = setting["mean"]
+    cosine, bleu = (
+        f"{number(m[f'{name}_1'], p)} / {number(m[f'{name}_5'], p)}" for name, p in (("cosine", 3), ("bleu", 1))
+    )
+    return [f"{number(m['kept'])} %", cosine, bleu, number(m["among_ranks"]), number(m["paraphrases"], 2)]
 
 
 def quality_guards() -> str:
     """The same settings with and without guards."""
     names = ("paper_settings", "paper_guards", "demo_rate", "demo_guards")
     records = [experiment(f"quality_{name}")["results"] for name in names]
-    head = ["settings", "guards", "references kept", "paraphrases per reference", "cosine, rank 1 / 5"]
     lines = []
     for without, guarded in (records[:2], records[2:]):
         for limit in sorted({one["max_dual_nll"] for one in guarded["settings"]}, reverse=True):
             for record, name in ((without, "none"), (guarded, ", ".join(guarded["guards"]))):
                 setting = next(one for one in record["settings"] if one["max_dual_nll"] == limit)
-                m = setting["mean"]
-                cosine = " / ".join(number(m[f"cosine_{rank}"], 3) for rank in (1, 5))
-                cells = [f"{number(m['kept'])} %", number(m["paraphrases"], 2), cosine]
-                bleus = [f"{number(m['bleu_1'])} / {number(m['bleu_5'])}", number(m["among_ranks"])]
-                lines.append([setting_name(without, setting), name, *cells, *bleus])
-    return table([*head, "1-BLEU against the reference, rank 1 / 5", "1-BLEU between ranks"], lines)
+                lines.append([setting_name(record, setting), name, *setting_cells(setting)])
+    return table(["settings", "guards", *QUALITY], lines)
 
 
 def quality_short() -> str:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from reports.figures import benchmark, beside, experiment, limited, machine, number, starter, table, without_bfloat16
+from collections.abc import Iterable
+
+from reports.figures import (
+    benchmark,
+    beside,
+    experiment,
+    limited,
+    machine,
+    number,
+    starter,
+    table,
+    with_and_without_bfloat16,
+)
 
 ENGINES = {
     "ours_equal": "ours, five samples of each text",
@@ -58,17 +70,21 @@ def refused_table(refused_by: dict[str, dict], below: str = "") -> str:
 
 def paraphraser_defaults() -> str:
     """Every setting of `Paraphraser` that was tried, means over the validation sets."""
-    found = experiment("paraphraser_defaults")["results"]["variants"]
+    return defaults_table(experiment("paraphraser_defaults")["results"]["variants"])
+
+
+def defaults_table(variants: dict[str, dict]) -> str:
+    """A line for each setting (`experiments/paraphraser_defaults.py`)."""
     lines = [
-        [name, *(number(one["mean"][column], places) for column, (_, places) in SETTINGS.items())]
-        for name, one in found.items()
+        [name, *(number(found["mean"][column], places) for column, (_, places) in SETTINGS.items())]
+        for name, found in variants.items()
     ]
     return table(["settings", *(head for head, _ in SETTINGS.values())], lines)
 
 
 def paraphraser_speed() -> str:
     """Texts per second of every engine with every model; the lines without bfloat16 are last."""
-    records = [record for record in (benchmark("paraphraser"), without_bfloat16("paraphraser")) if record]
+    records = with_and_without_bfloat16("paraphraser")
     lines = [
         [
             MODELS[model] + ", without bfloat16" * n,
@@ -82,7 +98,7 @@ def paraphraser_speed() -> str:
 
 def paraphraser_ratios() -> str:
     """How many times as fast as each peer, with equal numbers of samples / by default."""
-    records = [record for record in (benchmark("paraphraser"), without_bfloat16("paraphraser")) if record]
+    records = with_and_without_bfloat16("paraphraser")
     peers = list(ENGINES)[2:]
     lines = []
     for n, record in enumerate(records):
@@ -118,7 +134,7 @@ def tested_table(tests: dict[str, dict]) -> str:
     return table(["test", "trained on", *TESTED.values(), "iBLEU of the first output"], lines)
 
 
-def spread(found: tuple[float, float]) -> str:
+def spread(found: tuple[float, float | None]) -> str:
     """A mean with its standard deviation, if there is one."""
     mean, deviation = found
     return f"{number(mean)} ± {number(deviation)}" if deviation else number(mean)
@@ -180,27 +196,30 @@ def corrections_wording() -> str:
 
 def corrections_table(outputs: dict[str, str | None]) -> str:
     """A line for each sentence (`experiments/correction_examples.py`)."""
-    lines = [f"| {text} | {output or '*none*'} |" for text, output in outputs.items()]
-    return "\n".join(["| input | best output |", "| --- | --- |", *lines])
+    return texts_table(["input", "best output"], ([text, output or "*none*"] for text, output in outputs.items()))
 
 
 def merged_outputs() -> str:
     """ParaBank's table 7: a rewriter's outputs under all constraint systems, and how many systems said each."""
     (shown,) = experiment("rewriter_table")["results"]["table_7"].values()
-    lines = [
-        f"| {row['reference'] * (n == 0)} | {text} | {len(of)} |"
+    lines = (
+        [row["reference"] * (n == 0), text, str(len(of))]
         for row in shown
         for n, (text, of) in enumerate(row["outputs"].items())
-    ]
-    return "\n".join(["| reference | output | systems |", "| --- | --- | ---: |", *lines])
+    )
+    return texts_table(["reference", "output", "systems"], lines)
 
 
 def syntax_obeyed() -> str:
     """How many outputs have the form that was asked for."""
-    found = experiment("syntax_table")["results"]["asked_for"]
+    return obeyed_table(experiment("syntax_table")["results"]["asked_for"])
+
+
+def obeyed_table(asked_for: dict[str, dict]) -> str:
+    """A line for each template (`experiments/syntax_table.py`)."""
     lines = []
-    for template in (name for name in found if name != "none"):
-        asked, free = found[template], found["none"]
+    for template in (name for name in asked_for if name != "none"):
+        asked, free = asked_for[template], asked_for["none"]
         shares = [number(one["forms"][template]) for one in (free, asked)]
         lines.append([f"`{template}`", *shares, number(asked["answered"]), number(asked["cosine"], 3)])
     head = ["template", "% of outputs with this form, not asked for", "asked for", "% of sentences with an output"]
@@ -209,12 +228,14 @@ def syntax_obeyed() -> str:
 
 def syntax_examples() -> str:
     """Outputs of a few sentences for each template."""
-    shown = experiment("syntax_table")["results"]["examples"]
-    names = list(next(iter(shown.values())))
-    lines = [
-        f"| {text} | `{name}` | {one[name] or '*none*'} |" for text, one in list(shown.items())[:4] for name in names
-    ]
-    return "\n".join(["| input | asked for | output |", "| --- | --- | --- |", *lines])
+    shown = list(experiment("syntax_table")["results"]["examples"].items())[:4]
+    lines = ([text, f"`{form}`", output or "*none*"] for text, one in shown for form, output in one.items())
+    return texts_table(["input", "asked for", "output"], lines)
+
+
+def texts_table(head: list[str], lines: Iterable[list[str]]) -> str:
+    """A Markdown table of texts, all columns to the left."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines))
 
 
 def starter_paraphraser() -> str:

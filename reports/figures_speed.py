@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from statistics import mean, median
 
-from reports.figures import benchmark, limited, machine, number, ranges, table, without_bfloat16
+from reports.figures import benchmark, limited, machine, number, ranges, table, with_and_without_bfloat16
 from reports.figures_decoding import DTYPES
 
 
 def encoder_training() -> str:
     """Pairs per second; the lines without bfloat16 are last."""
-    records = [record for record in (benchmark("encoder"), without_bfloat16("encoder")) if record]
+    records = with_and_without_bfloat16("encoder")
     lines = [line for n, record in enumerate(records) for line in training_lines(record, ", without bfloat16" * n)]
     paper = "minutes for the paper's 5M pairs x 5 epochs, extrapolated"
     ours, its = ("ours, M = 40", "ours, M = 1"), ("sentence-transformers, batch 100", "batch 4,000")
@@ -32,7 +32,7 @@ def training_lines(record: dict, ending: str) -> list[list[str]]:
 
 def encoding() -> str:
     """Sentences per second; the lines without bfloat16 are last."""
-    records = [record for record in (benchmark("encoder"), without_bfloat16("encoder")) if record]
+    records = with_and_without_bfloat16("encoder")
     lines = [line for n, record in enumerate(records) for line in encoding_lines(record, ", without bfloat16" * n)]
     return table(["sentences per second, batches of 32 / 1,024", "ours", "`StaticEmbedding`", "speed-up"], lines)
 
@@ -103,7 +103,7 @@ def spinning() -> str:
 
 def pipeline() -> str:
     """The stages of ParaBank 2 with the starters; the line without bfloat16 is last."""
-    records = [record for record in (benchmark("pipeline"), without_bfloat16("pipeline")) if record]
+    records = with_and_without_bfloat16("pipeline")
     stages = ("sampling", "dual scoring", "clustering")
     lines = []
     for name, record in zip(("this one", "without bfloat16"), records, strict=False):

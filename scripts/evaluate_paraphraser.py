@@ -39,9 +39,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("test", help="inputs with their human paraphrases")
     parser.add_argument("--models", nargs="+", default=[], help="paraphrasers: starter/NAME, Hub ids or folders")
     parser.add_argument("--outputs", nargs="+", default=[], metavar="NAME=FILE", help="outputs of other systems")
-    parser.add_argument(
-        "--round_trip", nargs=2, default=[], metavar=("THERE", "BACK"), help="two translators, as a baseline"
-    )
+    parser.add_argument("--round_trip", nargs=2, metavar=("THERE", "BACK"), help="two translators, as a baseline")
     parser.add_argument("--n", type=int, default=5, help="outputs of each input (default 5)")
     parser.add_argument("--method", choices=METHODS, help="of the paraphrasers (default sample)")
     parser.add_argument("--lang", default="en", help="language of the test (ISO 639-1)")
@@ -70,24 +68,29 @@ def measure(options: argparse.Namespace) -> None:
     for named in options.outputs:
         name, _, file = named.partition("=")
         systems[name] = [some[: options.n] for some in read_outputs(Path(file), len(texts))]
-    from toolkit.encoder.load import load_encoder
-    from toolkit.evaluate.bertscore import bertscore_signature, load_bertscore
-    from toolkit.paraphraser.baselines import round_trip
-    from toolkit.paraphraser.paraphraser import Paraphraser
-    from toolkit.score.semantic import pair_cosines, semantic_signature
-    from toolkit.translator.load import load_translator
-
     measures: dict[str, Measure] = {}
     signatures = [ibleu_signature(options.alpha, options.references, options.lang)]
     if options.encoder:
+        from toolkit.encoder.load import load_encoder
+        from toolkit.score.semantic import pair_cosines, semantic_signature
+
         encoder = load_encoder(options.encoder)
         measures["semantic"] = partial(pair_cosines, encoder=encoder)
         signatures.append(semantic_signature(encoder, options.encoder))
     if options.bertscore:
+        from toolkit.evaluate.bertscore import bertscore_signature, load_bertscore
+
         measures["bertscore"] = load_bertscore(options.bertscore, options.bertscore_layer)
         signatures.append(bertscore_signature(options.bertscore, options.bertscore_layer))
-    paraphrasers = {model: Paraphraser(model, lang=options.lang) for model in options.models}
+    paraphrasers = {}
+    for model in options.models:  # all are loaded before any works
+        from toolkit.paraphraser.paraphraser import Paraphraser
+
+        paraphrasers[model] = Paraphraser(model, lang=options.lang)
     if options.round_trip:
+        from toolkit.paraphraser.baselines import round_trip
+        from toolkit.translator.load import load_translator
+
         there = load_translator(options.round_trip[0], source_lang=options.lang, lang=options.pivot)
         back = load_translator(options.round_trip[1], source_lang=options.pivot, lang=options.lang)
         systems["round trip, beam 12"] = round_trip(texts, there, back, options.n)

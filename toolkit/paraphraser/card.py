@@ -1,13 +1,15 @@
-"""The card of a trained paraphraser."""
+"""The card of a trained paraphraser, and what its folder states."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from huggingface_hub import ModelCard, ModelCardData
 
 import cards
+import toolkit
 from toolkit.score.guards import LANGUAGES
 from toolkit.starters import shown_name
 
@@ -44,6 +46,17 @@ def paraphraser_card(training: dict[str, Any], model_type: str, measured: dict[s
             data, str(TEMPLATE), **content, training=training, model_type=model_type, measured=measured
         )
     )
+
+
+def stated(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What `Paraphraser` asks a model's folder: its language, and the most pieces of a text that it was trained on."""
+    lang = settings["lang"]
+    return {
+        "toolkit": toolkit.__version__,
+        "source_lang": lang,
+        "lang": lang,
+        "max_tokens": settings["max_tokens"],
+    }
 
 
 def on_hub(base_model: str | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
@@ -28,7 +28,6 @@ from transformers import (
     set_seed,
 )
 
-import toolkit
 from toolkit.bitext.subwords import marian_tokenizer, train_pieces
 from toolkit.bitext.words import write_words
 from toolkit.evaluate.ibleu import corpus_ibleu
@@ -36,7 +35,7 @@ from toolkit.models.checkpoint import last_checkpoint, whole_checkpoints, writin
 from toolkit.models.precision import in_bfloat16
 from toolkit.parallel import processes
 from toolkit.paraphraser.batches import Batches
-from toolkit.paraphraser.card import paraphraser_card
+from toolkit.paraphraser.card import paraphraser_card, stated
 from toolkit.paraphraser.lora import with_adapters
 from toolkit.paraphraser.pairs import TrainingPair, inputs_and_references, read_training
 from toolkit.paraphraser.settings import ParaphraserTraining
@@ -287,17 +286,6 @@ def save(
     record = record_of(trainer, settings, sum(p.numel() for p in model.parameters()), refused)
     write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
     finish(folder, record, [folder / CHECKPOINTS, folder / TEMPLATES])
-
-
-def stated(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What `Paraphraser` asks a model's folder: its language, and the most pieces of a text that it was trained on."""
-    lang = settings["lang"]
-    return {
-        "toolkit": toolkit.__version__,
-        "source_lang": lang,
-        "lang": lang,
-        "max_tokens": settings["max_tokens"],
-    }
 
 
 def record_of(

@@ -14,23 +14,17 @@ from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
 from toolkit.evaluate.paraphraser import evaluate_systems, markdown
 from toolkit.outputs import check_output_folder
 from toolkit.paraphraser.baselines import round_trip
-from toolkit.paraphraser.card import paraphraser_card
+from toolkit.paraphraser.card import paraphraser_card, stated
 from toolkit.paraphraser.evaluation import read_test
 from toolkit.paraphraser.paraphraser import Paraphraser
-from toolkit.paraphraser.training import stated
 from toolkit.publish.folder import made_beside, read_training
 from toolkit.shards import write_whole
 from toolkit.starters import WORDS, shown_name
 from toolkit.training import MEASURED, RECORD
 from toolkit.translator.load import load_checkpoint, load_translator
 
-PRIVATE = (
-    "pairs",
-    "validation",
-    "output_dir",
-    "threads",
-    "processes",
-)  # settings that describe the machine of the training
+# settings that describe one machine
+PRIVATE = ("pairs", "validation", "output_dir", "threads", "processes")
 N = 5  # ours: outputs of each input
 
 
