@@ -9,7 +9,7 @@ Each engine runs in a process of its own:
 
 - `ours_equal`: `Paraphraser` draws five samples of each text (top-p), as the peers do, then refuses some of them by
   guards and by the cosine of an encoder, and groups and ranks them, which the peers do not.
-- `ours`: `Paraphraser` as it is by default, which draws many more.
+- `ours`: `Paraphraser` as it is by default, which draws four times as many.
 - `one_by_one`: `generate` in a loop over the texts, as Parrot does: five samples (top-k 50, top-p 0.9), distinct ones.
 - `batched`: the same in padded batches of texts sorted by length, with the batch size that is fastest of some. Both in
   float32 or bfloat16, whichever is faster.

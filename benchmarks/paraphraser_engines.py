@@ -13,7 +13,12 @@ from itertools import cycle, islice
 from typing import Any
 
 N, TOP_K, TOP_P = 5, 50, 0.9
-EQUAL: dict[str, Any] = {"method": "top_p", "samples_per_set": N, "top_p": TOP_P}  # ours, with the peers' samples
+EQUAL: dict[str, Any] = {  # ours, with the peers' samples
+    "method": "top_p",
+    "constraint_sets": 1,
+    "samples_per_set": N,
+    "top_p": TOP_P,
+}
 BATCHES = (16, 64)  # texts of a batch that `batched` tries
 MORE_TOKENS = 10  # an output has at most twice the tokens of its text and so many more, as in the toolkit
 

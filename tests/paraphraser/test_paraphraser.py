@@ -76,6 +76,14 @@ def test_candidates_have_scores_and_reasons(paraphraser):
                 assert match_key(one.text) == match_key(text)
 
 
+def test_both_methods_of_sampling_draw_equally_many(paraphraser):
+    most = {}
+    for method in ("sample", "top_p"):
+        drawn = [sum(one.draws for one in some) for some in paraphraser.candidates(TEXTS, method=method)]
+        most[method] = max(drawn)
+    assert most["sample"] == most["top_p"] == SETTINGS.constraint_sets * SETTINGS.samples_per_set
+
+
 def test_only_the_most_probable_are_scored_backward_and_only_where_a_setting_needs_it(paraphraser, monkeypatch):
     def scored(**changed):
         monkeypatch.setattr(paraphraser, "settings", replace(SETTINGS, **changed))

@@ -115,13 +115,14 @@ def without_templates(rows: Iterable[Row]) -> Iterator[Row]:
 def sampling(
     rows: Sequence[Row], model: Translator, settings: Paraphrasing, avoid: Mapping[str, Sequence[str]]
 ) -> Iterator[Row]:
-    """Fill the candidates of each row with samples."""
+    """Fill the candidates of each row with samples, equally many by both methods."""
     free = settings.method == "top_p"
+    sets = 1 if free else settings.constraint_sets
     return sample_rows(
         rows,
         model,
-        1 if free else settings.constraint_sets,
-        settings.samples_per_set,
+        sets,
+        settings.constraint_sets * settings.samples_per_set // sets,
         NUCLEUS_TOP_K if free else settings.top_k,
         0.0 if free else settings.constraint_rate,
         settings.batch_rows,

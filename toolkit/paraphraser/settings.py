@@ -34,7 +34,7 @@ class Paraphrasing:
         pool: Only the pool x n candidates with the greatest forward log-likelihood per token are scored backward and
             clustered; 0 keeps all.
         constraint_sets: Of "sample": random sets of forbidden words.
-        samples_per_set: Of "sample" and "top_p": samples under each set, and of "top_p" for each text.
+        samples_per_set: Of "sample": samples under each set. "top_p" draws as many in all, under none.
         constraint_rate: Of "sample": the probability with which a word of the text is in a set.
         top_k: Of "sample": the number of most probable tokens that are drawn from.
         min_p: Of "sample": tokens below this share of the most probable one's probability are not drawn.
@@ -54,7 +54,7 @@ class Paraphrasing:
     max_dual_nll: float | None = None
     pool: int = 2
     constraint_sets: int = 4
-    samples_per_set: int = 10
+    samples_per_set: int = 5
     constraint_rate: float = 0.15
     top_k: int = 10
     min_p: float = 0.1
