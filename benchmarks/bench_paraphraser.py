@@ -9,14 +9,16 @@ Each engine runs in a process of its own:
 
 - `ours_equal`: `Paraphraser` draws five samples of each text (top-p), as the peers do, then refuses some of them by
   guards and by the cosine of an encoder, and groups and ranks them, which the peers do not.
+- `ours_equal_int8`: the same in int8; both others are in bfloat16 or float32 (`--dtype auto`).
 - `ours`: `Paraphraser` as it is by default, which draws four times as many.
 - `one_by_one`: `generate` in a loop over the texts, as Parrot does: five samples (top-k 50, top-p 0.9), distinct ones.
 - `batched`: the same in padded batches of texts sorted by length, with the batch size that is fastest of some. Both in
   float32 or bfloat16, whichever is faster.
 - `ctranslate2_int8`, `ctranslate2_float32`: the same samples by CTranslate2, in batches of its own making.
 
-Ratios are sentences/s of `ours_equal` over those of each peer; `default_...` are those of `ours`. --memory TEXTS also
-measures the peak memory of `ours` on TEXTS/100 and TEXTS texts, which are streamed. The machine must be idle.
+Ratios are sentences/s of `ours_equal` over those of each peer; `int8_...` are those of `ours_equal_int8`, `default_...`
+those of `ours`. --memory TEXTS also measures the peak memory of `ours` with five samples on TEXTS/100 and TEXTS texts,
+which are streamed. The machine must be idle.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ from reports.child import in_child
 from reports.figures import number, table
 
 PEERS = ("one_by_one", "batched", "ctranslate2_int8", "ctranslate2_float32")
-ENGINES = ("ours_equal", "ours", *PEERS)
+OURS = {"ours_equal": "", "ours_equal_int8": "int8_", "ours": "default_"}  # engine -> how its ratios begin
+ENGINES = (*OURS, *PEERS)
 SIZES = {"t5_small": "google-t5/t5-small", "t5_base": "google-t5/t5-base", "bart_base": "facebook/bart-base"}
 STARTER = "starter/paraphraser"
 ENTROPY = 0.9  # ours: nats of a step of a model with random weights; the starters' have 0.7 to 0.9
@@ -67,7 +70,7 @@ def measure(
     arguments: argparse.Namespace, size: str | None, texts: list[str], training: list[str]
 ) -> tuple[dict[str, Any], dict[str, float]]:
     """The figures of all engines with one model, and the ratios."""
-    work = {name: engines.ours for name in ("ours_equal", "ours")} | {
+    work = {name: engines.ours for name in OURS} | {
         name: engines.ctranslate2 if name.startswith("ctranslate2") else engines.generate for name in PEERS
     }
     with tempfile.TemporaryDirectory() as name:
@@ -87,7 +90,7 @@ def measure(
             }
     ratios = {
         prefix + peer: results[own]["sentences_per_second"] / results[peer]["sentences_per_second"]
-        for own, prefix in (("ours_equal", ""), ("ours", "default_"))
+        for own, prefix in OURS.items()
         for peer in PEERS
         if own in results and peer in results
     }

@@ -70,17 +70,17 @@ def timed(job: Job, work: Work, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def ours(job: Job, name: str) -> dict[str, Any]:
-    """`Paraphraser`, with the peers' number of samples or by default."""
+    """`Paraphraser`, with the peers' number of samples or by default, in the arithmetic that its name ends with."""
     import torch
 
     from toolkit.paraphraser.paraphraser import Paraphraser
     from toolkit.paraphraser.settings import Paraphrasing
 
     torch.set_num_threads(job.threads)
-    settings = Paraphrasing(n=N, **(EQUAL if name == "ours_equal" else {}))
+    settings = Paraphrasing(n=N, **(EQUAL if name.startswith("ours_equal") else {}))
     if not job.guarded:
         settings = replace(settings, guards=(), min_semantic=None)
-    paraphraser = Paraphraser(job.model, settings=settings)
+    paraphraser = Paraphraser(job.model, settings=settings, dtype="int8" if name.endswith("int8") else "auto")
     return timed(job, lambda texts: paraphraser.paraphrase(texts, seed=job.seed, progress=False), job.texts)
 
 

@@ -18,6 +18,7 @@ from reports.figures import (
 
 ENGINES = {
     "ours_equal": "ours, five samples of each text",
+    "ours_equal_int8": "the same in int8",
     "ours": "ours, the default",
     "one_by_one": "`generate`, one text at a time",
     "batched": "`generate`, sorted batches",
@@ -97,18 +98,20 @@ def paraphraser_speed() -> str:
 
 
 def paraphraser_ratios() -> str:
-    """How many times as fast as each peer, with equal numbers of samples / by default."""
+    """How many times as fast as each peer, with equal numbers of samples / in int8, too / by default."""
     records = with_and_without_bfloat16("paraphraser")
-    peers = list(ENGINES)[2:]
+    peers = list(ENGINES)[3:]
     lines = []
     for n, record in enumerate(records):
         for model in record["results"]:
             names = [peer if model == "starter" else f"{peer}_{model}" for peer in peers]
-            ratios = [(record["ratios"][name], record["ratios"][f"default_{name}"]) for name in names]
+            ratios = [[record["ratios"][own + name] for own in ("", "int8_", "default_")] for name in names]
             lines.append(
-                [MODELS[model] + ", without bfloat16" * n, *(" / ".join(map(number, pair)) for pair in ratios)]
+                [MODELS[model] + ", without bfloat16" * n, *(" / ".join(map(number, some)) for some in ratios)]
             )
-    return table(["ours, five samples / the default, over", *(ENGINES[peer] for peer in peers)], lines)
+    return table(
+        ["ours, five samples / the same in int8 / the default, over", *(ENGINES[peer] for peer in peers)], lines
+    )
 
 
 def paraphraser_memory() -> str:
@@ -244,4 +247,4 @@ def starter_paraphraser() -> str:
     return number(max(one["ibleu"] for one in record["held_out"]))
 
 
-MADE = (guards,)
+MADE = (guards, paraphraser_defaults)

@@ -26,6 +26,7 @@ def test_a_text_that_comes_back_unchanged_has_its_own_form(lang):
         ("i'm here and i.e. you", "I'm here and i.e. you.", "I am here.", "i am here"),
         ("  A “new” one\n", 'A "new" one.', 'One that is "new".', "  One that is “new”\n"),
         ("It’s new.", "It's new.", "It isn't old.", "It isn’t old."),
+        ("‘Go,’ he said.", "'Go,' he said.", "He said, 'go, it isn't late.'", "He said, ‘go, it isn’t late.’"),
         ("Really?", "Really?", "Is that so?", "Is that so?"),
         ("„Gut“, sagte er.", '"Gut", sagte er.', 'Er sagte "gut".', "Er sagte „gut“."),
     ],

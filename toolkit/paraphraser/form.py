@@ -16,6 +16,7 @@ MARKS = (".", "!", "?", "…", ":", ";", ",", "-", "。", "！", "？", "；", "
 FINAL = (".", "!", "?", "。", "！", "？")  # a text without a mark gets none of these
 CLOSING = "\"'”’“»)」）"  # may follow the last mark of a sentence
 QUOTES = {"„": "„“", "“": "“”", "«": "«»"}  # the pair that begins with a mark
+OPENING = re.compile(r"(?<![\w.,!?…])'(?=\w)")  # begins a word: a single quote that opens
 PRONOUN = re.compile(r"I(?:'\w+)?\b")
 LOWER_PRONOUN = re.compile(r"\bi(?=\b(?!\.))")  # not that of "i.e."
 AUXILIARY = r"(?:is|are|was|were|am|does|did|can|could|will|would|shall|should|has|had|may|might|must)(?:n't)?"
@@ -39,7 +40,8 @@ class Form:
             others have capitals, "" for any other text.
         marked: Whether it ends with a mark.
         quotes: A pair of double quotation marks; "" for straight ones.
-        apostrophe: Its apostrophe.
+        apostrophe: Its apostrophe, which also closes single quotes.
+        opening: The mark that opens single quotes.
         words: Its words with a capital, which keep it at the beginning of a lower-cased text.
     """
 
@@ -49,6 +51,7 @@ class Form:
     marked: bool
     quotes: str
     apostrophe: str
+    opening: str
     words: frozenset[str]
 
 
@@ -75,6 +78,7 @@ def plain(text: str, lang: str) -> tuple[str, Form]:
         marked=body.rstrip(CLOSING).endswith(MARKS),
         quotes=quotes,
         apostrophe="’" if "’" in body else "'",
+        opening="‘" if "‘" in body else "’" if "’" in body else "'",
         words=frozenset(word for word in re.findall(r"\w+", body) if word[0].isupper()),
     )
     body = normalize(body, punctuation=lang not in OWN_PUNCTUATION)
@@ -121,7 +125,8 @@ def formed(paraphrase: str, form: Form) -> str:
     if form.quotes:
         pair = cycle(form.quotes)
         paraphrase = re.sub('"', lambda _: next(pair), paraphrase)
-    return form.before + paraphrase.replace("'", form.apostrophe) + form.after
+    paraphrase = OPENING.sub(form.opening, paraphrase).replace("'", form.apostrophe)
+    return form.before + paraphrase + form.after
 
 
 def keeps_capital(paraphrase: str, form: Form) -> bool:

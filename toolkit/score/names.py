@@ -15,13 +15,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from toolkit.score.quantities import RECENT
+
 
 def words_of(text: str) -> frozenset[str]:
     """Words between spaces."""
     return frozenset(text.split())
 
 
-RECENT = 1024  # ours: a reference is compared with each of its candidates
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 CONTRACTED = re.compile(r"n['’]t$", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.!?:;…\"“”„»«¿¡(—–-]\s*$")
@@ -134,6 +135,8 @@ def lacks(text: str, wanted: frozenset[str], lang: str) -> bool:
     """Whether a text lacks one of these names, in any case and with any ending after `SHARED` letters."""
     if lang == "zh":
         return any(name not in text.lower() for name in wanted)
+    if not wanted:
+        return False
     has = {stem(word, lang) for word in WORD.findall(text)}
     return any(not any(alike(name, word) for word in has) for name in wanted - has)
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+
+from toolkit.score.quantities import RECENT
 
 
 def words(listed: str) -> re.Pattern:
@@ -120,6 +123,7 @@ NEGATION = {
 }
 
 
+@lru_cache(RECENT)
 def negations(text: str, lang: str) -> tuple[int, int]:
     """How many words of a text negate, and how many can stand for a negation.
 
