@@ -247,4 +247,4 @@ def starter_paraphraser() -> str:
     return number(max(one["ibleu"] for one in record["held_out"]))
 
 
-MADE = (guards, paraphraser_defaults, corrections_grammar, corrections_wording)
+MADE = (guards, paraphraser_defaults, corrections_grammar, corrections_wording, rewriter, merged_outputs)
