@@ -1,25 +1,34 @@
-"""Syntactic control as by SCPN (ParaNMT-50M, section 6): does a paraphraser write the form that it is asked for?
+r"""Syntactic control as by SCPN (ParaNMT-50M, section 6): does a paraphraser write the form that it is asked for?
 
-    python scripts/train_paraphraser.py --pairs PAIRS.tsv --base_model starter/paraphraser --direction to_reference \
-        --syntax link-grammar --max_steps 400 --output_dir build/syntax
-    python -m experiments.syntax_table --data DIR --model build/syntax --json experiments/results/syntax_table.json
+    python -m experiments.syntax_table --data DIR --write_pairs build/captions.tsv
+    for name in starter captions; do
+        python scripts/train_paraphraser.py --pairs PAIRS --base_model starter/paraphraser --direction to_reference \
+            --syntax link-grammar --learning_rate 1e-3 --warmup_steps 50 --max_steps 300 --output_dir build/syntax-$name
+    done
+    python -m experiments.syntax_table --data DIR --models tatoeba=build/syntax-starter captions=build/syntax-captions \
+        --json experiments/results/syntax_table.json
 
-PAIRS.tsv is what the recipe of the starter paraphraser makes (`starter_paraphraser.py`, step "pairs"). DIR holds
-bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English), held out from all training. Every sentence is paraphrased once
-without a template and once with each of TEMPLATES; the best output by forward score counts. Measured are how many
-outputs have the form by link-grammar, which also parsed the training text, and their cosine with the sentence.
+PAIRS are what the recipe of the starter paraphraser makes (`starter_paraphraser.py`, step "pairs"), and captions.tsv.
+DIR holds bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English) and paraphrase/captions/. Tested are held-out
+sentences of Tatoeba, and captions of images that no training caption is of. Each is paraphrased once without a
+template, once with each frequent one, and captions once with the form of another caption of the same image. The best
+output of a beam counts, without guards and thresholds. Measured are how many outputs have the form by link-grammar,
+which also parsed the training text, and their cosine with the sentence.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from benchmarks.data import TATOEBA, fields
+from experiments.paraphraser_data import captions
+from experiments.starter_paraphraser import write_tsv
 from reports import report
 from reports.figures_paraphrasers import obeyed_table
 from toolkit.evaluate.parsers import open_parser
@@ -28,58 +37,99 @@ from toolkit.paraphraser.syntax import templates
 from toolkit.score.semantic import pair_cosines
 
 PARSER = "link-grammar"
-TEMPLATES = (  # frequent ones of the training text; link-grammar's trees are flat
-    "(S (NP) (VP))",
-    "(S (VP))",
-    "(S (S))",
-    "(S (PP) (S))",
-    "(S (SBAR) (S))",
-    "(S (S) (S))",
-)
+ANOTHER = "of another caption"  # the name of a form that differs from caption to caption
+TEMPLATES = {  # frequent ones of the training texts; link-grammar's trees are flat
+    "tatoeba": ("(S (NP) (VP))", "(S (VP))", "(S (S))", "(S (PP) (S))", "(S (SBAR) (S))", "(S (S) (S))"),
+    "captions": ("(S (NP) (VP))", "(S (VP))", "(S (NP))", "(S (PP))", "(S (NP) (PP))", "(S (NP) (VP) (SBAR))"),
+}
 FEWEST = 6  # words of a sentence; shorter ones have one form
+IMAGES = 14_000  # whose captions are trained on, two pairs of each
 SHOWN = 12  # sentences in the report
 
+Texts = list[tuple[str, str | None]]  # a text, and another of the same meaning if there is one
 
-def sentences(data: Path, count: int, seed: int) -> list[str]:
-    """Held-out English sentences."""
+
+def caption_pairs(data: Path, chance: random.Random) -> Iterator[tuple[str, str]]:
+    """Pairs of captions of one image."""
+    images = captions(data, "train")
+    for one in chance.sample(images, min(IMAGES, len(images))):
+        first, second, third = chance.sample([one.text, *one.references], 3)
+        yield from ((first, second), (second, third))
+
+
+def tested(data: Path, name: str, count: int, seed: int) -> Texts:
+    """Sentences of Tatoeba, or captions, each with another of the same image."""
+    chance = random.Random(seed)
+    if name == "captions":
+        images = captions(data, "validation")
+        return [(one.text, chance.choice(one.references)) for one in chance.sample(images, min(count, len(images)))]
     found = {english for _, english in fields(data / TATOEBA.format("test")) if len(english.split()) >= FEWEST}
-    return random.Random(seed).sample(sorted(found), min(count, len(found)))
+    return [(text, None) for text in chance.sample(sorted(found), min(count, len(found)))]
 
 
-def asked_for(
-    paraphraser: Paraphraser, texts: Sequence[str], template: str | None, seed: int
-) -> tuple[dict[str, Any], list[str]]:
-    """The figures of the outputs for one template, and the outputs, "" where there is none."""
-    said = paraphraser.paraphrase(texts, n=1, seed=seed, template=template, progress=False)
-    outputs = [one[0] if one else "" for one in said]
-    pairs = [(text, output) for text, output in zip(texts, outputs, strict=True) if output]
-    forms = templates([output for _, output in pairs], *open_parser(PARSER))
+def forms(texts: Iterable[str]) -> list[str]:
+    """The form of each text, "" where the parser finds none."""
+    return [form or "" for form in templates(list(texts), *open_parser(PARSER))]
+
+
+def said(paraphraser: Paraphraser, texts: Sequence[str], asked: Sequence[str | None]) -> list[str]:
+    """The best output for each text and template, "" where there is none."""
+    found = [""] * len(texts)
+    for template in dict.fromkeys(asked):
+        places = [i for i, one in enumerate(asked) if one == template]
+        some = paraphraser.paraphrase([texts[i] for i in places], method="beam", template=template, progress=False)
+        for i, outputs in zip(places, some, strict=True):
+            found[i] = outputs[0] if outputs else ""
+    return found
+
+
+def obeyed(paraphraser: Paraphraser, test: Texts, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """For each template the share of outputs that have it, asked for and not, and the outputs."""
+    texts = [text for text, _ in test]
+    wanted: dict[str, list[str]] = {name: [name] * len(texts) for name in names}
+    if all(other for _, other in test):
+        wanted[ANOTHER] = forms(other or "" for _, other in test)
     assert paraphraser.encoder is not None
-    return {
-        "answered": 100 * len(pairs) / len(texts),
-        "forms": {one: 100 * fmean(form == one for form in forms) for one in TEMPLATES},
-        "cosine": fmean(pair_cosines(pairs, paraphraser.encoder)),
-    }, outputs
+    outputs = {"none": said(paraphraser, texts, [None] * len(texts))}
+    free = forms(outputs["none"])
+    figures: dict[str, Any] = {}
+    for name, asked in wanted.items():
+        outputs[name] = said(paraphraser, texts, [one or None for one in asked])
+        pairs = [(text, output) for text, output in zip(texts, outputs[name], strict=True) if output]
+        figures[name] = {
+            "not_asked": 100 * fmean(form == one for form, one in zip(free, asked, strict=True)),
+            "asked": 100 * fmean(form == one for form, one in zip(forms(outputs[name]), asked, strict=True)),
+            "answered": 100 * len(pairs) / len(texts),
+            "cosine": fmean(pair_cosines(pairs, paraphraser.encoder)),
+        }
+    return figures, outputs
 
 
 def main() -> None:
-    """Paraphrase, measure, print the table and write the JSON."""
+    """Write the pairs, or paraphrase, measure, print the table and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--json", type=Path, required=True)
-    parser.add_argument("--model", required=True)
+    parser.add_argument("--write_pairs", type=Path, help="write pairs of captions, and nothing else")
+    parser.add_argument("--models", nargs="+", default=[], metavar="TEST=MODEL", help=f"TEST: {', '.join(TEMPLATES)}")
+    parser.add_argument("--json", type=Path)
     parser.add_argument("--texts", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    texts, paraphraser = sentences(options.data, options.texts, options.seed), Paraphraser(options.model)
-    found: dict[str, Any] = {}
-    outputs: dict[str, list[str]] = {}
-    for template in (None, *TEMPLATES):
-        name = template or "none"
-        found[name], outputs[name] = asked_for(paraphraser, texts, template, options.seed)
-    print(obeyed_table(found))
-    examples = {text: {name: outputs[name][n] for name in outputs} for n, text in enumerate(texts[:SHOWN])}
-    report.write(options.json, options.seed, {"asked_for": found, "texts": len(texts), "examples": examples}, {})
+    if options.write_pairs:
+        write_tsv(options.write_pairs, caption_pairs(options.data, random.Random(options.seed)))
+        return
+    results: dict[str, Any] = {"texts": options.texts, "asked_for": {}, "examples": {}}
+    for test, model in (one.split("=", 1) for one in options.models):
+        paraphraser = Paraphraser(model)
+        paraphraser.settings = replace(paraphraser.settings, guards=(), min_semantic=None)
+        texts = tested(options.data, test, options.texts, options.seed)
+        figures, outputs = obeyed(paraphraser, texts, TEMPLATES[test])
+        results["asked_for"][test] = figures
+        results["examples"][test] = {
+            text: {name: some[n] for name, some in outputs.items()} for n, (text, _) in enumerate(texts[:SHOWN])
+        }
+    print(obeyed_table(results["asked_for"]))
+    report.write(options.json, options.seed, results, {})
 
 
 if __name__ == "__main__":

@@ -37,6 +37,8 @@ SETTINGS = {  # column of `paraphraser_defaults.py`, with its decimals
     "outputs": ("outputs", 2),
     "texts_per_second": ("texts/s", 1),
 }
+TRAINED_ON = {"tatoeba": "Tatoeba", "captions": "captions"}
+SHOWN = 4  # captions whose outputs are shown
 TESTED = {
     "ibleu": "iBLEU",
     "bleu": "BLEU",
@@ -218,21 +220,26 @@ def syntax_obeyed() -> str:
     return obeyed_table(experiment("syntax_table")["results"]["asked_for"])
 
 
-def obeyed_table(asked_for: dict[str, dict]) -> str:
-    """A line for each template (`experiments/syntax_table.py`)."""
+def obeyed_table(tests: dict[str, dict]) -> str:
+    """A line for each template of each test (`experiments/syntax_table.py`)."""
     lines = []
-    for template in (name for name in asked_for if name != "none"):
-        asked, free = asked_for[template], asked_for["none"]
-        shares = [number(one["forms"][template]) for one in (free, asked)]
-        lines.append([f"`{template}`", *shares, number(asked["answered"]), number(asked["cosine"], 3)])
-    head = ["template", "% of outputs with this form, not asked for", "asked for", "% of sentences with an output"]
-    return table([*head, "cosine with the sentence"], lines)
+    for test, by_template in tests.items():
+        for template, found in by_template.items():
+            shares = [number(found[name]) for name in ("not_asked", "asked", "answered")]
+            form = f"`{template}`" if template.startswith("(") else template
+            lines.append([TRAINED_ON[test], form, *shares, number(found["cosine"], 3)])
+    head = ["trained on, tested on", "form", "% of outputs with it, not asked for", "asked for"]
+    return table([*head, "% of sentences with an output", "cosine with the sentence"], lines)
 
 
 def syntax_examples() -> str:
-    """Outputs of a few sentences for each template."""
-    shown = list(experiment("syntax_table")["results"]["examples"].items())[:4]
-    lines = ([text, f"`{form}`", output or "*none*"] for text, one in shown for form, output in one.items())
+    """Outputs of the first captions for each template."""
+    shown = list(experiment("syntax_table")["results"]["examples"]["captions"].items())[:SHOWN]
+    lines = (
+        [text * (n == 0), f"`{form}`" if form.startswith("(") else form, output or "*none*"]
+        for text, one in shown
+        for n, (form, output) in enumerate(one.items())
+    )
     return texts_table(["input", "asked for", "output"], lines)
 
 
