@@ -16,7 +16,7 @@ DECIMAL = re.compile(r"(?<!section )(?<![\w.])-?\d+\.\d+")
 NAMED = re.compile(r"`((?:[\w.-]+/)+[\w.*-]*)`")
 MADE_UP = {
     *("builders/NAME.py", "cards/NAME.md", "my_parabank/", "my_parabank.shards/"),
-    *("starter/de-en", "starter/en-de", "starter/encoder", "Helsinki-NLP/opus-mt-de-en"),
+    *("starter/de-en", "starter/en-de", "starter/encoder", "starter/paraphraser", "Helsinki-NLP/opus-mt-de-en"),
 }
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NOT_MEASURED = {
