@@ -38,10 +38,8 @@ from benchmarks.paraphraser_engines import Job
 from reports import report
 from reports.child import in_child
 from reports.figures import number, table
+from reports.figures_paraphrasers import ENGINES, OURS, PEERS
 
-PEERS = ("one_by_one", "batched", "ctranslate2_int8", "ctranslate2_float32")
-OURS = {"ours_equal": "", "ours_equal_int8": "int8_", "ours": "default_"}  # engine -> how its ratios begin
-ENGINES = (*OURS, *PEERS)
 SIZES = {"t5_small": "google-t5/t5-small", "t5_base": "google-t5/t5-base", "bart_base": "facebook/bart-base"}
 STARTER = "starter/paraphraser"
 ENTROPY = 0.9  # ours: nats of a step of a model with random weights; the starters' have 0.7 to 0.9

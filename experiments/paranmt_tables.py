@@ -3,7 +3,7 @@ r"""Compare source corpora and filters by the encoders trained on them: ParaNMT-
     python -m experiments.paranmt_tables --data DIR --work DIR [--references 3000] [--filtered 10000] [--seeds 0 1 2] \
         --json experiments/results/paranmt_tables.json
 
-`sts_corpora.py` describes the layout of the --data folder; translations are written to --work and reused. Both tables
+`corpora.py` describes the layout of the --data folder; translations are written to --work and reused. Both tables
 train encoders from scratch for 5 epochs and report Pearson's r on STS Benchmark's development set, and on STS 2012 to
 2015; no reference is a sentence of any of these. LSTM, the third model of both tables, is left out unless --models
 names it, because it takes a hundred times as long.
@@ -30,7 +30,7 @@ from statistics import fmean
 
 import torch
 
-from experiments import sts_corpora
+from experiments import corpora
 from experiments.sts_table import KINDS, PARTS, Judge, line, over_seeds, summary
 from reports import report
 from toolkit.encoder.modules import sentence_transformer
@@ -76,9 +76,9 @@ def translate(data: Path, work: Path, name: str, count: int) -> Path:
     shards = work / f"{name}-paranmt.shards"
     if not (work / f"{name}-paranmt").is_dir():
         work.mkdir(parents=True, exist_ok=True)
-        pairs = sts_corpora.references(data, name, sts_corpora.sts_sentences(data))[:count]
-        sts_corpora.write_bitext(bitext, pairs)
-        sts_corpora.make("paranmt", bitext, work)
+        pairs = corpora.references(data, name, corpora.sts_sentences(data))[:count]
+        corpora.write_bitext(bitext, pairs)
+        corpora.make("paranmt", bitext, work)
     return shards
 
 
@@ -234,7 +234,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--sources", nargs="+", choices=sts_corpora.SOURCES, default=list(sts_corpora.SOURCES))
+    parser.add_argument("--sources", nargs="+", choices=corpora.SOURCES, default=list(corpora.SOURCES))
     parser.add_argument("--references", type=int, default=3_000, help="references of each corpus in table 4")
     parser.add_argument("--filtered", type=int, default=10_000, help="references of Tatoeba in table 5")
     parser.add_argument("--models", nargs="+", choices=["WORD", "TRIGRAM", "LSTM"], default=["WORD", "TRIGRAM"])

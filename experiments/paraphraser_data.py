@@ -95,6 +95,11 @@ def sample(items: Sequence, count: int, seed: int) -> list:
     return random.Random(seed).sample(items, min(count, len(items)))
 
 
+def test_keys(data: Path) -> set[str]:
+    """The texts of all tests, with their references, without case and punctuation."""
+    return {key for test in TESTS.values() for one in test(data) for key in map(match_key, (one.text, *one.references))}
+
+
 def test_set(data: Path, name: str, count: int) -> list[Paraphrased]:
     """A sample of a test, the same for every seed of a training."""
     return sample(TESTS[name](data), count, 0)
@@ -102,7 +107,7 @@ def test_set(data: Path, name: str, count: int) -> list[Paraphrased]:
 
 def validation_set(data: Path, name: str, count: int) -> list[Paraphrased]:
     """A sample of a validation set, without texts that any test has."""
-    used = {key for test in TESTS.values() for one in test(data) for key in map(match_key, (one.text, *one.references))}
+    used = test_keys(data)
     free = [
         one
         for one in VALIDATION[name](data)

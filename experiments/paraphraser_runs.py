@@ -1,6 +1,6 @@
 """Make equal corpora of ParaNMT, ParaBank, ParaBank 2 and ParaNet, and train paraphrasers on them.
 
-The first three are made of the same references of Tatoeba; ParaNet is the authors' corpus, whose lower-cased tokens are
+`corpora.py` makes the first three of the same references; ParaNet is the authors' corpus, whose lower-cased tokens are
 put back into the form of sentences. Every step goes on where it was interrupted. `paraphraser_table.py` measures.
 """
 
@@ -15,9 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from experiments.paraphraser_data import Pair, domain_pairs
+from experiments.corpora import parabanks
+from experiments.paraphraser_data import Pair, domain_pairs, test_keys
 from experiments.starter_paraphraser import distinct, joined, with_new_words, words_in, write_tsv
-from experiments.sts_corpora import BUILDERS, make
 from toolkit.bitext.normalize import match_key
 from toolkit.package.read import read_references
 from toolkit.paraphraser.form import LOWER_PRONOUN
@@ -26,8 +26,7 @@ from toolkit.paraphraser.training import train
 
 TRANSLATOR = "starter/de-en"  # it writes English and reads German; `base` teaches it to read English
 BASE_STEPS, SWAPPED = 600, 0.15  # of that training, and the share of words that change places in its inputs
-CORPORA = ("ParaNMT", "ParaBank", "ParaBank 2", "ParaNet")  # those of `sts_corpora.BUILDERS` first
-SPARE = 1.9  # references for each pair: not every reference has a paraphrase in all three corpora
+CORPORA = ("ParaNMT", "ParaBank", "ParaBank 2", "ParaNet")  # those of `corpora.BUILDERS` first
 PARANET = "paraphrase/paranet/paramac_run311.jsonl.gz"
 FINE_EPOCHS, FINE_PAIRS = 2, 16  # ParaMac, section 5.1.3, and appendix A: 4 pairs and 4 accumulated batches
 FINE_RATE = 3e-4  # ours: the paper's 1e-4 is for a model 40 times as large
@@ -48,11 +47,13 @@ def corpora(data: Path, work: Path, count: int) -> None:
     """Write `count` pairs of each corpus: of ParaNMT, ParaBank and ParaBank 2 the best of the same references."""
     if all((work / f"{slug(name)}.tsv").exists() for name in CORPORA):
         return
-    made = parabanks(data, work, round(SPARE * count))
+    used = test_keys(data)
     found: dict[str, dict[str, str]] = {}
-    for name, folder in made.items():
+    for name, folder in zip(CORPORA, parabanks(data, work).values(), strict=False):
         chosen = ((row.reference, row.paraphrases[0].text) for row in read_references(folder) if row.paraphrases)
-        found[name] = {one: other for one, other in chosen if match_key(one) != match_key(other)}
+        found[name] = {
+            one: other for one, other in chosen if match_key(one) != match_key(other) and match_key(one) not in used
+        }
     shared = [reference for reference in found["ParaNMT"] if all(reference in best for best in found.values())]
     if len(shared) < count:
         raise ValueError(f"wanted {count} references with a paraphrase in all corpora, got {len(shared)}")
@@ -60,17 +61,6 @@ def corpora(data: Path, work: Path, count: int) -> None:
     for name, best in found.items():
         write_tsv(work / f"{slug(name)}.tsv", [(reference, best[reference]) for reference in shared])
     write_tsv(work / f"{slug('ParaNet')}.tsv", paranet(data))
-
-
-def parabanks(data: Path, work: Path, references: int) -> dict[str, Path]:
-    """Build the three corpora of the same references, as packaged parabanks."""
-    bitext = work / "bitext.tsv"
-    write_tsv(bitext, distinct(data)[:references])
-    folders = {name: work / f"{bitext.stem}-{builder}" for name, builder in zip(CORPORA, BUILDERS, strict=False)}
-    for builder, folder in zip(BUILDERS, folders.values(), strict=True):
-        if not folder.is_dir():
-            make(builder, bitext, work)
-    return folders
 
 
 def paranet(data: Path) -> list[Pair]:

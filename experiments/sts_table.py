@@ -3,7 +3,7 @@ r"""Evaluate encoders trained on our parabanks on STS: ParaBank 2's table 3, Par
     python -m experiments.sts_table --data DIR --work DIR [--tables corpora mega_batch models] [--seeds 0 1 2] \
         --json experiments/results/sts_table.json
 
-`sts_corpora.py` describes the layout of DIR and builds the corpora in --work unless they exist (this takes hours). All
+`corpora.py` describes the layout of DIR and builds the corpora in --work unless they exist (this takes hours). All
 encoders are trained from scratch, without pretrained vectors, with the papers' settings. The main result is that on STS
 Benchmark's development set; the sets of 2012 to 2015 are reported too, those of 2016 and the benchmark's test set were
 not available. No training text is a sentence of any of these, compared without case and punctuation. The last row of
@@ -25,14 +25,14 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 from sentence_transformers import SentenceTransformer
 
-from experiments import sts_corpora
+from experiments.corpora import BUILDERS, parabanks
 from reports import report
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.modules import sentence_transformer
@@ -95,9 +95,9 @@ class Judge:
         return found
 
 
-def corpora(work: Path, guards: Sequence[str]) -> dict[str, list[TextPair]]:
+def corpora(made: Mapping[str, Path], guards: Sequence[str]) -> dict[str, list[TextPair]]:
     """The pairs of each system of ParaBank 2's table 3, on the references that all three corpora have."""
-    paranmt, parabank, parabank2 = (paraphrases(work / f"bitext-{name}", name, guards) for name in sts_corpora.BUILDERS)
+    paranmt, parabank, parabank2 = (paraphrases(made[name], name, guards) for name in BUILDERS)
     shared = [name for name in paranmt if name in parabank and name in parabank2]
     systems = {"ParaNMT": [TextPair(name, *paranmt[name][0]) for name in shared]}
     systems["ParaBank"] = [TextPair(name, *parabank[name][0]) for name in shared]
@@ -239,23 +239,19 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json")
     options = parser.parse_args()
-    bitext = sts_corpora.prepare(options.data, options.work)
-    for builder in sts_corpora.BUILDERS:
-        if not (options.work / f"bitext-{builder}").is_dir():
-            sts_corpora.make(builder, bitext, options.work)
+    made = parabanks(options.data, options.work)
     torch.set_num_threads(options.threads)
     judge, base = Judge(options.data), EncoderTraining(pairs=[], output_dir="", epochs=options.epochs)
-    folders = [str(options.work / f"bitext-{builder}") for builder in sts_corpora.BUILDERS]
     everything = [
         pair
-        for pair in dict.fromkeys(read_pairs([*folders, *options.more]))
+        for pair in dict.fromkeys(read_pairs([*map(str, made.values()), *options.more]))
         if broken_guard(pair.anchor, pair.positive, "en", options.guards) is None
     ]
     results: dict[str, dict] = {}
     for name in options.tables:
         print(f"\n{name}: Pearson x 100 on STS Benchmark dev, Spearman | STS {', '.join(map(str, YEARS))}")
         if name == "corpora":
-            results[name] = table_corpora(corpora(options.work, options.guards), base, judge, options.seeds)
+            results[name] = table_corpora(corpora(made, options.guards), base, judge, options.seeds)
         else:
             table = table_mega_batch if name == "mega_batch" else table_models
             results[name] = table(everything, base, judge, options)

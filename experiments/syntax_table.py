@@ -97,12 +97,17 @@ def obeyed(paraphraser: Paraphraser, test: Texts, names: Sequence[str]) -> tuple
         outputs[name] = said(paraphraser, texts, [one or None for one in asked])
         pairs = [(text, output) for text, output in zip(texts, outputs[name], strict=True) if output]
         figures[name] = {
-            "not_asked": 100 * fmean(form == one for form, one in zip(free, asked, strict=True)),
-            "asked": 100 * fmean(form == one for form, one in zip(forms(outputs[name]), asked, strict=True)),
+            "not_asked": having(free, asked),
+            "asked": having(forms(outputs[name]), asked),
             "answered": 100 * len(pairs) / len(texts),
             "cosine": fmean(pair_cosines(pairs, paraphraser.encoder)),
         }
     return figures, outputs
+
+
+def having(found: Sequence[str], asked: Sequence[str]) -> float:
+    """The percentage of sentences whose output has the form asked for; "" is none, and those are left out."""
+    return 100 * fmean(form == one for form, one in zip(found, asked, strict=True) if one)
 
 
 def main() -> None:

@@ -11,7 +11,6 @@ from reports.figures import (
     limited,
     machine,
     number,
-    starter,
     table,
     with_and_without_bfloat16,
 )
@@ -25,6 +24,8 @@ ENGINES = {
     "ctranslate2_int8": "CTranslate2, int8",
     "ctranslate2_float32": "CTranslate2, fp32",
 }
+OURS = {"ours_equal": "", "ours_equal_int8": "int8_", "ours": "default_"}  # engine -> how its ratios begin
+PEERS = [engine for engine in ENGINES if engine not in OURS]
 MODELS = {"starter": "starter", "t5_small": "T5-small", "t5_base": "T5-base", "bart_base": "BART-base"}
 SETTINGS = {  # column of `paraphraser_defaults.py`, with its decimals
     "ibleu": ("iBLEU", 2),
@@ -102,17 +103,16 @@ def paraphraser_speed() -> str:
 def paraphraser_ratios() -> str:
     """How many times as fast as each peer, with equal numbers of samples / in int8, too / by default."""
     records = with_and_without_bfloat16("paraphraser")
-    peers = list(ENGINES)[3:]
     lines = []
     for n, record in enumerate(records):
         for model in record["results"]:
-            names = [peer if model == "starter" else f"{peer}_{model}" for peer in peers]
-            ratios = [[record["ratios"][own + name] for own in ("", "int8_", "default_")] for name in names]
+            names = [peer if model == "starter" else f"{peer}_{model}" for peer in PEERS]
+            ratios = [[record["ratios"][own + name] for own in OURS.values()] for name in names]
             lines.append(
                 [MODELS[model] + ", without bfloat16" * n, *(" / ".join(map(number, some)) for some in ratios)]
             )
     return table(
-        ["ours, five samples / the same in int8 / the default, over", *(ENGINES[peer] for peer in peers)], lines
+        ["ours, five samples / the same in int8 / the default, over", *(ENGINES[peer] for peer in PEERS)], lines
     )
 
 
@@ -226,9 +226,8 @@ def obeyed_table(tests: dict[str, dict]) -> str:
     for test, by_template in tests.items():
         for template, found in by_template.items():
             shares = [number(found[name]) for name in ("not_asked", "asked", "answered")]
-            form = f"`{template}`" if template.startswith("(") else template
-            lines.append([TRAINED_ON[test], form, *shares, number(found["cosine"], 3)])
-    head = ["trained on, tested on", "form", "% of outputs with it, not asked for", "asked for"]
+            lines.append([TRAINED_ON[test], as_form(template), *shares, number(found["cosine"], 3)])
+    head = ["trained on, tested on", "form", "% of sentences whose output has it, not asked for", "asked for"]
     return table([*head, "% of sentences with an output", "cosine with the sentence"], lines)
 
 
@@ -236,22 +235,21 @@ def syntax_examples() -> str:
     """Outputs of the first captions for each template."""
     shown = list(experiment("syntax_table")["results"]["examples"]["captions"].items())[:SHOWN]
     lines = (
-        [text * (n == 0), f"`{form}`" if form.startswith("(") else form, output or "*none*"]
+        [text * (n == 0), as_form(form), output or "*none*"]
         for text, one in shown
         for n, (form, output) in enumerate(one.items())
     )
     return texts_table(["input", "asked for", "output"], lines)
 
 
+def as_form(name: str) -> str:
+    """A template as code; other names as they are."""
+    return f"`{name}`" if name.startswith("(") else name
+
+
 def texts_table(head: list[str], lines: Iterable[list[str]]) -> str:
     """A Markdown table of texts, all columns to the left."""
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines))
-
-
-def starter_paraphraser() -> str:
-    """The held-out iBLEU of the starter paraphraser."""
-    record = starter("paraphraser", "training.json")
-    return number(max(one["ibleu"] for one in record["held_out"]))
 
 
 MADE = (guards, paraphraser_defaults, corrections_grammar, corrections_wording, rewriter, merged_outputs)

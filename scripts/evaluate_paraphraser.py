@@ -83,10 +83,11 @@ def measure(options: argparse.Namespace) -> None:
         measures["bertscore"] = load_bertscore(options.bertscore, options.bertscore_layer)
         signatures.append(bertscore_signature(options.bertscore, options.bertscore_layer))
     paraphrasers = {}
-    for model in options.models:  # all are loaded before any works
+    if options.models:
         from toolkit.paraphraser.paraphraser import Paraphraser
 
-        paraphrasers[model] = Paraphraser(model, lang=options.lang)
+        for model in options.models:  # all are loaded before any works
+            paraphrasers[model] = Paraphraser(model, lang=options.lang)
     if options.round_trip:
         from toolkit.paraphraser.baselines import round_trip
         from toolkit.translator.load import load_translator

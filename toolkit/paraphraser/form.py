@@ -71,14 +71,15 @@ def plain(text: str, lang: str) -> tuple[str, Form]:
     """
     body = text.strip()
     quotes = next((pair for mark, pair in QUOTES.items() if mark in body), "")
+    apostrophe = "’" if "’" in body else "'"
     form = Form(
         before=text[: len(text) - len(text.lstrip())],
         after=text[len(text.rstrip()) :],
         case=case_of(body),
         marked=body.rstrip(CLOSING).endswith(MARKS),
         quotes=quotes,
-        apostrophe="’" if "’" in body else "'",
-        opening="‘" if "‘" in body else "’" if "’" in body else "'",
+        apostrophe=apostrophe,
+        opening="‘" if "‘" in body else apostrophe,
         words=frozenset(word for word in re.findall(r"\w+", body) if word[0].isupper()),
     )
     body = normalize(body, punctuation=lang not in OWN_PUNCTUATION)

@@ -117,12 +117,12 @@ def sampling(
 ) -> Iterator[Row]:
     """Fill the candidates of each row with samples, equally many by both methods."""
     free = settings.method == "top_p"
-    sets = 1 if free else settings.constraint_sets
+    sets, each = settings.constraint_sets, settings.samples_per_set
     return sample_rows(
         rows,
         model,
-        sets,
-        settings.constraint_sets * settings.samples_per_set // sets,
+        1 if free else sets,
+        sets * each if free else each,
         NUCLEUS_TOP_K if free else settings.top_k,
         0.0 if free else settings.constraint_rate,
         settings.batch_rows,

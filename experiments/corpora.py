@@ -1,6 +1,6 @@
-r"""Build the training corpora of `sts_table.py`: ParaNMT, ParaBank and ParaBank 2 for the same references.
+r"""Build ParaNMT, ParaBank and ParaBank 2 of the same references, for `sts_table.py` and `paraphraser_table.py`.
 
-    python -m experiments.sts_corpora --data DIR --work DIR [--only paranmt parabank parabank2]
+    python -m experiments.corpora --data DIR --work DIR [--only paranmt parabank parabank2]
 
 DIR holds bitext/tatoeba/deu-eng.train.tsv.gz, bitext/multi30k/en-cs-de-fr.train.tsv.gz, bitext/news/deu-eng.tsv.gz and
 sts/. No reference is a sentence of an STS task. Each builder has a run of its own, so that they can
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,16 @@ def make(builder: str, bitext: Path, work: Path) -> None:
         parabank2.build(parabank2.ParaBank2Run(**common, backward="starter/en-de", known_words=words, **sampling))
 
 
+def parabanks(data: Path, work: Path, builders: Sequence[str] = BUILDERS) -> dict[str, Path]:
+    """The folders of the parabanks of the mixed bitext by their builders; those that are missing are built."""
+    bitext = prepare(data, work)
+    folders = {builder: work / f"{bitext.stem}-{builder}" for builder in builders}
+    for builder, folder in folders.items():
+        if not folder.is_dir():
+            make(builder, bitext, work)
+    return folders
+
+
 def main() -> None:
     """Build the bitext and the parabanks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -110,9 +120,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--only", nargs="+", choices=BUILDERS, default=BUILDERS)
     options = parser.parse_args()
-    bitext = prepare(options.data, options.work)
-    for builder in options.only:
-        make(builder, bitext, options.work)
+    parabanks(options.data, options.work, options.only)
 
 
 if __name__ == "__main__":
