@@ -60,20 +60,20 @@ def references(data: Path, name: str, forbidden: set[str]) -> list[tuple[str, st
     return pairs
 
 
-def write_bitext(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
-    """Write one pair per line: German TAB English."""
-    write_whole(path, "".join(f"{source}\t{reference}\n" for source, reference in pairs))
+def write_tsv(path: Path, lines: Iterable[Sequence[str]]) -> None:
+    """Write the texts of each line with tabs between them."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, "".join("\t".join(texts) + "\n" for texts in lines))
 
 
 def prepare(data: Path, work: Path) -> Path:
     """Write the bitext of all sources in random order, so that any of its shards are a random sample of it."""
     path = work / "bitext.tsv"
     if not path.exists():
-        work.mkdir(parents=True, exist_ok=True)
         forbidden = sts_sentences(data)
         mixed = [pair for name in SOURCES for pair in references(data, name, forbidden)[: SOURCES[name][3]]]
         random.Random(SEED).shuffle(mixed)
-        write_bitext(path, mixed[:REFERENCES])
+        write_tsv(path, mixed[:REFERENCES])
     return path
 
 

@@ -77,7 +77,7 @@ def translate(data: Path, work: Path, name: str, count: int) -> Path:
     if not (work / f"{name}-paranmt").is_dir():
         work.mkdir(parents=True, exist_ok=True)
         pairs = corpora.references(data, name, corpora.sts_sentences(data))[:count]
-        corpora.write_bitext(bitext, pairs)
+        corpora.write_tsv(bitext, pairs)
         corpora.make("paranmt", bitext, work)
     return shards
 

@@ -15,9 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from experiments.corpora import parabanks
+import torch
+
+from experiments.corpora import parabanks, write_tsv
 from experiments.paraphraser_data import Pair, domain_pairs, test_keys
-from experiments.starter_paraphraser import distinct, joined, with_new_words, words_in, write_tsv
+from experiments.starter_paraphraser import distinct, joined, with_new_words, words_in
 from toolkit.bitext.normalize import match_key
 from toolkit.package.read import read_references
 from toolkit.paraphraser.form import LOWER_PRONOUN
@@ -139,6 +141,7 @@ def training(work: Path, name: str, pairs: list[Pair], seed: int, base_model: st
         "max_tokens": 80,
         "held_out": 0,
         "save_every": 10**6,
+        "threads": torch.get_num_threads(),
     }
     return train(ParaphraserTraining(pairs=[str(file)], output_dir=str(folder), seed=seed, **(usual | changed)))
 

@@ -14,7 +14,8 @@ highest iBLEU (alpha 0.8) of the five counts; the first output stands beside it.
   ParaBank 2's and ParaNet's.
 - 6: more pairs of ParaNet, and of ParaBank 2. 7: more epochs on a part of the pairs of ParaNet.
 
-The work goes on where it was interrupted; --tables chooses.
+The work goes on where it was interrupted; --tables chooses. The seeds can be run at the same time, each by a command of
+its own, once the base model is there; a last command with all of them then writes the JSON.
 """
 
 from __future__ import annotations
@@ -194,9 +195,10 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=10_000, help="of each corpus")
     parser.add_argument("--texts", type=int, default=500, help="inputs of each test")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--tables", nargs="+", choices=["1", "2", "4", "6", "7"], default=["1", "2", "4", "6", "7"])
     options = parser.parse_args()
-    torch.set_num_threads(2)
+    torch.set_num_threads(options.threads)
     corpora(options.data, options.work, options.pairs)
     experiment = Experiment(options)
     tables: dict[str, Callable[[], dict[str, Any]]] = {

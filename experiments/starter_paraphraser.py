@@ -31,6 +31,7 @@ from pathlib import Path
 from string import ascii_uppercase
 
 from builders.parabank2 import ParaBank2Run, build
+from experiments.corpora import write_tsv
 from toolkit.bitext.normalize import match_key, normalize
 from toolkit.bitext.read import read_bitext
 from toolkit.bitext.words import COMPOUND, write_words
@@ -40,7 +41,6 @@ from toolkit.paraphraser.pairs import read_training
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.score.guards import GUARDS, broken_guard
 from toolkit.score.semantic import pair_cosines
-from toolkit.shards import write_whole
 from toolkit.starters import WORDS
 
 BASE = "starter/de-en"
@@ -79,12 +79,6 @@ def held_out(groups: dict[str, dict[str, None]]) -> dict[str, dict[str, None]]:
     """A sample of the sentences of LEAST_WORDS words or more, each with its paraphrases."""
     long = sorted(text for text in groups if len(text.split()) >= LEAST_WORDS)
     return {text: groups[text] for text in random.Random(0).sample(long, HELD_OUT)}
-
-
-def write_tsv(path: Path, lines: Iterable[Sequence[str]]) -> None:
-    """Write the texts of each line with tabs between them."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, "".join("\t".join(texts) + "\n" for texts in lines))
 
 
 def distinct(data: Path) -> list[tuple[str, str]]:

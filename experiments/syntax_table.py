@@ -1,14 +1,15 @@
 r"""Syntactic control as by SCPN (ParaNMT-50M, section 6): does a paraphraser write the form that it is asked for?
 
-    python -m experiments.syntax_table --data DIR --write_pairs build/captions.tsv
-    for name in starter captions; do
-        python scripts/train_paraphraser.py --pairs PAIRS --base_model starter/paraphraser --direction to_reference \
-            --syntax link-grammar --learning_rate 1e-3 --warmup_steps 50 --max_steps 300 --output_dir build/syntax-$name
+    python -m experiments.syntax_table --data DIR --write_pairs build/syntax
+    for name in tatoeba captions; do
+        python scripts/train_paraphraser.py --pairs build/syntax/$name.tsv --base_model starter/paraphraser \
+            --direction to_reference --syntax link-grammar --learning_rate 1e-3 --warmup_steps 50 --max_steps 300 \
+            --output_dir build/syntax/$name
     done
-    python -m experiments.syntax_table --data DIR --models tatoeba=build/syntax-starter captions=build/syntax-captions \
+    python -m experiments.syntax_table --data DIR --models tatoeba=build/syntax/tatoeba captions=build/syntax/captions \
         --json experiments/results/syntax_table.json
 
-PAIRS are what the recipe of the starter paraphraser makes (`starter_paraphraser.py`, step "pairs"), and captions.tsv.
+The pairs are people's paraphrases of Tatoeba, which the starter has read, too, and captions of one image.
 DIR holds bitext/tatoeba/deu-eng.test.tsv.gz (German TAB English) and paraphrase/captions/. Tested are held-out
 sentences of Tatoeba, and captions of images that no training caption is of. Each is paraphrased once without a
 template, once with each frequent one, and captions once with the form of another caption of the same image. The best
@@ -27,8 +28,9 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.data import TATOEBA, fields
+from experiments.corpora import write_tsv
 from experiments.paraphraser_data import captions
-from experiments.starter_paraphraser import write_tsv
+from experiments.starter_paraphraser import natural
 from reports import report
 from reports.figures_paraphrasers import obeyed_table
 from toolkit.evaluate.parsers import open_parser
@@ -57,6 +59,13 @@ def caption_pairs(data: Path, chance: random.Random) -> Iterator[tuple[str, str]
         yield from ((first, second), (second, third))
 
 
+def tatoeba_pairs(data: Path, chance: random.Random) -> Iterator[tuple[str, str]]:
+    """Pairs of people's translations of one foreign sentence."""
+    for text, others in natural(data).items():
+        if len(text.split()) >= FEWEST:
+            yield text, chance.choice(list(others))
+
+
 def tested(data: Path, name: str, count: int, seed: int) -> Texts:
     """Sentences of Tatoeba, or captions, each with another of the same image."""
     chance = random.Random(seed)
@@ -64,6 +73,7 @@ def tested(data: Path, name: str, count: int, seed: int) -> Texts:
         images = captions(data, "validation")
         return [(one.text, chance.choice(one.references)) for one in chance.sample(images, min(count, len(images)))]
     found = {english for _, english in fields(data / TATOEBA.format("test")) if len(english.split()) >= FEWEST}
+    found -= natural(data).keys()
     return [(text, None) for text in chance.sample(sorted(found), min(count, len(found)))]
 
 
@@ -114,14 +124,16 @@ def main() -> None:
     """Write the pairs, or paraphrase, measure, print the table and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--write_pairs", type=Path, help="write pairs of captions, and nothing else")
+    parser.add_argument("--write_pairs", type=Path, help="a folder: write the pairs, and nothing else")
     parser.add_argument("--models", nargs="+", default=[], metavar="TEST=MODEL", help=f"TEST: {', '.join(TEMPLATES)}")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--texts", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     if options.write_pairs:
-        write_tsv(options.write_pairs, caption_pairs(options.data, random.Random(options.seed)))
+        chance = random.Random(options.seed)
+        write_tsv(options.write_pairs / "captions.tsv", caption_pairs(options.data, chance))
+        write_tsv(options.write_pairs / "tatoeba.tsv", tatoeba_pairs(options.data, chance))
         return
     results: dict[str, Any] = {"texts": options.texts, "asked_for": {}, "examples": {}}
     for test, model in (one.split("=", 1) for one in options.models):
