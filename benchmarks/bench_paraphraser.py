@@ -4,8 +4,8 @@
 
 DIR holds bitext/tatoeba/deu-eng.{train,test}.tsv.gz (German TAB English); the English side of the test split is
 paraphrased. Text goes in and text comes out, so segmentation counts. The models are the starter, or another with
---model, and models of the sizes of published checkpoints with random weights (`paraphraser_models.py`), with --sizes.
-Each engine runs in a process of its own:
+--model, and with --sizes also models with random weights of the sizes of published checkpoints
+(`paraphraser_models.py`), on a third of the texts. Each engine runs in a process of its own:
 
 - `ours_equal`: `Paraphraser` draws five samples of each text (top-p), as the peers do, then refuses some of them by
   guards and by the cosine of an encoder, and groups and ranks them, which the peers do not.
@@ -42,6 +42,7 @@ from reports.figures_paraphrasers import ENGINES, OURS, PEERS
 
 SIZES = {"t5_small": "google-t5/t5-small", "t5_base": "google-t5/t5-base", "bart_base": "facebook/bart-base"}
 STARTER = "starter/paraphraser"
+SIZED_PART = 3  # models of published sizes paraphrase a third of the texts
 ENTROPY = 0.9  # ours: nats of a step of a model with random weights; the starters' have 0.7 to 0.9
 MEMORY_PART = 100  # memory is measured on all texts and on so small a part of them
 KEYS = ("sentences_per_second", "outputs_of_a_text", "words_of_an_output", "peak_megabytes")
@@ -121,7 +122,8 @@ def main() -> None:
     results: dict[str, Any] = {}
     ratios: dict[str, float] = {}
     for size in (None, *arguments.sizes):
-        found, more = measure(arguments, size, texts[: arguments.texts], training)
+        count = arguments.texts // SIZED_PART if size else arguments.texts
+        found, more = measure(arguments, size, texts[:count], training)
         results[size or "starter"] = found
         ratios |= more
     lines = [

@@ -134,13 +134,15 @@ def tested_table(tests: dict[str, dict]) -> str:
     lines = []
     for test, by_system in tests.items():
         for system, figures in by_system.items():
-            cells = [spread(figures["best"][name]) for name in TESTED]
-            lines.append([test, system, *cells, spread(figures["first"]["ibleu"])])
+            cells = [spread(figures["best"].get(name)) for name in TESTED]
+            lines.append([test, system, *cells, spread(figures.get("first", {}).get("ibleu"))])
     return table(["test", "trained on", *TESTED.values(), "iBLEU of the first output"], lines)
 
 
-def spread(found: tuple[float, float | None]) -> str:
-    """A mean with its standard deviation, if there is one."""
+def spread(found: tuple[float, float | None] | None) -> str:
+    """A mean with its standard deviation, if there is one; nothing where nothing was measured."""
+    if found is None:
+        return ""
     mean, deviation = found
     return f"{number(mean)} ± {number(deviation)}" if deviation else number(mean)
 
