@@ -153,7 +153,7 @@ class Experiment:
         return {
             test: self.baselines(test)
             | {
-                f"{begun or 'no corpus'}, {count} pairs of {DOMAINS[test]}": self.over_seeds(
+                f"{begun or 'no corpus'}, {count:,} pairs of {DOMAINS[test]}": self.over_seeds(
                     f"{begun or 'base'} {self.pairs} {test} {count}", test, partial(self.tuned, begun, test, count)
                 )
                 for count in counts
@@ -173,7 +173,7 @@ class Experiment:
         return {
             "QQP": self.baselines("QQP")
             | {
-                f"{corpus}, {count} pairs": self.over_seeds(
+                f"{corpus}, {count:,} pairs": self.over_seeds(
                     f"{corpus} {count}", "QQP", partial(corpus_model, self.work, self.data, corpus, count)
                 )
                 for corpus in ("ParaBank 2", "ParaNet")
@@ -187,7 +187,7 @@ class Experiment:
         return {
             "QQP": self.baselines("QQP")
             | {
-                f"ParaNet, {count} pairs, {epochs} epochs": self.over_seeds(
+                f"ParaNet, {count:,} pairs, {epochs} epoch{'s' * (epochs > 1)}": self.over_seeds(
                     f"ParaNet {count} epochs {epochs}",
                     "QQP",
                     partial(corpus_model, self.work, self.data, "ParaNet", count, epochs=epochs),

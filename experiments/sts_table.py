@@ -16,8 +16,9 @@ not available. No training text is a sentence of any of these, compared without 
 - mega_batch: WORD, TRIGRAM and LSTM with negatives from 1, 20 and 40 mini-batches, on all pairs of the three corpora.
 - models: rows of tables 8 and 9, on all pairs of the three corpora and of --more (parabanks, or files of pairs).
 
---guards leaves out pairs that lose or add a negation, a number or a name (`toolkit/score/guards.py`). Models with an
-LSTM are a hundred times slower, so they are trained on a sample of --slow_pairs pairs with --slow_seeds.
+--guards leaves out pairs that lose or add a negation, a number or a name (`toolkit/score/guards.py`); --most_pairs
+leaves out as many at random, for comparison. Models with an LSTM are a hundred times slower, so they are trained on a
+sample of --slow_pairs pairs with --slow_seeds.
 """
 
 from __future__ import annotations
@@ -232,6 +233,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--more", nargs="+", default=[])
     parser.add_argument("--guards", nargs="*", choices=GUARDS, default=[], help="leave out pairs that break one")
+    parser.add_argument("--most_pairs", type=int, help="of mega_batch and models: a random part of all pairs")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--slow_seeds", nargs="+", type=int, default=[0], help="seeds of models with an LSTM")
     parser.add_argument("--slow_pairs", type=int, default=30_000, help="pairs of models with an LSTM")
@@ -247,6 +249,7 @@ def main() -> None:
         for pair in dict.fromkeys(read_pairs([*map(str, made.values()), *options.more]))
         if broken_guard(pair.anchor, pair.positive, "en", options.guards) is None
     ]
+    everything = sampled(everything, options.most_pairs or len(everything))
     results: dict[str, dict] = {}
     for name in options.tables:
         print(f"\n{name}: Pearson x 100 on STS Benchmark dev, Spearman | STS {', '.join(map(str, YEARS))}")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments import paraphraser_data, paraphraser_runs
+from toolkit.rows import Candidate, Row
 
 FILES = {
     "paranet/QQP_split/test_input.txt.first-half.gz": ["How do I sing?", "Why is it cold?"],
@@ -64,3 +65,27 @@ def test_nothing_of_a_test_is_chosen_or_trained_on(data):
 )  # fmt: skip
 def test_tokens_become_sentences(tokens, sentence):
     assert paraphraser_runs.as_sentence(tokens) == sentence
+
+
+def test_the_corpora_have_the_same_references(data, tmp_path, monkeypatch):
+    made = {
+        "paranmt": {"I go.": "I walk.", "You go.": "You leave.", "A copy.": "a copy", "A dog.": "The dog."},
+        "parabank": {"I go.": "I leave.", "You go.": "You run.", "A copy.": "One copy.", "A dog.": "One dog."},
+        "parabank2": {"I go.": "I run.", "You go.": "You walk.", "A copy.": "Copied.", "A dog.": "Dogs.", "We.": "Us."},
+    }
+
+    def rows(folder):
+        for reference, text in made[folder].items():
+            said = [Candidate(text, "sample", rank=0)]
+            yield Row("a-1", "a", None, "de", reference, "en", "train", candidates=said)
+
+    monkeypatch.setattr(paraphraser_runs, "parabanks", lambda data, work: {name: name for name in made})
+    monkeypatch.setattr(paraphraser_runs, "read_references", rows)
+    monkeypatch.setattr(paraphraser_runs, "paranet", lambda data: [("P.", "Q.")])
+    paraphraser_runs.corpora(data, tmp_path, 2)
+    pairs = {name: dict(paraphraser_runs.read_pairs(tmp_path / f"{name}.tsv")) for name in ("paranmt", "parabank-2")}
+    assert pairs["paranmt"] == {"I go.": "I walk.", "You go.": "You leave."}  # "A copy." is copied, "A dog." in a test
+    assert pairs["parabank-2"] == {"I go.": "I run.", "You go.": "You walk."}
+    (tmp_path / "paranet.tsv").unlink()
+    with pytest.raises(ValueError, match="wanted 3 references with a paraphrase in all corpora, got 2"):
+        paraphraser_runs.corpora(data, tmp_path, 3)
