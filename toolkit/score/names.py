@@ -24,7 +24,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-CONTRACTED = re.compile(r"n['’]t$", re.IGNORECASE)
+CONTRACTED = re.compile(r"n['’]t$")
 SENTENCE_END = re.compile(r"[.!?:;…\"“”„»«¿¡(—–-]\s*$")
 CHINESE_NAME = re.compile(r"[A-Za-z][A-Za-z.]+|[\u4e00-\u9fff]{1,4}(?=·)|(?<=·)[\u4e00-\u9fff]{1,4}")
 SHARED = 4  # ours: "Germany" and "German" begin alike
@@ -63,8 +63,7 @@ FUNCTION_WORDS = words_of(
     "through throughout till to too toward towards under unless unlike until up upon us very was we were what "
     "whatever when whenever where wherever whether which whichever while who whoever whom whose why will with "
     "within without would yes yet you your yours yourself yourselves let hi hello hey yeah yep nope ah oh wow "
-    "okay ok hm hmm huh isn aren wasn weren don doesn didn hasn haven hadn won wouldn couldn shouldn mustn needn "
-    "ain cannot gonna wanna gotta whatcha lemme"
+    "okay ok hm hmm huh wo ca sha ai cannot gonna wanna gotta whatcha lemme"
 )
 
 
@@ -95,8 +94,6 @@ def is_name(text: str, match: re.Match, lang: str) -> bool:
     first = not before.strip() or SENTENCE_END.search(before) is not None
     if lang == "en":
         word = stem(match.group(), lang)
-        if CONTRACTED.search(match.group()):  # "Don't" has no Don
-            return False
         return word in WORDS_TOO or (word in WORDS_AT_FIRST and not first) or is_rare(word)
     return not first
 
@@ -110,8 +107,8 @@ def is_rare(word: str) -> bool:
 
 
 def stem(word: str, lang: str) -> str:
-    """A word in lower case, without what an apostrophe adds: "Tom's" and "l'Europe" are "tom" and "europe"."""
-    first, *further = re.split("['’]", word.lower())
+    """A word in lower case, without what an apostrophe adds: "Tom's", "don't", "l'Europe" are "tom", "do", "europe"."""
+    first, *further = re.split("['’]", CONTRACTED.sub("", word.lower()))
     return further[-1] if further and lang == "fr" else first
 
 
