@@ -17,7 +17,7 @@ not available. No training text is a sentence of any of these, compared without 
 - models: rows of tables 8 and 9, on all pairs of the three corpora and of --more (parabanks, or files of pairs).
 
 --guards leaves out pairs that lose or add a negation, a number or a name (`toolkit/score/guards.py`); --most_pairs
-leaves out as many at random, for comparison. Models with an LSTM are a hundred times slower, so they are trained on a
+leaves out pairs at random, for comparison. Models with an LSTM are a hundred times slower, so they are trained on a
 sample of --slow_pairs pairs with --slow_seeds.
 """
 

@@ -3,8 +3,8 @@ r"""Syntactic control as by SCPN (ParaNMT-50M, section 6): does a paraphraser wr
     python -m experiments.syntax_table --data DIR --write_pairs build/syntax
     for name in tatoeba captions; do
         python scripts/train_paraphraser.py --pairs build/syntax/$name.tsv --base_model starter/paraphraser \
-            --direction to_reference --syntax link-grammar --learning_rate 1e-3 --warmup_steps 50 --max_steps 300 \
-            --output_dir build/syntax/$name
+            --direction to_reference --syntax link-grammar --learning_rate 1e-3 --warmup_steps 50 \
+            --epochs 7 --max_steps 300 --output_dir build/syntax/$name
     done
     python -m experiments.syntax_table --data DIR --models tatoeba=build/syntax/tatoeba captions=build/syntax/captions \
         --json experiments/results/syntax_table.json
