@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reports import figures, figures_decoding, figures_speed
+from reports import figures, figures_decoding, figures_paraphrasers, figures_speed
 
 MACHINE = {"cpu": "C", "cpu_family_model": "1/2", "cores": 2, "bf16": True, "vnni": False, "amx": False}
 MACHINE |= {"load_average_before": 0.1, "limits": {}}
@@ -141,3 +141,28 @@ def test_encoders_and_the_pipeline_have_lines_without_bfloat16(write):
         assert names == [name + end for end in ("", ", without bfloat16") for name in ("WORD", "WORD + TRIGRAM")]
     assert [line[0] for line in lines_of(figures_speed.pipeline())[1:]] == ["this one", "without bfloat16"]
     assert figures_speed.pipeline().endswith(SAID) and figures_speed.encoder_training().endswith(SAID)
+
+
+def test_paraphrasers_have_a_line_for_each_model(write):
+    engines, peers = figures_paraphrasers.ENGINES, figures_paraphrasers.PEERS
+    found = {engine: {"sentences_per_second": rate} for rate, engine in enumerate(engines, 10)}
+    ratios = {prefix + peer: 2.0 for prefix in figures_paraphrasers.OURS.values() for peer in peers}
+    sized = {f"{name}_t5_small": 3.0 for name in ratios}
+    memory = {"memory": {"1000 texts": 500.4, "100000 texts": 501.0}}
+    write("paraphraser", {"starter": found | memory, "t5_small": found}, ratios | sized)
+    write("paraphraser_without_bfloat16", {"starter": found}, ratios)
+    names = ["starter", "T5-small", "starter, without bfloat16"]
+    speed = figures_paraphrasers.paraphraser_speed()
+    assert [line[0] for line in lines_of(speed)[1:]] == names and speed.endswith(SAID)
+    assert lines_of(speed)[1][1:] == ["10.0", "11.0", "12.0", "13.0", "14.0", "15.0", "16.0"]
+    compared = lines_of(figures_paraphrasers.paraphraser_ratios())[1:]
+    assert compared == [[name, *[" / ".join(["3.0" if name == "T5-small" else "2.0"] * 3)] * 4] for name in names]
+    assert figures_paraphrasers.paraphraser_memory() == "500 MB for 1,000 texts and 501 MB for 100,000 texts"
+
+
+def test_the_papers_lines_are_below_ours_without_what_it_does_not_say():
+    ours = {"best": dict.fromkeys(figures_paraphrasers.TESTED, (1.3, 0.5)), "first": {"ibleu": (1.0, None)}}
+    paper = {"best": {"ibleu": (14.57, None)}}
+    table = figures_paraphrasers.tested_table({"QQP": {"ParaNet": ours, "the paper": paper}})
+    assert lines_of(table)[1] == ["QQP", "ParaNet", *["1.3 ± 0.5"] * 5, "1.0"]
+    assert table.splitlines()[-1] == "| QQP | the paper | 14.6 |  |  |  |  |  |"
