@@ -234,14 +234,15 @@ def obeyed_table(tests: dict[str, dict]) -> str:
 
 
 def syntax_examples() -> str:
-    """Outputs of the first captions for each template."""
+    """The different outputs of the first captions, each with the templates that it was written for."""
     shown = list(experiment("syntax_table")["results"]["examples"]["captions"].items())[:SHOWN]
-    lines = (
-        [text * (n == 0), as_form(form), output or "*none*"]
-        for text, one in shown
-        for n, (form, output) in enumerate(one.items())
-    )
-    return texts_table(["input", "asked for", "output"], lines)
+    lines = []
+    for text, outputs in shown:
+        forms: dict[str, list[str]] = {}
+        for form, output in outputs.items():
+            forms.setdefault(output or "*none*", []).append(as_form(form))
+        lines += [[text * (n == 0), output, ", ".join(some)] for n, (output, some) in enumerate(forms.items())]
+    return texts_table(["input", "output", "asked for"], lines)
 
 
 def as_form(name: str) -> str:
@@ -254,4 +255,7 @@ def texts_table(head: list[str], lines: Iterable[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines))
 
 
-MADE = (guards, paraphraser_defaults, corrections_grammar, corrections_wording, rewriter, merged_outputs)
+MADE = (
+    guards, paraphraser_defaults, corrections_grammar, corrections_wording, syntax_obeyed, syntax_examples, rewriter,
+    merged_outputs,
+)  # fmt: skip
