@@ -3,11 +3,12 @@
     python -m experiments.paraphraser_table --data DIR --work build/paraphraser-table \
         --json experiments/results/paraphraser_table.json
 
-DIR holds bitext/tatoeba and paraphrase/{paranet,quora,captions,two-references}. One model (`base` of
-`paraphraser_runs.py`) is trained on --pairs pairs of ParaNMT, ParaBank, ParaBank 2 and ParaNet, with each of --seeds,
-and tested on --texts inputs of each test: of beam 12 the five best outputs that are no copy of the input, without
-guards and other filters. Texts and references are lower-cased, because ParaNet is. As in the paper, the output with the
-highest iBLEU (alpha 0.8) of the five counts; the first output stands beside it. The tables:
+DIR holds what `corpora.py` reads and paraphrase/{paranet,quora,captions,two-references}. With the folder of
+`sts_table.py` as --work the corpora are not built again. One model (`base` of `paraphraser_runs.py`) is trained on
+--pairs pairs of ParaNMT, ParaBank, ParaBank 2 and ParaNet, with each of --seeds, and tested on --texts inputs of each
+test: of beam 12 the five best outputs that are no copy of the input, without guards and other filters. Texts and
+references are lower-cased, because ParaNet is. As in the paper, the output with the highest iBLEU (alpha 0.8) of the
+five counts; the first output stands beside it. The tables:
 
 - 1: the tests without further training; with a copy of the input, and translation there and back by the starters.
 - 2 and 4: after fine-tuning on pairs of the test's domain (of Multi30k for MSCOCO), beginning with the base model,
@@ -239,7 +240,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder of the corpora, the models and their figures")
     parser.add_argument("--json", type=Path, required=True)
-    parser.add_argument("--pairs", type=int, default=10_000, help="of each corpus")
+    parser.add_argument("--pairs", type=int, default=4000, help="of each corpus")
     parser.add_argument("--texts", type=int, default=500, help="inputs of each test")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--threads", type=int, default=2)
