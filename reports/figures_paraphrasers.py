@@ -92,7 +92,7 @@ def paraphraser_speed() -> str:
     lines = [
         [
             MODELS[model] + ", without bfloat16" * n,
-            *(number(found[engine]["sentences_per_second"]) for engine in ENGINES),
+            *(number(found.get(engine, {}).get("sentences_per_second")) for engine in ENGINES),
         ]
         for n, record in enumerate(records)
         for model, found in record["results"].items()
@@ -107,10 +107,9 @@ def paraphraser_ratios() -> str:
     for n, record in enumerate(records):
         for model in record["results"]:
             names = [peer if model == "starter" else f"{peer}_{model}" for peer in PEERS]
-            ratios = [[record["ratios"][own + name] for own in OURS.values()] for name in names]
-            lines.append(
-                [MODELS[model] + ", without bfloat16" * n, *(" / ".join(map(number, some)) for some in ratios)]
-            )
+            ratios = [[record["ratios"].get(own + name) for own in OURS.values()] for name in names]
+            cells = (" / ".join(map(number, some)) for some in ratios)
+            lines.append([MODELS[model] + ", without bfloat16" * n, *cells])
     return table(
         ["ours, five samples / the same in int8 / the default, over", *(ENGINES[peer] for peer in PEERS)], lines
     )
