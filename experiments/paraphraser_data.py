@@ -95,9 +95,10 @@ def sample(items: Sequence, count: int, seed: int) -> list:
     return random.Random(seed).sample(items, min(count, len(items)))
 
 
-def test_keys(data: Path) -> set[str]:
-    """The texts of all tests, with their references, without case and punctuation."""
-    return {key for test in TESTS.values() for one in test(data) for key in map(match_key, (one.text, *one.references))}
+def test_keys(data: Path, names: Iterable[str] = TESTS) -> set[str]:
+    """The texts of tests, of all unless named, with their references, without case and punctuation."""
+    tests = (one for name in names for one in TESTS[name](data))
+    return {key for one in tests for key in map(match_key, (one.text, *one.references))}
 
 
 def test_set(data: Path, name: str, count: int) -> list[Paraphrased]:
@@ -118,6 +119,6 @@ def validation_set(data: Path, name: str, count: int) -> list[Paraphrased]:
 
 def domain_pairs(data: Path, name: str, count: int, seed: int) -> list[Pair]:
     """Pairs of a test's domain, without texts that the test has."""
-    used = {key for one in TESTS[name](data) for key in map(match_key, (one.text, *one.references))}
+    used = test_keys(data, [name])
     free = [pair for pair in DOMAIN_PAIRS[name](data) if used.isdisjoint(map(match_key, pair))]
     return sample(free, count, seed)

@@ -24,7 +24,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-CONTRACTED = re.compile(r"n['’]t$")
+CONTRACTED = re.compile(r"n['’]t$", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.!?:;…\"“”„»«¿¡(—–-]\s*$")
 CHINESE_NAME = re.compile(r"[A-Za-z][A-Za-z.]+|[\u4e00-\u9fff]{1,4}(?=·)|(?<=·)[\u4e00-\u9fff]{1,4}")
 SHARED = 4  # ours: "Germany" and "German" begin alike
@@ -63,7 +63,8 @@ FUNCTION_WORDS = words_of(
     "through throughout till to too toward towards under unless unlike until up upon us very was we were what "
     "whatever when whenever where wherever whether which whichever while who whoever whom whose why will with "
     "within without would yes yet you your yours yourself yourselves let hi hello hey yeah yep nope ah oh wow "
-    "okay ok hm hmm huh wo ca sha ai cannot gonna wanna gotta whatcha lemme"
+    "okay ok hm hmm huh isn aren wasn weren don doesn didn hasn haven hadn won wouldn couldn shouldn mustn needn "
+    "ain cannot gonna wanna gotta whatcha lemme"
 )
 
 
@@ -94,6 +95,8 @@ def is_name(text: str, match: re.Match, lang: str) -> bool:
     first = not before.strip() or SENTENCE_END.search(before) is not None
     if lang == "en":
         word = stem(match.group(), lang)
+        if CONTRACTED.search(match.group()):  # "Don't" has no Don
+            return False
         return word in WORDS_TOO or (word in WORDS_AT_FIRST and not first) or is_rare(word)
     return not first
 
