@@ -9,7 +9,7 @@ from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode import shared
 from toolkit.decode.engine import Engine
 from toolkit.decode.expanded import ExpandedEngine
-from toolkit.decode.sampling import branch, sample
+from toolkit.decode.sampling import WHOLE, branch, sample
 from toolkit.decode.shared import SharedEngine
 
 EACH, LIMIT = 24, 12
@@ -84,7 +84,8 @@ def test_a_row_is_a_distinct_prefix(sources):
     prefixes = {
         (n // EACH, tuple(s.ids[:step])) for n, s in enumerate(samples) for step in range(len(s.ids)) if step < LIMIT
     }
-    assert len(prefixes) <= engine.advanced < 1.15 * len(prefixes), "and few rows that nothing came of"
+    spare = WHOLE * max(len(one.ids) for one in samples)
+    assert len(prefixes) <= engine.advanced < 1.15 * len(prefixes) + spare, "and few rows that nothing came of"
     assert engine.advanced < 0.9 * sum(len(s.ids) for s in samples)
     engine.advanced = 0
     (first, *others) = sample(engine, sources[:1], [[]], list(range(EACH)), 1, LIMIT)

@@ -28,6 +28,7 @@ from toolkit.decode.forbidden import Phrases, forbidden_of
 from toolkit.decode.lexical import LexicalConstraints
 
 COMPACT = 16  # ours: unused rows leave when they are a sixteenth of all; until then they cost less than moving others
+WHOLE = 16  # ours: rows come in multiples of so many, because oneDNN makes a kernel of its own for each number of rows
 IDS = 1 << 32  # more than a vocabulary has: row * IDS + token is one number
 
 
@@ -138,7 +139,8 @@ def branch(engine: Engine[S], state: S, row: Tensor, drawn: Tensor) -> tuple[Ten
     """Give every distinct pair of a row and a token that was drawn from it a row of its own.
 
     A row's first child stays in its place. Further children take the places of rows that no sample points to, then new
-    ones. Where many places are left unused, the last rows move into them.
+    ones, of which there are some more than needed (`WHOLE`). Where many places are left unused, the last rows move into
+    them.
 
     Args:
         engine: For the caches.
@@ -157,19 +159,31 @@ def branch(engine: Engine[S], state: S, row: Tensor, drawn: Tensor) -> tuple[Ten
     used = torch.zeros(rows, dtype=torch.bool, device=device)
     used[parent] = True
     unused, wanted = torch.nonzero(~used).flatten(), int(further.sum())
-    place = parent.clone()
+    place, left = parent.clone(), len(unused) - wanted  # unused places that are left; new ones are wanted below 0
     if wanted:
-        new = torch.arange(rows, rows + max(0, wanted - len(unused)), device=device)
-        place[further] = torch.cat([unused[:wanted], new])
-        rows += len(new)
-        engine.move(state, parent[further], place[further], rows)
-    if (len(unused) - wanted) * COMPACT >= rows:
+        grown = whole(rows - left) if left < 0 else rows
+        free = torch.cat([unused, torch.arange(rows, grown, device=device)])
+        place[further], spare = free[:wanted], free[max(wanted, len(unused)) :]
+        evenly = torch.arange(len(spare), device=device) * len(parent) // max(1, len(spare))
+        copied = torch.cat([parent[further], parent[evenly]])  # spare rows are copies of some of all sentences
+        engine.move(state, copied, torch.cat([place[further], spare]), grown)
+        rows = grown
+    if left * COMPACT >= rows > whole(rows - left):
         used[place] = True
-        source, target, left = moves_to_front(used)
-        engine.move(state, source, target, left)
+        source, target, alive = moves_to_front(used)
+        engine.move(state, source, target, whole(alive))
         moved_to = torch.arange(rows, device=device)
         moved_to[source] = target
-        place, rows = moved_to[place], left
+        place, rows = moved_to[place], whole(alive)
     last = torch.full((rows,), engine.pad, device=device)
     last[place] = token
     return place[child], last
+
+
+def whole(rows: int) -> int:
+    """The next multiple of `WHOLE`.
+
+    >>> whole(16), whole(17)
+    (16, 32)
+    """
+    return -(-rows // WHOLE) * WHOLE
