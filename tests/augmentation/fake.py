@@ -1,0 +1,43 @@
+"""A paraphraser that turns the words of a text around: fast, and the same on every machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toolkit.paraphraser.settings import Paraphrasing
+from toolkit.rows import Candidate, Scores
+
+
+class Rotations:
+    """Paraphrases of a text are its words in other orders, after as many marks as the paraphrase is far from the first.
+
+    It has what `augment` reads of a `Paraphraser`.
+    """
+
+    name, lang, encoder, settings = "rotations", "en", None, Paraphrasing()
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+
+    def candidates(
+        self,
+        texts: Sequence[str],
+        n: int = 1,
+        seed: int = 0,
+        require: Sequence[Sequence[str]] = (),
+        min_semantic: float | None = None,
+        progress: bool = True,
+    ) -> list[list[Candidate]]:
+        assert all(isinstance(text, str) and text.strip() for text in texts)
+        self.calls.append(len(texts))
+        return [
+            [Candidate(one, "sample", rank=k, scores=Scores(semantic=0.9 - k / 100)) for k, one in enumerate(some)]
+            for some in (self.rotated(text, n, seed) for text in texts)
+        ]
+
+    def rotated(self, text: str, n: int, seed: int) -> list[str]:
+        words = text.split()
+        turns = [words[k:] + words[:k] for k in range(1, len(words))]
+        some = list(dict.fromkeys(" ".join(turn) for turn in turns))
+        some = [one for one in some if one != " ".join(words)]
+        return (some[seed % 2 :] + some[: seed % 2])[:n]

@@ -1,0 +1,42 @@
+"""Which rows get copies, and which new rows stay."""
+
+from collections import Counter
+
+from toolkit.augmentation.allot import SPARE, rows_to_augment, wanted_rows
+
+LABELS = [*"aaaaaaaaaa", *"bbbb", "c"]
+
+
+def test_without_limits_every_row_is_augmented():
+    assert rows_to_augment(15, None, 2, False, None, 0) == list(range(15))
+
+
+def test_only_smaller_classes_are_augmented_for_a_balance():
+    found = rows_to_augment(15, LABELS, 3, True, None, 0)
+    assert found == [10, 11, 12, 13, 14]
+
+
+def test_few_of_many_rows_are_worked_on_where_few_new_ones_are_wanted():
+    assert len(rows_to_augment(1000, None, 2, False, 10, 0)) == SPARE * 5
+    most = ["a"] * 1000 + ["b"] * 998
+    assert len(rows_to_augment(len(most), most, 1, True, None, 0)) == SPARE * 2
+
+
+def test_the_choice_is_the_seeds():
+    one, same, other = (rows_to_augment(1000, None, 1, False, 10, seed) for seed in (1, 1, 2))
+    assert one == same != other
+    assert one == sorted(one)
+
+
+def test_classes_become_equal_and_rows_take_turns():
+    sources = [row for row in range(10, 15) for _ in range(12)]
+    chosen = [sources[n] for n in wanted_rows(sources, 15, LABELS, True, None, 0)]
+    assert Counter(LABELS[row] for row in chosen) == {"b": 6, "c": 9}
+    assert set(Counter(row for row in chosen if row < 14).values()) == {1, 2}
+
+
+def test_the_limit_takes_first_copies_first():
+    sources = [row for row in range(6) for _ in range(3)]
+    chosen = wanted_rows(sources, 6, None, False, 8, 0)
+    assert len(chosen) == 8 and set(Counter(sources[n] for n in chosen).values()) == {1, 2}
+    assert chosen == sorted(chosen)

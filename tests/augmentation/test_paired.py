@@ -1,0 +1,54 @@
+"""The paired test, its correction, and its power against a simulation."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from toolkit.augmentation.paired import compare, holm, power_of, seeds_needed
+
+
+def test_the_test_is_scipys():
+    one, other = [71.0, 72.5, 71.5, 73.0], [70.0, 71.0, 70.5, 71.0]
+    (found,) = compare([(one, other)])
+    assert found.p == pytest.approx(stats.ttest_rel(one, other).pvalue)
+    assert found.verdict == "yes: +1.4 points"
+    (worse,) = compare([(other, one)])
+    assert worse.verdict == "no, it is worse: -1.4 points"
+
+
+def test_more_comparisons_make_a_finding_harder():
+    rng = np.random.default_rng(0)
+    base = rng.normal(70, 1, 6)
+    good = base + rng.normal(1.0, 0.6, 6)
+    alone = compare([(good, base)])[0].p
+    among = compare([(good, base)] + [(base + rng.normal(0, 0.6, 6), base) for _ in range(9)])[0]
+    assert alone < 0.05 < among.p == pytest.approx(10 * alone)
+    assert "not told from chance" in among.verdict
+
+
+def test_no_spread():
+    same, better, _ = compare([([1, 1], [1, 1]), ([3, 3], [1, 1]), ([1, 2], [2, 1])])
+    assert (same.p, same.seeds) == (1.0, None) and "more than 10,000 seeds would tell" in same.verdict
+    assert better.p == 0.0 and better.seeds == 2
+    with pytest.raises(ValueError, match="wanted two seeds or more, equally many of both, got 1 and 1"):
+        compare([([1.0], [2.0])])
+
+
+def test_holm_is_monotone_and_at_most_one():
+    assert holm([0.5, 0.001, 0.6]) == [1.0, 0.003, 1.0]
+    assert holm([]) == []
+
+
+@pytest.mark.parametrize(("effect", "seeds"), [(0.5, 10), (1.0, 6), (0.2, 40)])
+def test_the_power_is_that_of_a_simulation(effect, seeds):
+    draws = np.random.default_rng(1).normal(effect, 1.0, (20_000, seeds))
+    found = (stats.ttest_1samp(draws, 0.0, axis=1).pvalue < 0.05).mean()
+    assert power_of(effect, seeds, 0.05) == pytest.approx(found, abs=0.015)
+
+
+def test_the_seeds_are_the_fewest():
+    for effect in (0.3, 0.8, 2.5):
+        seeds = seeds_needed(effect, 1.0)
+        assert power_of(effect, seeds, 0.05) >= 0.8 > power_of(effect, seeds - 1, 0.05)
+    assert seeds_needed(-0.3, 1.0) == seeds_needed(0.3, 1.0)
+    assert seeds_needed(1e-9, 1.0) is None

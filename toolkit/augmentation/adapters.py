@@ -1,0 +1,296 @@
+"""Paraphrases where people already augment: `datasets.map`, a DataLoader, scikit-learn, nlpaug, sentence-transformers.
+
+Each adapter loads its model when it is first used. A pickle of it holds only the name, so that worker processes load
+their own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from datasets import Dataset
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+
+from toolkit.augmentation.new_rows import new_rows
+from toolkit.augmentation.settings import Augmentation
+from toolkit.augmentation.sources import Model
+from toolkit.augmentation.summary import Summary
+
+if TYPE_CHECKING:
+    from toolkit.paraphraser.paraphraser import Paraphraser
+
+STARTER = "starter/paraphraser"
+PROCESS = os.getpid()  # that imported this module
+
+
+@lru_cache(maxsize=1)
+def loaded(name: str) -> Paraphraser:
+    """The paraphraser of a name; that of the last name stays loaded."""
+    from toolkit.paraphraser.paraphraser import Paraphraser
+
+    return Paraphraser(name)
+
+
+def model_of(paraphraser: str | Paraphraser) -> Paraphraser:
+    """A paraphraser by its name, or itself; in a forked process with one thread, because OpenMP's do not survive."""
+    if os.getpid() != PROCESS:
+        torch.set_num_threads(1)
+    return loaded(paraphraser) if isinstance(paraphraser, str) else paraphraser
+
+
+class MapAugmenter:
+    """For `Dataset.map(..., batched=True)`: the rows of a batch, and after them their new rows.
+
+        train.map(MapAugmenter("text", copies=2), batched=True)
+
+    Batches need some hundred rows to be fast (`batch_size`, by default 1,000). The result has no columns of provenance;
+    `toolkit.augment` does more.
+
+    Args:
+        columns: The columns whose texts are paraphrased.
+        copies: New rows for each row, and with vary "separately" for each of its columns, at most.
+        vary: "separately" or "together", as of `toolkit.augment`.
+        paraphraser: A name as `toolkit.Paraphraser` takes it, or one that is loaded.
+        seed: Of the samples.
+    """
+
+    def __init__(
+        self,
+        columns: str | Sequence[str],
+        copies: int = 1,
+        vary: str = "separately",
+        paraphraser: str | Paraphraser = STARTER,
+        seed: int = 0,
+    ) -> None:
+        names = (columns,) if isinstance(columns, str) else tuple(columns)
+        self.settings = Augmentation(columns=names, copies=copies, vary=vary, seed=seed)
+        self.paraphraser = paraphraser
+
+    def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        """The columns of a batch with new rows at their end.
+
+        Raises:
+            ValueError: A column is missing, or holds something else than texts.
+        """
+        for column in self.settings.columns:
+            if column not in batch:
+                raise ValueError(f"wanted column {column!r}, got the columns {', '.join(batch)}: map with batched=True")
+        if any(isinstance(batch[column], str) for column in self.settings.columns):
+            raise ValueError("wanted a batch of rows, got one row: map with batched=True")
+        rows = [dict(zip(batch, values, strict=True)) for values in zip(*batch.values(), strict=True)]
+        source = Model(model_of(self.paraphraser), self.settings.seed, False, None)
+        made = new_rows(list(enumerate(rows)), self.settings, source, {}, None, Summary())
+        rows += [{**rows[one.source], **one.changes} for one in made]
+        return {name: [row[name] for row in rows] for name in batch}
+
+
+class CollateAugmenter:
+    """For a PyTorch DataLoader: replaces the texts of some examples of each batch, then collates it.
+
+        DataLoader(train, batch_size=32, collate_fn=CollateAugmenter(collate, "text", share=0.5, cache="copies.sqlite"))
+
+    A text is paraphrased the first time that it is drawn; after that its paraphrases are in the cache, so that every
+    epoch draws from them at no cost. Worker processes share a cache that is a file.
+
+    Args:
+        collate: Makes a batch of a list of examples, such as `transformers.DataCollatorWithPadding` after a tokenizer.
+        columns: The columns whose texts are replaced.
+        share: The probability with which a text is replaced, in [0, 1].
+        copies: The most paraphrases of a text.
+        cache: A file that keeps the paraphrases of this paraphraser; None keeps them in memory.
+        paraphraser: A name as `toolkit.Paraphraser` takes it, or one that is loaded.
+        seed: Of the paraphrases; which of them is drawn depends on torch's seed, too, which differs between workers.
+
+    Raises:
+        ValueError: The share is out of its range.
+    """
+
+    def __init__(
+        self,
+        collate: Callable[[list[dict[str, Any]]], Any],
+        columns: str | Sequence[str],
+        share: float = 0.5,
+        copies: int = 4,
+        cache: str | Path | None = None,
+        paraphraser: str | Paraphraser = STARTER,
+        seed: int = 0,
+    ) -> None:
+        if not 0 <= share <= 1:
+            raise ValueError(f"wanted share in [0, 1], got {share}")
+        self.collate, self.columns = collate, (columns,) if isinstance(columns, str) else tuple(columns)
+        self.share, self.copies, self.seed = share, copies, seed
+        self.cache = ":memory:" if cache is None else str(cache)
+        self.paraphraser = paraphraser
+        self.process: int | None = None  # that opened the cache: SQLite must not be used across a fork
+
+    def __getstate__(self) -> dict:
+        """What a pickle holds: no open file."""
+        return {k: v for k, v in vars(self).items() if k not in ("connection", "chance")} | {"process": None}
+
+    def __call__(self, examples: Sequence[Mapping[str, Any]]) -> Any:
+        """The batch of some examples."""
+        if self.process != os.getpid():
+            self.process, self.chance = os.getpid(), random.Random(f"{self.seed} {torch.initial_seed()}")
+            self.connection = sqlite3.connect(self.cache, timeout=600, isolation_level=None)
+            self.connection.execute("CREATE TABLE IF NOT EXISTS said (text TEXT PRIMARY KEY, paraphrases TEXT)")
+        rows = [dict(one) for one in examples]
+        drawn = [(row, column) for row in rows for column in self.columns if self.chance.random() < self.share]
+        drawn = [(row, column) for row, column in drawn if (row[column] or "").strip()]
+        found = self.cached([row[column] for row, column in drawn])
+        for row, column in drawn:
+            row[column] = self.chance.choice(found[row[column]] or [row[column]])
+        return self.collate(rows)
+
+    def cached(self, texts: Sequence[str]) -> dict[str, list[str]]:
+        """The paraphrases of each text, from the cache; those that are not there are made and kept."""
+        found: dict[str, list[str]] = {}
+        for text in dict.fromkeys(texts):
+            row = self.connection.execute("SELECT paraphrases FROM said WHERE text = ?", [text]).fetchone()
+            if row is not None:
+                found[text] = json.loads(row[0])
+        if new := [text for text in dict.fromkeys(texts) if text not in found]:
+            made = model_of(self.paraphraser).paraphrase(new, n=self.copies, seed=self.seed, progress=False)
+            found |= dict(zip(new, made, strict=True))
+            self.connection.executemany(
+                "INSERT OR REPLACE INTO said VALUES (?, ?)", [(text, json.dumps(found[text])) for text in new]
+            )
+        return found
+
+
+class TextAugmenter(BaseEstimator):
+    """A sampler of texts for scikit-learn: `fit_resample` as imbalanced-learn's pipelines call it.
+
+        texts, labels = TextAugmenter(copies=2).fit_resample(texts, labels)
+
+    A scikit-learn transformer cannot add rows; `AugmentedClassifier` does in any of its tools. `transform` returns the
+    texts as they are, because texts that are predicted are not augmented.
+
+    Args:
+        copies: New texts for each text, at most.
+        paraphraser: A name as `toolkit.Paraphraser` takes it.
+        seed: Of the samples.
+    """
+
+    def __init__(self, copies: int = 1, paraphraser: str | Paraphraser = STARTER, seed: int = 0) -> None:
+        self.copies, self.paraphraser, self.seed = copies, paraphraser, seed
+
+    def fit_resample(self, X: Iterable[str], y: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """The texts and labels, and after them new texts with the labels of those that they are made of."""
+        texts, labels = list(X), np.asarray(y)
+        if len(texts) != len(labels):
+            raise ValueError(f"wanted a label for each text, got {len(texts)} texts and {len(labels)} labels")
+        batch: dict[str, list[Any]] = {"text": texts, "row": list(range(len(texts)))}
+        grown = MapAugmenter("text", self.copies, paraphraser=self.paraphraser, seed=self.seed)(batch)
+        return np.array(grown["text"], dtype=object), labels[grown["row"]]
+
+    def fit(self, X: Iterable[str], y: Sequence[Any] | None = None) -> TextAugmenter:
+        """Nothing is learnt."""
+        return self
+
+    def transform(self, X: Iterable[str]) -> Iterable[str]:
+        """The texts as they are."""
+        return X
+
+
+class AugmentedClassifier(MetaEstimatorMixin, BaseEstimator):
+    """A scikit-learn classifier of texts that is trained with paraphrases of its training texts.
+
+        classifier = make_pipeline(TfidfVectorizer(), LogisticRegression())
+        cross_val_score(AugmentedClassifier(classifier, copies=2), texts, labels)
+
+    Only what `fit` is given is augmented, so that no paraphrase of a test text is trained on.
+
+    Args:
+        estimator: A classifier of texts, or a pipeline that ends in one.
+        copies: New texts for each text, at most.
+        paraphraser: A name as `toolkit.Paraphraser` takes it.
+        seed: Of the samples.
+    """
+
+    def __init__(
+        self, estimator: Any, copies: int = 1, paraphraser: str | Paraphraser = STARTER, seed: int = 0
+    ) -> None:
+        self.estimator, self.copies, self.paraphraser, self.seed = estimator, copies, paraphraser, seed
+
+    def fit(self, X: Iterable[str], y: Sequence[Any]) -> AugmentedClassifier:
+        """Train the classifier on the texts and their paraphrases."""
+        texts, labels = TextAugmenter(self.copies, self.paraphraser, self.seed).fit_resample(X, y)
+        self.estimator_ = clone(self.estimator).fit(texts, labels)
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X: Iterable[str]) -> np.ndarray:
+        """The classes of some texts."""
+        return self.estimator_.predict(X)
+
+    def predict_proba(self, X: Iterable[str]) -> np.ndarray:
+        """The probabilities of the classes of some texts."""
+        return self.estimator_.predict_proba(X)
+
+    def score(self, X: Iterable[str], y: Sequence[Any]) -> float:
+        """The accuracy on some texts."""
+        return self.estimator_.score(X, y)
+
+
+class NlpaugAugmenter:
+    """The interface of nlpaug's augmenters, for code that has one.
+
+    >>> NlpaugAugmenter().augment(["The elevator is broken."])                                 # doctest: +SKIP
+    ["The elevator isn't working."]
+
+    Args:
+        paraphraser: A name as `toolkit.Paraphraser` takes it, or one that is loaded.
+        seed: Of the samples.
+    """
+
+    def __init__(self, paraphraser: str | Paraphraser = STARTER, seed: int = 0) -> None:
+        self.paraphraser, self.seed = paraphraser, seed
+
+    def augment(self, data: str | Sequence[str], n: int = 1, num_thread: int = 1) -> list[str]:
+        """Augment one text, or each of some texts in one batch.
+
+        Args:
+            data: A text, or texts.
+            n: The most outputs of one text; of several texts each has one.
+            num_thread: Ignored.
+
+        Returns:
+            At most n different paraphrases of one text; of several texts one each. The text itself where there is none.
+        """
+        texts, most = ([data], n) if isinstance(data, str) else (list(data), 1)
+        read = [text for text in texts if text.strip()]
+        found = iter(model_of(self.paraphraser).paraphrase(read, n=most, seed=self.seed, progress=False))
+        said = [(next(found) if text.strip() else []) or [text] for text in texts]
+        return said[0] if isinstance(data, str) else [one[0] for one in said]
+
+
+def contrastive_pairs(
+    texts: Iterable[str], copies: int = 1, paraphraser: str | Paraphraser = STARTER, seed: int = 0
+) -> Dataset:
+    """Anchors and positives for contrastive training by sentence-transformers, from texts without labels.
+
+        pairs = contrastive_pairs(texts)
+        SentenceTransformerTrainer(model, train_dataset=pairs, loss=MultipleNegativesRankingLoss(model)).train()
+
+    Args:
+        texts: Texts; empty ones and those without a paraphrase give no pair.
+        copies: Pairs of each text, at most.
+        paraphraser: A name as `toolkit.Paraphraser` takes it, or one that is loaded.
+        seed: Of the samples.
+
+    Returns:
+        A data set with the columns "anchor", the text, and "positive", a paraphrase.
+    """
+    read = [text for text in dict.fromkeys(texts) if text and text.strip()]
+    found = model_of(paraphraser).paraphrase(read, n=copies, seed=seed)
+    pairs = [(text, said) for text, some in zip(read, found, strict=True) for said in some]
+    return Dataset.from_dict({"anchor": [one for one, _ in pairs], "positive": [other for _, other in pairs]})

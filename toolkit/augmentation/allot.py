@@ -1,0 +1,101 @@
+"""Which rows get copies, and which of the new rows are wanted: the balance of the classes, and the most new rows."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+
+SPARE = 3  # ours: so many times as many rows are worked on as are needed; some give no copy
+
+
+def rows_to_augment(
+    total: int, labels: Sequence[Hashable] | None, copies: int, balance: bool, most: int | None, seed: int
+) -> list[int]:
+    """The numbers of the rows that are worked on, in order: all, or random ones where fewer new rows are wanted.
+
+    >>> rows_to_augment(5, ["a", "a", "a", "b", "a"], 2, True, None, 0)
+    [3]
+
+    Args:
+        total: The number of rows.
+        labels: The class of each row, for a balance.
+        copies: New rows for each row, at most.
+        balance: Whether only classes that are smaller than the largest get new rows.
+        most: New rows at most; None is no limit.
+        seed: Of the choice.
+    """
+    order = shuffled(total, seed)
+    if balance:
+        assert labels is not None
+        lacking = lacks(labels)
+        order = [row for row in order if lacking[labels[row]]]
+        left = {label: needed(lack, copies) for label, lack in lacking.items()}
+        chosen = []
+        for row in order:
+            left[labels[row]] -= 1
+            if left[labels[row]] >= 0:
+                chosen.append(row)
+        order = chosen
+    return sorted(order if most is None else order[: needed(most, copies)])
+
+
+def needed(new: int, copies: int) -> int:
+    """The rows that are worked on for so many new rows."""
+    return SPARE * -(-new // copies)
+
+
+def lacks(labels: Sequence[Hashable]) -> dict[Hashable, int]:
+    """How many rows each class has less than the largest.
+
+    >>> lacks("aaab")
+    {'a': 0, 'b': 2}
+    """
+    sizes = Counter(labels)
+    largest = max(sizes.values(), default=0)
+    return {label: largest - size for label, size in sizes.items()}
+
+
+def wanted_rows(
+    sources: Sequence[int],
+    total: int,
+    labels: Sequence[Hashable] | None,
+    balance: bool,
+    most: int | None,
+    seed: int,
+) -> list[int]:
+    """The places of the new rows that are wanted, in order: the first copy of every row, then the second, and so on.
+
+    >>> wanted_rows([3, 3, 5, 5], 6, "aaabab", True, 2, 0), wanted_rows([3, 3, 5, 5], 6, "aaabab", True, None, 0)
+    ([0, 2], [0, 2])
+
+    Args:
+        sources: The number of the row that each new row is made of.
+        total: The number of rows.
+        labels: The class of each row, for a balance.
+        balance: Whether a class gets only what it lacks to the size of the largest.
+        most: New rows at most; None is no limit.
+        seed: Of the order of the rows.
+    """
+    place = {row: n for n, row in enumerate(shuffled(total, seed))}
+    copy: dict[int, int] = defaultdict(int)
+    turns = []
+    for new, row in enumerate(sources):
+        turns.append((copy[row], place[row], new))
+        copy[row] += 1
+    left = lacks(labels) if balance and labels is not None else None
+    chosen: list[int] = []
+    for _, _, new in sorted(turns):
+        if left is not None and labels is not None:
+            left[labels[sources[new]]] -= 1
+            if left[labels[sources[new]]] < 0:
+                continue
+        chosen.append(new)
+    return sorted(chosen[:most])
+
+
+def shuffled(total: int, seed: int) -> list[int]:
+    """The numbers below `total` in random order."""
+    order = list(range(total))
+    random.Random(seed).shuffle(order)
+    return order

@@ -1,0 +1,231 @@
+"""`toolkit.augment`: a data set with paraphrases of its rows.
+
+>>> import toolkit
+>>> from datasets import Dataset
+>>> train = Dataset.from_dict({"text": ["The elevator is broken."], "label": [1]})
+>>> bigger = toolkit.augment(train, columns="text", copies=2, progress=False)
+>>> bigger["label"][:], bigger["augmented_from"][:]
+([1, 1, 1], [None, 0, 0])
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from datasets import Dataset, DatasetDict, Features, IterableDataset, IterableDatasetDict
+
+from toolkit.augmentation.containers import (
+    check_columns,
+    features_of,
+    frame_columns,
+    new_dataset,
+    stream_of,
+    tags_of,
+    with_new_frame,
+    with_new_rows,
+    with_nulls,
+)
+from toolkit.augmentation.label_check import Classifier, LabelCheck, by_classifier, cross_validated
+from toolkit.augmentation.parts import joined
+from toolkit.augmentation.settings import PROVENANCE, Augmentation
+from toolkit.augmentation.sources import Model, Pairs, Source
+from toolkit.augmentation.summary import Summary
+from toolkit.augmentation.work import Work
+from toolkit.contents import contents_of, with_contents
+from toolkit.lock import check_free
+from toolkit.outputs import check_output_folder
+from toolkit.parallel import processes
+from toolkit.settings import SETTINGS
+from toolkit.starters import resolve
+
+if TYPE_CHECKING:
+    from toolkit.paraphraser.paraphraser import Paraphraser
+
+STARTER = "starter/paraphraser"
+TRAIN = "train"
+CROSS_VALIDATED = "cross_validated"
+Data = TypeVar("Data")
+
+
+def augment(
+    data: Data,
+    columns: str | Sequence[str],
+    copies: int = 1,
+    vary: str = "separately",
+    keep: str | Sequence[str] | None = None,
+    keep_by: str = "select",
+    spans: Mapping[str, str] | None = None,
+    paraphraser: str | Paraphraser = STARTER,
+    pairs: str | Path | None = None,
+    label: str | None = None,
+    balance: bool = False,
+    check: str | Classifier | None = None,
+    max_new_rows: int | None = None,
+    minutes: float | None = None,
+    min_semantic: float | None = None,
+    provenance: Sequence[str] = PROVENANCE,
+    seed: int = 0,
+    output_dir: str | Path | None = None,
+    progress: bool | None = None,
+    with_summary: bool = False,
+) -> Any:
+    """A data set with all its rows, untouched and first, and after them new rows with paraphrases.
+
+    A row that gives no new row is counted by reason (`parts.REASONS`), and the summary names the first one.
+
+    Args:
+        data: A `Dataset`, a `DatasetDict` (only its split "train" grows), a stream of either kind, or a pandas
+            `DataFrame`.
+        columns: The columns whose texts are paraphrased.
+        copies: New rows for each row, and with vary "separately" for each of its columns, at most.
+        vary: "separately": a new row has one paraphrased column (S1 + S2 of ParaZh, table 7); "together": all of them
+            (S12).
+        keep: The name of a column of words or phrases, or a list of them: what every paraphrase must say.
+        keep_by: "select": of several paraphrases those that say it are taken (ParaZh, section 4.4); "constrain": the
+            decoder says it.
+        spans: By text column the column of its spans (`spans.py` has the forms), such as {"context": "answers"} or
+            {"tokens": "ner_tags"}. They are kept letter for letter and found again.
+        paraphraser: A model as `toolkit.Paraphraser` takes it, or one that is loaded; its settings hold guards and
+            thresholds.
+        pairs: A parabank in which the texts are looked up; then no model is used.
+        label: The column of the classes, for balance and check.
+        balance: Whether a class gets only as many new rows as it lacks to the size of the largest.
+        check: A classifier that refuses new rows with another label: a function from texts (or, of several columns,
+            tuples of texts) to labels, or "cross_validated" for one that is trained on the data.
+        max_new_rows: New rows at most.
+        minutes: No shard of 1,000 rows is begun after so many minutes; the result then depends on the machine.
+        min_semantic: The least cosine of text and paraphrase, in [-1, 1]; None is what the paraphraser's settings say.
+        provenance: Names of three columns of the result: the number of the row that a new row is made of (null in other
+            rows), the paraphraser, and the cosine of text and paraphrase; () adds none.
+        seed: Of all that is random. A row has the same copies for any number of processes, apart from ties that
+            rounding decides.
+        output_dir: A folder for finished shards: a call that was ended goes on from there, and the new rows are mapped
+            from there instead of held in memory. Needed where a launcher started several processes.
+        progress: Whether a bar and the summary are shown; None shows them.
+        with_summary: Return the `Summary`, too.
+
+    Returns:
+        The same type as `data`; with `with_summary` a pair of it and the summary, which of a stream is filled when the
+        stream has been read.
+
+    Raises:
+        TypeError: The data is of another type.
+        ValueError: A column is missing or holds no texts, or a setting is out of its range.
+    """
+    settings = Augmentation(
+        columns=(columns,) if isinstance(columns, str) else tuple(columns),
+        copies=copies,
+        vary=vary,
+        keep=keep if keep is None or isinstance(keep, str) else tuple(keep),
+        keep_by=keep_by,
+        spans=dict(spans or {}),
+        label=label,
+        balance=balance,
+        max_new_rows=max_new_rows,
+        minutes=minutes,
+        min_semantic=min_semantic,
+        provenance=tuple(provenance),
+        seed=seed,
+    )
+    if check is not None and label is None:
+        raise ValueError("wanted label, the column of the classes, for check, got None")
+    if isinstance(check, str) and check != CROSS_VALIDATED:
+        raise ValueError(f"wanted check {CROSS_VALIDATED!r} or a function from texts to labels, got {check!r}")
+    rows, features = train_rows(data, settings)
+    check_columns(features, settings)
+    stream = isinstance(rows, IterableDataset)
+    if stream and (balance or max_new_rows is not None or isinstance(check, str)):
+        raise ValueError("wanted a Dataset for balance, max_new_rows and check 'cross_validated', got a stream")
+    folder = None if output_dir is None else Path(output_dir)
+    if folder is not None:
+        check_output_folder(folder, SETTINGS)
+        check_free(folder)
+    state = processes()
+    if state.num_processes > 1 and folder is None:
+        raise ValueError(f"wanted output_dir, the folder that {state.num_processes} processes share, got None")
+    source = source_of(paraphraser, pairs, settings)
+    checked = None if check is None else label_check(check, rows, source, settings)
+    files = {"pairs": pairs} if pairs else {"paraphraser": resolve(paraphraser)} if isinstance(paraphraser, str) else {}
+    record = with_contents(
+        {**asdict(settings), **source.record, "check": check if isinstance(check, str) else callable(check)},
+        contents_of({name: [file] for name, file in files.items()}),
+    )
+    work = Work(settings, source, tags_of(features, settings), checked, folder, state, record)
+    shown = progress is not False and state.is_main_process
+    if stream:
+        summary = Summary()
+        return returned(data, stream_of(rows, features, work, shown, summary), None, settings, summary, with_summary)
+    new, summary = new_dataset(rows, work, shown)
+    if shown:
+        print(summary, file=sys.stderr)
+    return returned(data, rows, new, settings, summary, with_summary)
+
+
+def train_rows(data: Any, settings: Augmentation) -> tuple[Dataset | IterableDataset, Features]:
+    """The rows that are augmented, and their features.
+
+    Raises:
+        TypeError: The data is of another type.
+        ValueError: There is no split "train", or no row.
+    """
+    if isinstance(data, DatasetDict | IterableDatasetDict):
+        if TRAIN not in data:
+            raise ValueError(f"wanted a split {TRAIN!r}, which is augmented, got {', '.join(data)}: give one split")
+        data = data[TRAIN]
+    if isinstance(data, IterableDataset):
+        return data, features_of(data)
+    if not isinstance(data, Dataset):
+        if "pandas" not in sys.modules or not isinstance(data, sys.modules["pandas"].DataFrame):
+            raise TypeError(f"wanted a Dataset, DatasetDict, IterableDataset or DataFrame, got {type(data).__name__}")
+        data = frame_columns(data, settings)
+    return data, data.features
+
+
+def source_of(paraphraser: str | Paraphraser, pairs: str | Path | None, settings: Augmentation) -> Source:
+    """Where paraphrases come from."""
+    if pairs is not None:
+        return Pairs(pairs, settings.min_semantic)
+    from toolkit.paraphraser.paraphraser import Paraphraser
+
+    model = Paraphraser(paraphraser) if isinstance(paraphraser, str) else paraphraser
+    return Model(model, settings.seed, settings.keep_by == "constrain", settings.min_semantic)
+
+
+def label_check(
+    check: str | Classifier, rows: Dataset | IterableDataset, source: Source, settings: Augmentation
+) -> LabelCheck:
+    """The classifier that refuses new rows: the user's, or one that is trained on the rows.
+
+    Raises:
+        ValueError: There is no encoder for a classifier to be trained on, or there are too few labels.
+    """
+    assert settings.label is not None
+    if callable(check):
+        predict = by_classifier(check)
+    else:
+        if source.encoder is None:
+            raise ValueError(f"wanted an encoder for check {check!r} in {source.lang!r}: give a Paraphraser one")
+        texts = [[joined(value, column, source.lang)[0] for value in rows[column]] for column in settings.columns]
+        inputs = texts[0] if len(texts) == 1 else list(zip(*texts, strict=True))
+        predict = cross_validated(inputs, list(rows[settings.label]), source.encoder, settings.seed)
+    return LabelCheck(predict, settings.columns, settings.label, source.lang)
+
+
+def returned(
+    data: Any, rows: Any, new: Dataset | None, settings: Augmentation, summary: Summary, with_summary: bool
+) -> Any:
+    """The data with its new rows, in its own type."""
+    if isinstance(data, Dataset | DatasetDict) and new is not None:
+        grown: Any = with_new_rows(rows, new, settings)
+    elif new is not None:
+        grown = with_new_frame(data, new, settings)
+    else:
+        grown = rows
+    if isinstance(data, DatasetDict | IterableDatasetDict):
+        others = {n: with_nulls(some, settings) if settings.provenance else some for n, some in data.items()}
+        grown = type(data)(others | {TRAIN: grown})
+    return (grown, summary) if with_summary else grown

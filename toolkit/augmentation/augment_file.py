@@ -1,0 +1,114 @@
+"""A file or a data set of the Hub augmented into a file, by one or several processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import pyarrow as pa
+import torch
+from datasets import Dataset, load_dataset
+from datasets.exceptions import DatasetGenerationError
+
+from toolkit.augmentation.augment import augment
+from toolkit.augmentation.file_settings import AugmentFile
+from toolkit.augmentation.preview import Preview
+from toolkit.augmentation.settings import PROVENANCE, Augmentation
+from toolkit.errors import first_line, named_line
+from toolkit.outputs import check_output_file
+from toolkit.package.load import UNREACHABLE
+from toolkit.parallel import processes
+
+READERS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".json": "json", ".parquet": "parquet"}
+COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
+
+
+def augment_file(settings: AugmentFile) -> Path:
+    """Augment a data set and write all its rows, the new ones last; the main process writes.
+
+    Returns:
+        The file.
+
+    Raises:
+        OSError: The data does not exist, or the output cannot be written.
+        ValueError: The data cannot be read, or `toolkit.augment` refuses it.
+    """
+    output = Path(settings.output)
+    write = writer_of(output)
+    shards = output.with_name(f"{output.name}.shards")
+    check_output_file(output, [settings.data], lambda _: shards.is_dir())
+    if settings.preview:
+        check_output_file(Path(settings.preview), [settings.data, output], is_preview)
+    state = processes()
+    torch.set_num_threads(settings.threads)
+    data = read_data(settings.data, settings.data_split, settings.data_config)
+    own = {one.name: getattr(settings.augmentation, one.name) for one in fields(Augmentation)}
+    bigger = augment(
+        data,
+        **own | {"provenance": PROVENANCE if settings.provenance else ()},
+        paraphraser=settings.paraphraser,
+        pairs=settings.pairs,
+        check=settings.check,
+        output_dir=shards,
+    )
+    if state.is_main_process:
+        temporary = output.with_name(f".{output.name}.tmp")
+        try:
+            write(bigger, temporary)
+            temporary.replace(output)
+        finally:
+            temporary.unlink(missing_ok=True)
+        if settings.preview and len(bigger) > len(data):
+            Preview(bigger, settings.columns).save(settings.preview)
+    state.wait_for_everyone()
+    return output
+
+
+def read_data(data: str, split: str, config: str | None) -> Dataset:
+    """The rows of a file, or of a split of a data set.
+
+    Raises:
+        FileNotFoundError: There is no such file, folder or Hub name.
+        ValueError: It cannot be read, or has no such split.
+    """
+    path = Path(data)
+    suffix = next((one for one in reversed(path.suffixes) if one not in COMPRESSED), "")
+    if suffix in READERS and not path.is_file():
+        raise FileNotFoundError(f"wanted a file, a folder or a Hub name, got {data!r}: there is no such file")
+    if path.is_file() and suffix not in READERS:
+        raise ValueError(f"wanted a file of {', '.join(READERS)}, got {data!r}")
+    try:
+        if path.is_file():
+            options = {"sep": "\t"} if suffix == ".tsv" else {}
+            return load_dataset(READERS[suffix], data_files=str(path), split="train", **options)
+        return load_dataset(data, config, split=split)
+    except (DatasetGenerationError, pa.ArrowInvalid) as error:
+        raise ValueError(f"wanted rows in {data!r}, got {named_line(error.__cause__ or error)}") from error
+    except UNREACHABLE as error:
+        raise FileNotFoundError(
+            f"wanted a file, a folder or a Hub name, got {data!r}: there is no such folder, and as a Hub name it "
+            f"failed ({first_line(error)})"
+        ) from error
+
+
+def writer_of(output: Path) -> Callable[[Dataset, Path], object]:
+    """The function that writes rows in the form of a file's name.
+
+    Raises:
+        ValueError: The name has another suffix.
+    """
+    writers: dict[str, Callable[[Dataset, Path], object]] = {
+        ".csv": lambda rows, path: rows.to_csv(path, index=False),
+        ".tsv": lambda rows, path: rows.to_csv(path, index=False, sep="\t"),
+        ".jsonl": lambda rows, path: rows.to_json(path, force_ascii=False),
+        ".parquet": lambda rows, path: rows.to_parquet(path),
+    }
+    if output.suffix not in writers:
+        raise ValueError(f"wanted an output that ends in {', '.join(writers)}, got {output}")
+    return writers[output.suffix]
+
+
+def is_preview(path: Path) -> bool:
+    """Whether a file is a preview of this toolkit."""
+    return "<title>Augmented rows</title>" in path.read_text(encoding="utf-8", errors="replace")[:500]

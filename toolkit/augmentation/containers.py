@@ -1,0 +1,263 @@
+"""Augmentation of a `Dataset`, of a pandas `DataFrame` and of an `IterableDataset`: the same new rows in each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count, islice
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from datasets import ClassLabel, Dataset, Features, IterableDataset, LargeList, List, Value, concatenate_datasets
+
+from toolkit.augmentation.allot import rows_to_augment, wanted_rows
+from toolkit.augmentation.new_rows import NewRow, Rows
+from toolkit.augmentation.parts import Tags
+from toolkit.augmentation.settings import PROVENANCE, Augmentation
+from toolkit.augmentation.summary import Summary
+from toolkit.augmentation.work import SHARD_ROWS, Work, made_shards
+from toolkit.progress import rows_bar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TEXTS = ("string", "large_string")
+KINDS = (Value("int64"), Value("string"), Value("float32"))  # of the columns of `PROVENANCE`
+HIDDEN = tuple(f"__{name}" for name in PROVENANCE)  # their names until the end, where the result has none of them
+STAGES = 2  # of a paraphraser that advance the bar with their texts
+
+
+def check_columns(features: Features, settings: Augmentation) -> None:
+    """Refuse columns that are not there or hold something else than texts, and names that are taken.
+
+    Raises:
+        ValueError: A column is refused.
+    """
+    for column in columns_read(settings):
+        if column not in features:
+            raise ValueError(f"wanted column {column!r}, got the columns {', '.join(features)}")
+    for column in settings.columns:
+        kind, item = features[column], getattr(features[column], "feature", None)
+        if getattr(item or kind, "dtype", None) not in TEXTS:
+            raise ValueError(f"wanted texts in column {column!r}, got {described(kind)}")
+        if item is not None and column not in settings.spans:
+            raise ValueError(f"wanted spans={{{column!r}: the column of tags}}, because column {column!r} holds tokens")
+    for name in settings.provenance:
+        if name in features:
+            raise ValueError(
+                f"wanted new names for provenance, got {name!r}, which the data has: give three others, or () for none"
+            )
+
+
+def described(kind: Any) -> str:
+    """A feature in a few words."""
+    return kind.dtype if isinstance(kind, Value) else f"{kind!r:.80}"
+
+
+def columns_read(settings: Augmentation) -> list[str]:
+    """The columns that are read."""
+    keep = [settings.keep] if isinstance(settings.keep, str) else []
+    label = [settings.label] if settings.label is not None else []
+    return list(dict.fromkeys([*settings.columns, *keep, *settings.spans, *settings.spans.values(), *label]))
+
+
+def tags_of(features: Features, settings: Augmentation) -> dict[str, Tags]:
+    """By column of tokens, the names of its tags."""
+    found = {}
+    for column, tags in settings.spans.items():
+        item = getattr(features[tags], "feature", None)
+        if isinstance(features[column], List | LargeList) and isinstance(item, ClassLabel):
+            found[column] = Tags(tuple(item.names))
+    return found
+
+
+def provenance_features(settings: Augmentation) -> Features:
+    """The columns of provenance, under the names that they have until the end."""
+    return Features(dict(zip(settings.provenance or HIDDEN, KINDS, strict=True)))
+
+
+def new_dataset(dataset: Dataset, work: Work, shown: bool) -> tuple[Dataset, Summary]:
+    """The new rows of a data set with its columns and those of provenance, and what was counted.
+
+    Args:
+        dataset: Its rows.
+        work: What is done.
+        shown: Whether a bar is shown.
+    """
+    settings = work.settings
+    reading = dataset.with_format(None).select_columns(columns_read(settings))
+    labels = None if settings.label is None else list(reading[settings.label])
+    limits = settings.copies * len(settings.groups), settings.balance, settings.max_new_rows, settings.seed
+    chosen = rows_to_augment(len(dataset), labels, *limits)
+    rows, finish = dataset.with_format("arrow"), finisher(dataset.features, settings, work.source.name)
+    summary, parts = Summary(), []
+    with rows_bar(len(chosen), 0, STAGES * len(settings.columns), "augmenting", shown) as bar:
+        for new, counts in made_shards(
+            shards_of(reading, chosen),
+            work,
+            lambda made: finish(made, rows.select([one.source for one in made])[:]),
+            bar,
+        ):
+            parts.append(new)
+            summary.merge(counts)
+    if not parts:
+        parts.append(finish([], rows.select([])[:]))
+    found = concatenate_datasets(parts)
+    if settings.balance or settings.max_new_rows is not None:
+        sources = list(found[(settings.provenance or HIDDEN)[0]])
+        wanted = wanted_rows(sources, len(dataset), labels, *limits[1:])
+        summary.dropped, summary.new_rows = len(found) - len(wanted), len(wanted)
+        found = found.select(wanted)
+    return found, summary
+
+
+def shards_of(reading: Dataset, chosen: Sequence[int]) -> Iterator[Rows]:
+    """The chosen rows, `SHARD_ROWS` at a time."""
+    for begin in range(0, len(chosen), SHARD_ROWS):
+        numbers = chosen[begin : begin + SHARD_ROWS]
+        yield list(zip(numbers, reading.select(numbers).to_list(), strict=True))
+
+
+def finisher(features: Features, settings: Augmentation, name: str) -> Callable[[list[NewRow], pa.Table], Dataset]:
+    """A function that makes new rows a data set, given the rows that they are made of as a table.
+
+    Args:
+        features: Those of the data.
+        settings: The names of the columns of provenance.
+        name: Of the paraphraser.
+    """
+    all_features = Features({**features, **provenance_features(settings)})
+    schema = all_features.arrow_schema
+
+    def finish(made: list[NewRow], table: pa.Table) -> Dataset:
+        changed = {column for one in made for column in one.changes}
+        for column in changed:
+            kept = table[column].to_pylist()
+            values = [one.changes.get(column, old) for one, old in zip(made, kept, strict=True)]
+            place = table.schema.get_field_index(column)
+            table = table.set_column(place, column, pa.array(values, schema.field(column).type))
+        own: tuple[list[Any], ...] = (
+            [one.source for one in made],
+            [name] * len(made),
+            [one.score for one in made],
+        )
+        for field, given in zip(provenance_features(settings), own, strict=True):
+            table = table.append_column(field, pa.array(given, schema.field(field).type))
+        return Dataset(table.select(schema.names).cast(schema))
+
+    return finish
+
+
+def with_new_rows(dataset: Dataset, new: Dataset, settings: Augmentation) -> Dataset:
+    """The rows of a data set, and after them its new rows; in its own format."""
+    both = concatenate_datasets([with_nulls(dataset.with_format(None), settings), new])
+    if not settings.provenance:
+        both = both.remove_columns(list(HIDDEN))
+    kind = dataset.format
+    if kind["type"] is None and kind["columns"] == dataset.column_names:
+        return both
+    return both.with_format(kind["type"], kind["columns"], kind["output_all_columns"], **kind["format_kwargs"])
+
+
+def with_nulls(dataset: Dataset | IterableDataset, settings: Augmentation) -> Any:
+    """A data set with columns of provenance that are null."""
+    added = provenance_features(settings)
+    if isinstance(dataset, IterableDataset):
+        features, nulls = Features({**features_of(dataset), **added}), dict.fromkeys(added)
+        return dataset.map(lambda row: row | nulls, features=features)
+    for name, kind in added.items():
+        dataset = dataset.add_column(name, pa.nulls(len(dataset), kind.pa_type), feature=kind)
+    return dataset
+
+
+def features_of(stream: IterableDataset) -> Features:
+    """The features of a stream, those of its first rows if it does not state any.
+
+    Raises:
+        ValueError: It has no rows.
+    """
+    if stream.features is not None:
+        return stream.features
+    first = list(islice(stream, SHARD_ROWS))
+    if not first:
+        raise ValueError("wanted rows, got an empty stream that states no columns")
+    return Dataset.from_list(first).features
+
+
+def frame_columns(frame: pd.DataFrame, settings: Augmentation) -> Dataset:
+    """The columns of a data frame that are read.
+
+    Raises:
+        ValueError: A column is missing, or holds values of several types.
+    """
+    for name in columns_read(settings):
+        if name not in frame.columns:
+            raise ValueError(f"wanted column {name!r}, got the columns {', '.join(map(str, frame.columns))}")
+    for name in settings.provenance:
+        if name in frame.columns:
+            raise ValueError(f"wanted new names for provenance, got {name!r}, which the data has")
+    try:
+        return Dataset.from_pandas(frame[columns_read(settings)], preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise ValueError(f"wanted values of one type in each of {columns_read(settings)}, got {error}") from None
+
+
+def with_new_frame(frame: pd.DataFrame, new: Dataset, settings: Augmentation) -> pd.DataFrame:
+    """The rows of a data frame, and after them its new rows, with the types of its columns."""
+    import pandas as pd
+
+    names = settings.provenance or HIDDEN
+    sources = list(new[names[0]])
+    added = frame.iloc[sources].copy()
+    changed = dict.fromkeys([*settings.columns, *(settings.spans[c] for c in settings.columns if c in settings.spans)])
+    for column in changed:
+        values = pd.Series(list(new[column]), index=added.index, dtype=object)
+        added[column] = values.astype(frame[column].dtype)
+    both = pd.concat([frame, added], ignore_index=isinstance(frame.index, pd.RangeIndex))
+    if settings.provenance:
+        empty = len(frame) * [None]
+        for name, dtype in zip(names, ("Int64", "object", "Float32"), strict=True):
+            both[name] = pd.array([*empty, *new[name]], dtype=dtype)
+    return both
+
+
+def stream_of(dataset: IterableDataset, features: Features, work: Work, shown: bool, total: Summary) -> IterableDataset:
+    """A stream of the rows of a stream, and after them of its new rows; it is read twice.
+
+    Args:
+        dataset: Rows.
+        features: Theirs.
+        work: What is done.
+        shown: Whether a bar is shown.
+        total: Is given what was counted, when the stream has been read.
+    """
+    settings = work.settings
+    extended = Features({**features, **provenance_features(settings)})
+    finish, read = finisher(features, settings, work.source.name), columns_read(settings)
+    empty = Dataset.from_dict({name: [] for name in features}, features=features)
+
+    def new() -> Iterator[dict[str, Any]]:
+        numbered = zip(count(), dataset, strict=False)
+        held: list[tuple[int, Mapping[str, Any]]] = []
+
+        def shards() -> Iterator[Rows]:
+            while some := list(islice(numbered, SHARD_ROWS)):
+                held[:] = some
+                yield [(number, {column: row[column] for column in read}) for number, row in some]
+
+        def finished(made: list[NewRow]) -> Dataset:
+            rows = dict(held)
+            table = Dataset.from_list([rows[one.source] for one in made], features=features) if made else empty
+            return finish(made, table.with_format("arrow")[:])
+
+        total.clear()
+        with rows_bar(None, 0, STAGES * len(settings.columns), "augmenting", shown) as bar:
+            for some, counts in made_shards(shards(), work, finished, bar):
+                total.merge(counts)
+                yield from some
+        if shown:
+            print(total, file=sys.stderr)
+
+    added = IterableDataset.from_generator(new, features=extended)
+    both = concatenate_datasets([with_nulls(dataset, settings), added])
+    return both if settings.provenance else both.remove_columns(list(HIDDEN))

@@ -1,0 +1,105 @@
+"""The settings of a command that augments a file, without imports that take seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from toolkit.augmentation.settings import Augmentation
+from toolkit.settings import check_machine
+
+CROSS_VALIDATED = "cross_validated"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AugmentFile:
+    """A data set, what new rows are made of, and where they go.
+
+    Attributes:
+        data: A .csv, .tsv, .jsonl, .json or .parquet file (the texts may be compressed), or a data set: a folder or a
+            Hub name.
+        output: The file of all rows, the new ones at its end: .csv, .tsv, .jsonl or .parquet. Finished shards are in
+            the folder of the same name with ".shards".
+        columns: Columns whose texts are paraphrased.
+        data_split: Split to read, if the data is a data set.
+        data_config: Configuration to read, if the data set has several.
+        copies: New rows for each row, and with --vary separately for each of its columns, at most.
+        vary: "separately": a new row has one paraphrased column; "together": all of them.
+        keep: A column of words or phrases that every paraphrase must say.
+        keep_phrases: Words or phrases that every paraphrase must say.
+        keep_by: "select": of several paraphrases those that say them are taken; "constrain": the decoder says them.
+        spans: Columns of spans or tags, each as TEXT=SPANS: "context=answers", "tokens=ner_tags".
+        paraphraser: A model: "starter/paraphraser", a Hub id or a folder.
+        pairs: A parabank in which the texts are looked up, instead of a model.
+        label: Column of the classes, for --balance and --check.
+        balance: A class gets only as many new rows as it lacks to the size of the largest.
+        check: "cross_validated": a classifier, trained on the data, refuses new rows with another label.
+        max_new_rows: New rows at most; by default no limit.
+        minutes: No shard of 1,000 rows is begun after so many minutes.
+        min_semantic: The least cosine of text and paraphrase; by default what the paraphraser's settings say.
+        provenance: Add columns: the row that a new row is made of, the paraphraser, and the cosine.
+        preview: A page of HTML that shows new rows beside their sources.
+        seed: Of all that is random.
+        threads: Threads of each process on a CPU.
+        processes: Processes to start on this machine, which share the work.
+    """
+
+    data: str
+    output: str
+    columns: list[str]
+    data_split: str = "train"
+    data_config: str | None = None
+    copies: int = 1
+    vary: str = "separately"
+    keep: str | None = None
+    keep_phrases: list[str] = field(default_factory=list)
+    keep_by: str = "select"
+    spans: list[str] = field(default_factory=list)
+    paraphraser: str = "starter/paraphraser"
+    pairs: str | None = None
+    label: str | None = None
+    balance: bool = False
+    check: str | None = None
+    max_new_rows: int | None = None
+    minutes: float | None = None
+    min_semantic: float | None = None
+    provenance: bool = True
+    preview: str | None = None
+    seed: int = 0
+    threads: int = 2
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ValueError: A setting is out of its range.
+        """
+        if self.keep is not None and self.keep_phrases:
+            raise ValueError("wanted either --keep or --keep_phrases, got both")
+        if self.check not in (None, CROSS_VALIDATED):
+            raise ValueError(f"wanted --check {CROSS_VALIDATED}, got {self.check!r}")
+        if self.check is not None and self.label is None:
+            raise ValueError("wanted --label, the column of the classes, for --check, got none")
+        for pair in self.spans:
+            if pair.count("=") != 1 or not all(pair.split("=")):
+                raise ValueError(f"wanted --spans as TEXT=SPANS, two columns, got {pair!r}")
+        check_machine(self)
+        _ = self.augmentation
+
+    @property
+    def augmentation(self) -> Augmentation:
+        """The settings that are not of files, checked."""
+        return Augmentation(
+            columns=tuple(self.columns),
+            copies=self.copies,
+            vary=self.vary,
+            keep=self.keep or tuple(self.keep_phrases) or None,
+            keep_by=self.keep_by,
+            spans=dict(pair.split("=") for pair in self.spans),
+            label=self.label,
+            balance=self.balance,
+            max_new_rows=self.max_new_rows,
+            minutes=self.minutes,
+            min_semantic=self.min_semantic,
+            seed=self.seed,
+        )

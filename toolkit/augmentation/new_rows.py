@@ -1,0 +1,127 @@
+"""The new rows of a shard: its texts are paraphrased together, and each row takes the first that pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from toolkit.augmentation.label_check import LabelCheck
+from toolkit.augmentation.parts import Part, SkippedError, Tags, parts_of
+from toolkit.augmentation.settings import Augmentation
+from toolkit.augmentation.sources import Paraphrase, Source
+from toolkit.augmentation.summary import Summary
+
+Rows = Sequence[tuple[int, Mapping[str, Any]]]  # the number of each row in the data set, and its values by column
+
+
+class NewRow(NamedTuple):
+    """A row that is made of another.
+
+    Attributes:
+        source: The number of that row.
+        changes: The values in which it differs, by column.
+        score: The least cosine of a paraphrase and its text, where it was measured.
+    """
+
+    source: int
+    changes: dict[str, Any]
+    score: float | None
+
+
+def new_rows(
+    rows: Rows,
+    settings: Augmentation,
+    source: Source,
+    tags: Mapping[str, Tags],
+    check: LabelCheck | None,
+    summary: Summary,
+) -> list[NewRow]:
+    """The new rows of some rows, in their order.
+
+    Args:
+        rows: Rows.
+        settings: How they are augmented.
+        source: Where paraphrases come from.
+        tags: By column of tokens, how its tags are read.
+        check: Refuses new rows whose label may be another; None refuses none.
+        summary: Counts the rows, and what is skipped.
+
+    Raises:
+        ValueError: A column holds what cannot be augmented; the message names the row.
+    """
+    values = dict(rows)
+    groups = [one for number, row in rows for one in groups_of(number, row, settings, source.lang, tags, summary)]
+    texts = [part for _, parts in groups for part in parts]
+    found = source.paraphrases(texts, settings.copies, settings.chooses or check is not None) if texts else []
+    made, at = [], 0
+    for number, parts in groups:
+        own, at = found[at : at + len(parts)], at + len(parts)
+        try:
+            made.append([NewRow(number, *one) for one in changed(parts, own, source.none)])
+        except SkippedError as error:
+            summary.skip(number, error)
+    if check is not None:
+        made = check.kept(made, values, summary)
+    summary.add(len(rows), sum(len(some[: settings.copies]) for some in made))
+    return [one for some in made for one in some[: settings.copies]]
+
+
+def groups_of(
+    number: int,
+    row: Mapping[str, Any],
+    settings: Augmentation,
+    lang: str,
+    tags: Mapping[str, Tags],
+    summary: Summary,
+) -> Iterator[tuple[int, list[Part]]]:
+    """The parts of a row that are paraphrased in one new row, for each such group; what is skipped is counted.
+
+    Raises:
+        ValueError: As of `new_rows`.
+    """
+    try:
+        parts = parts_of(row, settings, lang, tags)
+    except SkippedError as error:
+        summary.skip(number, error)
+        return
+    except ValueError as error:
+        raise ValueError(f"row {number}: {error}") from None
+    for group in settings.groups:
+        absent = [column for column in group if column not in parts]
+        if absent:
+            value = f"wanted a text in column {absent[0]!r}, got {row[absent[0]]!r}"
+            summary.skip(number, SkippedError("no_text", value))
+        else:
+            yield number, [parts[column] for column in group]
+
+
+def changed(
+    parts: Sequence[Part], found: Sequence[Sequence[Paraphrase]], none: str
+) -> list[tuple[dict[str, Any], float | None]]:
+    """The changes of each possible new row with their least score, best first: the n-th paraphrases of all parts.
+
+    Args:
+        parts: The texts that are replaced in one new row.
+        found: The paraphrases of each.
+        none: The reason if there are none.
+
+    Raises:
+        SkippedError: There is no such row; of one column.
+    """
+    of_parts = []
+    for part, some in zip(parts, found, strict=True):
+        refused = SkippedError(none, f"wanted a paraphrase of {part.text!r:.80}, got none")
+        possible = []
+        for one in some:
+            try:
+                possible.append((part.changes(one.text), one.score))
+            except SkippedError as error:
+                refused = error
+        if not possible:
+            raise refused
+        of_parts.append(possible)
+    together = []
+    for chosen in zip(*of_parts, strict=False):
+        scores = [score for _, score in chosen if score is not None]
+        together.append(({k: v for changes, _ in chosen for k, v in changes.items()}, min(scores, default=None)))
+    return together

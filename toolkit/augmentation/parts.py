@@ -1,0 +1,217 @@
+"""What of a row is paraphrased: the text of a column, with what a paraphrase of it must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolkit.augmentation.settings import Augmentation
+from toolkit.augmentation.spans import Span, find_again, read_spans, wholes, write_spans
+from toolkit.augmentation.tags import OUTSIDE, entities, join_tokens, retagged
+from toolkit.decode.constraint_set import times_said
+
+# Why a row, or one of its columns, gets no copy.
+REASONS = {
+    "no_text": "the column has no text: None, or white space",
+    "keep_not_said": "a phrase to keep is in none of the row's columns",
+    "bad_spans": "a span is not within the text, or the text there is another",
+    "no_paraphrase": "no paraphrase passed the guards and the threshold of meaning",
+    "not_in_pairs": "the pairs have no paraphrase of the text",
+    "keep_lost": "no paraphrase says every phrase to keep",
+    "spans_lost": "no paraphrase has every span",
+    "label_changed": "the classifier says that every paraphrase has another label",
+    "out_of_time": "the minutes were over",
+}
+
+
+class SkippedError(ValueError):
+    """A row, or a column of it, that gets no copy.
+
+    Attributes:
+        reason: Of `REASONS`.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Tags:
+    """How a column of tags says which tokens are in an entity.
+
+    Attributes:
+        names: The name of each number; None where the tags are names themselves.
+    """
+
+    names: tuple[str, ...] | None = None
+
+    def named(self, tags: Sequence[Any]) -> list[str]:
+        """The tags by name; without names, 0 is that of tokens outside of entities."""
+        if self.names is None:
+            return [tag if isinstance(tag, str) else OUTSIDE if tag == 0 else str(tag) for tag in tags]
+        return [self.names[tag] if isinstance(tag, int) else tag for tag in tags]
+
+    def outside(self, tags: Sequence[Any]) -> Any:
+        """The tag of a token outside of entities, in the form of the column.
+
+        Raises:
+            ValueError: There is none.
+        """
+        if all(isinstance(tag, str) for tag in tags):
+            return OUTSIDE
+        if self.names is None:
+            return 0
+        if OUTSIDE not in self.names:
+            raise ValueError(f"wanted a tag {OUTSIDE!r} for tokens outside of entities, got {', '.join(self.names)}")
+        return self.names.index(OUTSIDE)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The text of one column of a row.
+
+    Attributes:
+        column: Its column.
+        text: The text; tokens are joined.
+        value: What the column holds: the text, or tokens.
+        keep: Words and phrases that a paraphrase must say, the first letter in either case.
+        spans: Characters that it must have, at any place.
+        span_column: Column of the spans; None where there is none.
+        span_value: What that column holds.
+        tags: How the tags are read, where the column holds tokens.
+        lang: Language of the text (ISO 639-1).
+    """
+
+    column: str
+    text: str
+    value: Any
+    keep: tuple[str, ...]
+    spans: tuple[Span, ...]
+    span_column: str | None
+    span_value: Any
+    tags: Tags | None
+    lang: str
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """All that a paraphrase must say, once each."""
+        kept = (self.text[begin:end].strip() for begin, end in wholes(self.text, self.spans))
+        return tuple(dict.fromkeys((*self.keep, *kept)))
+
+    def changes(self, paraphrase: str) -> dict[str, Any]:
+        """The values that a row gets with a paraphrase, by column.
+
+        Raises:
+            SkippedError: It lacks a phrase or a span.
+        """
+        for phrase in self.keep:
+            if not says(paraphrase, phrase):
+                raise SkippedError("keep_lost", f"wanted {phrase!r} in the paraphrase, got {paraphrase!r}")
+        changed: dict[str, Any] | None
+        if self.tags is not None:
+            names, outside = self.tags.named(self.span_value), self.tags.outside(self.span_value)
+            found = retagged(self.value, self.span_value, names, self.lang, outside, paraphrase)
+            changed = found and dict(zip((self.column, self.span_column or ""), found, strict=True))
+        elif self.span_column is None:
+            return {self.column: paraphrase}
+        else:
+            moved = find_again(self.text, self.spans, paraphrase)
+            written = write_spans(self.span_value, moved) if moved is not None else None
+            changed = {self.column: paraphrase, self.span_column: written} if moved is not None else None
+        if changed is None:
+            said = [self.text[begin:end] for begin, end in self.spans]
+            raise SkippedError("spans_lost", f"wanted {said!r:.80} in the paraphrase, got {paraphrase!r}")
+        return changed
+
+
+def parts_of(row: Mapping[str, Any], settings: Augmentation, lang: str, tags: Mapping[str, Tags]) -> dict[str, Part]:
+    """The parts of a row, by column.
+
+    Args:
+        row: Its values, by column.
+        settings: What is paraphrased, and what is kept.
+        lang: Language of the texts.
+        tags: By column of tokens, how its tags are read, where they have names.
+
+    Returns:
+        One part for each column that has a text.
+
+    Raises:
+        SkippedError: A phrase to keep is in no column, or a span is not in its text.
+        ValueError: A column holds something else than texts, tokens, tags, phrases or spans.
+    """
+    texts = {column: joined(row[column], column, lang) for column in settings.columns}
+    keep = phrases_of(row, settings)
+    for phrase in keep:
+        if not any(says(text, phrase) for text, _ in texts.values()):
+            raise SkippedError(
+                "keep_not_said", f"wanted the phrase {phrase!r} in {' or '.join(texts)}, got {texts!r:.120}"
+            )
+    parts = {}
+    for column, (text, where) in texts.items():
+        if text.strip():
+            own = tuple(phrase for phrase in keep if says(text, phrase))
+            span_column, how = settings.spans.get(column), tags.get(column, Tags()) if where else None
+            if how is not None and span_column is None:
+                raise ValueError(f"wanted spans={{{column!r}: the column of tags}}, because {column!r} holds tokens")
+            value = None if span_column is None else row[span_column]
+            spans = () if span_column is None else spans_of(text, where, value, how, span_column)
+            parts[column] = Part(column, text, row[column], own, spans, span_column, value, how, lang)
+    return parts
+
+
+def joined(value: Any, column: str, lang: str) -> tuple[str, list[Span]]:
+    """The text of a value, "" for None, and where its tokens stand in it.
+
+    Raises:
+        ValueError: The value is neither a text nor a list of tokens.
+    """
+    if value is None or (isinstance(value, float) and value != value):  # pandas says NaN for None
+        return "", []
+    if isinstance(value, str):
+        return value, []
+    if isinstance(value, Sequence) and all(isinstance(token, str) for token in value):
+        return join_tokens([*value], lang) if any(token.strip() for token in value) else ("", [])
+    raise ValueError(f"wanted a text in column {column!r}, got {value!r:.60} ({type(value).__name__})")
+
+
+def spans_of(text: str, where: Sequence[Span], value: Any, tags: Tags | None, column: str) -> tuple[Span, ...]:
+    """The spans of a text in its characters.
+
+    Raises:
+        SkippedError: A span is not within the text, or there are not as many tags as tokens.
+    """
+    if tags is None:
+        try:
+            return tuple(read_spans(value, text))
+        except ValueError as error:
+            raise SkippedError("bad_spans", f"column {column!r}: {error}") from None
+    if not isinstance(value, Sequence) or len(value) != len(where):
+        got = len(value) if isinstance(value, Sequence) else value
+        raise SkippedError("bad_spans", f"column {column!r}: wanted {len(where)} tags, one for each token, got {got}")
+    return tuple((where[begin][0], where[end - 1][1]) for begin, end in entities(tags.named(value)))
+
+
+def phrases_of(row: Mapping[str, Any], settings: Augmentation) -> tuple[str, ...]:
+    """The phrases that the paraphrases of a row must say, each once.
+
+    Raises:
+        ValueError: The column of phrases holds neither a phrase nor a list of phrases.
+    """
+    keep = settings.keep
+    found = row[keep] if isinstance(keep, str) else keep
+    phrases = [found] if isinstance(found, str) else () if found is None else found
+    if not isinstance(phrases, Sequence) or not all(isinstance(phrase, str) for phrase in phrases):
+        raise ValueError(f"wanted words or phrases to keep in column {keep!r}, got {found!r:.80}")
+    return tuple(dict.fromkeys(phrase.strip() for phrase in phrases if phrase.strip()))
+
+
+def says(text: str, phrase: str) -> bool:
+    """Whether a text says a phrase: its words in a row, the first letter in either case.
+
+    >>> says("Solar power is cheap.", "solar power"), says("It is solar powered.", "solar power")
+    (True, False)
+    """
+    return times_said(text, phrase) > 0 or times_said(text, phrase[0].swapcase() + phrase[1:]) > 0

@@ -1,0 +1,183 @@
+"""Rows before and after augmentation as a page of HTML, with the words that differ marked."""
+
+from __future__ import annotations
+
+import difflib
+import html
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from datasets import Dataset, DatasetDict
+
+from toolkit.augmentation.parts import joined
+from toolkit.augmentation.settings import PROVENANCE
+from toolkit.bitext.words import WITHOUT_SPACES
+from toolkit.shards import write_whole
+
+LETTER = rf"[^\W{WITHOUT_SPACES}]"
+WORD = re.compile(rf"(?:[{WITHOUT_SPACES}]|{LETTER}+(?:['’-]{LETTER}+)*|[^\w\s])\s*")  # as a reader sees words
+ROWS = 20  # ours: as many as a page shows at a glance
+STYLE = """
+.augmented { border-collapse: collapse; font: 14px/1.45 system-ui, sans-serif; color: #1b1b1f; background: #fff }
+.augmented caption { text-align: left; padding: 4px 10px 10px; color: #5b5d66 }
+.augmented th, .augmented td { text-align: left; vertical-align: top; padding: 6px 10px }
+.augmented th { border-bottom: 2px solid #c9ccd6; font-weight: 600 }
+.augmented td { border-bottom: 1px solid #e4e6ec; overflow-wrap: anywhere }
+.augmented td.text { width: 42% }
+.augmented td.number { color: #5b5d66; text-align: right; font-variant-numeric: tabular-nums }
+.augmented td.value { color: #5b5d66 }
+.augmented del { background: #ffe1de; color: #7a1c12; text-decoration: none; border-radius: 3px; padding: 0 1px }
+.augmented ins { background: #d9f2dd; color: #0e5224; text-decoration: none; border-radius: 3px; padding: 0 1px }
+"""
+
+
+class Change(NamedTuple):
+    """One column of a new row.
+
+    Attributes:
+        row: The number of the row that it is made of.
+        column: The column.
+        before: The text of that row.
+        after: The text of the new row.
+        others: Values that both rows have, by column, such as the label.
+        score: The cosine of both texts, where it was measured.
+    """
+
+    row: int
+    column: str
+    before: str
+    after: str
+    others: dict[str, Any]
+    score: float | None
+
+
+class Preview:
+    """New rows beside those that they are made of; a notebook shows it as a table.
+
+    Args:
+        data: A `Dataset`, `DatasetDict` or `DataFrame` that `toolkit.augment` returned, with its columns of provenance.
+        columns: The columns of the texts; None is all columns of texts in which a row differs from its source.
+        rows: New rows that are shown.
+        provenance: The names of the columns of provenance, if they are others than the default.
+
+    Raises:
+        ValueError: The data has no column of provenance, or no new row.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        columns: str | Sequence[str] | None = None,
+        rows: int = ROWS,
+        provenance: Sequence[str] = PROVENANCE,
+    ) -> None:
+        wanted = [columns] if isinstance(columns, str) else columns
+        self.changes = list(islice(changes(data, wanted, provenance, rows), rows))
+        if not self.changes:
+            raise ValueError("wanted new rows to show, got none")
+
+    def _repr_html_(self) -> str:
+        """A table, as a notebook shows it."""
+        several = len({one.column for one in self.changes}) > 1
+        others = list(dict.fromkeys(name for one in self.changes for name in one.others))
+        heads = ["row", *(["column"] if several else []), "before", "after", *others, "cosine"]
+        lines = ["".join(cells(one, several, others)) for one in self.changes]
+        return (
+            f"<style>{STYLE}</style><table class='augmented'>"
+            "<caption>Left: words that the new row no longer has. Right: words that are new.</caption>"
+            f"<tr>{''.join(f'<th>{html.escape(head)}</th>' for head in heads)}</tr>"
+            f"{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the table as a page."""
+        head = "<!doctype html><html lang='en'><meta charset='utf-8'><title>Augmented rows</title>"
+        body = f"<body style='margin: 24px; background: #fff'>{self._repr_html_()}</body></html>"
+        write_whole(Path(path), head + body)
+
+
+def changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str], rows: int) -> Iterator[Change]:
+    """The changed texts of the new rows, in order.
+
+    Raises:
+        ValueError: There are no columns of provenance.
+    """
+    source, _, score = provenance
+    if isinstance(data, DatasetDict):
+        data = data["train"]
+    if not isinstance(data, Dataset):
+        data = Dataset.from_pandas(data, preserve_index=False)
+    if source not in data.column_names:
+        raise ValueError(f"wanted the column {source!r} of augmented data, got {', '.join(data.column_names)}")
+    for new, old in pairs(data, source, rows):
+        names = [name for name in new if name not in provenance]
+        texts = [name for name in (columns or names) if is_text(new[name])]
+        for column in texts:
+            before, after = (joined(row[column], column, "en")[0] for row in (old, new))
+            if before != after:
+                others = {name: new[name] for name in names if name not in texts and short(new[name])}
+                yield Change(int(new[source]), column, before, after, others, new.get(score))
+
+
+def pairs(data: Dataset, source: str, rows: int) -> Iterator[tuple[dict, dict]]:
+    """The first new rows, and of each the row that it is made of."""
+    data = data.with_format(None)
+    numbers = data.select_columns([source])[:][source]
+    for new in islice((n for n, number in enumerate(numbers) if number is not None), rows):
+        yield data[new], data[int(numbers[new])]  # pandas may have made it a float
+
+
+def is_text(value: Any) -> bool:
+    """Whether a value is a text or a list of tokens."""
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
+
+
+def short(value: Any) -> bool:
+    """Whether a value fits into a cell: a number, or few characters."""
+    return isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 20)
+
+
+def cells(change: Change, several: bool, others: Sequence[str]) -> Iterator[str]:
+    """The cells of a change."""
+    before, after = marked(change.before, change.after)
+    yield f"<td class='number'>{change.row}</td>"
+    if several:
+        yield f"<td class='value'>{html.escape(change.column)}</td>"
+    yield f"<td class='text'>{before}</td><td class='text'>{after}</td>"
+    for name in others:
+        yield f"<td class='value'>{html.escape(str(change.others.get(name, '')))}</td>"
+    yield f"<td class='number'>{'' if change.score is None else f'{change.score:.2f}'}</td>"
+
+
+def marked(before: str, after: str) -> tuple[str, str]:
+    """Two texts as HTML, with the words that only one of them has in <del> and <ins>.
+
+    >>> marked("The lift is broken.", "The elevator is broken.")
+    ('The <del>lift</del> is broken.', 'The <ins>elevator</ins> is broken.')
+    """
+    one, other = words(before), words(after)
+    left: list[str] = []
+    right: list[str] = []
+    for kind, begin, end, first, last in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        for side, tag, said in ((left, "del", one[begin:end]), (right, "ins", other[first:last])):
+            text = html.escape("".join(said), quote=False)
+            body = text.strip()
+            if kind == "equal" or not body:
+                side.append(text)
+            else:
+                at = text.index(body)
+                side.append(f"{text[:at]}<{tag}>{body}</{tag}>{text[at + len(body) :]}")
+    return "".join(left), "".join(right)
+
+
+def words(text: str) -> list[str]:
+    """The words and marks of a text, each with the white space after it.
+
+    >>> words("The lift, it's  broken."), words("电梯坏了")
+    (['The ', 'lift', ', ', "it's  ", 'broken', '.'], ['电', '梯', '坏', '了'])
+    """
+    found = WORD.findall(text.lstrip())
+    return [text[: len(text) - len(text.lstrip())] + found[0], *found[1:]] if found else [text]

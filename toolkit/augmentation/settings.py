@@ -1,0 +1,83 @@
+"""The settings of augmentation, without imports that take seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from toolkit.settings import SEEDS, check_among, check_at_least_one
+
+VARY = ("separately", "together")
+KEEP_BY = ("select", "constrain")
+PROVENANCE = ("augmented_from", "paraphraser", "score")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Augmentation:
+    """What new rows are made of, and how many.
+
+    Attributes:
+        columns: Columns whose texts are paraphrased.
+        copies: New rows for each row, and with vary "separately" for each of its columns, at most.
+        vary: "separately": a new row has one paraphrased column (ParaZh's S1 + S2); "together": all of them (S12).
+        keep: A column whose words or phrases every paraphrase says, or the phrases themselves.
+        keep_by: "select": of several paraphrases those that say all of them are taken (ParaZh, section 4.4);
+            "constrain": the decoder says them.
+        spans: By text column, the column of its spans; both may hold lists, of tokens and of tags.
+        label: Column of the classes.
+        balance: A class gets only as many new rows as it lacks to the size of the largest.
+        max_new_rows: New rows at most; None is no limit.
+        minutes: No shard is begun after so many minutes; None is no limit.
+        min_semantic: The least cosine of text and paraphrase; None is what the paraphraser's settings say.
+        provenance: Names of three columns of the result: the number of the row that a new row is made of (null in other
+            rows), the paraphraser, and the cosine of text and paraphrase; () adds none.
+        seed: Of all that is random.
+    """
+
+    columns: tuple[str, ...]
+    copies: int = 1
+    vary: str = "separately"
+    keep: str | tuple[str, ...] | None = None
+    keep_by: str = "select"
+    spans: Mapping[str, str] = field(default_factory=dict)
+    label: str | None = None
+    balance: bool = False
+    max_new_rows: int | None = None
+    minutes: float | None = None
+    min_semantic: float | None = None
+    provenance: tuple[str, ...] = PROVENANCE
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ValueError: A setting is out of its range.
+        """
+        if not self.columns or len(set(self.columns)) != len(self.columns):
+            raise ValueError(f"wanted the names of different columns, got {list(self.columns)}")
+        check_at_least_one(self, "copies")
+        check_among(self, "vary", VARY)
+        check_among(self, "keep_by", KEEP_BY)
+        if self.balance and self.label is None:
+            raise ValueError("wanted label, the column of the classes, for balance, got None")
+        if self.max_new_rows is not None and self.max_new_rows < 1:
+            raise ValueError(f"wanted max_new_rows of at least 1, got {self.max_new_rows}")
+        if self.minutes is not None and self.minutes <= 0:
+            raise ValueError(f"wanted minutes above 0, got {self.minutes}")
+        if self.min_semantic is not None and not -1 <= self.min_semantic <= 1:
+            raise ValueError(f"wanted min_semantic in [-1, 1], got {self.min_semantic}")
+        if len(self.provenance) not in (0, len(PROVENANCE)) or len(set(self.provenance)) != len(self.provenance):
+            raise ValueError(f"wanted three different names as provenance, or none, got {list(self.provenance)}")
+        if not 0 <= self.seed < SEEDS:
+            raise ValueError(f"wanted seed in [0, {SEEDS}), got {self.seed}")
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The columns that are paraphrased in one new row: one by one, or all."""
+        return (self.columns,) if self.vary == "together" else tuple((column,) for column in self.columns)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether a paraphrase may be refused for what it does not say, so that more of them are wanted."""
+        return self.keep is not None or any(column in self.spans for column in self.columns)

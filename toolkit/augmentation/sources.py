@@ -1,0 +1,165 @@
+"""Where paraphrases come from: a model, or a parabank in which the texts are looked up."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from toolkit.augmentation.parts import Part
+from toolkit.bitext.normalize import match_key
+from toolkit.database import database
+from toolkit.encoder.load import load_encoder
+from toolkit.outputs import MANIFEST
+from toolkit.package.read import read_pairs
+from toolkit.paraphraser.form import formed, plain
+from toolkit.shards import read_record
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+    from toolkit.paraphraser.paraphraser import Paraphraser
+
+CHOICES = 15  # ParaZh (Hao et al. 2022), section 4.4: of so many outputs one that says all keywords is selected
+ENCODER = "starter/encoder"
+STOPS = ".。"
+
+
+class Paraphrase(NamedTuple):
+    """A paraphrase of a text.
+
+    Attributes:
+        text: What it says.
+        score: The cosine of both texts in [-1, 1], where it was measured.
+    """
+
+    text: str
+    score: float | None
+
+
+class Source(Protocol):
+    """Where paraphrases come from.
+
+    Attributes:
+        name: As it is written to the new rows.
+        lang: Language of the texts (ISO 639-1).
+        none: The reason of texts for which it has no paraphrase, of `parts.REASONS`.
+        encoder: A sentence encoder for that language, if there is one.
+        record: What its paraphrases depend on, besides the files of the model or of the pairs.
+    """
+
+    name: str
+    lang: str
+    none: str
+    encoder: SentenceTransformer | None
+    record: dict[str, Any]
+
+    def paraphrases(self, parts: Sequence[Part], copies: int, choose: bool) -> list[list[Paraphrase]]:
+        """At most so many paraphrases of each text, best first; more, where some may be refused later (`choose`)."""
+        ...
+
+
+class Model:
+    """Paraphrases by a `Paraphraser`.
+
+    Args:
+        paraphraser: The model.
+        seed: Of the samples.
+        constrain: Whether the decoder says the phrases that a text must keep.
+        min_semantic: The least cosine; None is what the paraphraser's settings say.
+    """
+
+    none = "no_paraphrase"
+
+    def __init__(self, paraphraser: Paraphraser, seed: int, constrain: bool, min_semantic: float | None) -> None:
+        self.name, self.lang, self.encoder = paraphraser.name, paraphraser.lang, paraphraser.encoder
+        self.record = {"paraphraser": self.name, "settings": asdict(paraphraser.settings)}
+        self.paraphraser, self.seed, self.constrain, self.min_semantic = paraphraser, seed, constrain, min_semantic
+
+    def paraphrases(self, parts: Sequence[Part], copies: int, choose: bool) -> list[list[Paraphrase]]:
+        """As of `Source`."""
+        found = self.paraphraser.candidates(
+            [part.text for part in parts],
+            n=max(copies, CHOICES) if choose else copies,
+            seed=self.seed,
+            require=[part.phrases for part in parts] if self.constrain else (),
+            min_semantic=self.min_semantic,
+            progress=False,
+        )
+        return [[Paraphrase(c.text, c.scores.semantic) for c in some if c.rank is not None] for some in found]
+
+
+class Pairs:
+    """Paraphrases that a parabank has of a text, as its reference or as one of its paraphrases.
+
+    Texts are equal if they are so in lower case, without a full stop, in the plain form in which a paraphraser reads
+    them. DuckDB holds the pairs; it spills to disk what does not fit into memory.
+
+    Args:
+        pairs: A parabank, as `read_pairs` takes it.
+        min_semantic: The least cosine; pairs without a score are taken.
+    """
+
+    none = "not_in_pairs"
+
+    def __init__(self, pairs: str | Path, min_semantic: float | None) -> None:
+        self.name, self.lang = Path(pairs).name, language_of(pairs)
+        self.record = {"pairs": self.name}
+        self.encoder = load_encoder(ENCODER) if self.lang == "en" else None
+        with contextlib.ExitStack() as stack:
+            self.connection = stack.enter_context(database())
+            self.connection.execute("CREATE SEQUENCE place")
+            self.connection.execute(
+                "CREATE TABLE pairs (key VARCHAR, said VARCHAR, semantic DOUBLE, place BIGINT DEFAULT nextval('place'))"
+            )
+            for batch in read_pairs(pairs):
+                self.connection.register("batch", batch)
+                for one, other in (("sentence1", "sentence2"), ("sentence2", "sentence1")):
+                    self.connection.execute(
+                        "INSERT INTO pairs (key, said, semantic) "
+                        f"SELECT rtrim(lower(trim({one})), '{STOPS}'), {other}, semantic "
+                        "FROM batch WHERE semantic IS NULL OR semantic >= ?",
+                        [-1.0 if min_semantic is None else min_semantic],
+                    )
+            self.close = weakref.finalize(self, stack.pop_all().close)
+
+    def paraphrases(self, parts: Sequence[Part], copies: int, choose: bool) -> list[list[Paraphrase]]:
+        """As of `Source`; all that there are, where some may be refused."""
+        read = [plain(part.text, self.lang) for part in parts]
+        keys = [body.lower().rstrip(STOPS) for body, _ in read]
+        self.connection.register("wanted", pa.table({"key": list(dict.fromkeys(keys))}))
+        rows = self.connection.execute(
+            "SELECT key, said, semantic FROM pairs SEMI JOIN wanted USING (key) ORDER BY place"
+        ).fetchall()
+        found: dict[str, list[Paraphrase]] = defaultdict(list)
+        for key, said, semantic in rows:
+            found[key].append(Paraphrase(said, semantic))
+        return [
+            distinct([Paraphrase(formed(one.text, form), one.score) for one in found[key]], part.text)[
+                : None if choose else copies
+            ]
+            for part, key, (_, form) in zip(parts, keys, read, strict=True)
+        ]
+
+
+def language_of(pairs: str | Path) -> str:
+    """The language of a parabank, if it is a folder that states it, else English."""
+    manifest = Path(pairs, MANIFEST)
+    settings = read_record(manifest).get("settings", {}) if manifest.is_file() else {}
+    return settings.get("lang", "en")
+
+
+def distinct(some: Sequence[Paraphrase], text: str) -> list[Paraphrase]:
+    """The paraphrases that differ from the text and from those before them in more than case and marks."""
+    seen, found = {match_key(text)}, []
+    for one in some:
+        if match_key(one.text) not in seen:
+            seen.add(match_key(one.text))
+            found.append(one)
+    return found

@@ -1,0 +1,166 @@
+"""Spans of a text (answers, entities): read from a column, kept as phrases, and found again in a paraphrase.
+
+The forms in which a data set may hold the spans of a text, as character offsets from 0, the end not included:
+
+- SQuAD's: `{"text": ["Paris"], "answer_start": [17]}`, or a list of `{"text": "Paris", "answer_start": 17}`;
+- a list of `{"start": 17, "end": 22, ...}`, or `{"start": [17], "end": [22], ...}`;
+- a list of `[17, 22]` or `[17, 22, "LOC"]`.
+
+Token and tag lists are in `tags.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from toolkit.bitext.words import continues_word
+
+FORMS = '{"text": [...], "answer_start": [...]}, [{"start": ..., "end": ...}] or [[start, end]]'
+START, END, ANSWER_START, TEXT = "start", "end", "answer_start", "text"
+
+Span = tuple[int, int]
+
+
+def read_spans(value: Any, text: str) -> list[Span]:
+    """The spans that a column's value holds.
+
+    >>> read_spans({"text": ["Paris"], "answer_start": [3]}, "In Paris."), read_spans([[3, 8, "LOC"]], "In Paris.")
+    ([(3, 8)], [(3, 8)])
+
+    Args:
+        value: In one of the forms above; None holds none.
+        text: The text whose spans they are.
+
+    Raises:
+        ValueError: The value has none of the forms, a span is empty or not within the text, or its text is not there.
+    """
+    spans = []
+    for one in records(value):
+        if ANSWER_START in one:
+            begin, said = one[ANSWER_START], one.get(TEXT)
+            end = begin + len(said) if isinstance(begin, int) and isinstance(said, str) else None
+        else:
+            begin, end, said = one.get(START), one.get(END), one.get(TEXT)
+        if not isinstance(begin, int) or not isinstance(end, int):
+            raise ValueError(f"wanted spans as {FORMS}, got {value!r:.80}")
+        if not 0 <= begin < end <= len(text) or (isinstance(said, str) and text[begin:end] != said):
+            found = f"{text[max(0, begin) : max(0, end)]!r:.60} there"
+            raise ValueError(f"wanted the span {said or (begin, end)!r} at {begin} of the text, got {found}")
+        spans.append((begin, end))
+    return spans
+
+
+def records(value: Any) -> list[dict[str, Any]]:
+    """The spans of a value, each as a dictionary with its start.
+
+    Raises:
+        ValueError: The value has none of the forms.
+    """
+    if value is None:
+        return []
+    if isinstance(value, Mapping) and all(isinstance(some, Sequence) for some in value.values()):
+        if len({len(some) for some in value.values()}) <= 1:
+            return [dict(zip(value, some, strict=True)) for some in zip(*value.values(), strict=True)]
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        if all(isinstance(one, Mapping) for one in value):
+            return [dict(one) for one in value]
+        if all(isinstance(one, Sequence) and not isinstance(one, str) and len(one) >= 2 for one in value):
+            return [{START: one[0], END: one[1]} for one in value]
+    raise ValueError(f"wanted spans as {FORMS}, got {value!r:.80}")
+
+
+def write_spans(value: Any, spans: Sequence[Span]) -> Any:
+    """A column's value with other offsets, in its own form.
+
+    >>> write_spans([[3, 8, "LOC"]], [(0, 5)]), write_spans({"text": ["Paris"], "answer_start": [3]}, [(0, 5)])
+    ([[0, 5, 'LOC']], {'text': ['Paris'], 'answer_start': [0]})
+    """
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        begins, ends = [begin for begin, _ in spans], [end for _, end in spans]
+        return {**value, **({ANSWER_START: begins} if ANSWER_START in value else {START: begins, END: ends})}
+    written: list[Any] = []
+    for one, (begin, end) in zip(value, spans, strict=True):
+        if isinstance(one, Mapping):
+            written.append({**one, **({ANSWER_START: begin} if ANSWER_START in one else {START: begin, END: end})})
+        else:
+            written.append([begin, end, *one[2:]])
+    return written
+
+
+def wholes(text: str, spans: Sequence[Span]) -> list[Span]:
+    """The parts of a text that a paraphrase must keep: spans grown to whole words, those that overlap as one, in order.
+
+    >>> wholes("the 42nd day", [(4, 6), (9, 12)]), wholes("the Denver Broncos", [(4, 18), (11, 18)])
+    ([(4, 8), (9, 12)], [(4, 18)])
+    """
+    found: list[Span] = []
+    for begin, end in sorted(spans):
+        while within_word(text, begin):
+            begin -= 1
+        while within_word(text, end):
+            end += 1
+        if found and begin < found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((begin, end))
+    return found
+
+
+def within_word(text: str, at: int) -> bool:
+    """Whether the place between two characters is within a word."""
+    return 0 < at < len(text) and continues_word(text[at]) and continues_word(text[at - 1])
+
+
+def places(text: str, phrases: Sequence[str]) -> dict[str, list[int]]:
+    """Where a text says each of some phrases, letter for letter and in whole words; no two places overlap.
+
+    Longer phrases are looked for first: the "York" of "New York" is none if both are wanted.
+
+    >>> places("New York is not York.", ["York", "New York"])
+    {'New York': [0], 'York': [16]}
+    """
+    taken: list[Span] = []
+    found: dict[str, list[int]] = {}
+    for phrase in sorted(set(phrases), key=lambda one: (-len(one), one)):
+        found[phrase], begin = [], text.find(phrase)
+        while begin >= 0:
+            end = begin + len(phrase)
+            free = all(end <= other or begin >= last for other, last in taken)
+            if free and not within_word(text, begin) and not within_word(text, end):
+                found[phrase].append(begin)
+                taken.append((begin, end))
+            begin = text.find(phrase, begin + 1)
+    return found
+
+
+def find_again(text: str, spans: Sequence[Span], paraphrase: str) -> list[Span] | None:
+    """The spans of a text in its paraphrase, each with the same characters; None where one is not there.
+
+    A phrase must be there as often as in the text; its first place corresponds to its first place in the text.
+
+    >>> find_again("He was born in Paris in 1830.", [(15, 20), (24, 28)], "In 1830 he was born in Paris.")
+    [(23, 28), (3, 7)]
+    >>> find_again("He was born in Paris.", [(15, 20)], "He was born in the capital.")
+
+    Args:
+        text: The text.
+        spans: Its spans.
+        paraphrase: Another text.
+    """
+    kept = wholes(text, spans)
+    phrases = [text[begin:end] for begin, end in kept]
+    before, after = places(text, phrases), places(paraphrase, phrases)
+    if any(len(before[phrase]) != len(after[phrase]) for phrase in before):
+        return None
+    moved = []
+    for begin, end in spans:
+        first, last = next(one for one in kept if one[0] <= begin and end <= one[1])
+        phrase = text[first:last]
+        if first not in before[phrase]:  # another phrase begins within it
+            return None
+        there = after[phrase][before[phrase].index(first)]
+        moved.append((there + begin - first, there + end - first))
+    return moved

@@ -1,0 +1,75 @@
+"""A study of files: what `scripts/study_augmentation.py` does."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from datasets import Dataset
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from toolkit.augmentation.augment import augment
+from toolkit.augmentation.augment_file import read_data
+from toolkit.augmentation.study import OVERSAMPLED, Study, oversampled, study
+from toolkit.augmentation.study_settings import EMBEDDINGS, WORDS, StudyFile
+from toolkit.augmentation.trials import ITERATIONS, Trial, by_estimator, by_trainer, on_embeddings
+from toolkit.encoder.load import load_encoder
+from toolkit.outputs import check_output_folder
+from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.settings import SETTINGS, check_record
+from toolkit.shards import write_whole
+
+PARAPHRASED = "paraphrased"
+FREE = {"sizes", "seeds", "threads"}  # more of them may be added to finished ones
+
+
+def study_file(settings: StudyFile) -> Study:
+    """Study a task, and write study.txt and curves.png into its folder.
+
+    Raises:
+        OSError: A file does not exist, or the folder holds something else.
+        ValueError: A column is missing, a class has too few rows, or the folder holds a study with other settings.
+    """
+    folder = Path(settings.output_dir)
+    check_output_folder(folder, SETTINGS, [settings.train, settings.test])
+    train, test = (read_data(one, split, None) for one, split in ((settings.train, "train"), (settings.test, "test")))
+    for name in (*settings.columns, settings.label):
+        for rows in (train, test):
+            if name not in rows.column_names:
+                raise ValueError(f"wanted column {name!r}, got the columns {', '.join(rows.column_names)}")
+    check_record(folder / SETTINGS, asdict(settings), FREE)
+    torch.set_num_threads(settings.threads)
+    paraphraser = Paraphraser(settings.paraphraser)
+
+    def paraphrased(rows: Dataset, seed: int) -> Dataset:
+        return augment(
+            rows,
+            settings.columns,
+            copies=settings.copies,
+            vary=settings.vary,
+            paraphraser=paraphraser,
+            provenance=(),
+            seed=seed,
+            progress=False,
+        )
+
+    each = settings.copies * (len(settings.columns) if settings.vary == "separately" else 1)
+    arms = {PARAPHRASED: paraphrased, OVERSAMPLED: oversampled(each)}
+    sizes = [int(size) for size in settings.sizes]
+    found = study(train, test, settings.label, trial_of(settings), arms, sizes, settings.seeds, folder)
+    write_whole(folder / "study.txt", f"{found}\n")
+    found.plot(folder / "curves.png")
+    return found
+
+
+def trial_of(settings: StudyFile) -> Trial:
+    """The classifier that a study trains."""
+    if settings.classifier == EMBEDDINGS:
+        return on_embeddings(load_encoder(settings.encoder), settings.columns, settings.label)
+    if settings.classifier == WORDS:
+        words = make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(max_iter=ITERATIONS))
+        return by_estimator(words, settings.columns[0], settings.label)
+    return by_trainer(settings.classifier, settings.columns, settings.label, settings.steps)

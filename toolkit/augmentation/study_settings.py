@@ -1,0 +1,65 @@
+"""The settings of a command that studies augmentation, without imports that take seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from toolkit.augmentation.settings import VARY
+from toolkit.settings import check_among, check_at_least_one, check_machine
+
+EMBEDDINGS, WORDS = "embeddings", "tfidf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyFile:
+    """A task, a classifier, and the arms that are compared.
+
+    Attributes:
+        train: Rows to train on: a .csv, .tsv, .jsonl, .json or .parquet file, or a data set.
+        test: Rows to test on, likewise; never the rows by which settings are chosen.
+        columns: Columns of the texts.
+        label: Column of the classes.
+        output_dir: Folder of the results, which keeps finished ones if the command is ended: results.jsonl, study.txt,
+            curves.png.
+        classifier: "embeddings" (logistic regression on frozen embeddings), "tfidf" (on weighted words), or a
+            transformer that is fine-tuned: a Hub id or a folder.
+        encoder: Of "embeddings": a sentence encoder.
+        steps: Of a transformer: steps of each training, whatever the number of rows.
+        paraphraser: A model: "starter/paraphraser", a Hub id or a folder.
+        copies: New rows for each row, at most.
+        vary: "separately" or "together".
+        sizes: Training rows of each class; 0 takes all.
+        seeds: How often each arm is trained.
+        threads: Threads on a CPU.
+    """
+
+    train: str
+    test: str
+    columns: list[str]
+    label: str
+    output_dir: str
+    classifier: str = EMBEDDINGS
+    encoder: str = "starter/encoder"
+    steps: int = 200
+    paraphraser: str = "starter/paraphraser"
+    copies: int = 2
+    vary: str = "separately"
+    sizes: list[str] = field(default_factory=lambda: ["16", "64", "256"])
+    seeds: int = 10
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ValueError: A setting is out of its range.
+        """
+        check_at_least_one(self, "steps", "copies")
+        check_among(self, "vary", VARY)
+        check_machine(self)
+        if self.seeds < 2:
+            raise ValueError(f"wanted seeds of at least 2, got {self.seeds}: one says nothing about chance")
+        if not self.sizes or not all(size.isdecimal() for size in self.sizes):
+            raise ValueError(f"wanted whole numbers as sizes, got {' '.join(self.sizes)}")
+        if self.classifier == WORDS and len(self.columns) > 1:
+            raise ValueError(f"wanted one column for the classifier {WORDS}, got {' '.join(self.columns)}")

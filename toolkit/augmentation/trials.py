@@ -1,0 +1,134 @@
+"""Classifiers that a study trains: logistic regression on embeddings, a scikit-learn pipeline, a transformer.
+
+A trial is a function of training rows, test rows and a seed that returns the share of right answers.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from datasets import Dataset
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from toolkit.augmentation.label_check import features
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+Trial = Callable[[Dataset, Dataset, int], float]
+
+PENALTY = 2**-6  # ours: sklearn's C on standardised embeddings; `toolkit.evaluate.transfer` has its best there
+ITERATIONS = 2000  # ours: enough for every fit to converge
+LEARNING_RATE, WARMUP = 5e-5, 0.1  # Devlin et al. (2018), section A.3
+
+
+def on_embeddings(encoder: SentenceTransformer, columns: Sequence[str], label: str) -> Trial:
+    """A logistic regression on frozen embeddings; every text is encoded once in a study.
+
+    Args:
+        encoder: A sentence encoder.
+        columns: The columns of the texts.
+        label: The column of the classes.
+    """
+    known: dict[Any, np.ndarray] = {}
+
+    def vectors(rows: Dataset) -> np.ndarray:
+        inputs = list(zip(*(rows[column] for column in columns), strict=True))
+        new = [one for one in dict.fromkeys(inputs) if one not in known]
+        if new:
+            known.update(zip(new, features(new, encoder), strict=True))
+        return np.stack([known[one] for one in inputs])
+
+    def trial(train: Dataset, test: Dataset, seed: int) -> float:
+        model = make_pipeline(StandardScaler(), LogisticRegression(C=PENALTY, max_iter=ITERATIONS))
+        model.fit(vectors(train), np.array(train[label]))
+        return float(np.mean(model.predict(vectors(test)) == np.array(test[label])))
+
+    return trial
+
+
+def by_estimator(estimator: Any, column: str, label: str) -> Trial:
+    """A scikit-learn classifier of texts.
+
+    Args:
+        estimator: A classifier or pipeline; its `random_state`, where it has one, is set to the seed.
+        column: The column of the texts.
+        label: The column of the classes.
+    """
+
+    def trial(train: Dataset, test: Dataset, seed: int) -> float:
+        model = clone(estimator)
+        random = {name: seed for name in model.get_params() if name.split("__")[-1] == "random_state"}
+        model.set_params(**random).fit(list(train[column]), list(train[label]))
+        return float(np.mean(np.array(model.predict(list(test[column]))) == np.array(test[label])))
+
+    return trial
+
+
+def by_trainer(
+    checkpoint: str,
+    columns: Sequence[str],
+    label: str,
+    steps: int = 200,
+    batch: int = 16,
+    learning_rate: float = LEARNING_RATE,
+    max_tokens: int = 128,
+) -> Trial:
+    """A transformer with a new output layer, trained by transformers' `Trainer` for as many steps in every arm.
+
+    Args:
+        checkpoint: A Hub id or a folder.
+        columns: One or two columns of texts.
+        label: The column of the classes.
+        steps: Steps of a training, whatever the number of rows.
+        batch: Rows of a batch.
+        learning_rate: The highest; it falls linearly to zero.
+        max_tokens: Longer inputs are cut.
+    """
+    from transformers import (
+        AutoModelForSequenceClassification,
+        AutoTokenizer,
+        DataCollatorWithPadding,
+        Trainer,
+        TrainingArguments,
+        set_seed,
+    )
+
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+
+    def tokenized(rows: Dataset, classes: Sequence[Any]) -> Dataset:
+        texts = [list(rows[column]) for column in columns]
+        read = tokenizer(*texts, truncation=True, max_length=max_tokens)
+        return Dataset.from_dict({**read, "labels": [classes.index(one) for one in rows[label]]})
+
+    def trial(train: Dataset, test: Dataset, seed: int) -> float:
+        classes = sorted({*train[label], *test[label]})
+        set_seed(seed)
+        model = AutoModelForSequenceClassification.from_pretrained(checkpoint, num_labels=len(classes))
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = TrainingArguments(
+                folder,
+                max_steps=steps,
+                per_device_train_batch_size=batch,
+                per_device_eval_batch_size=4 * batch,
+                learning_rate=learning_rate,
+                warmup_steps=int(WARMUP * steps),
+                seed=seed,
+                report_to="none",
+                save_strategy="no",
+                logging_strategy="no",
+                disable_tqdm=True,
+            )
+            collator = DataCollatorWithPadding(tokenizer)
+            trainer = Trainer(model, arguments, data_collator=collator, train_dataset=tokenized(train, classes))
+            trainer.train()
+            found = trainer.predict(tokenized(test, classes))
+        return float(np.mean(np.argmax(found.predictions, 1) == found.label_ids))
+
+    return trial

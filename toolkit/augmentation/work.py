@@ -1,0 +1,166 @@
+"""The shards of an augmentation: made one after another, kept in a folder if there is one, shared among processes.
+
+A shard is made of `SHARD_ROWS` rows, whatever the number of processes, and no batch crosses shards. Its new rows are an
+Arrow file, and beside it a JSON file says what was counted and of which texts it was made; that is written last, so a
+shard that has one is finished even if the process that wrote it was killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from datasets import Dataset
+from datasets.arrow_writer import ArrowWriter
+
+from toolkit.augmentation.label_check import LabelCheck
+from toolkit.augmentation.new_rows import NewRow, Rows, new_rows
+from toolkit.augmentation.parts import SkippedError, Tags
+from toolkit.augmentation.settings import Augmentation
+from toolkit.augmentation.sources import Source
+from toolkit.augmentation.summary import Summary
+from toolkit.lock import held
+from toolkit.progress import Progress
+from toolkit.settings import SETTINGS, check_record
+from toolkit.shards import read_record, write_whole
+
+if TYPE_CHECKING:
+    from accelerate import PartialState
+
+FREE = {"minutes"}  # may differ between the calls that go on in one folder
+SHARD_ROWS = 1000  # ours: a killed process loses at most the work on so many rows
+
+Finish = Callable[[list[NewRow]], Dataset]  # the new rows as they are in the result
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is done with a shard.
+
+    Attributes:
+        settings: How rows are augmented.
+        source: Where paraphrases come from.
+        tags: By column of tokens, how its tags are read.
+        check: Refuses new rows whose label may be another.
+        folder: Where shards are kept; None keeps none.
+        state: The processes that share the work.
+        record: What must be equal in every call that goes on in the folder.
+    """
+
+    settings: Augmentation
+    source: Source
+    tags: Mapping[str, Tags]
+    check: LabelCheck | None
+    folder: Path | None
+    state: PartialState
+    record: dict[str, Any]
+
+
+def made_shards(shards: Iterable[Rows], work: Work, finish: Finish, bar: Progress) -> Iterator[tuple[Dataset, Summary]]:
+    """Make the shards of this process that are not finished, and yield all shards in order.
+
+    Args:
+        shards: The rows of each shard, those with the columns that count.
+        work: What is done.
+        finish: Makes the new rows of a shard a data set.
+        bar: Advances with the rows.
+
+    Raises:
+        ValueError: A finished shard was made of other rows.
+    """
+    with started(work):
+        yield from shards_in_turn(shards, work, finish, bar)
+
+
+@contextlib.contextmanager
+def started(work: Work) -> Iterator[None]:
+    """Lock the folder, if there is one, and record the settings; it stays locked until the block ends.
+
+    Raises:
+        RuntimeError: Another launch works in it.
+        ValueError: It was begun with other settings.
+    """
+    if work.folder is None:
+        yield
+        return
+    with held(work.folder, work.state):
+        if work.state.is_main_process:
+            check_record(work.folder / SETTINGS, work.record, FREE)
+        work.state.wait_for_everyone()
+        yield
+
+
+def shards_in_turn(
+    shards: Iterable[Rows], work: Work, finish: Finish, bar: Progress
+) -> Iterator[tuple[Dataset, Summary]]:
+    """Do the work of `made_shards`."""
+    end = time.monotonic() + 60 * work.settings.minutes if work.settings.minutes else float("inf")
+    count, done = 0, 0
+    for number, rows in enumerate(shards):
+        count, done = number + 1, done + len(rows)
+        if work.folder is None:
+            yield make(rows, work, finish, time.monotonic() > end)
+        elif number % work.state.num_processes == work.state.process_index:
+            path, content = work.folder / f"new-{number:05d}.json", content_of(rows)
+            if path.exists():
+                check_same(path, content)
+            elif time.monotonic() <= end:
+                write_shard(path, content, *make(rows, work, finish, False))
+        bar.update(done - bar.n)  # stages count texts, some of them twice, and no text that is skipped
+    if work.folder is not None:
+        work.state.wait_for_everyone()
+        for number in range(count):
+            yield read_shard(work.folder / f"new-{number:05d}.json", work, finish)
+
+
+def make(rows: Rows, work: Work, finish: Finish, late: bool) -> tuple[Dataset, Summary]:
+    """The new rows of a shard; none if it is too late."""
+    summary = Summary()
+    if late:
+        summary.add(len(rows), 0)
+        for number, _ in rows:
+            summary.skip(number, SkippedError("out_of_time", f"after {work.settings.minutes} minutes"))
+        return finish([]), summary
+    return finish(new_rows(rows, work.settings, work.source, work.tags, work.check, summary)), summary
+
+
+def content_of(rows: Rows) -> str:
+    """A hash of the values of some rows."""
+    return hashlib.sha256(repr([(number, dict(row)) for number, row in rows]).encode()).hexdigest()
+
+
+def write_shard(path: Path, content: str, new: Dataset, summary: Summary) -> None:
+    """Write a finished shard: an Arrow file, then its record."""
+    arrow, temporary = path.with_suffix(".arrow"), path.with_suffix(".tmp")
+    with ArrowWriter(features=new.features, path=str(temporary)) as writer:
+        writer.write_table(new.data.table)
+        writer.finalize()
+    temporary.replace(arrow)
+    write_whole(path, json.dumps({"content": content} | summary.record(), indent=1))
+
+
+def read_shard(path: Path, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
+    """The new rows of a finished shard, mapped from its file; those of a shard that was not begun are none."""
+    if not path.exists():
+        return finish([]), Summary()
+    record = read_record(path)
+    record.pop("content")
+    return Dataset.from_file(str(path.with_suffix(".arrow"))), Summary.of(record)
+
+
+def check_same(path: Path, content: str) -> None:
+    """Refuse a finished shard that was made of other rows.
+
+    Raises:
+        ValueError: It was.
+    """
+    if read_record(path)["content"] != content:
+        raise ValueError(
+            f"wanted the data of which {path} was made, got other rows: choose another output_dir, or delete this one"
+        )
