@@ -21,7 +21,7 @@ TASKS = {  # training file, and test file; without one, TEST_ROWS random rows ar
     "CR": ("custrev.all", None),
 }
 TEST_ROWS = 1000
-NEGATED = ("n 't", "n't")  # as the files cut "don't"
+NEGATED = (" n 't", " n't", "n 't")  # as the files cut "don't"
 
 Texts = Mapping[str, Sequence[str]]  # the new texts of each text, best first
 
@@ -55,7 +55,9 @@ def running(text: str) -> str:
     >>> running("the film does n't work , it 's \\/ was bad .")
     "the film doesn't work, it's / was bad."
     """
-    plain = text.replace("\\/", "/").replace(*NEGATED).replace("`` ", '"').replace(" ''", '"')
+    plain = text.replace("\\/", "/").replace("`` ", '"').replace(" ''", '"')
+    for parted in NEGATED:
+        plain = plain.replace(parted, "n't")
     return MosesDetokenizer(lang="en").detokenize(plain.split())
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -299,12 +300,29 @@ def test_the_record_names_the_model_and_its_settings(train, tmp_path):
     assert record["paraphraser"] == "rotations" and record["settings"]["top_k"] and record["columns"] == ["text"]
 
 
-def test_after_the_minutes_nothing_is_begun(train, monkeypatch):
-    clock = iter(range(0, 10_000, 50))
+def test_a_failing_paraphraser_names_the_rows(train, monkeypatch):
+    class Fails(Rotations):
+        def candidates(self, texts, **named):
+            if TEXTS[3] in texts:
+                raise RuntimeError("out of memory")
+            return super().candidates(texts, **named)
+
+    monkeypatch.setattr("toolkit.augmentation.containers.SHARD_ROWS", 2)
+    with pytest.raises(RuntimeError, match=r"^rows 2 to 3: out of memory$"):
+        toolkit.augment(train, columns="text", paraphraser=Fails(), progress=False)
+
+
+def test_after_the_minutes_nothing_is_begun(train, monkeypatch, tmp_path):
+    clock = count(0, 50)
     monkeypatch.setattr(work.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr("toolkit.augmentation.containers.SHARD_ROWS", 2)
     bigger, summary = toolkit.augment(train, columns="text", minutes=1, with_summary=True, **SETTINGS)
-    assert len(new_of(bigger)) == 2 and summary.skipped == {"out_of_time": 3}
+    assert len(new_of(bigger)) == 2 and summary.skipped == {"out_of_time": 3} and summary.rows == 5
+    settings = {"output_dir": tmp_path / "out", "with_summary": True}
+    bigger, summary = toolkit.augment(train, columns="text", minutes=1, **settings, **SETTINGS)
+    assert len(new_of(bigger)) == 2 and summary.skipped == {"out_of_time": 3} and summary.rows == 5
+    bigger, summary = toolkit.augment(train, columns="text", **settings, **SETTINGS)
+    assert len(new_of(bigger)) == 5 and not summary.skipped, "another call goes on, with or without a limit"
 
 
 def test_long_texts_are_paraphrased_by_sentence(starter):

@@ -226,6 +226,7 @@ def returned(
     else:
         grown = rows
     if isinstance(data, DatasetDict | IterableDatasetDict):
-        others = {n: with_nulls(some, settings) if settings.provenance else some for n, some in data.items()}
-        grown = type(data)(others | {TRAIN: grown})
+        names = [name for name in data if name != TRAIN]
+        others = {name: with_nulls(data[name], settings) if settings.provenance else data[name] for name in names}
+        grown = type(data)({name: others.get(name, grown) for name in data})
     return (grown, summary) if with_summary else grown

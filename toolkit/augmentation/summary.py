@@ -31,9 +31,9 @@ class Summary:
         self.rows += rows
         self.new_rows += new_rows
 
-    def skip(self, row: int, error: SkippedError) -> None:
-        """Count a row that gets no copy."""
-        self.skipped[error.reason] += 1
+    def skip(self, row: int, error: SkippedError, rows: int = 1) -> None:
+        """Count a row that gets no copy, or several of which it is the first."""
+        self.skipped[error.reason] += rows
         self.first.setdefault(error.reason, f"row {row}: {error}")
 
     def clear(self) -> None:

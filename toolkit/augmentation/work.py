@@ -25,6 +25,7 @@ from toolkit.augmentation.parts import SkippedError, Tags
 from toolkit.augmentation.settings import Augmentation
 from toolkit.augmentation.sources import Source
 from toolkit.augmentation.summary import Summary
+from toolkit.errors import one_line
 from toolkit.lock import held
 from toolkit.progress import Progress
 from toolkit.settings import SETTINGS, check_record
@@ -101,33 +102,46 @@ def shards_in_turn(
 ) -> Iterator[tuple[Dataset, Summary]]:
     """Do the work of `made_shards`."""
     end = time.monotonic() + 60 * work.settings.minutes if work.settings.minutes else float("inf")
-    count, done = 0, 0
+    begun: list[tuple[int, int]] = []  # the first row of each shard, and how many it has
+    done = 0
     for number, rows in enumerate(shards):
-        count, done = number + 1, done + len(rows)
+        begun.append((rows[0][0], len(rows)))
+        done += len(rows)
         if work.folder is None:
-            yield make(rows, work, finish, time.monotonic() > end)
+            yield make(rows, work, finish) if time.monotonic() <= end else none_made(*begun[-1], work, finish)
         elif number % work.state.num_processes == work.state.process_index:
             path, content = work.folder / f"new-{number:05d}.json", content_of(rows)
             if path.exists():
                 check_same(path, content)
             elif time.monotonic() <= end:
-                write_shard(path, content, *make(rows, work, finish, False))
+                write_shard(path, content, *make(rows, work, finish))
         bar.update(done - bar.n)  # stages count texts, some of them twice, and no text that is skipped
     if work.folder is not None:
         work.state.wait_for_everyone()
-        for number in range(count):
-            yield read_shard(work.folder / f"new-{number:05d}.json", work, finish)
+        for number, (first, count) in enumerate(begun):
+            path = work.folder / f"new-{number:05d}.json"
+            yield read_shard(path) if path.exists() else none_made(first, count, work, finish)
 
 
-def make(rows: Rows, work: Work, finish: Finish, late: bool) -> tuple[Dataset, Summary]:
-    """The new rows of a shard; none if it is too late."""
+def make(rows: Rows, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
+    """The new rows of a shard.
+
+    Raises:
+        RuntimeError: The paraphraser failed; the message names the rows of the shard.
+    """
     summary = Summary()
-    if late:
-        summary.add(len(rows), 0)
-        for number, _ in rows:
-            summary.skip(number, SkippedError("out_of_time", f"after {work.settings.minutes} minutes"))
-        return finish([]), summary
-    return finish(new_rows(rows, work.settings, work.source, work.tags, work.check, summary)), summary
+    try:
+        made = new_rows(rows, work.settings, work.source, work.tags, work.check, summary)
+    except (RuntimeError, MemoryError) as error:
+        raise RuntimeError(f"rows {rows[0][0]} to {rows[-1][0]}: {one_line(error)}") from error
+    return finish(made), summary
+
+
+def none_made(first: int, count: int, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
+    """What a shard is that was not begun: no new row, and all of its rows counted."""
+    summary = Summary(rows=count)
+    summary.skip(first, SkippedError("out_of_time", f"after {work.settings.minutes} minutes"), count)
+    return finish([]), summary
 
 
 def content_of(rows: Rows) -> str:
@@ -145,10 +159,8 @@ def write_shard(path: Path, content: str, new: Dataset, summary: Summary) -> Non
     write_whole(path, json.dumps({"content": content} | summary.record(), indent=1))
 
 
-def read_shard(path: Path, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
-    """The new rows of a finished shard, mapped from its file; those of a shard that was not begun are none."""
-    if not path.exists():
-        return finish([]), Summary()
+def read_shard(path: Path) -> tuple[Dataset, Summary]:
+    """The new rows of a finished shard, mapped from its file."""
     record = read_record(path)
     record.pop("content")
     return Dataset.from_file(str(path.with_suffix(".arrow"))), Summary.of(record)

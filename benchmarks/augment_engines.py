@@ -1,0 +1,150 @@
+"""The engines of the benchmark of augmentation: `toolkit.augment`, nlpaug's augmenters, and Parrot's loop.
+
+This module does not import the toolkit, because that import sets the OpenMP wait policy of every engine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+TOP_K, TOP_P = 50, 0.9  # of Parrot's loop
+LONGEST = 64  # tokens of an output of Parrot's loop and of nlpaug's back-translation; texts here have at most 40
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every engine does.
+
+    Attributes:
+        paraphraser: Folder of the paraphraser, for ours and for Parrot's loop.
+        there: Folder of a translator into another language.
+        back: Folder of a translator back.
+        masked: Folder of a masked language model of about as many parameters; its name has "bert" in it.
+        guarded: Whether ours refuses by guards and by the cosine.
+        texts: The rows.
+        copies: New rows of each row.
+        threads: The number of threads.
+        rounds: The number of measured rounds; a warm-up on a few rows precedes them.
+        seed: Of all that is random.
+    """
+
+    paraphraser: str
+    there: str
+    back: str
+    masked: str
+    guarded: bool
+    texts: list[str]
+    copies: int
+    threads: int
+    rounds: int
+    seed: int
+
+
+def timed(job: Job, work: Callable[[Sequence[str]], list[str]]) -> dict[str, Any]:
+    """The figures of an engine: rows per second, the median of the rounds, and what it made."""
+    work(job.texts[:8])
+    seconds, made = [], []
+    for _ in range(job.rounds):
+        begin = time.perf_counter()
+        made = work(job.texts)
+        seconds.append(time.perf_counter() - begin)
+    median = sorted(seconds)[len(seconds) // 2]
+    return {
+        "rows_per_second": round(len(job.texts) / median, 3),
+        "seconds": [round(one, 3) for one in seconds],
+        "rows": len(job.texts),
+        "new_rows_of_a_row": round(len(made) / len(job.texts), 3),
+        "examples": made[:4],
+    }
+
+
+def ours(job: Job, name: str) -> dict[str, Any]:
+    """`toolkit.augment` on a `Dataset`."""
+    from dataclasses import replace
+
+    import torch
+    from datasets import Dataset
+
+    import toolkit
+
+    torch.set_num_threads(job.threads)
+    paraphraser = toolkit.Paraphraser(job.paraphraser, lang="en")
+    if not job.guarded:
+        paraphraser.settings = replace(paraphraser.settings, guards=(), min_semantic=None)
+
+    def work(texts: Sequence[str]) -> list[str]:
+        data = Dataset.from_dict({"text": list(texts)})
+        settings = {"copies": job.copies, "seed": job.seed}
+        bigger = toolkit.augment(data, "text", paraphraser=paraphraser, progress=False, **settings)
+        return list(bigger["text"])[len(texts) :]
+
+    return timed(job, work)
+
+
+def parrot(job: Job, name: str) -> dict[str, Any]:
+    """`generate` in a loop over the rows, as Parrot does, without its filters."""
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    torch.set_num_threads(job.threads)
+    torch.manual_seed(job.seed)
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(job.paraphraser, dtype=torch.float32).eval()
+    model.generation_config.max_length = None
+    tokenizer = AutoTokenizer.from_pretrained(job.paraphraser)
+
+    @torch.inference_mode()
+    def work(texts: Sequence[str]) -> list[str]:
+        made = []
+        for text in texts:
+            read = tokenizer([text], return_tensors="pt")
+            ids = model.generate(
+                **read,
+                do_sample=True,
+                top_k=TOP_K,
+                top_p=TOP_P,
+                num_beams=1,
+                num_return_sequences=job.copies,
+                max_new_tokens=LONGEST,
+            )
+            made += dict.fromkeys(tokenizer.batch_decode(ids, skip_special_tokens=True))
+        return made
+
+    return timed(job, work)
+
+
+def nlpaug_back_translation(job: Job, name: str) -> dict[str, Any]:
+    """Back-translation by nlpaug, once for each copy; it decodes by the models' own settings, so copies are equal."""
+    import torch
+    from nlpaug.augmenter.word import BackTranslationAug
+
+    torch.set_num_threads(job.threads)
+    augmenter = BackTranslationAug(job.there, job.back, device="cpu", batch_size=32, max_length=LONGEST)
+    return timed(job, lambda texts: [said for _ in range(job.copies) for said in augmenter.augment(list(texts))])
+
+
+def nlpaug_contextual(job: Job, name: str) -> dict[str, Any]:
+    """Substitution of three words of ten by nlpaug and a masked language model, once for each copy."""
+    import torch
+    from nlpaug.augmenter.word import ContextualWordEmbsAug
+
+    torch.set_num_threads(job.threads)
+    augmenter = ContextualWordEmbsAug(model_path=job.masked, device="cpu", action="substitute", batch_size=32)
+    return timed(job, lambda texts: [said for _ in range(job.copies) for said in augmenter.augment(list(texts))])
+
+
+def kept_on_disk(job: Job, texts: list[str], folder: str) -> int:
+    """Augment so many rows with finished shards on disk; the number of new rows."""
+    from pathlib import Path
+
+    import torch
+    from datasets import Dataset
+
+    import toolkit
+
+    torch.set_num_threads(job.threads)
+    data = Dataset.from_dict({"text": [f"{n} {text}" for n, text in enumerate(texts)]})
+    bigger = toolkit.augment(data, "text", output_dir=Path(folder, f"shards-{len(texts)}"), progress=False)
+    return len(bigger) - len(data)

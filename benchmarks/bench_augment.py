@@ -1,0 +1,101 @@
+"""A training set grown by two copies of each row: `toolkit.augment`, nlpaug's augmenters, and Parrot's loop.
+
+    python -m benchmarks.bench_augment --data DIR --json benchmarks/results/augment.json
+
+It needs nlpaug (`pip install nlpaug`). DIR holds bitext/tatoeba/deu-eng.train.tsv.gz; its English sentences are the
+rows. Each engine runs in a process of its own and gives two new rows of each row:
+
+- `ours`: `toolkit.augment` by the starter paraphraser, guards, cosine and ranking included, on --rows rows.
+- `parrot`: `generate` in a loop over the rows, with the same model and without Parrot's filters.
+- `nlpaug_back_translation`: by the starter translators, in nlpaug's batches.
+- `nlpaug_contextual`: three words of ten by a BERT of about as many parameters, with random weights. It reads each row
+  a few times and writes no sentence: another and smaller work than the others'.
+
+The peers get --few rows. Ratios are rows per second of ours over those of each peer; `fastest_peer` is the least of
+them. --memory ROWS also measures the peak memory of ours on ROWS/100 and ROWS rows, with finished shards on disk. The
+machine must be idle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from dataclasses import replace
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from benchmarks import augment_engines as engines
+from benchmarks import processor
+from benchmarks.augment_engines import Job
+from benchmarks.data import TATOEBA, fields
+from reports import report
+from reports.child import in_child
+from reports.figures import number, table
+
+PEERS = {
+    "parrot": engines.parrot,
+    "nlpaug_back_translation": engines.nlpaug_back_translation,
+    "nlpaug_contextual": engines.nlpaug_contextual,
+}
+MEMORY_PART = 100  # memory is measured on all rows and on so small a part of them
+KEYS = ("rows_per_second", "new_rows_of_a_row", "peak_megabytes")
+
+
+def prepare(folder: Path, texts: list[str], seed: int) -> tuple[dict[str, str], dict[str, Any]]:
+    """Write the masked model; the folders of all models; runs in a child process."""
+    from benchmarks.augment_models import write_masked
+    from toolkit.starters import resolve
+
+    about = write_masked(folder / "bert", "tiny", texts, seed)
+    named = {"paraphraser": "paraphraser", "there": "en-de", "back": "de-en"}
+    found = {name: str(resolve(f"starter/{starter}")) for name, starter in named.items()}
+    return found | {"masked": str(folder / "bert")}, about
+
+
+def main() -> None:
+    """Measure, print the table and the ratios, and write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--few", type=int, default=400, help="rows of the peers")
+    parser.add_argument("--copies", type=int, default=2)
+    parser.add_argument("--memory", type=int, default=0, metavar="ROWS", help="also measure memory, e.g. with 100000")
+    parser.add_argument("--engines", nargs="+", choices=["ours", *PEERS], default=["ours", *PEERS])
+    processor.add_options(parser, rounds=3)
+    arguments = parser.parse_args()
+    processor.apply_option(arguments)
+    report.refuse_busy(arguments.busy)
+    texts = list(dict.fromkeys(english for _, english in fields(arguments.data / TATOEBA.format("train"))))
+    random.Random(arguments.seed).shuffle(texts)  # the file is sorted by length
+    results: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as name:
+        (models, about), _ = in_child(prepare, Path(name), texts, arguments.seed)
+        settings = arguments.copies, arguments.threads, arguments.rounds, arguments.seed
+        job = Job(*models.values(), True, texts[: arguments.rows], *settings)
+        few = replace(job, texts=texts[: arguments.few])
+        for engine in arguments.engines:
+            work = PEERS.get(engine, engines.ours)
+            found, peak = in_child(work, job if engine == "ours" else few, engine)
+            results[engine] = found | {"peak_megabytes": peak}
+            print(f"{engine}: {found['rows_per_second']} rows/s", file=sys.stderr)
+        if arguments.memory:
+            results["memory"] = {
+                f"{rows} rows": in_child(engines.kept_on_disk, job, list(islice(cycle(texts), rows)), name)[1]
+                for rows in (arguments.memory // MEMORY_PART, arguments.memory)
+            }
+    own = results.get("ours", {}).get("rows_per_second")
+    ratios = {peer: own / results[peer]["rows_per_second"] for peer in PEERS if own and peer in results}
+    if ratios:
+        ratios["fastest_peer"] = min(ratios.values())
+    if "memory" in results:
+        small, large = results["memory"].values()
+        ratios["memory_growth"] = large / small
+    lines = [[engine, *(number(results[engine][key]) for key in KEYS)] for engine in arguments.engines]
+    print(table(["engine", *KEYS], lines))
+    report.write(arguments.json, arguments.seed, results | about, ratios)
+
+
+if __name__ == "__main__":
+    main()
