@@ -15,7 +15,7 @@ from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.engine import Engine, engine_of
 from toolkit.decode.forbidden import ForbiddenPhrases, ForbiddenWords
 from toolkit.decode.lexical import LexicalConstraints
-from toolkit.decode.sampling import Sample, sample
+from toolkit.decode.sampling import WHOLE, Sample, sample
 from toolkit.decode.words import KnownWords, WordTable
 from toolkit.translator.load import Translator, load_translator
 
@@ -146,7 +146,8 @@ def test_samples_share_rows_whatever_they_must_not_say(marian):
     found = sample(engine, marian.sources, marian.constraints(sets), KEYS, 10, LIMIT)
     assert len(set(sets)) > 10
     prefixes = {(n // EACH, tuple(s.ids[:step])) for n, s in enumerate(found) for step in range(len(s.ids))}
-    assert len(prefixes) <= engine.advanced < 1.15 * len(prefixes)
+    spare = WHOLE * max(len(s.ids) for s in found)
+    assert len(prefixes) <= engine.advanced < 1.15 * len(prefixes) + spare
     assert engine.advanced < 0.9 * sum(len(s.ids) for s in found)
 
 
