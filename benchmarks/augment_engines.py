@@ -19,10 +19,8 @@ class Job:
     """What every engine does.
 
     Attributes:
-        paraphraser: Folder of the paraphraser, for ours and for Parrot's loop.
-        there: Folder of a translator into another language.
-        back: Folder of a translator back.
-        masked: Folder of a masked language model of about as many parameters; its name has "bert" in it.
+        models: The folders of the models: "paraphraser" for ours and for Parrot's loop, "there" and "back" translators
+            into another language and back, "masked" a masked language model of about as many parameters.
         guarded: Whether ours refuses by guards and by the cosine.
         texts: The rows.
         copies: New rows of each row.
@@ -31,10 +29,7 @@ class Job:
         seed: Of all that is random.
     """
 
-    paraphraser: str
-    there: str
-    back: str
-    masked: str
+    models: dict[str, str]
     guarded: bool
     texts: list[str]
     copies: int
@@ -71,14 +66,15 @@ def ours(job: Job, name: str) -> dict[str, Any]:
     import toolkit
 
     torch.set_num_threads(job.threads)
-    paraphraser = toolkit.Paraphraser(job.paraphraser, lang="en")
+    paraphraser = toolkit.Paraphraser(job.models["paraphraser"], lang="en")
     if not job.guarded:
         paraphraser.settings = replace(paraphraser.settings, guards=(), min_semantic=None)
 
     def work(texts: Sequence[str]) -> list[str]:
         data = Dataset.from_dict({"text": list(texts)})
-        settings = {"copies": job.copies, "seed": job.seed}
-        bigger = toolkit.augment(data, "text", paraphraser=paraphraser, progress=False, **settings)
+        bigger = toolkit.augment(
+            data, "text", copies=job.copies, paraphraser=paraphraser, seed=job.seed, progress=False
+        )
         return list(bigger["text"])[len(texts) :]
 
     return timed(job, work)
@@ -91,13 +87,13 @@ def parrot(job: Job, name: str) -> dict[str, Any]:
 
     torch.set_num_threads(job.threads)
     torch.manual_seed(job.seed)
-    model: Any = AutoModelForSeq2SeqLM.from_pretrained(job.paraphraser, dtype=torch.float32).eval()
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(job.models["paraphraser"], dtype=torch.float32).eval()
     model.generation_config.max_length = None
-    tokenizer = AutoTokenizer.from_pretrained(job.paraphraser)
+    tokenizer = AutoTokenizer.from_pretrained(job.models["paraphraser"])
 
     @torch.inference_mode()
     def work(texts: Sequence[str]) -> list[str]:
-        made = []
+        made: list[str] = []
         for text in texts:
             read = tokenizer([text], return_tensors="pt")
             ids = model.generate(
@@ -121,7 +117,9 @@ def nlpaug_back_translation(job: Job, name: str) -> dict[str, Any]:
     from nlpaug.augmenter.word import BackTranslationAug
 
     torch.set_num_threads(job.threads)
-    augmenter = BackTranslationAug(job.there, job.back, device="cpu", batch_size=32, max_length=LONGEST)
+    augmenter = BackTranslationAug(
+        job.models["there"], job.models["back"], device="cpu", batch_size=32, max_length=LONGEST
+    )
     return timed(job, lambda texts: [said for _ in range(job.copies) for said in augmenter.augment(list(texts))])
 
 
@@ -131,7 +129,7 @@ def nlpaug_contextual(job: Job, name: str) -> dict[str, Any]:
     from nlpaug.augmenter.word import ContextualWordEmbsAug
 
     torch.set_num_threads(job.threads)
-    augmenter = ContextualWordEmbsAug(model_path=job.masked, device="cpu", action="substitute", batch_size=32)
+    augmenter = ContextualWordEmbsAug(model_path=job.models["masked"], device="cpu", action="substitute", batch_size=32)
     return timed(job, lambda texts: [said for _ in range(job.copies) for said in augmenter.augment(list(texts))])
 
 

@@ -36,7 +36,7 @@ def write_masked(folder: Path, size: str, texts: Sequence[str], seed: int) -> di
         The number of its parameters.
     """
     sizes = SIZES[size]
-    raw = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # type: ignore[call-arg]
+    raw = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     raw.normalizer = normalizers.BertNormalizer(lowercase=True)
     raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     raw.decoder = decoders.WordPiece()

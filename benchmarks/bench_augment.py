@@ -73,7 +73,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         (models, about), _ = in_child(prepare, Path(name), texts, arguments.seed)
         settings = arguments.copies, arguments.threads, arguments.rounds, arguments.seed
-        job = Job(*models.values(), True, texts[: arguments.rows], *settings)
+        job = Job(models, True, texts[: arguments.rows], *settings)
         few = replace(job, texts=texts[: arguments.few])
         for engine in arguments.engines:
             work = PEERS.get(engine, engines.ours)

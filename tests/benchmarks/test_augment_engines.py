@@ -25,7 +25,7 @@ def models(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_every_engine_gives_new_rows(models, name):
-    job = engines.Job(*models.values(), True, TEXTS[:12], 2, 1, 1, 0)
+    job = engines.Job(models, True, TEXTS[:12], 2, 1, 1, 0)
     found = ENGINES[name](job, name)
     assert found["rows"] == 12 and 0.5 < found["new_rows_of_a_row"] <= 2
     assert all(isinstance(one, str) and one for one in found["examples"])
@@ -40,6 +40,6 @@ def test_a_masked_model_fills_masks(tmp_path):
 
 
 def test_memory_is_measured_with_shards_on_disk(models, tmp_path):
-    job = engines.Job(*models.values(), True, [], 2, 1, 1, 0)
+    job = engines.Job(models, True, [], 2, 1, 1, 0)
     assert engines.kept_on_disk(job, TEXTS[:5], str(tmp_path)) > 2
     assert list((tmp_path / "shards-5").glob("new-*.arrow"))
