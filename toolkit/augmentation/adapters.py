@@ -21,14 +21,13 @@ from datasets import Dataset
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 
 from toolkit.augmentation.new_rows import new_rows
-from toolkit.augmentation.settings import Augmentation
+from toolkit.augmentation.settings import STARTER, Augmentation
 from toolkit.augmentation.sources import Model
 from toolkit.augmentation.summary import Summary
 
 if TYPE_CHECKING:
     from toolkit.paraphraser.paraphraser import Paraphraser
 
-STARTER = "starter/paraphraser"
 PROCESS = os.getpid()  # that imported this module
 
 

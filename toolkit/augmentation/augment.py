@@ -31,7 +31,7 @@ from toolkit.augmentation.containers import (
 )
 from toolkit.augmentation.label_check import Classifier, LabelCheck, by_classifier, cross_validated
 from toolkit.augmentation.parts import joined
-from toolkit.augmentation.settings import PROVENANCE, Augmentation
+from toolkit.augmentation.settings import CROSS_VALIDATED, PROVENANCE, STARTER, Augmentation
 from toolkit.augmentation.sources import Model, Pairs, Source
 from toolkit.augmentation.summary import Summary
 from toolkit.augmentation.work import Work
@@ -45,9 +45,7 @@ from toolkit.starters import resolve
 if TYPE_CHECKING:
     from toolkit.paraphraser.paraphraser import Paraphraser
 
-STARTER = "starter/paraphraser"
 TRAIN = "train"
-CROSS_VALIDATED = "cross_validated"
 Data = TypeVar("Data")
 
 

@@ -43,7 +43,8 @@ def augment_file(settings: AugmentFile) -> Path:
     state = processes()
     torch.set_num_threads(settings.threads)
     data = read_data(settings.data, settings.data_split, settings.data_config)
-    own = {one.name: getattr(settings.augmentation, one.name) for one in fields(Augmentation)}
+    asked = settings.augmentation
+    own = {one.name: getattr(asked, one.name) for one in fields(Augmentation)}
     bigger = augment(
         data,
         **own | {"provenance": PROVENANCE if settings.provenance else ()},

@@ -33,17 +33,26 @@ def check_columns(features: Features, settings: Augmentation) -> None:
     Raises:
         ValueError: A column is refused.
     """
-    for column in columns_read(settings):
-        if column not in features:
-            raise ValueError(f"wanted column {column!r}, got the columns {', '.join(features)}")
+    check_names(list(features), settings)
     for column in settings.columns:
         kind, item = features[column], getattr(features[column], "feature", None)
         if getattr(item or kind, "dtype", None) not in TEXTS:
             raise ValueError(f"wanted texts in column {column!r}, got {described(kind)}")
         if item is not None and column not in settings.spans:
             raise ValueError(f"wanted spans={{{column!r}: the column of tags}}, because column {column!r} holds tokens")
+
+
+def check_names(names: Sequence[str], settings: Augmentation) -> None:
+    """Refuse data without a column that is read, or with a column of the name of one that is added.
+
+    Raises:
+        ValueError: The data is refused.
+    """
+    for column in columns_read(settings):
+        if column not in names:
+            raise ValueError(f"wanted column {column!r}, got the columns {', '.join(names)}")
     for name in settings.provenance:
-        if name in features:
+        if name in names:
             raise ValueError(
                 f"wanted new names for provenance, got {name!r}, which the data has: give three others, or () for none"
             )
@@ -190,12 +199,7 @@ def frame_columns(frame: pd.DataFrame, settings: Augmentation) -> Dataset:
     Raises:
         ValueError: A column is missing, or holds values of several types.
     """
-    for name in columns_read(settings):
-        if name not in frame.columns:
-            raise ValueError(f"wanted column {name!r}, got the columns {', '.join(map(str, frame.columns))}")
-    for name in settings.provenance:
-        if name in frame.columns:
-            raise ValueError(f"wanted new names for provenance, got {name!r}, which the data has")
+    check_names([str(name) for name in frame.columns], settings)
     try:
         return Dataset.from_pandas(frame[columns_read(settings)], preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:

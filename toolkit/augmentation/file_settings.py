@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from toolkit.augmentation.settings import Augmentation
+from toolkit.augmentation.settings import CROSS_VALIDATED, STARTER, Augmentation
 from toolkit.settings import check_machine
-
-CROSS_VALIDATED = "cross_validated"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +52,7 @@ class AugmentFile:
     keep_phrases: list[str] = field(default_factory=list)
     keep_by: str = "select"
     spans: list[str] = field(default_factory=list)
-    paraphraser: str = "starter/paraphraser"
+    paraphraser: str = STARTER
     pairs: str | None = None
     label: str | None = None
     balance: bool = False

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FOLDS = 5  # ours: a row is judged by a classifier that has seen four fifths of the others
 PENALTY = 2**-6  # ours: sklearn's C on standardised embeddings; `toolkit.evaluate.transfer` has its best there
-ITERATIONS = 1000  # ours: enough for every fit to converge
+ITERATIONS = 2000  # ours: enough for every fit to converge
 
 Input = str | tuple[str, ...]  # the text of a row, or its texts in the order of the columns
 Classifier = Callable[[Sequence[Input]], Sequence[Any]]
@@ -70,7 +70,7 @@ class LabelCheck:
         for some in made:
             good = [one for one in some if next(same) == values[one.source][self.label] or one.source in wrong]
             if some and not good:
-                was, text = values[some[0].source][self.label], self.input_of(some[0].changes | {})
+                was, text = values[some[0].source][self.label], self.input_of(some[0].changes)
                 refused = f"wanted label {was!r}, got another for {text!r:.80}"
                 summary.skip(some[0].source, SkippedError("label_changed", refused))
             kept.append(good)
@@ -114,8 +114,7 @@ def cross_validated(
         if len(set(wanted[seen])) == 1:
             models.append(wanted[seen][0])
             continue
-        model = make_pipeline(StandardScaler(), LogisticRegression(C=PENALTY, max_iter=ITERATIONS))
-        models.append(model.fit(vectors[seen], wanted[seen]))
+        models.append(regression().fit(vectors[seen], wanted[seen]))
 
     def predict(numbers: Sequence[int], texts: Sequence[Input]) -> Sequence[Any]:
         found = features(texts, encoder)
@@ -127,6 +126,11 @@ def cross_validated(
         return said.tolist()
 
     return predict
+
+
+def regression() -> Pipeline:
+    """A logistic regression on embeddings, not trained yet."""
+    return make_pipeline(StandardScaler(), LogisticRegression(C=PENALTY, max_iter=ITERATIONS))
 
 
 def features(inputs: Sequence[Input], encoder: SentenceTransformer) -> np.ndarray:

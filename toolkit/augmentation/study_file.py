@@ -13,9 +13,10 @@ from sklearn.pipeline import make_pipeline
 
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.augment_file import read_data
+from toolkit.augmentation.label_check import ITERATIONS
 from toolkit.augmentation.study import OVERSAMPLED, Study, oversampled, study
 from toolkit.augmentation.study_settings import EMBEDDINGS, WORDS, StudyFile
-from toolkit.augmentation.trials import ITERATIONS, Trial, by_estimator, by_trainer, on_embeddings
+from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings
 from toolkit.encoder.load import load_encoder
 from toolkit.outputs import check_output_folder
 from toolkit.paraphraser.paraphraser import Paraphraser

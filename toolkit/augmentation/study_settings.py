@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from toolkit.augmentation.settings import VARY
+from toolkit.augmentation.settings import STARTER, VARY
 from toolkit.settings import check_among, check_at_least_one, check_machine
 
 EMBEDDINGS, WORDS = "embeddings", "tfidf"
@@ -41,7 +41,7 @@ class StudyFile:
     classifier: str = EMBEDDINGS
     encoder: str = "starter/encoder"
     steps: int = 200
-    paraphraser: str = "starter/paraphraser"
+    paraphraser: str = STARTER
     copies: int = 2
     vary: str = "separately"
     sizes: list[str] = field(default_factory=lambda: ["16", "64", "256"])

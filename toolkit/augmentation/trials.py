@@ -12,19 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from datasets import Dataset
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from toolkit.augmentation.label_check import features
+from toolkit.augmentation.label_check import features, regression
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Trial = Callable[[Dataset, Dataset, int], float]
 
-PENALTY = 2**-6  # ours: sklearn's C on standardised embeddings; `toolkit.evaluate.transfer` has its best there
-ITERATIONS = 2000  # ours: enough for every fit to converge
 LEARNING_RATE, WARMUP = 5e-5, 0.1  # Devlin et al. (2018), section A.3
 
 
@@ -46,8 +41,7 @@ def on_embeddings(encoder: SentenceTransformer, columns: Sequence[str], label: s
         return np.stack([known[one] for one in inputs])
 
     def trial(train: Dataset, test: Dataset, seed: int) -> float:
-        model = make_pipeline(StandardScaler(), LogisticRegression(C=PENALTY, max_iter=ITERATIONS))
-        model.fit(vectors(train), np.array(train[label]))
+        model = regression().fit(vectors(train), np.array(train[label]))
         return float(np.mean(model.predict(vectors(test)) == np.array(test[label])))
 
     return trial
