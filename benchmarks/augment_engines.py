@@ -8,9 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 TOP_K, TOP_P = 50, 0.9  # of Parrot's loop
+BEAM = 5  # of nlpaug's own models, facebook/wmt19-en-de and back, by their generation settings
 LONGEST = 64  # tokens of an output of Parrot's loop and of nlpaug's back-translation; texts here have at most 40
 
 
@@ -21,7 +22,8 @@ class Job:
     Attributes:
         models: The folders of the models: "paraphraser" for ours and for Parrot's loop, "there" and "back" translators
             into another language and back, "masked" a masked language model of about as many parameters.
-        guarded: Whether ours refuses by guards and by the cosine.
+        guarded: Whether ours refuses by guards and by the cosine; what random weights say would all be refused, but the
+            cosine is computed.
         texts: The rows.
         copies: New rows of each row.
         threads: The number of threads.
@@ -68,7 +70,7 @@ def ours(job: Job, name: str) -> dict[str, Any]:
     torch.set_num_threads(job.threads)
     paraphraser = toolkit.Paraphraser(job.models["paraphraser"], lang="en")
     if not job.guarded:
-        paraphraser.settings = replace(paraphraser.settings, guards=(), min_semantic=None)
+        paraphraser.settings = replace(paraphraser.settings, guards=(), min_semantic=-1.0)
 
     def work(texts: Sequence[str]) -> list[str]:
         data = Dataset.from_dict({"text": list(texts)})
@@ -111,8 +113,8 @@ def parrot(job: Job, name: str) -> dict[str, Any]:
     return timed(job, work)
 
 
-def nlpaug_back_translation(job: Job, name: str) -> dict[str, Any]:
-    """Back-translation by nlpaug, once for each copy; it decodes by the models' own settings, so copies are equal."""
+def nlpaug_back_translation(job: Job, name: str, beam: int = 1) -> dict[str, Any]:
+    """Back-translation by nlpaug, once for each copy; it draws nothing, so the copies are equal."""
     import torch
     from nlpaug.augmenter.word import BackTranslationAug
 
@@ -120,15 +122,25 @@ def nlpaug_back_translation(job: Job, name: str) -> dict[str, Any]:
     augmenter = BackTranslationAug(
         job.models["there"], job.models["back"], device="cpu", batch_size=32, max_length=LONGEST
     )
+    for model in (augmenter.model.src_model, augmenter.model.tgt_model):
+        model.generation_config.num_beams = beam
     return timed(job, lambda texts: [said for _ in range(job.copies) for said in augmenter.augment(list(texts))])
+
+
+def nlpaug_back_translation_beam(job: Job, name: str) -> dict[str, Any]:
+    """The same with the beam of nlpaug's own models."""
+    return nlpaug_back_translation(job, name, BEAM)
 
 
 def nlpaug_contextual(job: Job, name: str) -> dict[str, Any]:
     """Substitution of three words of ten by nlpaug and a masked language model, once for each copy."""
     import torch
     from nlpaug.augmenter.word import ContextualWordEmbsAug
+    from transformers import PreTrainedTokenizerFast
 
     torch.set_num_threads(job.threads)
+    # nlpaug 1.1.11 calls a method that transformers 5 no longer has
+    cast(Any, PreTrainedTokenizerFast)._convert_token_to_id = PreTrainedTokenizerFast.convert_tokens_to_ids
     augmenter = ContextualWordEmbsAug(model_path=job.models["masked"], device="cpu", action="substitute", batch_size=32)
     return timed(job, lambda texts: [said for _ in range(job.copies) for said in augmenter.augment(list(texts))])
 

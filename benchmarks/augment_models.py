@@ -18,7 +18,7 @@ SPECIAL = {
     "mask_token": "[MASK]",
 }
 SIZES: dict[str, dict[str, int]] = {  # hidden size, layers, heads, inner size, vocabulary
-    "tiny": {"hidden": 256, "layers": 4, "heads": 4, "inner": 1024, "vocabulary": 7500},
+    "starter": {"hidden": 256, "layers": 4, "heads": 4, "inner": 1024, "vocabulary": 7500},
     "base": {"hidden": 768, "layers": 12, "heads": 12, "inner": 3072, "vocabulary": 30522},  # bert-base
 }
 

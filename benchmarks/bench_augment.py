@@ -5,20 +5,24 @@
 It needs nlpaug (`pip install nlpaug`). DIR holds bitext/tatoeba/deu-eng.train.tsv.gz; its English sentences are the
 rows. Each engine runs in a process of its own and gives two new rows of each row:
 
-- `ours`: `toolkit.augment` by the starter paraphraser, guards, cosine and ranking included, on --rows rows.
+- `ours`: `toolkit.augment`, guards, cosine and ranking included.
 - `parrot`: `generate` in a loop over the rows, with the same model and without Parrot's filters.
-- `nlpaug_back_translation`: by the starter translators, in nlpaug's batches.
-- `nlpaug_contextual`: three words of ten by a BERT of about as many parameters, with random weights. It reads each row
-  a few times and writes no sentence: another and smaller work than the others'.
+- `nlpaug_back_translation`: in nlpaug's batches; greedy, and with `_beam` by the beam that nlpaug's own models have in
+  their settings.
+- `nlpaug_contextual`: three words of ten by a masked language model of about as many parameters. It reads each row a
+  few times and writes no sentence: another and smaller work than the others'.
 
-The peers get --few rows. Ratios are rows per second of ours over those of each peer; `fastest_peer` is the least of
-them. --memory ROWS also measures the peak memory of ours on ROWS/100 and ROWS rows, with finished shards on disk. The
-machine must be idle.
+The models have two sizes: "starter" (the starter paraphraser and translators; the masked model has random weights), and
+"base" (BART-base and BERT-base, all with random weights, so that no guard refuses a row). Peers get fewer rows.
+
+Ratios are rows per second of ours over those of each peer; `fastest_peer` is the least of them. --memory ROWS also
+measures the peak memory of ours on ROWS/100 and ROWS rows, with finished shards on disk. The machine must be idle.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import sys
 import tempfile
@@ -30,6 +34,7 @@ from typing import Any
 from benchmarks import augment_engines as engines
 from benchmarks import processor
 from benchmarks.augment_engines import Job
+from benchmarks.augment_models import SIZES
 from benchmarks.data import TATOEBA, fields
 from reports import report
 from reports.child import in_child
@@ -38,49 +43,47 @@ from reports.figures import number, table
 PEERS = {
     "parrot": engines.parrot,
     "nlpaug_back_translation": engines.nlpaug_back_translation,
+    "nlpaug_back_translation_beam": engines.nlpaug_back_translation_beam,
     "nlpaug_contextual": engines.nlpaug_contextual,
 }
+SIZED, ENTROPY = "facebook/bart-base", 0.9  # of models of size base: sizes, and nats of a step (bench_paraphraser)
 MEMORY_PART = 100  # memory is measured on all rows and on so small a part of them
 KEYS = ("rows_per_second", "new_rows_of_a_row", "peak_megabytes")
 
 
-def prepare(folder: Path, texts: list[str], seed: int) -> tuple[dict[str, str], dict[str, Any]]:
-    """Write the masked model; the folders of all models; runs in a child process."""
+def prepare(folder: Path, size: str, texts: list[str], seed: int) -> tuple[dict[str, str], dict[str, Any]]:
+    """Write the models with random weights; the folders of all, and what is said about them; runs in a child."""
     from benchmarks.augment_models import write_masked
+    from benchmarks.paraphraser_models import write_model
     from toolkit.starters import resolve
 
-    about = write_masked(folder / "bert", "tiny", texts, seed)
-    named = {"paraphraser": "paraphraser", "there": "en-de", "back": "de-en"}
-    found = {name: str(resolve(f"starter/{starter}")) for name, starter in named.items()}
+    about = write_masked(folder / "bert", size, texts, seed)
+    if size == "starter":
+        named = {"paraphraser": "paraphraser", "there": "en-de", "back": "de-en"}
+        found = {name: str(resolve(f"starter/{starter}")) for name, starter in named.items()}
+    else:
+        about |= write_model(folder / "model", SIZED, texts, seed, ENTROPY)
+        found = dict.fromkeys(("paraphraser", "there", "back"), str(folder / "model"))
     return found | {"masked": str(folder / "bert")}, about
 
 
-def main() -> None:
-    """Measure, print the table and the ratios, and write the JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--few", type=int, default=400, help="rows of the peers")
-    parser.add_argument("--copies", type=int, default=2)
-    parser.add_argument("--memory", type=int, default=0, metavar="ROWS", help="also measure memory, e.g. with 100000")
-    parser.add_argument("--engines", nargs="+", choices=["ours", *PEERS], default=["ours", *PEERS])
-    processor.add_options(parser, rounds=3)
-    arguments = parser.parse_args()
-    processor.apply_option(arguments)
-    report.refuse_busy(arguments.busy)
-    texts = list(dict.fromkeys(english for _, english in fields(arguments.data / TATOEBA.format("train"))))
-    random.Random(arguments.seed).shuffle(texts)  # the file is sorted by length
-    results: dict[str, Any] = {}
+def measure(arguments: argparse.Namespace, size: str, texts: list[str]) -> tuple[dict[str, Any], dict[str, float]]:
+    """The figures of all engines with models of a size, and the ratios."""
+    starter = size == "starter"
+    rows, few = (arguments.rows, arguments.few) if starter else (arguments.base_rows, arguments.base_few)
     with tempfile.TemporaryDirectory() as name:
-        (models, about), _ = in_child(prepare, Path(name), texts, arguments.seed)
+        (models, about), _ = in_child(prepare, Path(name), size, texts, arguments.seed)
         settings = arguments.copies, arguments.threads, arguments.rounds, arguments.seed
-        job = Job(models, True, texts[: arguments.rows], *settings)
-        few = replace(job, texts=texts[: arguments.few])
+        job = Job(models, starter, texts[:rows], *settings)
+        results: dict[str, Any] = {"models": about}
         for engine in arguments.engines:
-            work = PEERS.get(engine, engines.ours)
-            found, peak = in_child(work, job if engine == "ours" else few, engine)
+            if engine == "ours":
+                found, peak = in_child(engines.ours, job, engine)
+            else:
+                found, peak = in_child(PEERS[engine], replace(job, texts=texts[:few]), engine)
             results[engine] = found | {"peak_megabytes": peak}
-            print(f"{engine}: {found['rows_per_second']} rows/s", file=sys.stderr)
-        if arguments.memory:
+            print(f"{size} {engine}: {found['rows_per_second']} rows/s", file=sys.stderr)
+        if arguments.memory and starter:
             results["memory"] = {
                 f"{rows} rows": in_child(engines.kept_on_disk, job, list(islice(cycle(texts), rows)), name)[1]
                 for rows in (arguments.memory // MEMORY_PART, arguments.memory)
@@ -92,9 +95,39 @@ def main() -> None:
     if "memory" in results:
         small, large = results["memory"].values()
         ratios["memory_growth"] = large / small
-    lines = [[engine, *(number(results[engine][key]) for key in KEYS)] for engine in arguments.engines]
+    return results, {name if starter else f"{name}_{size}": ratio for name, ratio in ratios.items()}
+
+
+def main() -> None:
+    """Measure, print the table and the ratios, and write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--few", type=int, default=400, help="rows of the peers")
+    parser.add_argument("--base_rows", type=int, default=1_000, help="rows of ours with models of size base")
+    parser.add_argument("--base_few", type=int, default=64, help="rows of the peers with models of size base")
+    parser.add_argument("--copies", type=int, default=2)
+    parser.add_argument("--memory", type=int, default=0, metavar="ROWS", help="also measure memory, e.g. with 100000")
+    parser.add_argument("--engines", nargs="+", choices=["ours", *PEERS], default=["ours", *PEERS])
+    processor.add_options(parser, rounds=3)
+    arguments = parser.parse_args()
+    processor.apply_option(arguments)
+    report.refuse_busy(arguments.busy)
+    os.environ["TRANSFORMERS_VERBOSITY"] = "error"  # it warns of weights that are not sharded
+    texts = list(dict.fromkeys(english for _, english in fields(arguments.data / TATOEBA.format("train"))))
+    random.Random(arguments.seed).shuffle(texts)  # the file is sorted by length
+    results: dict[str, Any] = {}
+    ratios: dict[str, float] = {}
+    for size in arguments.sizes:
+        results[size], more = measure(arguments, size, texts)
+        ratios |= more
+    lines = [
+        [f"{size} {engine}", *(number(found[engine][key]) for key in KEYS)]
+        for size, found in results.items()
+        for engine in arguments.engines
+    ]
     print(table(["engine", *KEYS], lines))
-    report.write(arguments.json, arguments.seed, results | about, ratios)
+    report.write(arguments.json, arguments.seed, results, ratios)
 
 
 if __name__ == "__main__":

@@ -108,8 +108,8 @@ def bart_tokenizer(texts: Sequence[str], size: int) -> PreTrainedTokenizerBase:
         ),
     )
     raw.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
-    named = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    return PreTrainedTokenizerFast(tokenizer_object=raw, **named)
+    named: dict[str, Any] = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    return PreTrainedTokenizerFast(tokenizer_object=raw, model_input_names=["input_ids", "attention_mask"], **named)
 
 
 @torch.inference_mode()

@@ -62,12 +62,13 @@ def running(text: str) -> str:
 
 
 def pool(file: Path, texts: Sequence[str], make: Callable[[Sequence[str]], Sequence[Sequence[str]]]) -> Texts:
-    """The new texts of all training texts, from a file if they were made before."""
-    if not file.exists():
-        made = dict(zip(texts, map(list, make(texts)), strict=True))
+    """The new texts of all texts; a file keeps those that are made."""
+    known: dict[str, list[str]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    if missing := [text for text in texts if text not in known]:
+        known |= zip(missing, map(list, make(missing)), strict=True)
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json.dumps(made, ensure_ascii=False))
-    return json.loads(file.read_text(encoding="utf-8"))
+        write_whole(file, json.dumps(known, ensure_ascii=False))
+    return known
 
 
 def from_pool(new: Texts, copies: int) -> Arm:

@@ -28,11 +28,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from datasets import Dataset
 
 from experiments import eda
 from experiments.augmentation_data import TASKS, from_pool, pool, task
 from reports import report
-from toolkit.augmentation.study import NONE, Arm, Study, oversampled, study
+from toolkit.augmentation.study import NONE, Arm, Study, few_of_each, oversampled, study
 from toolkit.augmentation.trials import Trial, by_trainer, on_embeddings
 from toolkit.encoder.load import load_encoder
 from toolkit.paraphraser.baselines import round_trip
@@ -95,6 +96,12 @@ def arms_of(name: str, texts: Sequence[str], options: argparse.Namespace) -> dic
     return arms
 
 
+def drawn(train: Dataset, sizes: Sequence[int], seeds: int) -> list[str]:
+    """The texts on which a study trains: new texts are made of no others."""
+    chosen = (few_of_each(train, "label", size, seed)["text"] for size in sizes for seed in range(seeds))
+    return list(dict.fromkeys(text for texts in chosen for text in texts))
+
+
 def figures(found: Study) -> dict[str, Any]:
     """Means, deviations, and differences to no augmentation and to oversampling."""
     against = {other: found.comparisons(other) for other in (NONE, OVERSAMPLED)}
@@ -152,7 +159,7 @@ def main() -> None:
     studies: dict[str, Study] = {}
     for name in options.tasks:
         train, test = task(options.data, name)
-        arms = arms_of(name, list(train["text"]), options)
+        arms = arms_of(name, drawn(train, options.sizes, options.seeds), options)
         folder = options.work / f"{options.classifier}{'-settings' if options.settings else ''}" / name
         studies[name] = study(train, test, "label", make_trial(), arms, options.sizes, options.seeds, folder)
         print(name, studies[name], sep="\n", flush=True)

@@ -10,6 +10,8 @@ from builders.parabank import ParaBankRun
 from builders.parabank2 import ParaBank2Run
 from builders.paranmt import ParaNMTRun
 from reports.figures import table
+from toolkit.augmentation.file_settings import AugmentFile
+from toolkit.augmentation.study_settings import StudyFile
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
@@ -83,6 +85,16 @@ def settings_pair_classifier() -> str:
     return settings_of(PairClassifierSettings)
 
 
+def settings_augmentation() -> str:
+    """Of scripts/augment_dataset.py."""
+    return settings_of(AugmentFile)
+
+
+def settings_study() -> str:
+    """Of scripts/study_augmentation.py."""
+    return settings_of(StudyFile)
+
+
 MADE = (
     settings_parabank2,
     settings_parabank,
@@ -93,4 +105,6 @@ MADE = (
     settings_paraphraser,
     settings_paraphrasing,
     settings_pair_classifier,
+    settings_augmentation,
+    settings_study,
 )

@@ -13,7 +13,9 @@ from sklearn.pipeline import make_pipeline
 
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.augment_file import read_data
+from toolkit.augmentation.containers import check_columns
 from toolkit.augmentation.label_check import ITERATIONS
+from toolkit.augmentation.settings import Augmentation
 from toolkit.augmentation.study import OVERSAMPLED, Study, oversampled, study
 from toolkit.augmentation.study_settings import EMBEDDINGS, WORDS, StudyFile
 from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings
@@ -37,10 +39,8 @@ def study_file(settings: StudyFile) -> Study:
     folder = Path(settings.output_dir)
     check_output_folder(folder, SETTINGS, [settings.train, settings.test])
     train, test = (read_data(one, split, None) for one, split in ((settings.train, "train"), (settings.test, "test")))
-    for name in (*settings.columns, settings.label):
-        for rows in (train, test):
-            if name not in rows.column_names:
-                raise ValueError(f"wanted column {name!r}, got the columns {', '.join(rows.column_names)}")
+    for rows in (train, test):
+        check_columns(rows.features, Augmentation(columns=tuple(settings.columns), label=settings.label, provenance=()))
     check_record(folder / SETTINGS, asdict(settings), FREE)
     torch.set_num_threads(settings.threads)
     paraphraser = Paraphraser(settings.paraphraser)

@@ -14,6 +14,8 @@ from datasets import Dataset
 from sklearn.base import clone
 
 from toolkit.augmentation.label_check import features, regression
+from toolkit.errors import named_line
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -84,6 +86,9 @@ def by_trainer(
         batch: Rows of a batch.
         learning_rate: The highest; it falls linearly to zero.
         max_tokens: Longer inputs are cut.
+
+    Raises:
+        ValueError: The checkpoint cannot be loaded.
     """
     from transformers import (
         AutoModelForSequenceClassification,
@@ -94,7 +99,10 @@ def by_trainer(
         set_seed,
     )
 
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    except NOT_A_CHECKPOINT as error:
+        raise ValueError(f"wanted a checkpoint with a tokenizer, got {checkpoint!r} ({named_line(error)})") from error
 
     def tokenized(rows: Dataset, classes: Sequence[Any]) -> Dataset:
         texts = [list(rows[column]) for column in columns]
