@@ -2,13 +2,15 @@
 
     python -m benchmarks.bench_augment --data DIR --json benchmarks/results/augment.json
 
-It needs nlpaug (`pip install nlpaug`). DIR holds bitext/tatoeba/deu-eng.train.tsv.gz; its English sentences are the
-rows. Each engine runs in a process of its own and gives two new rows of each row:
+It needs nlpaug (`pip install nlpaug`). DIR holds bitext/tatoeba/deu-eng.train.tsv.gz, whose English sentences are the
+rows, and lexical/stopwords-iso.json. Each engine runs in a process of its own and gives two new rows of each row:
 
 - `ours`: `toolkit.augment`, guards, cosine and ranking included.
 - `parrot`: `generate` in a loop over the rows, with the same model and without Parrot's filters.
 - `nlpaug_back_translation`: in nlpaug's batches; greedy, and with `_beam` by the beam that nlpaug's own models have in
   their settings.
+- `textattack`: back-translation by TextAttack, which takes one row at a time; in an environment of its own,
+  --textattack_env, which is created on the first run.
 - `nlpaug_contextual`: three words of ten by a masked language model of about as many parameters. It reads each row a
   few times and writes no sentence: another and smaller work than the others'.
 
@@ -22,8 +24,10 @@ measures the peak memory of ours on ROWS/100 and ROWS rows, with finished shards
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
+import subprocess
 import sys
 import tempfile
 from dataclasses import replace
@@ -37,7 +41,7 @@ from benchmarks.augment_engines import Job
 from benchmarks.augment_models import SIZES
 from benchmarks.data import TATOEBA, fields
 from reports import report
-from reports.child import in_child
+from reports.child import in_child, interpreter
 from reports.figures import number, table
 
 PEERS = {
@@ -46,6 +50,10 @@ PEERS = {
     "nlpaug_back_translation_beam": engines.nlpaug_back_translation_beam,
     "nlpaug_contextual": engines.nlpaug_contextual,
 }
+TEXTATTACK = "textattack"
+TEXTATTACK_PACKAGES = ("textattack==0.3.10", "transformers<5", "torch==2.13.0", "python-Levenshtein")
+ENGINES = ["ours", *PEERS, TEXTATTACK]
+TEXTATTACK_PART = 10  # it is so slow that a tenth of the peers' rows is enough
 SIZED, ENTROPY = "facebook/bart-base", 0.9  # of models of size base: sizes, and nats of a step (bench_paraphraser)
 MEMORY_PART = 100  # memory is measured on all rows and on so small a part of them
 KEYS = ("rows_per_second", "new_rows_of_a_row", "peak_megabytes")
@@ -79,6 +87,10 @@ def measure(arguments: argparse.Namespace, size: str, texts: list[str]) -> tuple
         for engine in arguments.engines:
             if engine == "ours":
                 found, peak = in_child(engines.ours, job, engine)
+            elif engine == TEXTATTACK:
+                if not starter:  # it takes no other models than Marian's
+                    continue
+                found, peak = textattack(arguments, job, texts[: few // TEXTATTACK_PART]), None
             else:
                 found, peak = in_child(PEERS[engine], replace(job, texts=texts[:few]), engine)
             results[engine] = found | {"peak_megabytes": peak}
@@ -89,13 +101,25 @@ def measure(arguments: argparse.Namespace, size: str, texts: list[str]) -> tuple
                 for rows in (arguments.memory // MEMORY_PART, arguments.memory)
             }
     own = results.get("ours", {}).get("rows_per_second")
-    ratios = {peer: own / results[peer]["rows_per_second"] for peer in PEERS if own and peer in results}
+    peers = [peer for peer in (*PEERS, TEXTATTACK) if own and peer in results]
+    ratios = {peer: own / results[peer]["rows_per_second"] for peer in peers}
     if ratios:
         ratios["fastest_peer"] = min(ratios.values())
     if "memory" in results:
         small, large = results["memory"].values()
         ratios["memory_growth"] = large / small
     return results, {name if starter else f"{name}_{size}": ratio for name, ratio in ratios.items()}
+
+
+def textattack(arguments: argparse.Namespace, job: Job, texts: list[str]) -> dict[str, Any]:
+    """The figures of `textattack_peer.py`."""
+    words = json.loads((arguments.data / "lexical/stopwords-iso.json").read_text(encoding="utf-8"))["en"]
+    request = {"there": job.models["there"], "back": job.models["back"], "texts": texts, "stop_words": words}
+    request |= {"copies": job.copies, "threads": job.threads, "rounds": job.rounds}
+    python = interpreter(arguments.textattack_env, TEXTATTACK_PACKAGES)
+    script = Path(__file__).with_name("textattack_peer.py")
+    process = subprocess.run([python, script], input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def main() -> None:
@@ -108,7 +132,8 @@ def main() -> None:
     parser.add_argument("--base_few", type=int, default=64, help="rows of the peers with models of size base")
     parser.add_argument("--copies", type=int, default=2)
     parser.add_argument("--memory", type=int, default=0, metavar="ROWS", help="also measure memory, e.g. with 100000")
-    parser.add_argument("--engines", nargs="+", choices=["ours", *PEERS], default=["ours", *PEERS])
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
+    parser.add_argument("--textattack_env", type=Path, default=Path("build/textattack"))
     processor.add_options(parser, rounds=3)
     arguments = parser.parse_args()
     processor.apply_option(arguments)
@@ -125,6 +150,7 @@ def main() -> None:
         [f"{size} {engine}", *(number(found[engine][key]) for key in KEYS)]
         for size, found in results.items()
         for engine in arguments.engines
+        if engine in found
     ]
     print(table(["engine", *KEYS], lines))
     report.write(arguments.json, arguments.seed, results, ratios)

@@ -29,7 +29,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +39,7 @@ from benchmarks.bench_decoding import CAP, MEAN_TOKENS, sentences
 from benchmarks.data import TATOEBA, fields
 from benchmarks.engines import BEAM_ENGINES, BeamJob
 from reports import report
-from reports.child import in_child
+from reports.child import in_child, interpreter
 from reports.figures import number, ranges, table
 
 if TYPE_CHECKING:
@@ -154,16 +153,6 @@ def constraint_sets(
     }
 
 
-def peer_python(folder: Path) -> Path:
-    """The Python interpreter of the peer's environment, which is created if it does not exist."""
-    python = folder / "bin" / "python"
-    if not python.exists():
-        print(f"installing {', '.join(PEER_PACKAGES)} into {folder} ...", file=sys.stderr)
-        venv.create(folder, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", *PEER_PACKAGES], check=True)
-    return python
-
-
 def force_words(python: Path, job: BeamJob, words: list[list[int]], dtype: str | None) -> dict:
     """Run `force_words_peer.py` on a job; without a dtype it chooses the faster one, and also decodes without words."""
     request = {"folder": str(job.folder / "hf"), "sources": job.sources, "words": words, "beam": job.beam}
@@ -193,7 +182,7 @@ def measure(engine: str, job: BeamJob, known: dict[str, int]) -> dict[str, dict]
 def rounds(arguments: argparse.Namespace, job: BeamJob, words: list[list[int]]) -> dict[str, list[dict]]:
     """Run all rounds, every engine once in each; return seconds and ids of each round by name of the engine."""
     few = range(0, len(job.sources), max(1, len(job.sources) // arguments.peer_sentences))
-    python = None if arguments.no_peer else peer_python(arguments.peer_env)
+    python = None if arguments.no_peer else interpreter(arguments.peer_env, PEER_PACKAGES)
     results: dict[str, list[dict]] = {}
     known: dict[str, int] = {}
     dtype = None

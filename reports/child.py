@@ -8,7 +8,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import resource
-from collections.abc import Callable, Iterator, Mapping
+import subprocess
+import sys
+import venv
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -119,3 +122,13 @@ def send_result(connection: Connection, work: Callable[..., Any], *arguments: An
     """Call a function, and send its result and the peak memory to the parent process."""
     result = work(*arguments)
     connection.send((result, peak_megabytes()))
+
+
+def interpreter(folder: Path, packages: Sequence[str]) -> Path:
+    """The Python interpreter of an environment of its own, which is created if it does not exist."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        print(f"installing {', '.join(packages)} into {folder} ...", file=sys.stderr)
+        venv.create(folder, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
+    return python

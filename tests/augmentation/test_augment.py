@@ -11,8 +11,10 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, IterableDataset, List, Value
 
 import toolkit
+from tests import tiny
 from tests.augmentation.fake import Rotations
 from toolkit.augmentation import work
+from toolkit.bitext.subwords import marian_tokenizer, train_pieces
 
 TEXTS = [
     "The elevator is broken.",
@@ -77,6 +79,23 @@ def test_only_one_column_of_a_bitext_changes():
     bitext = Dataset.from_dict({"en": TEXTS, "zh": ["甲", "乙", "丙", "丁", "戊"]})
     bigger = toolkit.augment(bitext, columns="en", **SETTINGS)
     assert [row["zh"] for row in new_of(bigger)] == ["甲", "乙", "丙", "丁", "戊"]
+
+
+def test_a_chinese_side_is_paraphrased_by_a_model_in_a_folder(tmp_path):
+    """Random weights say nothing that a guard would pass; in Chinese there is none, and no cosine."""
+    zh = ["我们今天去公园。", "这本书很有意思。", "他每天早上喝咖啡。", "你知道图书馆在哪里吗？"]
+    train_pieces(zh * 20, tmp_path / "pieces.spm", vocabulary=45, coverage=1.0)
+    tokenizer = marian_tokenizer(tmp_path / "pieces.spm", tmp_path / "pieces.spm", tmp_path / "model")
+    tiny.model(len(tokenizer), seed=1).save_pretrained(tmp_path / "model")
+    (tmp_path / "model" / "measured.json").write_text('{"lang": "zh", "source_lang": "zh"}')
+    bitext = Dataset.from_dict({"zh": zh, "en": TEXTS[:4]})
+    bigger = toolkit.augment(bitext, columns="zh", paraphraser=str(tmp_path / "model"), progress=False)
+    new = new_of(bigger)
+    assert new
+    for row in new:
+        source = bitext[row["augmented_from"]]
+        assert row["en"] == source["en"] and row["zh"] != source["zh"] and row["score"] is None
+        assert " " not in row["zh"]
 
 
 @pytest.mark.parametrize("keep_by", ["select", "constrain"])
@@ -149,6 +168,13 @@ def test_a_data_frame_stays_one():
     assert list(new["label"]) == [frame["label"].iloc[n] for n in new["augmented_from"]]
     bare = toolkit.augment(frame.reset_index(drop=True), columns="text", provenance=(), **SETTINGS)
     assert list(bare.index) == list(range(10)) and list(bare) == list(frame)
+
+
+def test_the_classes_of_a_data_frame_become_equally_large():
+    frame = pd.DataFrame({"text": TEXTS, "label": pd.Categorical(["no", "yes", "no", "no", "no"])})
+    bigger = toolkit.augment(frame, columns="text", label="label", balance=True, **SETTINGS | {"copies": 3})
+    assert bigger["label"].dtype == frame["label"].dtype
+    assert bigger["label"].value_counts().to_dict() == {"no": 4, "yes": 4}
 
 
 def test_a_data_frame_with_lists_and_missing_texts():
