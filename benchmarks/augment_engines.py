@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 TOP_K, TOP_P = 50, 0.9  # of Parrot's loop
+FEW = {"constraint_sets": 2, "samples_per_set": 3}  # of ours: 6 samples instead of 20
 BEAM = 5  # of nlpaug's own models, facebook/wmt19-en-de and back, by their generation settings
 LONGEST = 64  # tokens of an output of Parrot's loop and of nlpaug's back-translation; texts here have at most 40
 
@@ -59,7 +60,7 @@ def timed(job: Job, work: Callable[[Sequence[str]], list[str]]) -> dict[str, Any
 
 
 def ours(job: Job, name: str) -> dict[str, Any]:
-    """`toolkit.augment` on a `Dataset`."""
+    """`toolkit.augment` on a `Dataset`, by default or with fewer samples of each row."""
     from dataclasses import replace
 
     import torch
@@ -69,8 +70,10 @@ def ours(job: Job, name: str) -> dict[str, Any]:
 
     torch.set_num_threads(job.threads)
     paraphraser = toolkit.Paraphraser(job.models["paraphraser"], lang="en")
+    changed: dict[str, Any] = FEW if name == "ours_few" else {}
     if not job.guarded:
-        paraphraser.settings = replace(paraphraser.settings, guards=(), min_semantic=-1.0)
+        changed = changed | {"guards": (), "min_semantic": -1.0}
+    paraphraser.settings = replace(paraphraser.settings, **changed)
 
     def work(texts: Sequence[str]) -> list[str]:
         data = Dataset.from_dict({"text": list(texts)})
@@ -78,6 +81,28 @@ def ours(job: Job, name: str) -> dict[str, Any]:
             data, "text", copies=job.copies, paraphraser=paraphraser, seed=job.seed, progress=False
         )
         return list(bigger["text"])[len(texts) :]
+
+    return timed(job, work)
+
+
+def ours_two_processes(job: Job, name: str) -> dict[str, Any]:
+    """The command, from a file to a file, in two processes of one thread; their start counts."""
+    import json
+    import subprocess
+    import sys
+    import tempfile
+    from pathlib import Path
+
+    def work(texts: Sequence[str]) -> list[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            lines = [json.dumps({"text": text}) + "\n" for text in texts]
+            Path(folder, "rows.jsonl").write_text("".join(lines), encoding="utf-8")
+            command = f"-m toolkit.augmentation --data {folder}/rows.jsonl --output {folder}/new.jsonl --columns text"
+            command += f" --copies {job.copies} --seed {job.seed} --processes {job.threads} --threads 1 --no-provenance"
+            command += f" --paraphraser {job.models['paraphraser']}"
+            subprocess.run([sys.executable, *command.split()], check=True, capture_output=True)
+            rows = Path(folder, "new.jsonl").read_text(encoding="utf-8").splitlines()
+            return [json.loads(row)["text"] for row in rows[len(texts) :]]
 
     return timed(job, work)
 

@@ -5,7 +5,8 @@
 It needs nlpaug (`pip install nlpaug`). DIR holds bitext/tatoeba/deu-eng.train.tsv.gz, whose English sentences are the
 rows, and lexical/stopwords-iso.json. Each engine runs in a process of its own and gives two new rows of each row:
 
-- `ours`: `toolkit.augment`, guards, cosine and ranking included.
+- `ours`: `toolkit.augment`, guards, cosine and ranking included; `ours_few` draws 6 samples of each row instead of 20.
+- `ours_two_processes`: its command, from a file to a file, in two processes of one thread; their start counts.
 - `parrot`: `generate` in a loop over the rows, with the same model and without Parrot's filters.
 - `nlpaug_back_translation`: in nlpaug's batches; greedy, and with `_beam` by the beam that nlpaug's own models have in
   their settings.
@@ -17,8 +18,9 @@ rows, and lexical/stopwords-iso.json. Each engine runs in a process of its own a
 The models have two sizes: "starter" (the starter paraphraser and translators; the masked model has random weights), and
 "base" (BART-base and BERT-base, all with random weights, so that no guard refuses a row). Peers get fewer rows.
 
-Ratios are rows per second of ours over those of each peer; `fastest_peer` is the least of them. --memory ROWS also
-measures the peak memory of ours on ROWS/100 and ROWS rows, with finished shards on disk. The machine must be idle.
+Ratios are rows per second of `ours` over those of each peer; `fastest_peer` is the least of them; `few_...` and
+`two_processes_...` are those of the other two. --memory ROWS also measures the peak memory of ours on ROWS/100 and ROWS
+rows, with finished shards on disk. The machine must be idle.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ from reports import report
 from reports.child import in_child, interpreter
 from reports.figures import number, table
 
+OURS = {"ours": engines.ours, "ours_few": engines.ours, "ours_two_processes": engines.ours_two_processes}
 PEERS = {
     "parrot": engines.parrot,
     "nlpaug_back_translation": engines.nlpaug_back_translation,
@@ -52,7 +55,7 @@ PEERS = {
 }
 TEXTATTACK = "textattack"
 TEXTATTACK_PACKAGES = ("textattack==0.3.10", "transformers<5", "torch==2.13.0", "python-Levenshtein")
-ENGINES = ["ours", *PEERS, TEXTATTACK]
+ENGINES = [*OURS, *PEERS, TEXTATTACK]
 TEXTATTACK_PART = 10  # it is so slow that a tenth of the peers' rows is enough
 SIZED, ENTROPY = "facebook/bart-base", 0.9  # of models of size base: sizes, and nats of a step (bench_paraphraser)
 MEMORY_PART = 100  # memory is measured on all rows and on so small a part of them
@@ -84,9 +87,13 @@ def measure(arguments: argparse.Namespace, size: str, texts: list[str]) -> tuple
         settings = arguments.copies, arguments.threads, arguments.rounds, arguments.seed
         job = Job(models, starter, texts[:rows], *settings)
         results: dict[str, Any] = {"models": about}
+        peak: float | None
         for engine in arguments.engines:
-            if engine == "ours":
-                found, peak = in_child(engines.ours, job, engine)
+            if engine in OURS:
+                if engine == "ours_two_processes" and not starter:  # a command does not turn all guards off
+                    continue
+                found, peak = in_child(OURS[engine], job, engine)
+                peak = None if engine == "ours_two_processes" else peak  # it would be that of what starts them
             elif engine == TEXTATTACK:
                 if not starter:  # it takes no other models than Marian's
                     continue
@@ -100,11 +107,14 @@ def measure(arguments: argparse.Namespace, size: str, texts: list[str]) -> tuple
                 f"{rows} rows": in_child(engines.kept_on_disk, job, list(islice(cycle(texts), rows)), name)[1]
                 for rows in (arguments.memory // MEMORY_PART, arguments.memory)
             }
-    own = results.get("ours", {}).get("rows_per_second")
-    peers = [peer for peer in (*PEERS, TEXTATTACK) if own and peer in results]
-    ratios = {peer: own / results[peer]["rows_per_second"] for peer in peers}
-    if ratios:
-        ratios["fastest_peer"] = min(ratios.values())
+    peers = [peer for peer in (*PEERS, TEXTATTACK) if peer in results]
+    ratios: dict[str, float] = {}
+    for own in OURS:
+        if own in results and peers:
+            speed = results[own]["rows_per_second"]
+            over = {peer: speed / results[peer]["rows_per_second"] for peer in peers}
+            over["fastest_peer"] = min(over.values())
+            ratios |= {f"{own.removeprefix('ours')}_{name}".lstrip("_"): ratio for name, ratio in over.items()}
     if "memory" in results:
         small, large = results["memory"].values()
         ratios["memory_growth"] = large / small
@@ -132,7 +142,7 @@ def main() -> None:
     parser.add_argument("--base_few", type=int, default=64, help="rows of the peers with models of size base")
     parser.add_argument("--copies", type=int, default=2)
     parser.add_argument("--memory", type=int, default=0, metavar="ROWS", help="also measure memory, e.g. with 100000")
-    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
+    parser.add_argument("--engines", nargs="*", choices=ENGINES, default=ENGINES)
     parser.add_argument("--textattack_env", type=Path, default=Path("build/textattack"))
     processor.add_options(parser, rounds=3)
     arguments = parser.parse_args()

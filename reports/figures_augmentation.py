@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from reports.figures import benchmark, experiment, machine, number, table
 
-NONE, CONTROL, MEAN = "none", "oversampling", "mean"
+NONE, MEAN = "none", "mean"  # an arm, and the task that stands for all
 LEVEL = 0.05  # of a p-value that is marked
+LABELLED = ("EDA", "WordNet", "round trip", "starter", "ParaNMT", "ParaBank", "ParaBank 2", "ParaNet")  # arms
 ENGINES = {
     "ours": "ours",
+    "ours_few": "ours, 6 samples of a row",
+    "ours_two_processes": "ours, two processes of one thread",
     "parrot": "Parrot's loop",
     "nlpaug_back_translation": "nlpaug, back-translation",
     "nlpaug_back_translation_beam": "the same with beam 5",
@@ -26,15 +29,17 @@ def cell(figures: dict) -> str:
     return f"{said} ({against['difference']:+.1f}{star})"
 
 
-def accuracy_table(name: str, tasks: bool = True) -> str:
-    """A line for each arm, a column for each task and size."""
+def accuracy_table(name: str) -> str:
+    """A line for each size and arm, a column for each task and their mean."""
     found = experiment(name)["results"]
     accuracy = found["accuracy"]
-    shown = [task for task in accuracy if tasks or task == MEAN]
-    head = [f"{task}, {size}" for task in shown for size in accuracy[task][NONE]]
-    arms = list(accuracy[shown[0]])
-    lines = [[arm, *(cell(one) for task in shown for one in accuracy[task][arm].values())] for arm in arms]
-    return table(["arm", *head], lines, f"{found['seeds']} seeds, {found['copies']} copies.")
+    lines = [
+        [size, arm, *(cell(accuracy[task][arm][size]) for task in accuracy)]
+        for size in accuracy[MEAN][NONE]
+        for arm in accuracy[MEAN]
+    ]
+    below = f"{found['seeds']} seeds, at most {found['copies']} new texts of a row. Star: p < {LEVEL}."
+    return table(["rows of a class", "arm", *accuracy], lines, below)
 
 
 def augmentation_embeddings() -> str:
@@ -42,14 +47,14 @@ def augmentation_embeddings() -> str:
     return accuracy_table("augmentation_table")
 
 
-def augmentation_finetuned() -> str:
-    """Accuracy of the fine-tuned encoder, by arm, task and size."""
-    return accuracy_table("augmentation_finetuned")
+def augmentation_words() -> str:
+    """Accuracy of a logistic regression on weighted words, by arm, task and size."""
+    return accuracy_table("augmentation_words")
 
 
 def augmentation_settings() -> str:
-    """Accuracy with other settings of our arm, the mean over the tasks."""
-    return accuracy_table("augmentation_settings", tasks=False)
+    """Accuracy with other settings of our arm."""
+    return accuracy_table("augmentation_settings")
 
 
 def augmentation_speed() -> str:
@@ -69,33 +74,54 @@ def augmentation_speed() -> str:
     return table(head, lines, machine(record))
 
 
-def augmentation_memory() -> str:
-    """The peak memory of few and of many rows."""
-    found = benchmark("augment")["results"]["starter"]["memory"]
-    return " and ".join(f"{number(peak, 0)} MB for {int(rows.split()[0]):,} rows" for rows, peak in found.items())
+def augmentation_fastest() -> str:
+    """How many times as fast ours is as nlpaug's masked model, for both sizes of models."""
+    ratios = benchmark("augment")["ratios"]
+    default, few = (
+        " and ".join(number(ratios[f"{prefix}nlpaug_contextual{size}"]) for size in ("", "_base"))
+        for prefix in ("", "few_")
+    )
+    return f"{default} times as fast (starter and base), with 6 samples {few} times"
 
 
-def low_resource_translation() -> str:
-    """BLEU and chrF of translators trained with and without paraphrases."""
-    found = experiment("low_resource_translation")["results"]
-    lines = []
-    for arm, pairs in found["pairs"].items():
-        cells = []
-        for metric in found["signatures"]:
-            one = found[metric][arm]
-            star = "*" if one.get("p", 1) < LEVEL else ""
-            more = f" ({one['difference']:+.2f}{star})" if "difference" in one else ""
-            cells.append(f"{number(one['mean'], 2)} ± {number(one['deviation'], 2)}{more}")
-        lines.append([arm, number(pairs, 0), *cells])
-    below = f"{found['seeds']} seeds, {found['steps']} steps. {', '.join(found['signatures'].values())}."
-    return table(["arm", "pairs", *found["signatures"]], lines, below)
+def augmentation_labels() -> str:
+    """How often new texts keep the label, by arm and task."""
+    found = experiment("augmentation_labels")["results"]
+    arms = [arm for arm in LABELLED if all(arm in one["arms"] for one in found.values())]
+    lines = [[arm, *(kept(one["arms"][arm]) for one in found.values())] for arm in arms]
+    return table(["arm", *found], lines)
+
+
+def augmentation_floors() -> str:
+    """The same of ours by floors of the cosine, with the share of the new texts that are left."""
+    found = experiment("augmentation_labels")["results"]
+    floors = list(next(iter(found.values()))["floors"])
+    all_of_them = {task: one["floors"][floors[0]]["texts"] for task, one in found.items()}
+    lines = [
+        [
+            floor,
+            *(
+                f"{kept(one['floors'][floor])}, {number(100 * one['floors'][floor]['texts'] / all_of_them[task], 0)} %"
+                for task, one in found.items()
+            ),
+        ]
+        for floor in floors
+    ]
+    return table(["floor", *found], lines)
+
+
+def kept(figures: dict) -> str:
+    """What is labelled right of the texts and of the new texts, with the difference."""
+    before, after = figures["before"], figures["after"]
+    return f"{number(before)} to {number(after)} ({after - before:+.1f})"
 
 
 MADE = (
     augmentation_embeddings,
-    augmentation_finetuned,
+    augmentation_words,
     augmentation_settings,
     augmentation_speed,
-    augmentation_memory,
-    low_resource_translation,
+    augmentation_fastest,
+    augmentation_labels,
+    augmentation_floors,
 )

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reports import (
+    figures_augmentation,
     figures_decoding,
     figures_encoders,
     figures_judged,
@@ -34,7 +35,7 @@ MARKER = r"<!-- (?:table|figure): [a-z]"
 PLACE = re.compile(rf"<!-- (table|figure): ([a-z]\w*) -->(?:(?!{MARKER}).)*?<!-- end -->", re.DOTALL)
 MODULES = (
     *(figures_decoding, figures_encoders, figures_judged, figures_parabanks, figures_paranmt, figures_settings),
-    *(figures_paraphrasers, figures_speed),
+    *(figures_augmentation, figures_paraphrasers, figures_speed),
 )
 MADE: dict[str, Callable[[], str]] = {one.__name__: one for module in MODULES for one in module.MADE}
 

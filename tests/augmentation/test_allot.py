@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from toolkit.augmentation.allot import SPARE, rows_to_augment, wanted_rows
+from toolkit.augmentation.allot import SPARE, lacks, rows_to_augment, wanted_rows
 
 LABELS = [*"aaaaaaaaaa", *"bbbb", "c"]
 
@@ -30,13 +30,13 @@ def test_the_choice_is_the_seeds():
 
 def test_classes_become_equal_and_rows_take_turns():
     sources = [row for row in range(10, 15) for _ in range(12)]
-    chosen = [sources[n] for n in wanted_rows(sources, 15, LABELS, True, None, 0)]
+    chosen = [sources[n] for n in wanted_rows(sources, 15, LABELS, lacks(LABELS), None, 0)]
     assert Counter(LABELS[row] for row in chosen) == {"b": 6, "c": 9}
     assert set(Counter(row for row in chosen if row < 14).values()) == {1, 2}
 
 
 def test_the_limit_takes_first_copies_first():
     sources = [row for row in range(6) for _ in range(3)]
-    chosen = wanted_rows(sources, 6, None, False, 8, 0)
+    chosen = wanted_rows(sources, 6, None, None, 8, 0)
     assert len(chosen) == 8 and set(Counter(sources[n] for n in chosen).values()) == {1, 2}
     assert chosen == sorted(chosen)

@@ -242,6 +242,21 @@ def test_classes_become_equally_large():
     assert len(few) == 27
 
 
+def test_classes_keep_their_proportions():
+    texts = [f"{word} {text}" for word in ("So", "Well", "Now", "But") for text in TEXTS]
+    data = Dataset.from_dict({"text": texts, "label": ["a"] * 12 + ["b"] * 4 + ["c"] * 4})
+    asked = {"columns": "text", "copies": 3, "keep": ["broken", "garden", "map"], "label": "label", "stratify": True}
+    bigger, summary = toolkit.augment(data.map(lambda row: row), with_summary=True, **asked | SETTINGS)
+    assert bigger.num_rows == data.num_rows and summary.new_rows == summary.dropped == 0, "no text says all three"
+    del asked["keep"]
+    one_sided = data.map(lambda row: {"text": "Stop." if row["label"] == "c" and "So" in row["text"] else row["text"]})
+    bigger, summary = toolkit.augment(one_sided, with_summary=True, **asked | SETTINGS)
+    grown = Counter(bigger["label"])
+    assert grown["a"] == 3 * grown["b"] == 3 * grown["c"] > 12
+    few = toolkit.augment(data, max_new_rows=11, **asked | SETTINGS)
+    assert Counter(few["label"]) == {"a": 12 + 6, "b": 4 + 2, "c": 4 + 2}
+
+
 def test_a_classifier_refuses_what_has_another_label(train):
     def first_word(texts):
         return [0 if text.split()[0] in ("The", "We", "elevator") else 1 for text in texts]
@@ -371,6 +386,8 @@ def test_long_texts_are_paraphrased_by_sentence(starter):
         ({"vary": "both"}, "wanted vary of separately, together, got 'both'"),
         ({"keep_by": "luck"}, "wanted keep_by of select, constrain, got 'luck'"),
         ({"balance": True}, "wanted label, the column of the classes, for balance, got None"),
+        ({"stratify": True}, "wanted label, the column of the classes, for stratify, got None"),
+        ({"balance": True, "stratify": True, "label": "label"}, "wanted either balance or stratify, got both"),
         ({"check": len}, "wanted label, the column of the classes, for check, got None"),
         ({"check": "mine", "label": "label"}, "wanted check 'cross_validated' or a function from texts to labels"),
         ({"label": "klass"}, "wanted column 'klass', got"),
@@ -447,8 +464,8 @@ def test_no_rows(train):
 
 
 def test_streams_refuse_what_needs_all_rows(train):
-    for settings in ({"balance": True}, {"max_new_rows": 3}, {"check": "cross_validated"}):
-        with pytest.raises(ValueError, match="wanted a Dataset for balance, max_new_rows and check"):
+    for settings in ({"balance": True}, {"stratify": True}, {"max_new_rows": 3}, {"check": "cross_validated"}):
+        with pytest.raises(ValueError, match="wanted a Dataset for balance, stratify, max_new_rows and check"):
             toolkit.augment(train.to_iterable_dataset(), columns="text", label="label", **SETTINGS, **settings)
 
 

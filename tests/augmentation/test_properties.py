@@ -1,6 +1,7 @@
 """What holds of any data set of strings under any settings."""
 
 from collections import Counter, defaultdict
+from fractions import Fraction
 
 from datasets import Dataset, Features, List, Value
 from hypothesis import HealthCheck, given, settings
@@ -44,14 +45,21 @@ def rows_with_spans(draw):
     columns=st.sampled_from([["one"], ["one", "two"]]),
     keep=st.sampled_from([None, ["Paris"], ["New York", "Anna"]]),
     limits=st.fixed_dictionaries(
-        {}, optional={"balance": st.booleans(), "max_new_rows": st.integers(1, 9), "seed": st.integers(0, 3)}
+        {},
+        optional={
+            "limit": st.sampled_from(["balance", "stratify"]),
+            "max_new_rows": st.integers(1, 9),
+            "seed": st.integers(0, 3),
+        },
     ),
     shard=st.integers(1, 5),
 )
 def test_originals_come_first_and_new_rows_differ_only_in_their_texts(rows, copies, vary, columns, keep, limits, shard):
     one, two, label = zip(*rows, strict=True) if rows else ((), (), ())
     data = Dataset.from_dict({"one": [*one], "two": [*two], "label": [*label]}, features=FEATURES)
+    limit = limits.pop("limit", None)
     asked = {"columns": columns, "copies": copies, "vary": vary, "keep": keep, "label": "label", **limits}
+    asked |= {} if limit is None else {limit: True}
     bigger, summary = augmented(data, asked, 1000)
     other, counts = augmented(data, asked, shard)
     assert other[:] == bigger[:] and counts.skipped == summary.skipped
@@ -73,9 +81,12 @@ def test_originals_come_first_and_new_rows_differ_only_in_their_texts(rows, copi
         assert len(some) == len(set(some)) <= copies * groups
     if "max_new_rows" in limits:
         assert len(new) <= limits["max_new_rows"]
-    if limits.get("balance"):
-        sizes, grown = Counter(data["label"]), Counter(bigger["label"])
+    sizes, grown = Counter(data["label"]), Counter(bigger["label"])
+    if limit == "balance":
         assert max(sizes.values(), default=0) == max(grown.values(), default=0)
+    if limit == "stratify" and new:
+        shares = [Fraction(grown[label], size) for label, size in sizes.items()]
+        assert max(shares) - min(shares) <= max(Fraction(1, size) for size in sizes.values())
 
 
 @EXAMPLES

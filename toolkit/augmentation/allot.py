@@ -1,10 +1,11 @@
-"""Which rows get copies, and which of the new rows are wanted: the balance of the classes, and the most new rows."""
+"""Which rows get copies, and which of the new rows are wanted: those that keep or balance the classes, and the most."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
 
 SPARE = 3  # ours: so many times as many rows are worked on as are needed; some give no copy
 
@@ -56,24 +57,42 @@ def lacks(labels: Sequence[Hashable]) -> dict[Hashable, int]:
     return {label: largest - size for label, size in sizes.items()}
 
 
+def same_share(labels: Sequence[Hashable], sources: Sequence[int], most: int | None) -> dict[Hashable, int]:
+    """How many new rows each class gets if all grow by the same share: that of the class with the fewest new rows.
+
+    >>> same_share("aaaabb", [0, 1, 2, 3, 4], None), same_share("aaaabb", [0, 1, 2, 3, 4, 5], 3)
+    ({'a': 2, 'b': 1}, {'a': 2, 'b': 1})
+
+    Args:
+        labels: The class of each row.
+        sources: The number of the row that each new row is made of.
+        most: New rows at most; None is no limit.
+    """
+    sizes, made = Counter(labels), Counter(labels[row] for row in sources)
+    shares = [Fraction(made[label], size) for label, size in sizes.items()]
+    if most is not None and labels:
+        shares.append(Fraction(most, len(labels)))
+    return {label: int(min(shares) * size) for label, size in sizes.items()}
+
+
 def wanted_rows(
     sources: Sequence[int],
     total: int,
     labels: Sequence[Hashable] | None,
-    balance: bool,
+    of_class: Mapping[Hashable, int] | None,
     most: int | None,
     seed: int,
 ) -> list[int]:
     """The places of the new rows that are wanted, in order: the first copy of every row, then the second, and so on.
 
-    >>> wanted_rows([3, 3, 5, 5], 6, "aaabab", True, 2, 0), wanted_rows([3, 3, 5, 5], 6, "aaabab", True, None, 0)
-    ([0, 2], [0, 2])
+    >>> wanted_rows([3, 3, 5, 5], 6, "aaabab", {"a": 0, "b": 2}, None, 0)
+    [0, 2]
 
     Args:
         sources: The number of the row that each new row is made of.
         total: The number of rows.
-        labels: The class of each row, for a balance.
-        balance: Whether a class gets only what it lacks to the size of the largest.
+        labels: The class of each row, for limits of classes.
+        of_class: New rows of each class, at most; None is no limit.
         most: New rows at most; None is no limit.
         seed: Of the order of the rows.
     """
@@ -83,7 +102,7 @@ def wanted_rows(
     for new, row in enumerate(sources):
         turns.append((copy[row], place[row], new))
         copy[row] += 1
-    left = lacks(labels) if balance and labels is not None else None
+    left = None if of_class is None else dict(of_class)
     chosen: list[int] = []
     for _, _, new in sorted(turns):
         if left is not None and labels is not None:

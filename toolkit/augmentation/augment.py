@@ -61,6 +61,7 @@ def augment(
     pairs: str | Path | None = None,
     label: str | None = None,
     balance: bool = False,
+    stratify: bool = False,
     check: str | Classifier | None = None,
     max_new_rows: int | None = None,
     minutes: float | None = None,
@@ -90,8 +91,10 @@ def augment(
         paraphraser: A model as `toolkit.Paraphraser` takes it, or one that is loaded; its settings hold guards and
             thresholds.
         pairs: A parabank in which the texts are looked up; then no model is used.
-        label: The column of the classes, for balance and check.
+        label: The column of the classes, for balance, stratify and check.
         balance: Whether a class gets only as many new rows as it lacks to the size of the largest.
+        stratify: Whether all classes grow by the same share, that of the class with the fewest new rows. Otherwise a
+            class of which more paraphrases are refused becomes rarer.
         check: A classifier that refuses new rows with another label: a function from texts (or, of several columns,
             tuples of texts) to labels, or "cross_validated" for one that is trained on the data.
         max_new_rows: New rows at most.
@@ -123,6 +126,7 @@ def augment(
         spans=dict(spans or {}),
         label=label,
         balance=balance,
+        stratify=stratify,
         max_new_rows=max_new_rows,
         minutes=minutes,
         min_semantic=min_semantic,
@@ -136,8 +140,10 @@ def augment(
     rows, features = train_rows(data, settings)
     check_columns(features, settings)
     stream = isinstance(rows, IterableDataset)
-    if stream and (balance or max_new_rows is not None or isinstance(check, str)):
-        raise ValueError("wanted a Dataset for balance, max_new_rows and check 'cross_validated', got a stream")
+    if stream and (balance or stratify or max_new_rows is not None or isinstance(check, str)):
+        raise ValueError(
+            "wanted a Dataset for balance, stratify, max_new_rows and check 'cross_validated', got a stream"
+        )
     folder = None if output_dir is None else Path(output_dir)
     if folder is not None:
         check_output_folder(folder, SETTINGS)

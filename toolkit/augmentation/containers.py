@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from datasets import ClassLabel, Dataset, Features, IterableDataset, LargeList, List, Value, concatenate_datasets
 
-from toolkit.augmentation.allot import rows_to_augment, wanted_rows
+from toolkit.augmentation.allot import lacks, rows_to_augment, same_share, wanted_rows
 from toolkit.augmentation.new_rows import NewRow, Rows
 from toolkit.augmentation.parts import Tags
 from toolkit.augmentation.settings import PROVENANCE, Augmentation
@@ -96,8 +96,8 @@ def new_dataset(dataset: Dataset, work: Work, shown: bool) -> tuple[Dataset, Sum
     settings = work.settings
     reading = dataset.with_format(None).select_columns(columns_read(settings))
     labels = None if settings.label is None else list(reading[settings.label])
-    limits = settings.copies * len(settings.groups), settings.balance, settings.max_new_rows, settings.seed
-    chosen = rows_to_augment(len(dataset), labels, *limits)
+    copies, most = settings.copies * len(settings.groups), settings.max_new_rows
+    chosen = rows_to_augment(len(dataset), labels, copies, settings.balance, most, settings.seed)
     rows, finish = dataset.with_format("arrow"), finisher(dataset.features, settings, work.source.name)
     summary, parts = Summary(), []
     with rows_bar(len(chosen), 0, STAGES * len(settings.columns), "augmenting", shown) as bar:
@@ -112,9 +112,12 @@ def new_dataset(dataset: Dataset, work: Work, shown: bool) -> tuple[Dataset, Sum
     if not parts:
         parts.append(finish([], rows.select([])[:]))
     found = concatenate_datasets(parts)
-    if settings.balance or settings.max_new_rows is not None:
+    if settings.balance or settings.stratify or most is not None:
         sources = list(found[(settings.provenance or HIDDEN)[0]])
-        wanted = wanted_rows(sources, len(dataset), labels, *limits[1:])
+        of_class = None
+        if labels is not None and (settings.balance or settings.stratify):
+            of_class = lacks(labels) if settings.balance else same_share(labels, sources, most)
+        wanted = wanted_rows(sources, len(dataset), labels, of_class, most, settings.seed)
         summary.dropped, summary.new_rows = len(found) - len(wanted), len(wanted)
         found = found.select(wanted)
     return found, summary

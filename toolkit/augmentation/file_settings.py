@@ -28,8 +28,9 @@ class AugmentFile:
         spans: Columns of spans or tags, each as TEXT=SPANS: "context=answers", "tokens=ner_tags".
         paraphraser: A model: "starter/paraphraser", a Hub id or a folder.
         pairs: A parabank in which the texts are looked up, instead of a model.
-        label: Column of the classes, for --balance and --check.
+        label: Column of the classes, for --balance, --stratify and --check.
         balance: A class gets only as many new rows as it lacks to the size of the largest.
+        stratify: All classes grow by the same share, that of the class with the fewest new rows.
         check: "cross_validated": a classifier, trained on the data, refuses new rows with another label.
         max_new_rows: New rows at most; by default no limit.
         minutes: No shard of 1,000 rows is begun after so many minutes.
@@ -56,6 +57,7 @@ class AugmentFile:
     pairs: str | None = None
     label: str | None = None
     balance: bool = False
+    stratify: bool = False
     check: str | None = None
     max_new_rows: int | None = None
     minutes: float | None = None
@@ -96,6 +98,7 @@ class AugmentFile:
             spans=dict(pair.split("=") for pair in self.spans),
             label=self.label,
             balance=self.balance,
+            stratify=self.stratify,
             max_new_rows=self.max_new_rows,
             minutes=self.minutes,
             min_semantic=self.min_semantic,

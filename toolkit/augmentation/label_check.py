@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -131,6 +132,11 @@ def cross_validated(
 def regression() -> Pipeline:
     """A logistic regression on embeddings, not trained yet."""
     return make_pipeline(StandardScaler(), LogisticRegression(C=PENALTY, max_iter=ITERATIONS))
+
+
+def word_regression() -> Pipeline:
+    """A logistic regression on weighted words, not trained yet."""
+    return make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(max_iter=ITERATIONS))
 
 
 def features(inputs: Sequence[Input], encoder: SentenceTransformer) -> np.ndarray:

@@ -28,6 +28,7 @@ class Augmentation:
         spans: By text column, the column of its spans; both may hold lists, of tokens and of tags.
         label: Column of the classes.
         balance: A class gets only as many new rows as it lacks to the size of the largest.
+        stratify: All classes grow by the same share, that of the class with the fewest new rows.
         max_new_rows: New rows at most; None is no limit.
         minutes: No shard is begun after so many minutes; None is no limit.
         min_semantic: The least cosine of text and paraphrase; None is what the paraphraser's settings say.
@@ -44,6 +45,7 @@ class Augmentation:
     spans: Mapping[str, str] = field(default_factory=dict)
     label: str | None = None
     balance: bool = False
+    stratify: bool = False
     max_new_rows: int | None = None
     minutes: float | None = None
     min_semantic: float | None = None
@@ -61,8 +63,11 @@ class Augmentation:
         check_at_least_one(self, "copies")
         check_among(self, "vary", VARY)
         check_among(self, "keep_by", KEEP_BY)
-        if self.balance and self.label is None:
-            raise ValueError("wanted label, the column of the classes, for balance, got None")
+        if self.balance and self.stratify:
+            raise ValueError("wanted either balance or stratify, got both")
+        if (self.balance or self.stratify) and self.label is None:
+            asked = "balance" if self.balance else "stratify"
+            raise ValueError(f"wanted label, the column of the classes, for {asked}, got None")
         if self.max_new_rows is not None and self.max_new_rows < 1:
             raise ValueError(f"wanted max_new_rows of at least 1, got {self.max_new_rows}")
         if self.minutes is not None and self.minutes <= 0:

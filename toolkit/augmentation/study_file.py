@@ -7,14 +7,11 @@ from pathlib import Path
 
 import torch
 from datasets import Dataset
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.augment_file import read_data
 from toolkit.augmentation.containers import check_columns
-from toolkit.augmentation.label_check import ITERATIONS
+from toolkit.augmentation.label_check import word_regression
 from toolkit.augmentation.settings import Augmentation
 from toolkit.augmentation.study import OVERSAMPLED, Study, oversampled, study
 from toolkit.augmentation.study_settings import EMBEDDINGS, WORDS, StudyFile
@@ -51,6 +48,8 @@ def study_file(settings: StudyFile) -> Study:
             settings.columns,
             copies=settings.copies,
             vary=settings.vary,
+            label=settings.label,
+            stratify=True,
             paraphraser=paraphraser,
             provenance=(),
             seed=seed,
@@ -71,6 +70,5 @@ def trial_of(settings: StudyFile) -> Trial:
     if settings.classifier == EMBEDDINGS:
         return on_embeddings(load_encoder(settings.encoder), settings.columns, settings.label)
     if settings.classifier == WORDS:
-        words = make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(max_iter=ITERATIONS))
-        return by_estimator(words, settings.columns[0], settings.label)
+        return by_estimator(word_regression(), settings.columns[0], settings.label)
     return by_trainer(settings.classifier, settings.columns, settings.label, settings.steps)

@@ -17,7 +17,7 @@ class Summary:
         new_rows: Rows that were made of them.
         skipped: By reason (`parts.REASONS`), rows, or with vary "separately" columns of rows, without a new row.
         first: By reason, the first row that was skipped for it, and why.
-        dropped: New rows that were made and not wanted: more than a class lacked, or than max_new_rows.
+        dropped: New rows that were made and not wanted, because of balance, stratify or max_new_rows.
     """
 
     rows: int = 0

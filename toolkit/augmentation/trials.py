@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from datasets import Dataset
 from sklearn.base import clone
 
 from toolkit.augmentation.label_check import features, regression
 from toolkit.errors import named_line
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT
+from toolkit.models.precision import has_bfloat16
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -122,6 +124,8 @@ def by_trainer(
                 learning_rate=learning_rate,
                 warmup_steps=int(WARMUP * steps),
                 seed=seed,
+                bf16=has_bfloat16(),
+                use_cpu=not torch.cuda.is_available(),
                 report_to="none",
                 save_strategy="no",
                 logging_strategy="no",
