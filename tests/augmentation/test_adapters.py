@@ -1,6 +1,7 @@
 """The adapters, each in the library that it is for."""
 
 import pickle
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -89,6 +90,8 @@ def test_collating_nothing_and_badly(train):
 def test_scikit_learn(train):
     texts, labels = TextAugmenter(copies=2).fit_resample(TEXTS, LABELS)
     assert list(texts[:12]) == TEXTS and list(labels[:12]) == LABELS and len(texts) == len(labels) > 24
+    texts, labels = TextAugmenter(copies=2, stratify=True).fit_resample(TEXTS, LABELS)
+    assert list(texts[:12]) == TEXTS and len(set(Counter(labels.tolist()).values())) == 1 and len(texts) > 18
     classifier = AugmentedClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()), copies=1)
     assert cross_val_score(classifier, np.array(TEXTS), np.array(LABELS), cv=2).mean() > 0.9
     search = GridSearchCV(classifier, {"copies": [1, 2], "estimator__logisticregression__C": [1.0, 10.0]}, cv=2)

@@ -20,6 +20,7 @@ import torch
 from datasets import Dataset
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 
+from toolkit.augmentation.allot import same_share, wanted_rows
 from toolkit.augmentation.new_rows import new_rows
 from toolkit.augmentation.settings import STARTER, Augmentation
 from toolkit.augmentation.sources import Model
@@ -177,10 +178,13 @@ class TextAugmenter(BaseEstimator):
         copies: New texts for each text, at most.
         paraphraser: A name as `toolkit.Paraphraser` takes it.
         seed: Of the samples.
+        stratify: Whether the labels are classes, which all grow by the same share.
     """
 
-    def __init__(self, copies: int = 1, paraphraser: str | Paraphraser = STARTER, seed: int = 0) -> None:
-        self.copies, self.paraphraser, self.seed = copies, paraphraser, seed
+    def __init__(
+        self, copies: int = 1, paraphraser: str | Paraphraser = STARTER, seed: int = 0, stratify: bool = False
+    ) -> None:
+        self.copies, self.paraphraser, self.seed, self.stratify = copies, paraphraser, seed, stratify
 
     def fit_resample(self, X: Iterable[str], y: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
         """The texts and labels, and after them new texts with the labels of those that they are made of."""
@@ -189,7 +193,13 @@ class TextAugmenter(BaseEstimator):
             raise ValueError(f"wanted a label for each text, got {len(texts)} texts and {len(labels)} labels")
         batch: dict[str, list[Any]] = {"text": texts, "row": list(range(len(texts)))}
         grown = MapAugmenter("text", self.copies, paraphraser=self.paraphraser, seed=self.seed)(batch)
-        return np.array(grown["text"], dtype=object), labels[grown["row"]]
+        new = np.arange(len(texts), len(grown["text"]))
+        if self.stratify:
+            classes, sources = labels.tolist(), grown["row"][len(texts) :]
+            of_class = same_share(classes, sources, None)
+            new = new[wanted_rows(sources, len(texts), classes, of_class, None, self.seed)]
+        kept = np.concatenate([np.arange(len(texts)), new])
+        return np.array(grown["text"], dtype=object)[kept], labels[np.array(grown["row"])[kept]]
 
     def fit(self, X: Iterable[str], y: Sequence[Any] | None = None) -> TextAugmenter:
         """Nothing is learnt."""
@@ -206,7 +216,8 @@ class AugmentedClassifier(MetaEstimatorMixin, BaseEstimator):
         classifier = make_pipeline(TfidfVectorizer(), LogisticRegression())
         cross_val_score(AugmentedClassifier(classifier, copies=2), texts, labels)
 
-    Only what `fit` is given is augmented, so that no paraphrase of a test text is trained on.
+    Only what `fit` is given is augmented, so that no paraphrase of a test text is trained on. All classes grow by the
+    same share.
 
     Args:
         estimator: A classifier of texts, or a pipeline that ends in one.
@@ -222,7 +233,7 @@ class AugmentedClassifier(MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: Iterable[str], y: Sequence[Any]) -> AugmentedClassifier:
         """Train the classifier on the texts and their paraphrases."""
-        texts, labels = TextAugmenter(self.copies, self.paraphraser, self.seed).fit_resample(X, y)
+        texts, labels = TextAugmenter(self.copies, self.paraphraser, self.seed, stratify=True).fit_resample(X, y)
         self.estimator_ = clone(self.estimator).fit(texts, labels)
         self.classes_ = self.estimator_.classes_
         return self
