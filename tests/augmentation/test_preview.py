@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from datasets import Dataset, DatasetDict
+from datasets import ClassLabel, Dataset, DatasetDict
 
 import toolkit
 from tests.augmentation.fake import Rotations
@@ -22,6 +22,13 @@ def test_texts_are_shown_with_marks_and_nothing_is_html_by_itself(bigger, tmp_pa
     assert page.startswith("<!doctype html>") and page.count("<tr>") == 5
     assert "&lt;" in page and "<b>" not in page and "&amp;" in page
     assert "<ins>" in page and "<del>" in page and "<th>label</th>" in page and "<th>n</th>" not in page
+
+
+def test_classes_are_named():
+    data = Dataset.from_dict({"text": ["we go and sleep", "Where is Tom?"], "label": [1, -1]})
+    data = data.cast_column("label", ClassLabel(names=["bad", "good"]))
+    shown = Preview(toolkit.augment(data, columns="text", paraphraser=Rotations(), progress=False))._repr_html_()
+    assert "<td class='value'>good</td>" in shown and "<td class='value'>-1</td>" in shown
 
 
 def test_a_notebook_shows_it(bigger):

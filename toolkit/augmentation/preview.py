@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from datasets import Dataset, DatasetDict
+from datasets import ClassLabel, Dataset, DatasetDict
 
 from toolkit.augmentation.parts import joined
 from toolkit.augmentation.settings import PROVENANCE
@@ -118,7 +118,11 @@ def changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str],
         for column in texts:
             before, after = (joined(row[column], column, "en")[0] for row in (old, new))
             if before != after:
-                others = {name: new[name] for name in names if name not in texts and short(new[name])}
+                others = {
+                    name: named(new[name], data.features[name])
+                    for name in names
+                    if name not in texts and short(new[name])
+                }
                 yield Change(int(new[source]), column, before, after, others, new.get(score))
 
 
@@ -138,6 +142,12 @@ def is_text(value: Any) -> bool:
 def short(value: Any) -> bool:
     """Whether a value fits into a cell: a number, or few characters."""
     return isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 20)
+
+
+def named(value: Any, feature: Any) -> Any:
+    """A value as a reader knows it: the name of a class instead of its number."""
+    known = isinstance(feature, ClassLabel) and value is not None and 0 <= value < feature.num_classes
+    return feature.int2str(value) if known else value
 
 
 def cells(change: Change, several: bool, others: Sequence[str]) -> Iterator[str]:
