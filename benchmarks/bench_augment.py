@@ -40,7 +40,6 @@ from typing import Any
 from benchmarks import augment_engines as engines
 from benchmarks import processor
 from benchmarks.augment_engines import Job
-from benchmarks.augment_models import SIZES
 from benchmarks.data import TATOEBA, fields
 from reports import report
 from reports.child import in_child, interpreter
@@ -58,6 +57,7 @@ TEXTATTACK_PACKAGES = ("textattack==0.3.10", "transformers<5", "torch==2.13.0", 
 ENGINES = [*OURS, *PEERS, TEXTATTACK]
 TEXTATTACK_PART = 10  # it is so slow that a tenth of the peers' rows is enough
 SIZED, ENTROPY = "facebook/bart-base", 0.9  # of models of size base: sizes, and nats of a step (bench_paraphraser)
+SIZES = ["starter", "base"]  # of `augment_models.SIZES`
 MEMORY_PART = 100  # memory is measured on all rows and on so small a part of them
 KEYS = ("rows_per_second", "new_rows_of_a_row", "peak_megabytes")
 
@@ -135,7 +135,7 @@ def textattack(arguments: argparse.Namespace, job: Job, texts: list[str]) -> dic
 def main() -> None:
     """Measure, print the table and the ratios, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=SIZES)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--few", type=int, default=400, help="rows of the peers")
     parser.add_argument("--base_rows", type=int, default=1_000, help="rows of ours with models of size base")

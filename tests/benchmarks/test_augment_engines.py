@@ -11,14 +11,15 @@ from benchmarks.bench_augment import prepare
 from tests.tiny import pairs
 
 TEXTS = [english for _, english in pairs(40)]
-ENGINES = {"ours": engines.ours, "parrot": engines.parrot}
+ENGINES = {"ours": engines.ours, "ours_few": engines.ours, "ours_two_processes": engines.ours_two_processes}
+ENGINES |= {"parrot": engines.parrot}
 if find_spec("nlpaug"):
     ENGINES |= {"back_translation": engines.nlpaug_back_translation, "contextual": engines.nlpaug_contextual}
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    found, about = prepare(tmp_path_factory.mktemp("models"), TEXTS, 0)
+    found, about = prepare(tmp_path_factory.mktemp("models"), "starter", TEXTS, 0)
     assert about["masked_parameters"] > 3_000_000
     return found
 
@@ -32,7 +33,7 @@ def test_every_engine_gives_new_rows(models, name):
 
 
 def test_a_masked_model_fills_masks(tmp_path):
-    write_masked(tmp_path / "bert", "tiny", TEXTS, 0)
+    write_masked(tmp_path / "bert", "starter", TEXTS, 0)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "bert")
     read = tokenizer(f"the {tokenizer.mask_token} is here", return_tensors="pt")
     logits = AutoModelForMaskedLM.from_pretrained(tmp_path / "bert")(read["input_ids"]).logits
