@@ -84,6 +84,12 @@ def augmentation_fastest() -> str:
     return f"{default} times as fast (starter and base), with 6 samples {few} times"
 
 
+def augmentation_memory() -> str:
+    """The peak memory of few and of many rows."""
+    found = benchmark("augment_memory")["results"]["starter"]["memory"]
+    return " and ".join(f"{number(peak, 0)} MB for {int(rows.split()[0]):,} rows" for rows, peak in found.items())
+
+
 def augmentation_labels() -> str:
     """How often new texts keep the label, by arm and task."""
     found = experiment("augmentation_labels")["results"]
@@ -122,6 +128,7 @@ MADE = (
     augmentation_settings,
     augmentation_speed,
     augmentation_fastest,
+    augmentation_memory,
     augmentation_labels,
     augmentation_floors,
 )
