@@ -6,14 +6,21 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from datasets import Dataset
 from sacremoses import MosesDetokenizer
 
 from toolkit.augmentation.allot import same_share, wanted_rows
+from toolkit.augmentation.label_check import LabelCheck, cross_validated
+from toolkit.augmentation.new_rows import NewRow
 from toolkit.augmentation.study import Arm
+from toolkit.augmentation.summary import Summary
 from toolkit.evaluate.transfer import classification_file, read_labelled
 from toolkit.shards import write_whole
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 TASKS = {  # training file, and test file; without one, TEST_ROWS random rows are the test
     "TREC": ("TREC.train.all", None),
@@ -84,5 +91,18 @@ def from_pool(new: Texts, copies: int, stratify: bool = True) -> Arm:
             wanted = wanted_rows(sources, len(rows), labels, same_share(labels, sources, None), None, seed)
             made = [made[n] for n in wanted]
         return dataset([*rows, *made])
+
+    return arm
+
+
+def checked(new: Texts, copies: int, encoder: SentenceTransformer) -> Arm:
+    """The same arm with `check="cross_validated"`, on embeddings of this encoder."""
+
+    def arm(some: Dataset, seed: int) -> Dataset:
+        check = LabelCheck(cross_validated(some["text"], some["label"], encoder, seed), ("text",), "label", "en")
+        made = [[NewRow(n, {"text": said}, None) for said in new[text]] for n, text in enumerate(some["text"])]
+        kept = check.kept(made, dict(enumerate(some)), Summary())
+        texts = [[one.changes["text"] for one in own] for own in kept]
+        return from_pool(dict(zip(some["text"], texts, strict=True)), copies)(some, seed)
 
     return arm

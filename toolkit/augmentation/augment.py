@@ -96,7 +96,8 @@ def augment(
         stratify: Whether all classes grow by the same share, that of the class with the fewest new rows. Otherwise a
             class of which more paraphrases are refused becomes rarer.
         check: A classifier that refuses new rows with another label: a function from texts (or, of several columns,
-            tuples of texts) to labels, or "cross_validated" for one that is trained on the data.
+            tuples of texts) to labels, or "cross_validated" for one that is trained on the data, which also takes those
+            first that are most probably of their label.
         max_new_rows: New rows at most.
         minutes: No shard of 1,000 rows is begun after so many minutes; the result then depends on the machine.
         min_semantic: The least cosine of text and paraphrase, in [-1, 1]; None is what the paraphraser's settings say.
@@ -209,14 +210,14 @@ def label_check(
     """
     assert settings.label is not None
     if callable(check):
-        predict = by_classifier(check)
+        judge = by_classifier(check)
     else:
         if source.encoder is None:
             raise ValueError(f"wanted an encoder for check {check!r} in {source.lang!r}: give a Paraphraser one")
         texts = [[joined(value, column, source.lang)[0] for value in rows[column]] for column in settings.columns]
         inputs = texts[0] if len(texts) == 1 else list(zip(*texts, strict=True))
-        predict = cross_validated(inputs, list(rows[settings.label]), source.encoder, settings.seed)
-    return LabelCheck(predict, settings.columns, settings.label, source.lang)
+        judge = cross_validated(inputs, list(rows[settings.label]), source.encoder, settings.seed)
+    return LabelCheck(judge, settings.columns, settings.label, source.lang)
 
 
 def returned(

@@ -1,7 +1,7 @@
-"""Refuse new rows that a classifier no longer gives the label of the row that they are made of.
+"""Take the new rows that a classifier still gives the label of the row that they are made of, the surest first.
 
-Of a row that the classifier gets wrong from the start nothing is refused: such rows are the hard ones, which a training
-set needs most.
+A row that the classifier does not know itself gives few new rows or none: that was better than taking them unchecked
+(docs/results.md, "Labels that are checked").
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ ITERATIONS = 2000  # ours: enough for every fit to converge
 
 Input = str | tuple[str, ...]  # the text of a row, or its texts in the order of the columns
 Classifier = Callable[[Sequence[Input]], Sequence[Any]]
+Judge = Callable[[Sequence[int], Sequence[Input], Sequence[Any]], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,14 @@ class LabelCheck:
     """A classifier that refuses new rows.
 
     Attributes:
-        predict: The labels of some inputs of rows, given the numbers of the rows and the inputs.
+        judge: Given the numbers of some rows, the inputs that are made of them and the labels of the rows: the
+            probability of the label, in (0, 1], and 0 where another label is more probable.
         columns: The columns of the texts.
         label: The column of the label.
         lang: Language of the texts (ISO 639-1).
     """
 
-    predict: Callable[[Sequence[int], Sequence[Input]], Sequence[Any]]
+    judge: Judge
     columns: tuple[str, ...]
     label: str
     lang: str
@@ -51,25 +53,21 @@ class LabelCheck:
     def kept(
         self, made: Sequence[Sequence[NewRow]], values: Mapping[int, Mapping[str, Any]], summary: Summary
     ) -> list[list[NewRow]]:
-        """The new rows that keep their label; where none of one source does, this is counted.
+        """The new rows that keep their label, most probable first; where none of one source does, this is counted.
 
         Args:
             made: The possible new rows of each source.
             values: The values of the sources, by number.
             summary: Counts.
         """
-        numbers = list(dict.fromkeys(one.source for some in made for one in some))
         flat = [one for some in made for one in some]
-        before = [self.input_of(values[number]) for number in numbers]
-        after = [self.input_of({**values[one.source], **one.changes}) for one in flat]
-        labels = self.predict([*numbers, *(one.source for one in flat)], [*before, *after]) if flat else []
-        if len(labels) != len(before) + len(after):
-            raise ValueError(f"wanted {len(before) + len(after)} labels from the classifier, got {len(labels)}")
-        wrong = {n for n, label in zip(numbers, labels, strict=False) if label != values[n][self.label]}
-        same = iter(labels[len(before) :])
+        inputs = [self.input_of({**values[one.source], **one.changes}) for one in flat]
+        labels = [values[one.source][self.label] for one in flat]
+        found = iter(self.judge([one.source for one in flat], inputs, labels) if flat else ())
         kept = []
         for some in made:
-            good = [one for one in some if next(same) == values[one.source][self.label] or one.source in wrong]
+            probable = list(zip((float(next(found)) for _ in some), some, strict=True))
+            good = [one for p, one in sorted(probable, key=lambda item: -item[0]) if p > 0]
             if some and not good:
                 was, text = values[some[0].source][self.label], self.input_of(some[0].changes)
                 refused = f"wanted label {was!r}, got another for {text!r:.80}"
@@ -83,14 +81,19 @@ class LabelCheck:
         return texts[0] if len(texts) == 1 else texts
 
 
-def by_classifier(classifier: Classifier) -> Callable[[Sequence[int], Sequence[Input]], Sequence[Any]]:
-    """The predictions of a user's classifier, which needs no numbers of rows."""
-    return lambda _, inputs: classifier(inputs)
+def by_classifier(classifier: Classifier) -> Judge:
+    """A user's classifier, which needs no numbers of rows; what has its label is as probable as all such."""
+
+    def judge(_: Sequence[int], inputs: Sequence[Input], labels: Sequence[Any]) -> np.ndarray:
+        said = classifier(inputs)
+        if len(said) != len(inputs):
+            raise ValueError(f"wanted {len(inputs)} labels from the classifier, got {len(said)}")
+        return np.array([float(one == label) for one, label in zip(said, labels, strict=True)])
+
+    return judge
 
 
-def cross_validated(
-    inputs: Sequence[Input], labels: Sequence[Any], encoder: SentenceTransformer, seed: int
-) -> Callable[[Sequence[int], Sequence[Input]], Sequence[Any]]:
+def cross_validated(inputs: Sequence[Input], labels: Sequence[Any], encoder: SentenceTransformer, seed: int) -> Judge:
     """Logistic regressions on embeddings, each trained without a fifth of the rows, which it judges.
 
     Args:
@@ -98,9 +101,6 @@ def cross_validated(
         labels: Of all rows.
         encoder: A sentence encoder.
         seed: Of the folds.
-
-    Returns:
-        A function that predicts the labels of inputs, given the number of the row that each is made of.
 
     Raises:
         ValueError: There are fewer than two labels, or a label is None.
@@ -117,16 +117,31 @@ def cross_validated(
             continue
         models.append(regression().fit(vectors[seen], wanted[seen]))
 
-    def predict(numbers: Sequence[int], texts: Sequence[Input]) -> Sequence[Any]:
-        found = features(texts, encoder)
-        own = fold[np.array(numbers)]
-        said = np.empty(len(texts), dtype=wanted.dtype)
+    def judge(numbers: Sequence[int], texts: Sequence[Input], own: Sequence[Any]) -> np.ndarray:
+        found, judged, its = features(texts, encoder), fold[np.array(numbers)], np.array(own)
+        sure = np.empty(len(texts))
         for number, model in enumerate(models):
-            if (own == number).any():
-                said[own == number] = model.predict(found[own == number]) if isinstance(model, Pipeline) else model
-        return said.tolist()
+            here = judged == number
+            if here.any():
+                sure[here] = probability(model, found[here], its[here])
+        return sure
 
-    return predict
+    return judge
+
+
+def probability(model: Pipeline | Any, vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """How probable a model finds each label, and 0 where it finds another more probable.
+
+    Args:
+        model: A logistic regression, or the only label that it could be trained on.
+        vectors: (inputs, features).
+        labels: (inputs,).
+    """
+    if not isinstance(model, Pipeline):
+        return (labels == model).astype(float)
+    probabilities = model.predict_proba(vectors)
+    known = model.classes_[None, :] == labels[:, None]
+    return np.where(model.predict(vectors) == labels, (probabilities * known).sum(1), 0.0)
 
 
 def regression() -> Pipeline:

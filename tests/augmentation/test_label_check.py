@@ -1,0 +1,61 @@
+"""The label check: which new rows it takes, and in which order."""
+
+import numpy as np
+import pytest
+
+from toolkit.augmentation.label_check import LabelCheck, cross_validated, probability, regression
+from toolkit.augmentation.new_rows import NewRow
+from toolkit.augmentation.summary import Summary
+
+TOPICS = {
+    "animal": ["The cat sleeps.", "A dog ran home.", "The horse is old.", "Birds sing.", "My dog likes the cat."],
+    "food": ["The soup is hot.", "I ate bread.", "The cheese is good.", "We cook rice.", "This soup is too salty."],
+}
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    from toolkit.encoder.load import load_encoder
+
+    return load_encoder("starter/encoder")
+
+
+def test_the_most_probable_come_first_and_another_label_never():
+    sure = {"a": 0.4, "b": 0.9, "c": 0.0, "d": 0.9}
+    asked = []
+
+    def judge(numbers, inputs, labels):
+        asked.extend(zip(numbers, inputs, labels, strict=True))
+        return np.array([sure[text] for text in inputs])
+
+    check = LabelCheck(judge, ("text",), "label", "en")
+    made = [[NewRow(3, {"text": text}, None) for text in "abcd"], [NewRow(5, {"text": "c"}, None)], []]
+    summary = Summary()
+    kept = check.kept(made, {3: {"text": "x", "label": 1}, 5: {"text": "y", "label": 0}}, summary)
+    assert [[one.changes["text"] for one in some] for some in kept] == [["b", "d", "a"], [], []]
+    assert asked == [*((3, text, 1) for text in "abcd"), (5, "c", 0)]
+    assert summary.skipped == {"label_changed": 1} and summary.first["label_changed"].startswith(
+        "row 5: wanted label 0"
+    )
+    assert check.kept([[], []], {}, summary) == [[], []]
+
+
+def test_a_row_is_judged_by_a_classifier_that_has_not_seen_it(encoder):
+    inputs = [text for texts in TOPICS.values() for text in texts] * 2
+    labels = [topic for topic, texts in TOPICS.items() for _ in texts] * 2
+    wrong = [*labels[:-1], "animal"]  # the last row is labelled wrong, and its text is in the data twice
+    judge = cross_validated(inputs, wrong, encoder, 0)
+    last = len(inputs) - 1
+    of_last = judge([last, last], [inputs[last], "The bread is hot."], ["animal", "animal"])
+    assert of_last.tolist() == [0, 0]
+    new = ["The dog sleeps.", "The bread is hot."]
+    as_they_are, as_the_other = judge([0, 5], new, ["animal", "food"]), judge([0, 5], new, ["food", "animal"])
+    assert (as_they_are > 0.5).all() and (as_they_are <= 1).all() and not as_the_other.any()
+
+
+def test_the_probability_of_a_label_that_is_not_the_most_probable_is_zero():
+    vectors = np.eye(3)[[0, 0, 1, 1, 2, 2]]
+    model = regression().fit(vectors, np.array(["x", "x", "y", "y", "z", "z"]))
+    found = probability(model, np.eye(3), np.array(["x", "z", "z"]))
+    assert found[1] == 0 and found[0] == pytest.approx(model.predict_proba(np.eye(3))[0, 0])
+    assert probability("x", np.eye(3), np.array(["x", "y", "x"])).tolist() == [1, 0, 1]
