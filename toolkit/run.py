@@ -22,6 +22,7 @@ from toolkit.bitext.split import split_of
 from toolkit.clean.rules import CleanSettings, clean, judged, none_usable, refusals
 from toolkit.contents import with_contents
 from toolkit.lock import check_free, held
+from toolkit.memory import release_memory
 from toolkit.outputs import check_output_folder
 from toolkit.parallel import mine
 from toolkit.progress import RowsFailed, rows_bar
@@ -249,6 +250,7 @@ def make_shards(
                 raise RuntimeError(f"{path.name}: {name_failing_rows(path, recipe, error)}") from error
             except (ValueError, RuntimeError, MemoryError) as error:
                 raise RuntimeError(f"{path.name}: {error}") from error
+            release_memory()
             done += rows[path]
             bar.update(done - bar.n)  # count the rows that a stage skipped without reporting them
     return len(unfinished)

@@ -18,6 +18,7 @@ from toolkit.bitext.words import read_words
 from toolkit.decode.constraint_set import ConstraintSet, times_said
 from toolkit.decode.engine import engine_of
 from toolkit.encoder.load import load_encoder
+from toolkit.memory import release_memory
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.pipeline import paraphrase_rows
 from toolkit.paraphraser.sentences import join, parts_of
@@ -217,6 +218,8 @@ class Paraphraser:
                 self._warn_of_language([text for _, text in chunk])
                 sets = [ConstraintSet(tuple(say), tuple(avoid)) for say, avoid in islice(phrases, len(chunk))]
                 yield from self._chunk([text for _, text in chunk], sets, settings, template)
+                if len(chunk) > MANY:
+                    release_memory()
 
     def _chunk(
         self, texts: Sequence[str], sets: Sequence[ConstraintSet], settings: Paraphrasing, template: str | None
