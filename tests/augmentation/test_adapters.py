@@ -92,8 +92,14 @@ def test_scikit_learn(train):
     assert list(texts[:12]) == TEXTS and list(labels[:12]) == LABELS and len(texts) == len(labels) > 24
     texts, labels = TextAugmenter(copies=2, stratify=True).fit_resample(TEXTS, LABELS)
     assert list(texts[:12]) == TEXTS and len(set(Counter(labels.tolist()).values())) == 1 and len(texts) > 18
+    checked, own = TextAugmenter(copies=2, check=lambda texts: [LABELS[0]] * len(texts)).fit_resample(TEXTS, LABELS)
+    assert len(checked) > 12 and set(own[12:]) == {LABELS[0]}
     classifier = AugmentedClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()), copies=1)
     assert cross_val_score(classifier, np.array(TEXTS), np.array(LABELS), cv=2).mean() > 0.9
+    words = classifier.estimator[0].fit(TEXTS).vocabulary_
+    assert len(classifier.fit(TEXTS, LABELS).estimator_[0].vocabulary_) > len(words)
+    none = AugmentedClassifier(classifier.estimator, check=lambda texts: [None] * len(texts)).fit(TEXTS, LABELS)
+    assert none.estimator_[0].vocabulary_ == words, "nothing passed the check"
     search = GridSearchCV(classifier, {"copies": [1, 2], "estimator__logisticregression__C": [1.0, 10.0]}, cv=2)
     assert search.fit(np.array(TEXTS), np.array(LABELS)).best_score_ > 0.9
     assert search.best_estimator_.predict_proba(TEXTS[:2]).shape == (2, 2)

@@ -34,6 +34,13 @@ def test_the_answer_is_printed_and_kept_and_more_seeds_may_be_added(task, capsys
     assert (task / "study" / "results.jsonl").read_text().splitlines()[: len(lines)] == lines
 
 
+def test_labels_may_be_checked(task, capsys):
+    assert main([*COMMAND.split(), "--sizes", "4", "--seeds", "2", "--check"]) == 0
+    assert "labels checked, 4: " in capsys.readouterr().out
+    lines = (task / "study" / "results.jsonl").read_text().splitlines()
+    assert len(lines) == 2 * 4 and sum("labels checked" in line for line in lines) == 2
+
+
 TABLE = [
     ("--train lost.csv", "wanted a file, a folder or a Hub name, got 'lost.csv': there is no such file", 1),
     ("--test lost.csv", "wanted a file, a folder or a Hub name, got 'lost.csv': there is no such file", 1),

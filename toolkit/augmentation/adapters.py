@@ -20,7 +20,8 @@ import torch
 from datasets import Dataset
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 
-from toolkit.augmentation.allot import same_share, wanted_rows
+from toolkit.augmentation.augment import augment
+from toolkit.augmentation.label_check import Classifier
 from toolkit.augmentation.new_rows import new_rows
 from toolkit.augmentation.settings import STARTER, Augmentation
 from toolkit.augmentation.sources import Model
@@ -179,27 +180,42 @@ class TextAugmenter(BaseEstimator):
         paraphraser: A name as `toolkit.Paraphraser` takes it.
         seed: Of the samples.
         stratify: Whether the labels are classes, which all grow by the same share.
+        check: A classifier that refuses new texts with another label, as `toolkit.augment` takes it.
     """
 
     def __init__(
-        self, copies: int = 1, paraphraser: str | Paraphraser = STARTER, seed: int = 0, stratify: bool = False
+        self,
+        copies: int = 1,
+        paraphraser: str | Paraphraser = STARTER,
+        seed: int = 0,
+        stratify: bool = False,
+        check: str | Classifier | None = None,
     ) -> None:
         self.copies, self.paraphraser, self.seed, self.stratify = copies, paraphraser, seed, stratify
+        self.check = check
 
     def fit_resample(self, X: Iterable[str], y: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
         """The texts and labels, and after them new texts with the labels of those that they are made of."""
         texts, labels = list(X), np.asarray(y)
         if len(texts) != len(labels):
             raise ValueError(f"wanted a label for each text, got {len(texts)} texts and {len(labels)} labels")
-        batch: dict[str, list[Any]] = {"text": texts, "row": list(range(len(texts)))}
-        grown = MapAugmenter("text", self.copies, paraphraser=self.paraphraser, seed=self.seed)(batch)
-        new = np.arange(len(texts), len(grown["text"]))
-        if self.stratify:
-            classes, sources = labels.tolist(), grown["row"][len(texts) :]
-            of_class = same_share(classes, sources, None)
-            new = new[wanted_rows(sources, len(texts), classes, of_class, None, self.seed)]
-        kept = np.concatenate([np.arange(len(texts)), new])
-        return np.array(grown["text"], dtype=object)[kept], labels[np.array(grown["row"])[kept]]
+        columns: dict[str, list[Any]] = {"text": texts}
+        if asked := self.stratify or self.check is not None:
+            columns["label"] = labels.tolist()
+        grown = augment(
+            Dataset.from_dict(columns),
+            "text",
+            copies=self.copies,
+            paraphraser=model_of(self.paraphraser),
+            label="label" if asked else None,
+            stratify=self.stratify,
+            check=self.check,
+            provenance=("row", "paraphraser", "score"),
+            seed=self.seed,
+            progress=False,
+        )
+        sources = [*range(len(texts)), *grown["row"][len(texts) :]]
+        return np.array(grown["text"], dtype=object), labels[sources]
 
     def fit(self, X: Iterable[str], y: Sequence[Any] | None = None) -> TextAugmenter:
         """Nothing is learnt."""
@@ -224,16 +240,24 @@ class AugmentedClassifier(MetaEstimatorMixin, BaseEstimator):
         copies: New texts for each text, at most.
         paraphraser: A name as `toolkit.Paraphraser` takes it.
         seed: Of the samples.
+        check: A classifier that refuses new texts with another label, as `toolkit.augment` takes it.
     """
 
     def __init__(
-        self, estimator: Any, copies: int = 1, paraphraser: str | Paraphraser = STARTER, seed: int = 0
+        self,
+        estimator: Any,
+        copies: int = 1,
+        paraphraser: str | Paraphraser = STARTER,
+        seed: int = 0,
+        check: str | Classifier | None = None,
     ) -> None:
         self.estimator, self.copies, self.paraphraser, self.seed = estimator, copies, paraphraser, seed
+        self.check = check
 
     def fit(self, X: Iterable[str], y: Sequence[Any]) -> AugmentedClassifier:
         """Train the classifier on the texts and their paraphrases."""
-        texts, labels = TextAugmenter(self.copies, self.paraphraser, self.seed, stratify=True).fit_resample(X, y)
+        augmenter = TextAugmenter(self.copies, self.paraphraser, self.seed, stratify=True, check=self.check)
+        texts, labels = augmenter.fit_resample(X, y)
         self.estimator_ = clone(self.estimator).fit(texts, labels)
         self.classes_ = self.estimator_.classes_
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -12,8 +13,8 @@ from toolkit.augmentation.augment import augment
 from toolkit.augmentation.augment_file import read_data
 from toolkit.augmentation.containers import check_columns
 from toolkit.augmentation.label_check import word_regression
-from toolkit.augmentation.settings import Augmentation
-from toolkit.augmentation.study import OVERSAMPLED, Study, oversampled, study
+from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
+from toolkit.augmentation.study import OVERSAMPLED, Arm, Study, oversampled, study
 from toolkit.augmentation.study_settings import EMBEDDINGS, WORDS, StudyFile
 from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings
 from toolkit.encoder.load import load_encoder
@@ -22,7 +23,7 @@ from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.settings import SETTINGS, check_record
 from toolkit.shards import write_whole
 
-PARAPHRASED = "paraphrased"
+PARAPHRASED, CHECKED = "paraphrased", "labels checked"
 FREE = {"sizes", "seeds", "threads"}  # more of them may be added to finished ones
 
 
@@ -42,7 +43,7 @@ def study_file(settings: StudyFile) -> Study:
     torch.set_num_threads(settings.threads)
     paraphraser = Paraphraser(settings.paraphraser)
 
-    def paraphrased(rows: Dataset, seed: int) -> Dataset:
+    def paraphrased(rows: Dataset, seed: int, check: str | None = None) -> Dataset:
         return augment(
             rows,
             settings.columns,
@@ -50,6 +51,7 @@ def study_file(settings: StudyFile) -> Study:
             vary=settings.vary,
             label=settings.label,
             stratify=True,
+            check=check,
             paraphraser=paraphraser,
             provenance=(),
             seed=seed,
@@ -57,7 +59,10 @@ def study_file(settings: StudyFile) -> Study:
         )
 
     each = settings.copies * (len(settings.columns) if settings.vary == "separately" else 1)
-    arms = {PARAPHRASED: paraphrased, OVERSAMPLED: oversampled(each)}
+    arms: dict[str, Arm] = {PARAPHRASED: paraphrased}
+    if settings.check:
+        arms[CHECKED] = partial(paraphrased, check=CROSS_VALIDATED)
+    arms[OVERSAMPLED] = oversampled(each)
     sizes = [int(size) for size in settings.sizes]
     found = study(train, test, settings.label, trial_of(settings), arms, sizes, settings.seeds, folder)
     write_whole(folder / "study.txt", f"{found}\n")

@@ -28,6 +28,7 @@ class StudyFile:
         paraphraser: A model: "starter/paraphraser", a Hub id or a folder.
         copies: New rows for each row, at most.
         vary: "separately" or "together".
+        check: Try a second arm, with the new rows that a classifier of the other rows gives their label.
         sizes: Training rows of each class; 0 takes all.
         seeds: How often each arm is trained.
         threads: Threads on a CPU.
@@ -44,6 +45,7 @@ class StudyFile:
     paraphraser: str = STARTER
     copies: int = 2
     vary: str = "separately"
+    check: bool = False
     sizes: list[str] = field(default_factory=lambda: ["16", "64", "256"])
     seeds: int = 10
     threads: int = 2
