@@ -9,6 +9,7 @@ import torch
 from datasets import Dataset
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+from sklearn.base import is_classifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -96,6 +97,7 @@ def test_scikit_learn(train):
     assert len(checked) > 12 and set(own[12:]) == {LABELS[0]}
     classifier = AugmentedClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()), copies=1)
     assert cross_val_score(classifier, np.array(TEXTS), np.array(LABELS), cv=2).mean() > 0.9
+    assert is_classifier(classifier), "so that folds have all classes"
     words = classifier.estimator[0].fit(TEXTS).vocabulary_
     assert len(classifier.fit(TEXTS, LABELS).estimator_[0].vocabulary_) > len(words)
     none = AugmentedClassifier(classifier.estimator, check=lambda texts: [None] * len(texts)).fit(TEXTS, LABELS)

@@ -8,22 +8,22 @@ LABELS = [*"aaaaaaaaaa", *"bbbb", "c"]
 
 
 def test_without_limits_every_row_is_augmented():
-    assert rows_to_augment(15, None, 2, False, None, 0) == list(range(15))
+    assert rows_to_augment(15, None, 2, False, False, None, 0) == list(range(15))
 
 
 def test_only_smaller_classes_are_augmented_for_a_balance():
-    found = rows_to_augment(15, LABELS, 3, True, None, 0)
+    found = rows_to_augment(15, LABELS, 3, True, False, None, 0)
     assert found == [10, 11, 12, 13, 14]
 
 
 def test_few_of_many_rows_are_worked_on_where_few_new_ones_are_wanted():
-    assert len(rows_to_augment(1000, None, 2, False, 10, 0)) == SPARE * 5
+    assert len(rows_to_augment(1000, None, 2, False, False, 10, 0)) == SPARE * 5
     most = ["a"] * 1000 + ["b"] * 998
-    assert len(rows_to_augment(len(most), most, 1, True, None, 0)) == SPARE * 2
+    assert len(rows_to_augment(len(most), most, 1, True, False, None, 0)) == SPARE * 2
 
 
 def test_the_choice_is_the_seeds():
-    one, same, other = (rows_to_augment(1000, None, 1, False, 10, seed) for seed in (1, 1, 2))
+    one, same, other = (rows_to_augment(1000, None, 1, False, False, 10, seed) for seed in (1, 1, 2))
     assert one == same != other
     assert one == sorted(one)
 
@@ -40,3 +40,10 @@ def test_the_limit_takes_first_copies_first():
     chosen = wanted_rows(sources, 6, None, None, 8, 0)
     assert len(chosen) == 8 and set(Counter(sources[n] for n in chosen).values()) == {1, 2}
     assert chosen == sorted(chosen)
+
+
+def test_rows_of_every_class_are_worked_on_to_stratify():
+    labels = ["often"] * 990 + ["rarely"] * 10
+    for seed in range(5):
+        chosen = Counter(labels[row] for row in rows_to_augment(1000, labels, 1, False, True, 100, seed))
+        assert chosen == {"often": SPARE * 99, "rarely": SPARE}

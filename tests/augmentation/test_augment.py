@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, IterableDataset, List, Value
+from torch.utils.data import DataLoader
 
 import toolkit
 from tests import tiny
@@ -224,7 +225,57 @@ def test_provenance_may_have_other_names_or_none(train):
         toolkit.augment(named, columns="text", provenance=("of", "by", "x"), **SETTINGS)
 
 
+def test_finished_shards_of_rows_that_have_changed_are_refused(train, tmp_path):
+    settings = {"columns": "text", "output_dir": tmp_path / "out", **SETTINGS}
+    toolkit.augment(train, **settings)
+    for changed in (train.map(lambda row: {"id": row["id"] + 1}), train.add_column("more", [1] * len(train))):
+        with pytest.raises(ValueError, match="got other rows: choose another output_dir, or delete this one"):
+            toolkit.augment(changed, **settings)
+
+
+def test_a_stream_has_one_worker(train):
+    stream = toolkit.augment(train.to_iterable_dataset(), columns="text", **SETTINGS)
+    assert len(list(DataLoader(stream, batch_size=None, num_workers=1))) == 2 * len(train)
+    with pytest.raises(ValueError, match="wanted one worker of a DataLoader for an augmented stream, got 2"):
+        list(DataLoader(stream, batch_size=None, num_workers=2))
+
+
+def test_a_data_frame_of_categories_and_of_numbered_columns():
+    frame = pd.DataFrame({"text": pd.Categorical(TEXTS)})
+    assert toolkit.augment(frame, columns="text", **SETTINGS)["text"].notna().all()
+    with pytest.raises(ValueError, match="wanted column '0', got the columns 0"):
+        toolkit.augment(pd.DataFrame({0: TEXTS}), columns="0", **SETTINGS)
+
+
+def test_labels_that_are_no_classes(train):
+    several = train.remove_columns("label").add_column("label", [[0, 1]] * len(train))
+    missing = train.remove_columns("label").add_column("label", ["a", None, "b", "a", "b"])
+    for asked in ({"balance": True}, {"stratify": True}, {"check": "cross_validated"}):
+        with pytest.raises(ValueError, match="wanted one class of each row in column 'label', got List"):
+            toolkit.augment(several, columns="text", label="label", **asked, **SETTINGS)
+        with pytest.raises(ValueError, match="row 1: wanted a class in column 'label', got None"):
+            toolkit.augment(missing, columns="text", label="label", **asked, **SETTINGS)
+    with pytest.raises(ValueError, match="wanted labels such as 0 from the classifier, got 'a'"):
+        toolkit.augment(train, columns="text", label="label", check=lambda texts: ["a"] * len(texts), **SETTINGS)
+
+
+def test_a_split_that_has_a_column_of_provenance(train):
+    both = DatasetDict(train=train, test=train.add_column("score", [1] * len(train)))
+    with pytest.raises(ValueError, match="wanted new names for provenance, got 'score'"):
+        toolkit.augment(both, columns="text", **SETTINGS)
+
+
+def test_spans_in_another_form_are_refused(train):
+    data = Dataset.from_dict({"text": TEXTS[:1], "spans": [{"start": 4, "end": 12}]})
+    with pytest.raises(ValueError, match="row 0: column 'spans': wanted spans as"):
+        toolkit.augment(data, columns="text", spans={"text": "spans"}, **SETTINGS)
+    tags = Dataset.from_dict({"tokens": [["We", "go"]], "tags": [[0, None]]})
+    with pytest.raises(ValueError, match="row 0: wanted names or numbers of tags, got None"):
+        toolkit.augment(tags, columns="tokens", spans={"tokens": "tags"}, **SETTINGS)
+
+
 def test_the_format_of_a_data_set_stays(train):
+    assert toolkit.augment(train.with_format("numpy"), columns="text", **SETTINGS)["augmented_from"][-1] is not None
     bigger = toolkit.augment(train.with_format("numpy", ["label"]), columns="text", **SETTINGS)
     assert bigger.format["type"] == "numpy" and bigger.format["columns"] == ["label"]
     assert isinstance(bigger[7]["label"], np.integer | np.ndarray)
@@ -291,6 +342,9 @@ def test_paraphrases_may_be_looked_up(train, tmp_path, demo_parabank):
     file.write_text("the elevator is broken\tThe lift is out of order.\tThe elevator has broken down.\n")
     bigger, summary = toolkit.augment(train, columns="text", copies=2, pairs=file, progress=False, with_summary=True)
     assert [row["text"] for row in new_of(bigger)] == ["The lift is out of order.", "The elevator has broken down."]
+    file.write_text("the elevator is broken\t\tThe lift is out of order.\n")
+    found = toolkit.augment(train, columns="text", copies=2, pairs=file, progress=False)
+    assert [row["text"] for row in new_of(found)] == ["The lift is out of order."], "no empty text"
     assert new_of(bigger)[0]["paraphraser"] == "bank.tsv" and summary.skipped == {"not_in_pairs": 4}
     other = Dataset.from_dict({"text": ["THE HOUND IS ASLEEP", "Once again there is rain."]})
     found = toolkit.augment(other, columns="text", pairs=str(demo_parabank), progress=False)
@@ -393,6 +447,7 @@ def test_long_texts_are_paraphrased_by_sentence(starter):
         ({"check": len}, "wanted label, the column of the classes, for check, got None"),
         ({"check": "mine", "label": "label"}, "wanted check 'cross_validated' or a function from texts to labels"),
         ({"label": "klass"}, "wanted column 'klass', got"),
+        ({"copies": 1.5}, r"wanted whole numbers of rows, got 1.5 and None"),
         ({"max_new_rows": 0}, "wanted max_new_rows of at least 1, got 0"),
         ({"minutes": -1}, "wanted minutes above 0, got -1"),
         ({"min_semantic": 2}, r"wanted min_semantic in \[-1, 1\], got 2"),

@@ -37,6 +37,14 @@ def test_a_notebook_shows_it(bigger):
     assert Preview(bigger.to_pandas())._repr_html_() == Preview(bigger)._repr_html_()
 
 
+def test_new_rows_that_changed_another_column_do_not_count():
+    data = Dataset.from_dict({"one": ["we go and sleep"], "two": ["Where is Tom now?"]})
+    bigger = toolkit.augment(data, columns=["one", "two"], paraphraser=Rotations(), progress=False)
+    assert Preview(bigger, columns="two", rows=1)._repr_html_().count("<tr>") == 2
+    with pytest.raises(ValueError, match="wanted column 'three', got the columns one, two"):
+        Preview(bigger, columns="three")
+
+
 def test_what_cannot_be_shown_is_refused(bigger):
     with pytest.raises(ValueError, match="wanted the column 'augmented_from' of augmented data, got text"):
         Preview(bigger.select_columns(["text"]))

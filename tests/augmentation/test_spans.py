@@ -39,10 +39,10 @@ def test_no_spans(value):
         [4, 18],
         [{"begin": 4}],
         {"text": ["Denver"], "answer_start": []},
-        [[4, 4]],
-        [[-1, 3]],
-        [[30, 99]],
-        [{"text": "Broncos", "answer_start": 4}],
+        {"start": 4, "end": 10},
+        {"text": ["Denver"], "answer_start": [4], "answer_end": [10]},
+        [{"text": "Denver", "answer_start": 4, "end": 10}],
+        [{"start": 4, "end": 10, "token_start": 1}],
     ],
     ids=str,
 )
@@ -50,6 +50,12 @@ def test_other_values_are_refused_in_a_line(value):
     with pytest.raises(ValueError, match=r"^wanted .*, got ") as error:
         read_spans(value, TEXT)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("value", [[[4, 4]], [[-1, 3]], [[30, 99]], [{"text": "Broncos", "answer_start": 4}]], ids=str)
+def test_spans_that_are_not_in_the_text_are_refused_in_a_line(value):
+    with pytest.raises(IndexError, match=r"^wanted the span .*, got .* there$"):
+        read_spans(value, TEXT)
 
 
 def test_a_span_is_kept_with_its_whole_words_and_with_what_overlaps_it():

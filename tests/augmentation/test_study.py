@@ -71,7 +71,7 @@ def test_a_study_that_was_ended_goes_on(task, tmp_path):
             raise KeyboardInterrupt
         return words(task)(train, test, seed)
 
-    for _ in range(2):
+    for _ in range(3):
         try:
             again = study(*task, "label", ends, arms, sizes=[4], seeds=3, output_dir=tmp_path, progress=False)
         except KeyboardInterrupt:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from datasets import Dataset
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.label_check import Classifier
@@ -226,7 +226,7 @@ class TextAugmenter(BaseEstimator):
         return X
 
 
-class AugmentedClassifier(MetaEstimatorMixin, BaseEstimator):
+class AugmentedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A scikit-learn classifier of texts that is trained with paraphrases of its training texts.
 
         classifier = make_pipeline(TfidfVectorizer(), LogisticRegression())
@@ -256,7 +256,8 @@ class AugmentedClassifier(MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: Iterable[str], y: Sequence[Any]) -> AugmentedClassifier:
         """Train the classifier on the texts and their paraphrases."""
-        augmenter = TextAugmenter(self.copies, self.paraphraser, self.seed, stratify=True, check=self.check)
+        classes = np.ndim(y) == 1  # of several labels a text, none is a class of its own
+        augmenter = TextAugmenter(self.copies, self.paraphraser, self.seed, stratify=classes, check=self.check)
         texts, labels = augmenter.fit_resample(X, y)
         self.estimator_ = clone(self.estimator).fit(texts, labels)
         self.classes_ = self.estimator_.classes_
@@ -269,10 +270,6 @@ class AugmentedClassifier(MetaEstimatorMixin, BaseEstimator):
     def predict_proba(self, X: Iterable[str]) -> np.ndarray:
         """The probabilities of the classes of some texts."""
         return self.estimator_.predict_proba(X)
-
-    def score(self, X: Iterable[str], y: Sequence[Any]) -> float:
-        """The accuracy on some texts."""
-        return self.estimator_.score(X, y)
 
 
 class NlpaugAugmenter:

@@ -6,39 +6,58 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
+from math import ceil
 
 SPARE = 3  # ours: so many times as many rows are worked on as are needed; some give no copy
 
 
 def rows_to_augment(
-    total: int, labels: Sequence[Hashable] | None, copies: int, balance: bool, most: int | None, seed: int
+    total: int,
+    labels: Sequence[Hashable] | None,
+    copies: int,
+    balance: bool,
+    stratify: bool,
+    most: int | None,
+    seed: int,
 ) -> list[int]:
     """The numbers of the rows that are worked on, in order: all, or random ones where fewer new rows are wanted.
 
-    >>> rows_to_augment(5, ["a", "a", "a", "b", "a"], 2, True, None, 0)
+    >>> rows_to_augment(5, ["a", "a", "a", "b", "a"], 2, True, False, None, 0)
     [3]
 
     Args:
         total: The number of rows.
-        labels: The class of each row, for a balance.
+        labels: The class of each row, for balance and stratify.
         copies: New rows for each row, at most.
         balance: Whether only classes that are smaller than the largest get new rows.
+        stratify: Whether all classes grow by the same share, so that rows of each are needed.
         most: New rows at most; None is no limit.
         seed: Of the choice.
     """
     order = shuffled(total, seed)
     if balance:
         assert labels is not None
-        lacking = lacks(labels)
-        order = [row for row in order if lacking[labels[row]]]
-        left = {label: needed(lack, copies) for label, lack in lacking.items()}
-        chosen = []
-        for row in order:
-            left[labels[row]] -= 1
-            if left[labels[row]] >= 0:
-                chosen.append(row)
-        order = chosen
+        order = first_of_each(order, labels, {label: needed(lack, copies) for label, lack in lacks(labels).items()})
+    if stratify and most is not None:
+        assert labels is not None
+        share = Fraction(most, total) if total else Fraction(0)
+        wanted = {label: needed(ceil(share * size), copies) for label, size in Counter(labels).items()}
+        return sorted(first_of_each(order, labels, wanted))
     return sorted(order if most is None else order[: needed(most, copies)])
+
+
+def first_of_each(order: Sequence[int], labels: Sequence[Hashable], wanted: Mapping[Hashable, int]) -> list[int]:
+    """The first rows of each class, as many as are wanted of it.
+
+    >>> first_of_each([4, 3, 2, 1, 0], "aabab", {"a": 2, "b": 1})
+    [4, 3, 1]
+    """
+    left, chosen = dict(wanted), []
+    for row in order:
+        left[labels[row]] -= 1
+        if left[labels[row]] >= 0:
+            chosen.append(row)
+    return chosen
 
 
 def needed(new: int, copies: int) -> int:

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from datasets import Dataset, DatasetDict, Features, IterableDataset, IterableDatasetDict
 
 from toolkit.augmentation.containers import (
+    check_classes,
     check_columns,
+    check_new_names,
     features_of,
     frame_columns,
     new_dataset,
@@ -140,6 +142,8 @@ def augment(
         raise ValueError(f"wanted check {CROSS_VALIDATED!r} or a function from texts to labels, got {check!r}")
     rows, features = train_rows(data, settings)
     check_columns(features, settings)
+    if balance or stratify or check is not None:
+        check_classes(rows, features, settings, may_lack=callable(check) and not balance and not stratify)
     stream = isinstance(rows, IterableDataset)
     if stream and (balance or stratify or max_new_rows is not None or isinstance(check, str)):
         raise ValueError(
@@ -148,17 +152,14 @@ def augment(
     folder = None if output_dir is None else Path(output_dir)
     if folder is not None:
         check_output_folder(folder, SETTINGS)
-        check_free(folder)
     state = processes()
+    if folder is not None and state.is_main_process:
+        check_free(folder)
     if state.num_processes > 1 and folder is None:
         raise ValueError(f"wanted output_dir, the folder that {state.num_processes} processes share, got None")
     source = source_of(paraphraser, pairs, settings)
     checked = None if check is None else label_check(check, rows, source, settings)
-    files = {"pairs": pairs} if pairs else {"paraphraser": resolve(paraphraser)} if isinstance(paraphraser, str) else {}
-    record = with_contents(
-        {**asdict(settings), **source.record, "check": check if isinstance(check, str) else callable(check)},
-        contents_of({name: [file] for name, file in files.items()}),
-    )
+    record = {} if folder is None else recorded(settings, source, paraphraser, pairs, check)
     work = Work(settings, source, tags_of(features, settings), checked, folder, state, record)
     shown = progress is not False and state.is_main_process
     if stream:
@@ -168,6 +169,24 @@ def augment(
     if shown:
         print(summary, file=sys.stderr)
     return returned(data, rows, new, settings, summary, with_summary)
+
+
+def recorded(
+    settings: Augmentation,
+    source: Source,
+    paraphraser: str | Paraphraser,
+    pairs: str | Path | None,
+    check: str | Classifier | None,
+) -> dict[str, Any]:
+    """What must be equal in every call that goes on in a folder; of a function its name stands for what it does."""
+    files = {"pairs": pairs} if pairs else {"paraphraser": resolve(paraphraser)} if isinstance(paraphraser, str) else {}
+    named = (
+        check if check is None or isinstance(check, str) else getattr(check, "__qualname__", type(check).__qualname__)
+    )
+    return with_contents(
+        {**asdict(settings), **source.record, "check": named},
+        contents_of({name: [file] for name, file in files.items()}),
+    )
 
 
 def train_rows(data: Any, settings: Augmentation) -> tuple[Dataset | IterableDataset, Features]:
@@ -180,6 +199,8 @@ def train_rows(data: Any, settings: Augmentation) -> tuple[Dataset | IterableDat
     if isinstance(data, DatasetDict | IterableDatasetDict):
         if TRAIN not in data:
             raise ValueError(f"wanted a split {TRAIN!r}, which is augmented, got {', '.join(data)}: give one split")
+        for split in data.values():
+            check_new_names(split.column_names or (), settings)
         data = data[TRAIN]
     if isinstance(data, IterableDataset):
         return data, features_of(data)
@@ -214,9 +235,10 @@ def label_check(
     else:
         if source.encoder is None:
             raise ValueError(f"wanted an encoder for check {check!r} in {source.lang!r}: give a Paraphraser one")
-        texts = [[joined(value, column, source.lang)[0] for value in rows[column]] for column in settings.columns]
+        plain = rows.with_format(None)
+        texts = [[joined(value, column, source.lang)[0] for value in plain[column]] for column in settings.columns]
         inputs = texts[0] if len(texts) == 1 else list(zip(*texts, strict=True))
-        judge = cross_validated(inputs, list(rows[settings.label]), source.encoder, settings.seed)
+        judge = cross_validated(inputs, list(plain[settings.label]), source.encoder, settings.seed)
     return LabelCheck(judge, settings.columns, settings.label, source.lang)
 
 

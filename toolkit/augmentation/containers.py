@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from datasets import ClassLabel, Dataset, Features, IterableDataset, LargeList, List, Value, concatenate_datasets
+from torch.utils.data import get_worker_info
 
 from toolkit.augmentation.allot import lacks, rows_to_augment, same_share, wanted_rows
 from toolkit.augmentation.new_rows import NewRow, Rows
@@ -50,12 +51,36 @@ def check_names(names: Sequence[str], settings: Augmentation) -> None:
     """
     for column in columns_read(settings):
         if column not in names:
-            raise ValueError(f"wanted column {column!r}, got the columns {', '.join(names)}")
+            raise ValueError(f"wanted column {column!r}, got the columns {', '.join(map(str, names))}")
+    check_new_names(names, settings)
+
+
+def check_new_names(names: Sequence[str], settings: Augmentation) -> None:
+    """Refuse data with a column of the name of one that is added.
+
+    Raises:
+        ValueError: It has one.
+    """
     for name in settings.provenance:
         if name in names:
             raise ValueError(
                 f"wanted new names for provenance, got {name!r}, which the data has: give three others, or () for none"
             )
+
+
+def check_classes(rows: Dataset | IterableDataset, features: Features, settings: Augmentation, may_lack: bool) -> None:
+    """Refuse a label that is no class.
+
+    Raises:
+        ValueError: The column holds lists or the like, or a row of a `Dataset` has no label and may not lack it.
+    """
+    name = settings.label or ""
+    if not isinstance(features[name], Value | ClassLabel):
+        raise ValueError(f"wanted one class of each row in column {name!r}, got {described(features[name])}")
+    if isinstance(rows, Dataset) and not may_lack:
+        labels = list(rows.with_format(None)[name])
+        if None in labels:
+            raise ValueError(f"row {labels.index(None)}: wanted a class in column {name!r}, got None")
 
 
 def described(kind: Any) -> str:
@@ -97,7 +122,7 @@ def new_dataset(dataset: Dataset, work: Work, shown: bool) -> tuple[Dataset, Sum
     reading = dataset.with_format(None).select_columns(columns_read(settings))
     labels = None if settings.label is None else list(reading[settings.label])
     copies, most = settings.copies * len(settings.groups), settings.max_new_rows
-    chosen = rows_to_augment(len(dataset), labels, copies, settings.balance, most, settings.seed)
+    chosen = rows_to_augment(len(dataset), labels, copies, settings.balance, settings.stratify, most, settings.seed)
     rows, finish = dataset.with_format("arrow"), finisher(dataset.features, settings, work.source.name)
     summary, parts = Summary(), []
     with rows_bar(len(chosen), 0, STAGES * len(settings.columns), "augmenting", shown) as bar:
@@ -105,6 +130,7 @@ def new_dataset(dataset: Dataset, work: Work, shown: bool) -> tuple[Dataset, Sum
             shards_of(reading, chosen),
             work,
             lambda made: finish(made, rows.select([one.source for one in made])[:]),
+            lambda some: rows.select([number for number, _ in some])[:].to_pylist(),
             bar,
         ):
             parts.append(new)
@@ -166,9 +192,10 @@ def with_new_rows(dataset: Dataset, new: Dataset, settings: Augmentation) -> Dat
     if not settings.provenance:
         both = both.remove_columns(list(HIDDEN))
     kind = dataset.format
-    if kind["type"] is None and kind["columns"] == dataset.column_names:
+    columns = None if kind["columns"] == dataset.column_names else kind["columns"]
+    if kind["type"] is None and columns is None:
         return both
-    return both.with_format(kind["type"], kind["columns"], kind["output_all_columns"], **kind["format_kwargs"])
+    return both.with_format(kind["type"], columns, kind["output_all_columns"], **kind["format_kwargs"])
 
 
 def with_nulls(dataset: Dataset | IterableDataset, settings: Augmentation) -> Any:
@@ -202,7 +229,7 @@ def frame_columns(frame: pd.DataFrame, settings: Augmentation) -> Dataset:
     Raises:
         ValueError: A column is missing, or holds values of several types.
     """
-    check_names([str(name) for name in frame.columns], settings)
+    check_names(list(frame.columns), settings)
     try:
         return Dataset.from_pandas(frame[columns_read(settings)], preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -218,8 +245,8 @@ def with_new_frame(frame: pd.DataFrame, new: Dataset, settings: Augmentation) ->
     added = frame.iloc[sources].copy()
     changed = dict.fromkeys([*settings.columns, *(settings.spans[c] for c in settings.columns if c in settings.spans)])
     for column in changed:
-        values = pd.Series(list(new[column]), index=added.index, dtype=object)
-        added[column] = values.astype(frame[column].dtype)
+        values, dtype = pd.Series(list(new[column]), index=added.index, dtype=object), frame[column].dtype
+        added[column] = values if isinstance(dtype, pd.CategoricalDtype) else values.astype(dtype)
     both = pd.concat([frame, added], ignore_index=isinstance(frame.index, pd.RangeIndex))
     if settings.provenance:
         empty = len(frame) * [None]
@@ -229,7 +256,7 @@ def with_new_frame(frame: pd.DataFrame, new: Dataset, settings: Augmentation) ->
 
 
 def stream_of(dataset: IterableDataset, features: Features, work: Work, shown: bool, total: Summary) -> IterableDataset:
-    """A stream of the rows of a stream, and after them of its new rows; it is read twice.
+    """A stream of the rows of a stream, and after them of its new rows; it is read twice, in the same order.
 
     Args:
         dataset: Rows.
@@ -244,6 +271,9 @@ def stream_of(dataset: IterableDataset, features: Features, work: Work, shown: b
     empty = Dataset.from_dict({name: [] for name in features}, features=features)
 
     def new() -> Iterator[dict[str, Any]]:
+        worker = get_worker_info()
+        if worker is not None and worker.num_workers > 1:  # each reads other rows, and does not know their numbers
+            raise ValueError(f"wanted one worker of a DataLoader for an augmented stream, got {worker.num_workers}")
         numbered = zip(count(), dataset, strict=False)
         held: list[tuple[int, Mapping[str, Any]]] = []
 
@@ -259,7 +289,7 @@ def stream_of(dataset: IterableDataset, features: Features, work: Work, shown: b
 
         total.clear()
         with rows_bar(None, 0, STAGES * len(settings.columns), "augmenting", shown) as bar:
-            for some, counts in made_shards(shards(), work, finished, bar):
+            for some, counts in made_shards(shards(), work, finished, lambda _: (row for _, row in held), bar):
                 total.merge(counts)
                 yield from some
         if shown:

@@ -31,7 +31,8 @@ class AugmentFile:
         label: Column of the classes, for --balance, --stratify and --check.
         balance: A class gets only as many new rows as it lacks to the size of the largest.
         stratify: All classes grow by the same share, that of the class with the fewest new rows.
-        check: "cross_validated": a classifier, trained on the data, refuses new rows with another label.
+        check: "cross_validated": a classifier, trained on the other rows, refuses new rows with another label; the most
+            probable are taken first.
         max_new_rows: New rows at most; by default no limit.
         minutes: No shard of 1,000 rows is begun after so many minutes.
         min_semantic: The least cosine of text and paraphrase; by default what the paraphraser's settings say.
@@ -83,6 +84,10 @@ class AugmentFile:
         for pair in self.spans:
             if pair.count("=") != 1 or not all(pair.split("=")):
                 raise ValueError(f"wanted --spans as TEXT=SPANS, two columns, got {pair!r}")
+        if len({pair.split("=")[0] for pair in self.spans}) < len(self.spans):
+            raise ValueError(f"wanted --spans once for each column of texts, got {' '.join(self.spans)}")
+        if self.preview is not None and not self.provenance:
+            raise ValueError("wanted provenance for --preview, which shows of what a row is made, got --no-provenance")
         check_machine(self)
         _ = self.augmentation
 

@@ -82,12 +82,14 @@ class LabelCheck:
 
 
 def by_classifier(classifier: Classifier) -> Judge:
-    """A user's classifier, which needs no numbers of rows; what has its label is as probable as all such."""
+    """The judge of a user's classifier: 1 where it gives an input the label of its row, else 0."""
 
     def judge(_: Sequence[int], inputs: Sequence[Input], labels: Sequence[Any]) -> np.ndarray:
-        said = classifier(inputs)
+        said = list(classifier(inputs))
         if len(said) != len(inputs):
             raise ValueError(f"wanted {len(inputs)} labels from the classifier, got {len(said)}")
+        if said and isinstance(said[0], str) != isinstance(labels[0], str):
+            raise ValueError(f"wanted labels such as {labels[0]!r} from the classifier, got {said[0]!r}")
         return np.array([float(one == label) for one, label in zip(said, labels, strict=True)])
 
     return judge
@@ -107,8 +109,11 @@ def cross_validated(inputs: Sequence[Input], labels: Sequence[Any], encoder: Sen
     """
     if None in labels or len(set(labels)) < 2 or len(inputs) < 2:
         raise ValueError(f"wanted rows of two labels or more for a cross-validated check, got {set(labels)!r:.80}")
-    fold = np.random.default_rng(seed).permutation(len(inputs)) % min(FOLDS, len(inputs))
     vectors, wanted = features(inputs, encoder), np.array(labels)
+    order = np.random.default_rng(seed).permutation(len(inputs))
+    by_class = order[np.argsort(wanted[order], kind="stable")]
+    fold = np.empty(len(inputs), dtype=int)
+    fold[by_class] = np.arange(len(inputs)) % min(FOLDS, len(inputs))  # the rows of a class are in different folds
     models: list[Pipeline | Any] = []
     for number in range(fold.max() + 1):
         seen = fold != number

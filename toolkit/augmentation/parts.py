@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +49,15 @@ class Tags:
     names: tuple[str, ...] | None = None
 
     def named(self, tags: Sequence[Any]) -> list[str]:
-        """The tags by name; without names, 0 is that of tokens outside of entities."""
+        """The tags by name; without names, 0 is that of tokens outside of entities.
+
+        Raises:
+            ValueError: One is neither a name nor the number of one.
+        """
+        most = math.inf if self.names is None else len(self.names) - 1
+        for tag in tags:
+            if not isinstance(tag, str) and not (isinstance(tag, int) and 0 <= tag <= most):
+                raise ValueError(f"wanted names or numbers of tags, got {tag!r}")
         if self.names is None:
             return [tag if isinstance(tag, str) else OUTSIDE if tag == 0 else str(tag) for tag in tags]
         return [self.names[tag] if isinstance(tag, int) else tag for tag in tags]
@@ -182,11 +191,14 @@ def spans_of(text: str, where: Sequence[Span], value: Any, tags: Tags | None, co
 
     Raises:
         SkippedError: A span is not within the text, or there are not as many tags as tokens.
+        ValueError: The value has none of the forms of spans, or a tag is neither a name nor a number of one.
     """
     if tags is None:
         try:
             return tuple(read_spans(value, text))
         except ValueError as error:
+            raise ValueError(f"column {column!r}: {error}") from None
+        except IndexError as error:
             raise SkippedError("bad_spans", f"column {column!r}: {error}") from None
     if not isinstance(value, Sequence) or len(value) != len(where):
         got = len(value) if isinstance(value, Sequence) else value

@@ -75,7 +75,7 @@ class Preview:
         provenance: Sequence[str] = PROVENANCE,
     ) -> None:
         wanted = [columns] if isinstance(columns, str) else columns
-        self.changes = list(islice(changes(data, wanted, provenance, rows), rows))
+        self.changes = list(islice(changes(data, wanted, provenance), rows))
         if not self.changes:
             raise ValueError("wanted new rows to show, got none")
 
@@ -99,7 +99,7 @@ class Preview:
         write_whole(Path(path), head + body)
 
 
-def changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str], rows: int) -> Iterator[Change]:
+def changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str]) -> Iterator[Change]:
     """The changed texts of the new rows, in order.
 
     Raises:
@@ -112,7 +112,10 @@ def changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str],
         data = Dataset.from_pandas(data, preserve_index=False)
     if source not in data.column_names:
         raise ValueError(f"wanted the column {source!r} of augmented data, got {', '.join(data.column_names)}")
-    for new, old in pairs(data, source, rows):
+    for column in columns or ():
+        if column not in data.column_names:
+            raise ValueError(f"wanted column {column!r}, got the columns {', '.join(data.column_names)}")
+    for new, old in pairs(data, source):
         names = [name for name in new if name not in provenance]
         texts = [name for name in (columns or names) if is_text(new[name])]
         for column in texts:
@@ -126,11 +129,11 @@ def changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str],
                 yield Change(int(new[source]), column, before, after, others, new.get(score))
 
 
-def pairs(data: Dataset, source: str, rows: int) -> Iterator[tuple[dict, dict]]:
-    """The first new rows, and of each the row that it is made of."""
+def pairs(data: Dataset, source: str) -> Iterator[tuple[dict, dict]]:
+    """The new rows, and of each the row that it is made of."""
     data = data.with_format(None)
     numbers = data.select_columns([source])[:][source]
-    for new in islice((n for n, number in enumerate(numbers) if number is not None), rows):
+    for new in (n for n, number in enumerate(numbers) if number is not None):
         yield data[new], data[int(numbers[new])]  # pandas may have made it a float
 
 

@@ -60,6 +60,8 @@ class Augmentation:
         """
         if not self.columns or len(set(self.columns)) != len(self.columns):
             raise ValueError(f"wanted the names of different columns, got {list(self.columns)}")
+        if not isinstance(self.copies, int) or not isinstance(self.max_new_rows, int | None):
+            raise ValueError(f"wanted whole numbers of rows, got {self.copies!r} and {self.max_new_rows!r}")
         check_at_least_one(self, "copies")
         check_among(self, "vary", VARY)
         check_among(self, "keep_by", KEEP_BY)

@@ -124,7 +124,7 @@ class Pairs:
                     self.connection.execute(
                         "INSERT INTO pairs (key, said, semantic) "
                         f"SELECT rtrim(lower(trim({one})), '{STOPS}'), {other}, semantic "
-                        "FROM batch WHERE semantic IS NULL OR semantic >= ?",
+                        f"FROM batch WHERE trim({other}) <> '' AND (semantic IS NULL OR semantic >= ?)",
                         [-1.0 if min_semantic is None else min_semantic],
                     )
             self.close = weakref.finalize(self, stack.pop_all().close)

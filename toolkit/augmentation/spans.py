@@ -11,7 +11,7 @@ Token and tag lists are in `tags.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolkit.bitext.words import continues_word
@@ -33,7 +33,8 @@ def read_spans(value: Any, text: str) -> list[Span]:
         text: The text whose spans they are.
 
     Raises:
-        ValueError: The value has none of the forms, a span is empty or not within the text, or its text is not there.
+        IndexError: A span is empty or not within the text, or its text is not there.
+        ValueError: The value has none of the forms.
     """
     spans = []
     for one in records(value):
@@ -46,7 +47,7 @@ def read_spans(value: Any, text: str) -> list[Span]:
             raise ValueError(f"wanted spans as {FORMS}, got {value!r:.80}")
         if not 0 <= begin < end <= len(text) or (isinstance(said, str) and text[begin:end] != said):
             found = f"{text[max(0, begin) : max(0, end)]!r:.60} there"
-            raise ValueError(f"wanted the span {said or (begin, end)!r} at {begin} of the text, got {found}")
+            raise IndexError(f"wanted the span {said or (begin, end)!r} at {begin} of the text, got {found}")
         spans.append((begin, end))
     return spans
 
@@ -55,19 +56,34 @@ def records(value: Any) -> list[dict[str, Any]]:
     """The spans of a value, each as a dictionary with its start.
 
     Raises:
-        ValueError: The value has none of the forms.
+        ValueError: The value has none of the forms, or other offsets, which would stay as they are.
     """
     if value is None:
         return []
     if isinstance(value, Mapping) and all(isinstance(some, Sequence) for some in value.values()):
+        refuse_other_offsets(value)
         if len({len(some) for some in value.values()}) <= 1:
             return [dict(zip(value, some, strict=True)) for some in zip(*value.values(), strict=True)]
     elif isinstance(value, Sequence) and not isinstance(value, str):
         if all(isinstance(one, Mapping) for one in value):
+            for one in value:
+                refuse_other_offsets(one)
             return [dict(one) for one in value]
         if all(isinstance(one, Sequence) and not isinstance(one, str) and len(one) >= 2 for one in value):
             return [{START: one[0], END: one[1]} for one in value]
     raise ValueError(f"wanted spans as {FORMS}, got {value!r:.80}")
+
+
+def refuse_other_offsets(names: Iterable[str]) -> None:
+    """Refuse names of offsets besides those that are written again: they would no longer fit.
+
+    Raises:
+        ValueError: There is one.
+    """
+    own = {ANSWER_START} if ANSWER_START in names else {START, END}
+    for name in names:
+        if name not in own and name.split("_")[-1] in (START, END):
+            raise ValueError(f"wanted no offsets besides {' and '.join(sorted(own))}, got {name!r}: remove it")
 
 
 def write_spans(value: Any, spans: Sequence[Span]) -> Any:

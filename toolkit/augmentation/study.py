@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from toolkit.augmentation.paired import Comparison, compare
 from toolkit.augmentation.trials import Trial
+from toolkit.shards import write_whole
 
 NONE, OVERSAMPLED = "none", "oversampled"
 RESULTS = "results.jsonl"  # in the folder of a study: one result a line
@@ -110,7 +111,7 @@ def study(
     done = Kept(None if output_dir is None else Path(output_dir) / RESULTS)
     found: dict[tuple[str, int], list[float]] = {}
     with tqdm(total=len(sizes) * seeds * len(every), desc="training", unit="run", disable=not progress) as bar:
-        for size in sizes:
+        for size in dict.fromkeys(sizes):
             for seed in range(seeds):
                 rows: Dataset | None = None
                 for name, arm in every.items():
@@ -130,9 +131,11 @@ class Kept:
     def __init__(self, file: Path | None) -> None:
         self.file, self.results = file, dict[str, float]()
         if file is not None and file.exists():
-            for line in file.read_text().splitlines():
-                if line.endswith("}"):  # the last may be cut
-                    self.results |= json.loads(line)
+            lines = file.read_text().splitlines(keepends=True)
+            for line in (whole := [line for line in lines if line.endswith("}\n")]):
+                self.results |= json.loads(line)
+            if whole != lines:  # the last was cut
+                write_whole(file, "".join(whole))
 
     def keep(self, key: str, result: float) -> None:
         """Keep a result."""

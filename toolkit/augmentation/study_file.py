@@ -17,6 +17,7 @@ from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
 from toolkit.augmentation.study import OVERSAMPLED, Arm, Study, oversampled, study
 from toolkit.augmentation.study_settings import EMBEDDINGS, WORDS, StudyFile
 from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings
+from toolkit.contents import contents_of, with_contents
 from toolkit.encoder.load import load_encoder
 from toolkit.outputs import check_output_folder
 from toolkit.paraphraser.paraphraser import Paraphraser
@@ -39,7 +40,11 @@ def study_file(settings: StudyFile) -> Study:
     train, test = (read_data(one, split, None) for one, split in ((settings.train, "train"), (settings.test, "test")))
     for rows in (train, test):
         check_columns(rows.features, Augmentation(columns=tuple(settings.columns), label=settings.label, provenance=()))
-    check_record(folder / SETTINGS, asdict(settings), FREE)
+        for column in settings.columns:
+            if None in (texts := list(rows[column])):
+                raise ValueError(f"wanted texts in column {column!r}, got None in row {texts.index(None)}")
+    files = contents_of({"train": [settings.train], "test": [settings.test]})
+    check_record(folder / SETTINGS, with_contents(asdict(settings), files), FREE)
     torch.set_num_threads(settings.threads)
     paraphraser = Paraphraser(settings.paraphraser)
 

@@ -38,6 +38,7 @@ FREE = {"minutes"}  # may differ between the calls that go on in one folder
 SHARD_ROWS = 1000  # ours: a killed process loses at most the work on so many rows
 
 Finish = Callable[[list[NewRow]], Dataset]  # the new rows as they are in the result
+Whole = Callable[[Rows], Iterable[Mapping[str, Any]]]  # rows with all their columns
 
 
 @dataclass(frozen=True)
@@ -63,20 +64,23 @@ class Work:
     record: dict[str, Any]
 
 
-def made_shards(shards: Iterable[Rows], work: Work, finish: Finish, bar: Progress) -> Iterator[tuple[Dataset, Summary]]:
+def made_shards(
+    shards: Iterable[Rows], work: Work, finish: Finish, whole: Whole, bar: Progress
+) -> Iterator[tuple[Dataset, Summary]]:
     """Make the shards of this process that are not finished, and yield all shards in order.
 
     Args:
         shards: The rows of each shard, those with the columns that count.
         work: What is done.
         finish: Makes the new rows of a shard a data set.
+        whole: Gives rows with all columns, which a finished shard must have been made of.
         bar: Advances with the rows.
 
     Raises:
         ValueError: A finished shard was made of other rows.
     """
     with started(work):
-        yield from shards_in_turn(shards, work, finish, bar)
+        yield from shards_in_turn(shards, work, finish, whole, bar)
 
 
 @contextlib.contextmanager
@@ -98,7 +102,7 @@ def started(work: Work) -> Iterator[None]:
 
 
 def shards_in_turn(
-    shards: Iterable[Rows], work: Work, finish: Finish, bar: Progress
+    shards: Iterable[Rows], work: Work, finish: Finish, whole: Whole, bar: Progress
 ) -> Iterator[tuple[Dataset, Summary]]:
     """Do the work of `made_shards`."""
     end = time.monotonic() + 60 * work.settings.minutes if work.settings.minutes else float("inf")
@@ -110,7 +114,7 @@ def shards_in_turn(
         if work.folder is None:
             yield make(rows, work, finish) if time.monotonic() <= end else none_made(*begun[-1], work, finish)
         elif number % work.state.num_processes == work.state.process_index:
-            path, content = work.folder / f"new-{number:05d}.json", content_of(rows)
+            path, content = work.folder / f"new-{number:05d}.json", content_of(whole(rows))
             if path.exists():
                 check_same(path, content)
             elif time.monotonic() <= end:
@@ -144,9 +148,9 @@ def none_made(first: int, count: int, work: Work, finish: Finish) -> tuple[Datas
     return finish([]), summary
 
 
-def content_of(rows: Rows) -> str:
-    """A hash of the values of some rows."""
-    return hashlib.sha256(repr([(number, dict(row)) for number, row in rows]).encode()).hexdigest()
+def content_of(rows: Iterable[Mapping[str, Any]]) -> str:
+    """A hash of the names and values of some rows."""
+    return hashlib.sha256(repr([dict(row) for row in rows]).encode()).hexdigest()
 
 
 def write_shard(path: Path, content: str, new: Dataset, summary: Summary) -> None:
