@@ -1,5 +1,6 @@
 """The command on files: every form, several processes, kills, and bad input."""
 
+import contextlib
 import csv
 import json
 import os
@@ -7,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from datasets import Dataset, load_dataset
 
 from scripts.augment_dataset import main
 from tests.tiny import ENVIRONMENT, ROOT, pairs
+from toolkit.outputs import LOCK
 
 TEXTS = [
     "The elevator is broken.",
@@ -39,6 +42,17 @@ def test_every_form_is_read_and_written(train, suffix, capsys):
     assert list(rows[0]) == ["text", "label", "augmented_from", "paraphraser", "score"]
 
 
+def test_values_stay_as_they_are(train):
+    rows = 'text\tlabel\n"he said that we go home\tNA\nhello my friends\tnull\nthat is the end"\t007\n'
+    (train / "quotes.tsv").write_text(rows)
+    assert main(["--data", "quotes.tsv", "--columns", "text", "--output", "same.tsv", "--no-provenance"]) == 0
+    assert (train / "same.tsv").read_text().startswith(rows)
+    row = {"text": "We will go home now.", "small": 1e-12, "long": 0.12345678901234, "tokens": ["a b", "c"]}
+    (train / "numbers.jsonl").write_text(json.dumps(row) + "\n")
+    assert main(["--data", "numbers.jsonl", "--columns", "text", "--output", "same.jsonl", "--no-provenance"]) == 0
+    assert (train / "same.jsonl").read_text().startswith(json.dumps(row)[:-1])
+
+
 def test_a_data_set_a_preview_and_a_summary(train, capsys):
     Dataset.from_csv("train.csv").to_parquet("bank/train.parquet")
     command = "--data bank --columns text --output bigger.csv --preview bigger.html --copies 2 --label label --balance"
@@ -53,6 +67,10 @@ def test_a_data_set_a_preview_and_a_summary(train, capsys):
 
 
 TABLE = [
+    ("--data tokens.jsonl --output one.csv", "wanted single values in column 'tokens' for one.csv, got lists", 1),
+    ("--data tabs.csv --output one.tsv", "row 1: wanted a text without tabs and line breaks for one.tsv", 1),
+    ("--no-provenance --preview page.html", "wanted provenance for --preview", 2),
+    ("--spans text=a text=b", "wanted --spans once for each column of texts, got text=a text=b", 2),
     ("--data lost.csv", "wanted a file, a folder or a Hub name, got 'lost.csv': there is no such file", 1),
     ("--data lost", "wanted a file, a folder or a Hub name, got 'lost'", 1),
     ("--data notes.txt", "wanted a file of .csv, .tsv, .jsonl, .json, .parquet, got 'notes.txt'", 1),
@@ -79,6 +97,8 @@ TABLE = [
 def test_bad_input_is_one_line_and_writes_nothing(train, changed, message, status, capsys):
     (train / "notes.txt").write_text("mine")
     (train / "notes.csv").write_text("mine")
+    (train / "tokens.jsonl").write_text('{"text": "a", "tokens": ["a"]}\n')
+    Dataset.from_dict({"text": ["a", "b\tc"]}).to_csv("tabs.csv", index=False)
     (train / "broken.jsonl").write_text('{"text": "a"\n')
     (train / "broken.parquet").write_text("PAR1")
     before = {path.name for path in train.iterdir()}
@@ -111,6 +131,12 @@ def test_two_processes_killed_and_resumed_write_what_one_writes(tmp_path):
         time.sleep(0.1)
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
+    workers = [json.loads(line)["pid"] for line in (shards / LOCK).read_text().splitlines()]
+    for pid in workers:  # they have sessions of their own, and outlive their launcher
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    while any(Path("/proc", str(pid)).exists() for pid in workers) and time.monotonic() < end:
+        time.sleep(0.1)
     assert 1 <= len(list(shards.glob("new-*.json"))) < 3 and not (tmp_path / "two.jsonl").exists()
     for output, processes in (("two.jsonl", 2), ("one.jsonl", 1)):
         one = launched(tmp_path, output, processes)

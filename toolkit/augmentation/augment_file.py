@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
-from datasets import Dataset, load_dataset
+from datasets import ClassLabel, Dataset, Value, load_dataset
 from datasets.exceptions import DatasetGenerationError
 
 from toolkit.augmentation.augment import augment
@@ -21,6 +25,11 @@ from toolkit.package.load import UNREACHABLE
 from toolkit.parallel import processes
 
 READERS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".json": "json", ".parquet": "parquet"}
+EMPTY_IS_NONE = {"keep_default_na": False, "na_values": [""]}  # pandas would read "NA" and "null" as no text, too
+OPTIONS: dict[str, dict[str, Any]] = {
+    ".csv": EMPTY_IS_NONE,
+    ".tsv": EMPTY_IS_NONE | {"sep": "\t", "quoting": csv.QUOTE_NONE},
+}
 COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
 
 
@@ -45,6 +54,8 @@ def augment_file(settings: AugmentFile) -> Path:
     data = read_data(settings.data, settings.data_split, settings.data_config)
     asked = settings.augmentation
     own = {one.name: getattr(asked, one.name) for one in fields(Augmentation)}
+    if output.suffix in OPTIONS:
+        check_fits(data, output)
     bigger = augment(
         data,
         **own | {"provenance": PROVENANCE if settings.provenance else ()},
@@ -81,8 +92,7 @@ def read_data(data: str, split: str, config: str | None) -> Dataset:
         raise ValueError(f"wanted a file of {', '.join(READERS)}, got {data!r}")
     try:
         if path.is_file():
-            options = {"sep": "\t"} if suffix == ".tsv" else {}
-            return load_dataset(READERS[suffix], data_files=str(path), split="train", **options)
+            return load_dataset(READERS[suffix], data_files=str(path), split="train", **OPTIONS.get(suffix, {}))
         return load_dataset(data, config, split=split)
     except (DatasetGenerationError, pa.ArrowInvalid) as error:
         raise ValueError(f"wanted rows in {data!r}, got {named_line(error.__cause__ or error)}") from error
@@ -101,13 +111,36 @@ def writer_of(output: Path) -> Callable[[Dataset, Path], object]:
     """
     writers: dict[str, Callable[[Dataset, Path], object]] = {
         ".csv": lambda rows, path: rows.to_csv(path, index=False),
-        ".tsv": lambda rows, path: rows.to_csv(path, index=False, sep="\t"),
-        ".jsonl": lambda rows, path: rows.to_json(path, force_ascii=False),
+        ".tsv": lambda rows, path: rows.to_csv(path, index=False, sep="\t", quoting=csv.QUOTE_NONE),
+        ".jsonl": write_json_lines,
         ".parquet": lambda rows, path: rows.to_parquet(path),
     }
     if output.suffix not in writers:
         raise ValueError(f"wanted an output that ends in {', '.join(writers)}, got {output}")
     return writers[output.suffix]
+
+
+def check_fits(rows: Dataset, output: Path) -> None:
+    """Refuse values that a table of text cannot hold.
+
+    Raises:
+        ValueError: A column has lists or dictionaries, or, of a .tsv file, a text with a tab or a line break.
+    """
+    for name, kind in rows.features.items():
+        if not isinstance(kind, Value | ClassLabel):
+            raise ValueError(f"wanted single values in column {name!r} for {output.name}, got lists: write .jsonl")
+        if output.suffix == ".tsv" and kind.dtype in ("string", "large_string"):
+            broken = pc.match_substring_regex(rows.with_format("arrow")[name][:], r"[\t\n\r]")
+            if pc.any(broken).as_py():
+                row = broken.to_pylist().index(True)
+                raise ValueError(f"row {row}: wanted a text without tabs and line breaks for {output.name}: write .csv")
+
+
+def write_json_lines(rows: Dataset, path: Path) -> None:
+    """Write rows as objects of JSON, numbers with all their digits and times as text."""
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows.with_format(None):
+            file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
 
 
 def is_preview(path: Path) -> bool:

@@ -39,6 +39,8 @@ def check_columns(features: Features, settings: Augmentation) -> None:
         kind, item = features[column], getattr(features[column], "feature", None)
         if getattr(item or kind, "dtype", None) not in TEXTS:
             raise ValueError(f"wanted texts in column {column!r}, got {described(kind)}")
+        if getattr(kind, "length", -1) != -1:
+            raise ValueError(f"wanted lists of any length in column {column!r}, got {described(kind)}: cast the column")
         if item is not None and column not in settings.spans:
             raise ValueError(f"wanted spans={{{column!r}: the column of tags}}, because column {column!r} holds tokens")
 
@@ -274,7 +276,7 @@ def stream_of(dataset: IterableDataset, features: Features, work: Work, shown: b
         worker = get_worker_info()
         if worker is not None and worker.num_workers > 1:  # each reads other rows, and does not know their numbers
             raise ValueError(f"wanted one worker of a DataLoader for an augmented stream, got {worker.num_workers}")
-        numbered = zip(count(), dataset, strict=False)
+        numbered = zip(count(), dataset.with_format(None), strict=False)
         held: list[tuple[int, Mapping[str, Any]]] = []
 
         def shards() -> Iterator[Rows]:
