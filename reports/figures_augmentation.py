@@ -21,12 +21,8 @@ ENGINES = {
 
 def cell(figures: dict) -> str:
     """Mean, deviation, and the difference to no augmentation, with a star if chance alone seldom gives it."""
-    return compared(figures, figures.get(f"against_{NONE}"))
-
-
-def compared(figures: dict, against: dict | None) -> str:
-    """Mean, deviation, and the difference to another arm, if there is one."""
     said = f"{number(figures['mean'])} ± {number(figures['deviation'])}"
+    against = figures.get(f"against_{NONE}")
     if against is None:
         return said
     star = "*" if against["p"] < LEVEL else ""
@@ -54,24 +50,6 @@ def augmentation_embeddings() -> str:
 def augmentation_words() -> str:
     """Accuracy of a logistic regression on weighted words, by arm, task and size."""
     return accuracy_table("augmentation_words")
-
-
-def augmentation_finetuned() -> str:
-    """Accuracy of a fine-tuned encoder, by arm, task and size."""
-    return accuracy_table("augmentation_finetuned")
-
-
-def low_resource_translation() -> str:
-    """BLEU and chrF of translators of few pairs, with and without paraphrases of their sources."""
-    found = experiment("low_resource_translation")["results"]
-    metrics = list(found["signatures"])
-    lines = []
-    for arm, pairs in found["pairs"].items():
-        figures = [found[metric][arm] for metric in metrics]
-        lines.append([arm, f"{pairs:,}", *(compared(one, one if "p" in one else None) for one in figures)])
-    signatures = "; ".join(found["signatures"].values())
-    below = f"{found['seeds']} seeds, {found['steps']:,} steps, {found['test_pairs']:,} test pairs. {signatures}."
-    return table(["training pairs", "how many", *metrics], lines, f"{below} Star: p < {LEVEL}.")
 
 
 def augmentation_settings() -> str:
@@ -147,8 +125,6 @@ def kept(figures: dict) -> str:
 MADE = (
     augmentation_embeddings,
     augmentation_words,
-    augmentation_finetuned,
-    low_resource_translation,
     augmentation_settings,
     augmentation_speed,
     augmentation_fastest,

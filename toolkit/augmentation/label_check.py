@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from toolkit.augmentation.parts import SkippedError, joined
 from toolkit.augmentation.summary import Summary
+from toolkit.evaluate.transfer import classifier
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -81,11 +81,11 @@ class LabelCheck:
         return texts[0] if len(texts) == 1 else texts
 
 
-def by_classifier(classifier: Classifier) -> Judge:
+def by_classifier(labels_of: Classifier) -> Judge:
     """The judge of a user's classifier: 1 where it gives an input the label of its row, else 0."""
 
     def judge(_: Sequence[int], inputs: Sequence[Input], labels: Sequence[Any]) -> np.ndarray:
-        said = list(classifier(inputs))
+        said = list(labels_of(inputs))
         if len(said) != len(inputs):
             raise ValueError(f"wanted {len(inputs)} labels from the classifier, got {len(said)}")
         if said and isinstance(said[0], str) != isinstance(labels[0], str):
@@ -151,7 +151,7 @@ def probability(model: Pipeline | Any, vectors: np.ndarray, labels: np.ndarray) 
 
 def regression() -> Pipeline:
     """A logistic regression on embeddings, not trained yet."""
-    return make_pipeline(StandardScaler(), LogisticRegression(C=PENALTY, max_iter=ITERATIONS))
+    return classifier(PENALTY)
 
 
 def word_regression() -> Pipeline:
