@@ -300,11 +300,13 @@ def test_classes_keep_their_proportions():
     bigger, summary = toolkit.augment(data.map(lambda row: row), with_summary=True, **asked | SETTINGS)
     assert bigger.num_rows == data.num_rows and summary.new_rows == summary.dropped == 0, "no text says all three"
     del asked["keep"]
-    one_sided = data.map(lambda row: {"text": "Stop." if row["label"] == "c" and "So" in row["text"] else row["text"]})
+    one_sided = data.map(lambda row: {"text": "Stop." if row["label"] == "c" and "map" in row["text"] else row["text"]})
     bigger, summary = toolkit.augment(one_sided, with_summary=True, **asked | SETTINGS)
     grown = Counter(bigger["label"])
-    assert grown["a"] == 3 * grown["b"] == 3 * grown["c"] > 12
-    few = toolkit.augment(data, max_new_rows=11, **asked | SETTINGS)
+    assert "left out: all classes grow by the share of 'c', which has " in str(summary)
+    assert grown["a"] == 3 * grown["b"] == 3 * grown["c"] == 12 + 3 * summary.new_rows / 5 and summary.dropped
+    few, summary = toolkit.augment(data, max_new_rows=11, with_summary=True, **asked | SETTINGS)
+    assert "left out: more than were wanted" in str(summary)
     assert Counter(few["label"]) == {"a": 12 + 6, "b": 4 + 2, "c": 4 + 2}
 
 

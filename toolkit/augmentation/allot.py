@@ -94,6 +94,17 @@ def same_share(labels: Sequence[Hashable], sources: Sequence[int], most: int | N
     return {label: int(min(shares) * size) for label, size in sizes.items()}
 
 
+def scarcest(labels: Sequence[Hashable], sources: Sequence[int]) -> str:
+    """The class with the smallest share of new rows, which is the share of all classes, in words.
+
+    >>> scarcest("aaaabb", [0, 1, 2, 3, 4])
+    "all classes grow by the share of 'b', which has 1 new rows of 2 rows"
+    """
+    sizes, made = Counter(labels), Counter(labels[row] for row in sources)
+    label = min(sizes, key=lambda one: Fraction(made[one], sizes[one]))
+    return f"all classes grow by the share of {label!r}, which has {made[label]:,} new rows of {sizes[label]:,} rows"
+
+
 def wanted_rows(
     sources: Sequence[int],
     total: int,

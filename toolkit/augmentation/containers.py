@@ -11,7 +11,7 @@ import pyarrow as pa
 from datasets import ClassLabel, Dataset, Features, IterableDataset, LargeList, List, Value, concatenate_datasets
 from torch.utils.data import get_worker_info
 
-from toolkit.augmentation.allot import lacks, rows_to_augment, same_share, wanted_rows
+from toolkit.augmentation.allot import lacks, rows_to_augment, same_share, scarcest, wanted_rows
 from toolkit.augmentation.new_rows import NewRow, Rows
 from toolkit.augmentation.parts import Tags
 from toolkit.augmentation.settings import PROVENANCE, Augmentation
@@ -147,6 +147,8 @@ def new_dataset(dataset: Dataset, work: Work, shown: bool) -> tuple[Dataset, Sum
             of_class = lacks(labels) if settings.balance else same_share(labels, sources, most)
         wanted = wanted_rows(sources, len(dataset), labels, of_class, most, settings.seed)
         summary.dropped, summary.new_rows = len(found) - len(wanted), len(wanted)
+        if settings.stratify and labels and (most is None or len(wanted) <= most - len(set(labels))):
+            summary.why_dropped = scarcest(labels, sources)
         found = found.select(wanted)
     return found, summary
 

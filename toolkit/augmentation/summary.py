@@ -18,6 +18,7 @@ class Summary:
         skipped: By reason (`parts.REASONS`), rows, or with vary "separately" columns of rows, without a new row.
         first: By reason, the first row that was skipped for it, and why.
         dropped: New rows that were made and not wanted, because of balance, stratify or max_new_rows.
+        why_dropped: Why, in a few words.
     """
 
     rows: int = 0
@@ -25,6 +26,7 @@ class Summary:
     skipped: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
     dropped: int = 0
+    why_dropped: str = "more than were wanted"
 
     def add(self, rows: int, new_rows: int) -> None:
         """Count the rows of a shard."""
@@ -57,7 +59,7 @@ class Summary:
         """
         lines = [f"{self.rows:,} rows, {self.new_rows:,} new rows"]
         if self.dropped:
-            lines.append(f"{self.dropped:,} more were made and left out: more than were wanted")
+            lines.append(f"{self.dropped:,} more were made and left out: {self.why_dropped}")
         for reason, count in self.skipped.most_common():
             lines.append(f"{count:,} skipped: {REASONS[reason]} ({self.first[reason]})")
         return "\n".join(lines)
