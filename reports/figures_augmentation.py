@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reports.figures import benchmark, experiment, machine, number, table
 
-NONE, MEAN = "none", "mean"  # an arm, and the task that stands for all
+NONE, OVERSAMPLED = "none", "oversampling"  # arms
+MEAN = "mean"  # the task that stands for all
 LEVEL = 0.05  # of a p-value that is marked
 LABELLED = ("EDA", "WordNet", "round trip", "starter", "ParaNMT", "ParaBank", "ParaBank 2", "ParaNet")  # arms
 ENGINES = {
@@ -19,22 +22,22 @@ ENGINES = {
 }
 
 
-def cell(figures: dict) -> str:
-    """Mean, deviation, and the difference to no augmentation, with a star if chance alone seldom gives it."""
+def cell(figures: dict, others: Sequence[str] = (NONE,)) -> str:
+    """Mean, deviation, and the differences to other arms, with a star if chance alone seldom gives it."""
     said = f"{number(figures['mean'])} ± {number(figures['deviation'])}"
-    against = figures.get(f"against_{NONE}")
-    if against is None:
+    against = [figures[f"against_{other}"] for other in others if f"against_{other}" in figures]
+    if len(against) < len(others):
         return said
-    star = "*" if against["p"] < LEVEL else ""
-    return f"{said} ({against['difference']:+.1f}{star})"
+    differences = (f"{one['difference']:+.1f}{'*' if one['p'] < LEVEL else ''}" for one in against)
+    return f"{said} ({', '.join(differences)})"
 
 
-def accuracy_table(name: str) -> str:
-    """A line for each size and arm, a column for each task and their mean."""
+def accuracy_table(name: str, others: Sequence[str] = (NONE,)) -> str:
+    """A line for each size and arm, a column for each task and their mean, with differences to other arms."""
     found = experiment(name)["results"]
     accuracy = found["accuracy"]
     lines = [
-        [size, arm, *(cell(accuracy[task][arm][size]) for task in accuracy)]
+        [size, arm, *(cell(accuracy[task][arm][size], others) for task in accuracy)]
         for size in accuracy[MEAN][NONE]
         for arm in accuracy[MEAN]
     ]
@@ -50,6 +53,11 @@ def augmentation_embeddings() -> str:
 def augmentation_words() -> str:
     """Accuracy of a logistic regression on weighted words, by arm, task and size."""
     return accuracy_table("augmentation_words")
+
+
+def augmentation_checked() -> str:
+    """Accuracy of a logistic regression on frozen embeddings where the labels of new texts are checked."""
+    return accuracy_table("augmentation_checked", (NONE, OVERSAMPLED))
 
 
 def augmentation_settings() -> str:
@@ -125,6 +133,7 @@ def kept(figures: dict) -> str:
 MADE = (
     augmentation_embeddings,
     augmentation_words,
+    augmentation_checked,
     augmentation_settings,
     augmentation_speed,
     augmentation_fastest,
