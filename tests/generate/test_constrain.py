@@ -11,6 +11,7 @@ from toolkit.bitext.words import constraint_words, tokens
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.generate.constrain import NamedSet, _candidates, batches, constrain_rows
+from toolkit.generate.merge import LONG
 from toolkit.generate.recipes import constraint_sets
 from toolkit.generate.systems import RECIPES
 from toolkit.rows import Candidate, Row
@@ -203,16 +204,17 @@ def test_no_rows():
 
 
 @pytest.mark.parametrize(
-    ("order", "searches", "beam", "batch_rows", "wanted"),
+    ("order", "tokens", "hypotheses", "batch_rows", "wanted"),
     [
-        ([], {}, 4, 12, []),
-        ([0, 1, 2], {0: 1, 1: 1, 2: 1}, 4, 8, [[0, 1], [2]]),
-        ([0, 1], {0: 9, 1: 9}, 4, 8, [[0], [1]]),  # a row is never parted
-        ([1, 0, 2], {0: 1, 1: 1, 2: 1}, 4, 100, [[1, 0, 2]]),
+        ([], [], {}, 12, []),
+        ([0, 1, 2], [5, 5, 5], {0: 4, 1: 4, 2: 4}, 8, [[0, 1], [2]]),
+        ([0, 1], [5, 5], {0: 36, 1: 36}, 8, [[0], [1]]),  # a row is never parted
+        ([1, 0, 2], [5, 4, 6], {0: 4, 1: 4, 2: 4}, 100, [[1, 0, 2]]),
+        ([0, 1, 2, 3], [LONG, LONG, 2 * LONG, 2 * LONG], {n: 4 for n in range(4)}, 12, [[0, 1], [2], [3]]),
     ],
 )
-def test_batches(order, searches, beam, batch_rows, wanted):
-    assert list(batches(order, searches, beam, batch_rows)) == wanted
+def test_batches(order, tokens, hypotheses, batch_rows, wanted):
+    assert list(batches(order, tokens, hypotheses, batch_rows)) == wanted
 
 
 def cut(text: str, count: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 
 import torch
@@ -14,7 +14,8 @@ from toolkit.decode.engine import engine_of
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.words import KnownWords, WordTable
-from toolkit.generate.merge import max_output_tokens, merge, source_too_long
+from toolkit.generate.merge import max_output_tokens, merge, rows_at_once, source_too_long
+from toolkit.memory import releasing
 from toolkit.progress import at_hand
 from toolkit.rows import Candidate, Origin, Row
 from toolkit.translator.load import Translator
@@ -68,9 +69,9 @@ def constrain_rows(
     named = {i: _recipes_of_sets(sets_of(shard[i])) for i in order if len(sources[i]) <= engine.limit}
     for i in named:
         shard[i].candidates += _pop_unspellable(named[i], translator, method)
-    for batch in batches(
-        [i for i in order if named.get(i)], {i: len(sets) for i, sets in named.items()}, beam, batch_rows
-    ):
+    hypotheses = {i: len(sets) * beam for i, sets in named.items()}
+    tokens = [len(ids) for ids in sources]
+    for batch in releasing(batches([i for i in order if named.get(i)], tokens, hypotheses, batch_rows)):
         with at_hand([shard[i] for i in batch]):
             sets, searches = [one for i in batch for one in named[i]], [len(named[i]) for i in batch]
             own = [
@@ -98,21 +99,25 @@ def _known_words(words: frozenset[str], device: torch.device) -> KnownWords:
     return KnownWords.of(words, device)
 
 
-def batches(order: Sequence[int], searches: dict[int, int], beam: int, batch_rows: int) -> Iterator[list[int]]:
+def batches(
+    order: Sequence[int], tokens: Sequence[int], hypotheses: Mapping[int, int], batch_rows: int
+) -> Iterator[list[int]]:
     """Cut rows into batches whose searches follow at most `batch_rows` hypotheses; a batch has at least one row.
 
-    >>> list(batches([4, 2, 7], {4: 2, 2: 1, 7: 3}, beam=4, batch_rows=12))
-    [[4, 2], [7]]
+    Batches of long sentences have fewer (`rows_at_once`).
+
+    >>> list(batches([1, 0, 2], [3, 2, 4], {0: 4, 1: 8, 2: 12}, batch_rows=12))
+    [[1, 0], [2]]
 
     Args:
-        order: Numbers of the rows.
-        searches: How many searches each row has.
-        beam: Hypotheses of a search.
+        order: Numbers of the rows, short sources first.
+        tokens: Of the source of each row, EOS counted.
+        hypotheses: Of each row: those of all its searches.
         batch_rows: Most hypotheses of a batch of several rows.
     """
     batch: list[int] = []
     for row in order:
-        if batch and (sum(searches[i] for i in batch) + searches[row]) * beam > batch_rows:
+        if batch and sum(hypotheses[i] for i in batch) + hypotheses[row] > rows_at_once(batch_rows, tokens[row]):
             yield batch
             batch = []
         batch.append(row)

@@ -9,11 +9,28 @@ from toolkit.decode.sampling import Sample
 from toolkit.rows import Candidate, Origin, Scores
 
 MAX_TOKENS_PER_SOURCE_TOKEN, MAX_TOKENS_MORE = 2, 10  # ours: a translation of more than 2 x source + 10 tokens is cut
+LONG = 32  # ours: tokens of a source from which on a batch has fewer rows, so that its caches grow no more
 
 
 def max_output_tokens(source_tokens: int) -> int:
     """The most tokens that the translation of a source may have."""
     return MAX_TOKENS_PER_SOURCE_TOKEN * source_tokens + MAX_TOKENS_MORE
+
+
+def rows_at_once(batch_rows: int, source_tokens: int) -> float:
+    """How many rows a batch may have, if its longest source has so many tokens.
+
+    The caches of a batch take memory for rows times tokens: without this a few long texts would take as much as a
+    thousand usual ones.
+
+    >>> rows_at_once(2400, 10), rows_at_once(2400, 64)
+    (2400, 1200.0)
+
+    Args:
+        batch_rows: The most rows of a batch of sources of at most `LONG` tokens.
+        source_tokens: EOS counted.
+    """
+    return batch_rows if source_tokens <= LONG else batch_rows * LONG / source_tokens
 
 
 def source_too_long(method: str, generator: str) -> Candidate:

@@ -14,7 +14,8 @@ from toolkit.decode.forbidden import Phrases
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.sampling import Sample, sample
 from toolkit.generate.constrain import word_table
-from toolkit.generate.merge import max_output_tokens, merge, source_too_long
+from toolkit.generate.merge import max_output_tokens, merge, rows_at_once, source_too_long
+from toolkit.memory import releasing
 from toolkit.parallel import row_seed, row_seeds
 from toolkit.progress import at_hand
 from toolkit.rows import Origin, Row
@@ -82,7 +83,7 @@ def sample_rows(
         (i for i in range(len(shard)) if len(sources[i]) <= engine.limit), key=lambda i: (len(sources[i]), i)
     )
     stages = [f"sample-{n}" for n in range(each)]
-    for batch in batches(order, [len(ids) for ids in sources], each, batch_rows):
+    for batch in releasing(batches(order, [len(ids) for ids in sources], each, batch_rows)):
         with at_hand([shard[i] for i in batch]):
             words = [
                 choose_words(
@@ -127,11 +128,13 @@ def texts_of(drawn: Sequence[Sample], pieces: Pieces) -> list[str]:
 def batches(order: Sequence[int], tokens: Sequence[int], each: int, batch_rows: int) -> Iterator[list[int]]:
     """Cut an order of sentences into batches whose rows are expected to be `batch_rows` at most, at their peak.
 
+    Batches of long sentences have fewer (`rows_at_once`).
+
     >>> [len(batch) for batch in batches(range(40), [5] * 20 + [30] * 20, each=10, batch_rows=80)]
     [20, 8, 8, 4]
 
     Args:
-        order: Numbers of sentences.
+        order: Numbers of sentences, short ones first.
         tokens: Of each source, EOS counted.
         each: Samples of a sentence.
         batch_rows: Rows of the decoder, of which samples with equal beginnings share one.
@@ -140,7 +143,7 @@ def batches(order: Sequence[int], tokens: Sequence[int], each: int, batch_rows: 
     rows = 0.0
     for i in order:
         expected = each * min(1.0, SHARED_ROWS + MORE_ROWS * tokens[i])
-        if batch and rows + expected > batch_rows:
+        if batch and rows + expected > rows_at_once(batch_rows, tokens[i]):
             yield batch
             batch, rows = [], 0.0
         batch.append(i)
