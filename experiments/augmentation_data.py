@@ -6,8 +6,9 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+import numpy as np
 from datasets import Dataset
 from sacremoses import MosesDetokenizer
 
@@ -95,11 +96,28 @@ def from_pool(new: Texts, copies: int, stratify: bool = True) -> Arm:
     return arm
 
 
+class Remembering:
+    """A sentence encoder that encodes no text twice: the checks of all seeds judge the same texts."""
+
+    def __init__(self, encoder: SentenceTransformer):
+        self.encoder = encoder
+        self.known: dict[str, np.ndarray] = {}
+
+    def encode(self, texts: Sequence[str], batch_size: int, show_progress_bar: bool) -> np.ndarray:
+        """The embeddings (texts, width); the parameters are those of sentence-transformers."""
+        new = [text for text in dict.fromkeys(texts) if text not in self.known]
+        if new:
+            found = self.encoder.encode(new, batch_size=batch_size, show_progress_bar=show_progress_bar)
+            self.known.update(zip(new, found, strict=True))
+        return np.stack([self.known[text] for text in texts])
+
+
 def checked(new: Texts, copies: int, encoder: SentenceTransformer) -> Arm:
     """The same arm with `check="cross_validated"`, on embeddings of this encoder."""
+    remembering = cast("SentenceTransformer", Remembering(encoder))
 
     def arm(some: Dataset, seed: int) -> Dataset:
-        check = LabelCheck(cross_validated(some["text"], some["label"], encoder, seed), ("text",), "label", "en")
+        check = LabelCheck(cross_validated(some["text"], some["label"], remembering, seed), ("text",), "label", "en")
         made = [[NewRow(n, {"text": said}, None) for said in new[text]] for n, text in enumerate(some["text"])]
         kept = check.kept(made, dict(enumerate(some)), Summary())
         texts = [[one.changes["text"] for one in own] for own in kept]

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,12 @@ from toolkit.translator.training import train
 BITEXT = "bitext/tatoeba/fra-eng.{}.tsv.gz"
 PAIRS = 10_000
 BEAM, AVERAGE = 4, 5  # ParaZh, section 4.5
-ARMS = {"none": 0, "one copy": 1, "two copies": 2}  # new pairs of each pair
+ARMS: dict[str, dict[str, Any]] = {  # how they are augmented
+    "none": {"copies": 0},
+    "one copy": {"copies": 1},
+    "one copy, floor 0.8": {"copies": 1, "min_semantic": 0.8},
+    "two copies": {"copies": 2},
+}
 METRICS = {"BLEU": BLEU(), "chrF": CHRF()}
 
 
@@ -58,23 +64,22 @@ def drawn(data: Path, seed: int) -> list[tuple[str, str]]:
     return random.Random(seed).sample([p for p in pairs_of(data, "train") if match_key(p[0]) not in apart], PAIRS)
 
 
-def write_bitext(data: Path, folder: Path, seed: int) -> None:
-    """Write the training pairs of all arms of a seed."""
-    if all((folder / f"{copies}.tsv").exists() for copies in ARMS.values()):
-        return
+def write_bitext(data: Path, folder: Path, seed: int, arms: Sequence[str]) -> None:
+    """Write the training pairs of some arms of a seed."""
     english, french = zip(*drawn(data, seed), strict=True)
-    for copies in ARMS.values():
-        bitext = Dataset.from_dict({"en": english, "fr": french})
-        if copies:
-            bitext = toolkit.augment(bitext, columns="en", copies=copies, seed=seed)
-        write_tsv(folder / f"{copies}.tsv", zip(bitext["en"], bitext["fr"], strict=True))
+    for arm in arms:
+        if not (folder / f"{arm}.tsv").exists():
+            bitext = Dataset.from_dict({"en": english, "fr": french})
+            if ARMS[arm]["copies"]:
+                bitext = toolkit.augment(bitext, columns="en", seed=seed, **ARMS[arm])
+            write_tsv(folder / f"{arm}.tsv", zip(bitext["en"], bitext["fr"], strict=True))
 
 
-def trained(folder: Path, copies: int, validation: Path, steps: int, seed: int) -> Path:
+def trained(folder: Path, arm: str, validation: Path, steps: int, seed: int) -> Path:
     """The folder of the model of an arm."""
-    goes = folder / f"model-{copies}"
+    goes = folder / f"model {arm}"
     settings = TrainingSettings(
-        bitext=[str(folder / f"{copies}.tsv")],
+        bitext=[str(folder / f"{arm}.tsv")],
         output_dir=str(goes),
         source_lang="en",
         lang="fr",
@@ -85,6 +90,7 @@ def trained(folder: Path, copies: int, validation: Path, steps: int, seed: int) 
         warmup_steps=steps // 10,
         cooldown_steps=steps // 3,
         batch_tokens=2048,
+        alpha=None,  # the paper samples no segmentations, which would be another way to make more of few pairs
         save_every=steps // 20,
         average=AVERAGE,
         seed=seed,
@@ -107,6 +113,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--arms", nargs="+", choices=list(ARMS), default=list(ARMS))
     parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", type=Path, required=True)
@@ -115,27 +122,27 @@ def main() -> None:
     test = pairs_of(options.data, "test")
     validation = options.work / "validation.tsv"
     write_tsv(validation, pairs_of(options.data, "validation"))
-    found: dict[str, list[dict[str, float]]] = {arm: [] for arm in ARMS}
+    found: dict[str, list[dict[str, float]]] = {arm: [] for arm in options.arms}
     lines: dict[str, int] = {}
     for seed in range(options.seeds):
         folder = options.work / str(seed)
-        write_bitext(options.data, folder, seed)
-        for arm, copies in ARMS.items():
-            kept = folder / f"scores-{copies}.json"
+        write_bitext(options.data, folder, seed, options.arms)
+        for arm in options.arms:
+            kept = folder / f"scores {arm}.json"
             if not kept.exists():
-                write_whole(kept, json.dumps(scores(trained(folder, copies, validation, options.steps, seed), test)))
+                write_whole(kept, json.dumps(scores(trained(folder, arm, validation, options.steps, seed), test)))
             found[arm].append(json.loads(kept.read_text()))
-            lines[arm] = len((folder / f"{copies}.tsv").read_text(encoding="utf-8").splitlines())
+            lines[arm] = len((folder / f"{arm}.tsv").read_text(encoding="utf-8").splitlines())
             print(seed, arm, found[arm][-1], flush=True)
     results: dict[str, Any] = {}
     for name in METRICS:
         by_arm = {arm: [one[name] for one in some] for arm, some in found.items()}
-        compared = compare([(by_arm[arm], by_arm["none"]) for arm in ARMS if arm != "none"])
-        against = dict(zip([arm for arm in ARMS if arm != "none"], compared, strict=True))
+        compared = compare([(by_arm[arm], by_arm["none"]) for arm in options.arms if arm != "none"])
+        against = dict(zip([arm for arm in options.arms if arm != "none"], compared, strict=True))
         results[name] = {
             arm: {"mean": round(float(np.mean(some)), 2), "deviation": round(float(np.std(some, ddof=1)), 2)}
             | (
-                {"difference": round(against[arm].difference, 2), "p": round(against[arm].p, 4)}
+                {"against_none": {"difference": round(against[arm].difference, 2), "p": round(against[arm].p, 4)}}
                 if arm in against
                 else {}
             )

@@ -68,7 +68,7 @@ def collate(examples):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_collating(train, tmp_path, workers):
+def test_collating(train, tmp_path, workers, monkeypatch):
     cache = tmp_path / "copies.sqlite"
     torch.manual_seed(0)
     augmenter = CollateAugmenter(collate, "text", share=0.5, cache=cache)
@@ -77,8 +77,10 @@ def test_collating(train, tmp_path, workers):
     replaced = [sum(text not in TEXTS for text in epoch) for epoch in epochs]
     assert all(len(epoch) == 12 for epoch in epochs) and 10 < sum(replaced) < 40
     assert len({tuple(epoch) for epoch in epochs}) > 1, "every epoch draws anew"
-    known = CollateAugmenter(collate, "text", share=1.0, cache=cache, paraphraser="starter/nothing")
-    assert len(known(list(train))) == 12, "all paraphrases are in the cache, so no model is loaded"
+    monkeypatch.setattr(adapters, "loaded", lambda _name: pytest.fail("all paraphrases are in the cache"))
+    assert len(CollateAugmenter(collate, "text", share=1.0, cache=cache)(list(train))) == 12
+    with pytest.raises(ValueError, match=r"wanted a cache of .*, copies 2, seed 0, got one of .*, copies 4, seed 0 in"):
+        CollateAugmenter(collate, "text", share=1.0, copies=2, cache=cache)(list(train))
 
 
 def test_collating_nothing_and_badly(train):

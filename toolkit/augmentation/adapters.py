@@ -107,7 +107,7 @@ class CollateAugmenter:
         columns: The columns whose texts are replaced.
         share: The probability with which a text is replaced, in [0, 1].
         copies: The most paraphrases of a text.
-        cache: A file that keeps the paraphrases of this paraphraser; None keeps them in memory.
+        cache: A file that keeps the paraphrases; None keeps them in memory.
         paraphraser: A name as `toolkit.Paraphraser` takes it, or one that is loaded.
         seed: Of the paraphrases; which of them is drawn depends on torch's seed, too, which differs between workers.
 
@@ -138,11 +138,14 @@ class CollateAugmenter:
         return {k: v for k, v in vars(self).items() if k not in ("connection", "chance")} | {"process": None}
 
     def __call__(self, examples: Sequence[Mapping[str, Any]]) -> Any:
-        """The batch of some examples."""
+        """The batch of some examples.
+
+        Raises:
+            ValueError: The cache holds the paraphrases of another paraphraser, number of copies or seed.
+        """
         if self.process != os.getpid():
             self.process, self.chance = os.getpid(), random.Random(f"{self.seed} {torch.initial_seed()}")
-            self.connection = sqlite3.connect(self.cache, timeout=600, isolation_level=None)
-            self.connection.execute("CREATE TABLE IF NOT EXISTS said (text TEXT PRIMARY KEY, paraphrases TEXT)")
+            self.connection = self.opened()
         rows = [dict(one) for one in examples]
         drawn = [(row, column) for row in rows for column in self.columns if self.chance.random() < self.share]
         drawn = [(row, column) for row, column in drawn if (row[column] or "").strip()]
@@ -150,6 +153,23 @@ class CollateAugmenter:
         for row, column in drawn:
             row[column] = self.chance.choice(found[row[column]] or [row[column]])
         return self.collate(rows)
+
+    def opened(self) -> sqlite3.Connection:
+        """The cache, new or with paraphrases that were made in the same way.
+
+        Raises:
+            ValueError: They were not.
+        """
+        name = self.paraphraser if isinstance(self.paraphraser, str) else self.paraphraser.name
+        own = f"{name}, copies {self.copies}, seed {self.seed}"
+        connection = sqlite3.connect(self.cache, timeout=600, isolation_level=None)
+        connection.execute("CREATE TABLE IF NOT EXISTS said (text TEXT PRIMARY KEY, paraphrases TEXT)")
+        connection.execute("CREATE TABLE IF NOT EXISTS made (by TEXT)")
+        connection.execute("INSERT INTO made SELECT ? WHERE NOT EXISTS (SELECT 1 FROM made)", [own])
+        (by,) = connection.execute("SELECT by FROM made").fetchone()
+        if by != own:
+            raise ValueError(f"wanted a cache of {own}, got one of {by} in {self.cache}: choose another, or delete it")
+        return connection
 
     def cached(self, texts: Sequence[str]) -> dict[str, list[str]]:
         """The paraphrases of each text, from the cache; those that are not there are made and kept."""
