@@ -60,6 +60,11 @@ def augmentation_checked() -> str:
     return accuracy_table("augmentation_checked", (NONE, OVERSAMPLED))
 
 
+def augmentation_finetuned() -> str:
+    """Accuracy of a fine-tuned encoder, by arm and task."""
+    return accuracy_table("augmentation_finetuned")
+
+
 def augmentation_settings() -> str:
     """Accuracy with other settings of our arm."""
     return accuracy_table("augmentation_settings")
@@ -134,6 +139,7 @@ MADE = (
     augmentation_embeddings,
     augmentation_words,
     augmentation_checked,
+    augmentation_finetuned,
     augmentation_settings,
     augmentation_speed,
     augmentation_fastest,
