@@ -40,7 +40,7 @@ class Paraphrasing:
         min_p: Of "sample": tokens below this share of the most probable one's probability are not drawn.
         top_p: Of "top_p": the share of the probability that is drawn from.
         beam: Of "beam", and wherever words are required: hypotheses that a search follows.
-        batch_rows: Rows of a decoding batch.
+        batch_rows: Rows of a decoding batch; of long texts there are fewer.
         batch_tokens: Size of a scoring batch, pairs times tokens.
         seed: Of the forbidden words and the samples.
     """
