@@ -45,6 +45,7 @@ ARMS: dict[str, dict[str, Any]] = {  # how they are augmented
     "none": {"copies": 0},
     "one copy": {"copies": 1},
     "one copy, floor 0.8": {"copies": 1, "min_semantic": 0.8},
+    "one copy, floor 0.9": {"copies": 1, "min_semantic": 0.9},
     "two copies": {"copies": 2},
 }
 METRICS = {"BLEU": BLEU(), "chrF": CHRF()}
