@@ -196,6 +196,15 @@ def test_a_stream_stays_one_and_gives_the_same_rows(train, monkeypatch):
     assert next(iter(bare)) == train[0]
 
 
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "numpy"])
+def test_a_stream_by_the_starter_in_any_format(train, starter, kind):
+    settings = {"columns": "text", "paraphraser": starter, "progress": False}
+    stream = toolkit.augment(train.to_iterable_dataset().with_format(kind), **settings)
+    whole = toolkit.augment(train, **settings)
+    assert len(whole) > len(train)
+    assert [row["text"] for row in stream] == list(whole["text"])
+
+
 def iter_of(train):
     """A stream that states no features."""
 

@@ -1,5 +1,6 @@
 """`Paraphraser` with a model of random weights: what holds for any model."""
 
+import pickle
 import warnings
 from dataclasses import replace
 
@@ -37,6 +38,12 @@ def paraphraser():
 
 def test_it_is_public():
     assert toolkit.Paraphraser is Paraphraser
+
+
+def test_a_pickle_holds_where_its_models_are(paraphraser):
+    content = pickle.dumps(paraphraser)
+    assert len(content) < 2000
+    assert pickle.loads(content).paraphrase(TEXTS) == paraphraser.paraphrase(TEXTS)
 
 
 @pytest.mark.parametrize("method", METHODS)

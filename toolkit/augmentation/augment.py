@@ -113,8 +113,8 @@ def augment(
         with_summary: Return the `Summary`, too.
 
     Returns:
-        The same type as `data`; with `with_summary` a pair of it and the summary, which of a stream is filled when the
-        stream has been read.
+        The same type as `data`, a stream without its format (`with_format`); with `with_summary` a pair of it and the
+        summary, which of a stream is filled when the stream has been read.
 
     Raises:
         TypeError: The data is of another type.

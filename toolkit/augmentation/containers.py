@@ -207,7 +207,7 @@ def with_nulls(dataset: Dataset | IterableDataset, settings: Augmentation) -> An
     added = provenance_features(settings)
     if isinstance(dataset, IterableDataset):
         features, nulls = Features({**features_of(dataset), **added}), dict.fromkeys(added)
-        return dataset.map(lambda row: row | nulls, features=features)
+        return dataset.with_format(None).map(lambda row: row | nulls, features=features)
     for name, kind in added.items():
         dataset = dataset.add_column(name, pa.nulls(len(dataset), kind.pa_type), feature=kind)
     return dataset
@@ -221,7 +221,7 @@ def features_of(stream: IterableDataset) -> Features:
     """
     if stream.features is not None:
         return stream.features
-    first = list(islice(stream, SHARD_ROWS))
+    first = list(islice(stream.with_format(None), SHARD_ROWS))
     if not first:
         raise ValueError("wanted rows, got an empty stream that states no columns")
     return Dataset.from_list(first).features
@@ -261,6 +261,8 @@ def with_new_frame(frame: pd.DataFrame, new: Dataset, settings: Augmentation) ->
 
 def stream_of(dataset: IterableDataset, features: Features, work: Work, shown: bool, total: Summary) -> IterableDataset:
     """A stream of the rows of a stream, and after them of its new rows; it is read twice, in the same order.
+
+    It has no format, because `datasets` does not say which one a stream has.
 
     Args:
         dataset: Rows.

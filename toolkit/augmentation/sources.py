@@ -50,15 +50,18 @@ class Source(Protocol):
         name: As it is written to the new rows.
         lang: Language of the texts (ISO 639-1).
         none: The reason of texts for which it has no paraphrase, of `parts.REASONS`.
-        encoder: A sentence encoder for that language, if there is one.
         record: What its paraphrases depend on, besides the files of the model or of the pairs.
     """
 
     name: str
     lang: str
     none: str
-    encoder: SentenceTransformer | None
     record: dict[str, Any]
+
+    @property
+    def encoder(self) -> SentenceTransformer | None:
+        """A sentence encoder for that language, if there is one."""
+        ...
 
     def paraphrases(self, parts: Sequence[Part], copies: int, choose: bool) -> list[list[Paraphrase]]:
         """At most so many paraphrases of each text, best first; more, where some may be refused later (`choose`)."""
@@ -78,9 +81,14 @@ class Model:
     none = "no_paraphrase"
 
     def __init__(self, paraphraser: Paraphraser, seed: int, constrain: bool, min_semantic: float | None) -> None:
-        self.name, self.lang, self.encoder = paraphraser.name, paraphraser.lang, paraphraser.encoder
+        self.name, self.lang = paraphraser.name, paraphraser.lang
         self.record = {"paraphraser": self.name, "settings": asdict(paraphraser.settings)}
         self.paraphraser, self.seed, self.constrain, self.min_semantic = paraphraser, seed, constrain, min_semantic
+
+    @property
+    def encoder(self) -> SentenceTransformer | None:
+        """As of `Source`."""
+        return self.paraphraser.encoder
 
     def paraphrases(self, parts: Sequence[Part], copies: int, choose: bool) -> list[list[Paraphrase]]:
         """As of `Source`."""

@@ -86,6 +86,7 @@ class Paraphraser:
         dtype: str = "auto",
         device: torch.device | str | None = None,
     ) -> None:
+        self._loaded_from = (model, lang, encoder, backward, prefix), (dtype, device)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self.name, self.lang = shown_name(model), check_code(lang or described(model)["lang"] or "en", "lang")
         if encoder is None and self.lang == "en":
@@ -104,6 +105,11 @@ class Paraphraser:
         self.limit = min(engine_of(self.model.model).limit, described(model)["max_tokens"] or LONGEST)
         self._check_encoder(self.settings)
         self.warned = False
+
+    def __reduce__(self) -> tuple[type[Paraphraser], tuple[Any, ...]]:
+        """What a pickle holds: where the models are, and the settings; whoever reads it loads them again."""
+        models, machine = self._loaded_from
+        return Paraphraser, (*models, self.settings, *machine)
 
     def paraphrase(
         self,
