@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from datasets import Dataset
@@ -97,7 +97,7 @@ def from_pool(new: Texts, copies: int, stratify: bool = True) -> Arm:
 
 
 class Remembering:
-    """A sentence encoder that encodes no text twice: the checks of all seeds judge the same texts."""
+    """A sentence encoder that encodes no text twice: the arms and seeds of a task have many texts in common."""
 
     def __init__(self, encoder: SentenceTransformer):
         self.encoder = encoder
@@ -114,10 +114,9 @@ class Remembering:
 
 def checked(new: Texts, copies: int, encoder: SentenceTransformer) -> Arm:
     """The same arm with `check="cross_validated"`, on embeddings of this encoder."""
-    remembering = cast("SentenceTransformer", Remembering(encoder))
 
     def arm(some: Dataset, seed: int) -> Dataset:
-        check = LabelCheck(cross_validated(some["text"], some["label"], remembering, seed), ("text",), "label", "en")
+        check = LabelCheck(cross_validated(some["text"], some["label"], encoder, seed), ("text",), "label", "en")
         made = [[NewRow(n, {"text": said}, None) for said in new[text]] for n, text in enumerate(some["text"])]
         kept = check.kept(made, dict(enumerate(some)), Summary())
         texts = [[one.changes["text"] for one in own] for own in kept]

