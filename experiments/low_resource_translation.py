@@ -5,10 +5,9 @@ r"""Do paraphrases of the source side help a translator that has few pairs? Engl
 
 DIR holds bitext/tatoeba/fra-eng.*.tsv.gz. Every seed draws other pairs, and its arms train new models on them for as
 many steps: "none" on the pairs alone, the others also on as many pairs whose English side is a paraphrase of
-`toolkit.augment`, with the same French side. "most likely of eight" takes of eight paraphrases the one after which the
-translator of "none" finds the French side most probable. The starter paraphraser knows English from German-English
-pairs, which the translators do not have; so had the paper's. The test is other pairs of the same file: no seed trains
-on a sentence of them. The work goes on where it was interrupted.
+`toolkit.augment`, with the same French side. The starter paraphraser knows English from German-English pairs, which
+the translators do not have; so had the paper's. The test is other pairs of the same file: no seed trains on a sentence
+of them. The work goes on where it was interrupted.
 
 Source: ParaZh-22M (Hao et al. 2022), section 4.5: Chinese to Thai, 200,000 pairs, beam 4, the mean of 5 checkpoints.
 """
@@ -17,10 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import random
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,27 +31,23 @@ from experiments.corpora import write_tsv
 from reports import report
 from toolkit.augmentation.paired import compare
 from toolkit.bitext.normalize import match_key
+from toolkit.bitext.words import words_of
 from toolkit.evaluate.translation import translate
-from toolkit.rows import Candidate, Row
-from toolkit.score.dual import dual_rows
 from toolkit.shards import write_whole
-from toolkit.translator.load import Translator, load_translator
+from toolkit.translator.load import load_translator
 from toolkit.translator.settings import TrainingSettings
 from toolkit.translator.training import train
 
 BITEXT = "bitext/tatoeba/fra-eng.{}.tsv.gz"
 PAIRS, TEST_PAIRS = 10_000, 2000
-NONE, LIKELIEST = "none", "one copy, most likely of eight"  # arms
+NONE = "none"  # an arm
 BATCH_TOKENS = 2048
 BEAM, AVERAGE = 4, 5  # ParaZh, section 4.5
 ARMS: dict[str, dict[str, Any]] = {  # how they are augmented
     NONE: {"copies": 0},
     "one copy": {"copies": 1},
-    "one copy, floor 0.8": {"copies": 1, "min_semantic": 0.8},
     "one copy, floor 0.9": {"copies": 1, "min_semantic": 0.9},
-    LIKELIEST: {"copies": 8},
 }
-METRICS = {"BLEU": BLEU(), "chrF": CHRF()}
 
 
 def pairs_of(data: Path, part: str) -> list[tuple[str, str]]:
@@ -78,7 +70,7 @@ def held_out(data: Path, seeds: int) -> list[tuple[str, str]]:
     return [pair for pair in pairs_of(data, "train") if not seen.intersection(map(match_key, pair))][:TEST_PAIRS]
 
 
-def augmented(data: Path, arm: str, seed: int, translator: Callable[[], Path]) -> list[tuple[str, str]]:
+def augmented(data: Path, arm: str, seed: int) -> list[tuple[str, str]]:
     """The training pairs of an arm."""
     pairs = drawn(data, seed)
     if not ARMS[arm]["copies"]:
@@ -86,21 +78,7 @@ def augmented(data: Path, arm: str, seed: int, translator: Callable[[], Path]) -
     english, french = zip(*pairs, strict=True)
     bitext = Dataset.from_dict({"en": english, "fr": french})
     bigger = toolkit.augment(bitext, columns="en", seed=seed, **ARMS[arm])
-    if arm == LIKELIEST:
-        return [*pairs, *likeliest(pairs, bigger.skip(PAIRS), load_translator(str(translator()), device="cpu"))]
     return list(zip(bigger["en"], bigger["fr"], strict=True))
-
-
-def likeliest(pairs: list[tuple[str, str]], new: Dataset, translator: Translator) -> list[tuple[str, str]]:
-    """Of the new rows of each pair the one after which the French side is most likely."""
-    rows = [Row(str(n), "augmented", fr, "fr", en, "en", "train") for n, (en, fr) in enumerate(pairs)]
-    for english, source in zip(new["en"], new["augmented_from"], strict=True):
-        rows[source].candidates.append(Candidate(english, "sample"))
-    done = dual_rows([row for row in rows if row.candidates], translator, BATCH_TOKENS)
-    return [
-        (max(row.candidates, key=lambda one: one.scores.backward_logprob or -math.inf).text, row.source or "")
-        for row in done
-    ]
 
 
 def trained(folder: Path, arm: str, validation: Path, steps: int, seed: int) -> Path:
@@ -128,11 +106,24 @@ def trained(folder: Path, arm: str, validation: Path, steps: int, seed: int) -> 
     return goes / "model"
 
 
-def scores(model: Path, test: list[tuple[str, str]]) -> dict[str, float]:
-    """BLEU and chrF of the best translations."""
-    said = translate(load_translator(str(model), device="cpu"), [english for english, _ in test], BEAM)
+def metrics_of(test: list[tuple[str, str]]) -> dict[str, BLEU | CHRF]:
+    """The metrics against the French sentences."""
     references = [[french for _, french in test]]
-    return {name: metric.corpus_score(said, references).score for name, metric in METRICS.items()}
+    return {"BLEU": BLEU(references=references), "chrF": CHRF(references=references)}
+
+
+def scores(model: Path, test: list[tuple[str, str]], metrics: dict[str, BLEU | CHRF]) -> dict[str, float]:
+    """The figures of the best translations."""
+    said = translate(load_translator(str(model), device="cpu"), [english for english, _ in test], BEAM)
+    return {name: metric.corpus_score(said, None).score for name, metric in metrics.items()}
+
+
+def counted(pairs: Path, test: list[tuple[str, str]]) -> dict[str, float]:
+    """The number of training pairs, and how many per cent of the English words of the test are in none of them."""
+    sources = [line.split("\t")[0] for line in pairs.read_text(encoding="utf-8").splitlines()]
+    known = {word for source in sources for word in words_of(source)}
+    said = [word for english, _ in test for word in words_of(english)]
+    return {"pairs": len(sources), "unseen": 100 * sum(word not in known for word in said) / len(said)}
 
 
 def main() -> None:
@@ -148,24 +139,25 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     test = held_out(options.data, options.seeds)
+    metrics = metrics_of(test)
     validation = options.work / "validation.tsv"
     write_tsv(validation, pairs_of(options.data, "validation"))
     found: dict[str, list[dict[str, float]]] = {arm: [] for arm in options.arms}
-    lines: dict[str, int] = {}
+    counts: dict[str, list[dict[str, float]]] = {arm: [] for arm in options.arms}
     for seed in range(options.seeds):
         folder = options.work / str(seed)
-        of_none = partial(trained, folder, NONE, validation, options.steps, seed)
         for arm in options.arms:
             if not (folder / f"{arm}.tsv").exists():
-                write_tsv(folder / f"{arm}.tsv", augmented(options.data, arm, seed, of_none))
+                write_tsv(folder / f"{arm}.tsv", augmented(options.data, arm, seed))
             kept = folder / f"scores {arm}.json"
             if not kept.exists():
-                write_whole(kept, json.dumps(scores(trained(folder, arm, validation, options.steps, seed), test)))
+                model = trained(folder, arm, validation, options.steps, seed)
+                write_whole(kept, json.dumps(scores(model, test, metrics)))
             found[arm].append(json.loads(kept.read_text()))
-            lines[arm] = len((folder / f"{arm}.tsv").read_text(encoding="utf-8").splitlines())
+            counts[arm].append(counted(folder / f"{arm}.tsv", test))
             print(seed, arm, found[arm][-1], flush=True)
     results: dict[str, Any] = {}
-    for name in METRICS:
+    for name in metrics:
         by_arm = {arm: [one[name] for one in some] for arm, some in found.items()}
         compared = compare([(by_arm[arm], by_arm[NONE]) for arm in options.arms if arm != NONE])
         against = dict(zip([arm for arm in options.arms if arm != NONE], compared, strict=True))
@@ -179,11 +171,14 @@ def main() -> None:
             for arm, some in by_arm.items()
         }
     results |= {
-        "pairs": lines,
+        "pairs": {arm: round(float(np.mean([one["pairs"] for one in some]))) for arm, some in counts.items()},
+        "unseen_words": {
+            arm: round(float(np.mean([one["unseen"] for one in some])), 2) for arm, some in counts.items()
+        },
         "test_pairs": len(test),
         "steps": options.steps,
         "seeds": options.seeds,
-        "signatures": {name: f"{metric.get_signature()}|beam:{BEAM}" for name, metric in METRICS.items()},
+        "signatures": {name: f"{metric.get_signature()}|beam:{BEAM}" for name, metric in metrics.items()},
     }
     report.write(options.json, 0, results, {})
 
