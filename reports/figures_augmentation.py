@@ -64,6 +64,11 @@ def augmentation_checked() -> str:
     return accuracy_table("augmentation_checked", (NONE, OVERSAMPLED))
 
 
+def augmentation_256() -> str:
+    """Accuracy of a logistic regression on frozen embeddings with 256 rows of a class, by arm and task."""
+    return accuracy_table("augmentation_256", (NONE, OVERSAMPLED))
+
+
 def augmentation_finetuned() -> str:
     """Accuracy of a fine-tuned encoder, by arm and task."""
     return accuracy_table("augmentation_finetuned")
@@ -167,6 +172,7 @@ MADE = (
     augmentation_embeddings,
     augmentation_words,
     augmentation_checked,
+    augmentation_256,
     augmentation_finetuned,
     augmentation_settings,
     low_resource_translation,
