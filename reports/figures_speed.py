@@ -140,6 +140,31 @@ def memory() -> str:
     return table(["peak MB by lines", *(number(int(count), 0) for count in found)], lines)
 
 
+VERSIONS = {
+    "appended": "a tenth more rows at the end",
+    "corrected": "one paraphrase of a thousand has other words",
+    "filtered": "one row of a hundred is gone, at random places",
+    "scored": "all pairs have one more score",
+}
+
+
+def versions() -> str:
+    """The megabytes that a second version sends, by what has changed in it."""
+    record = benchmark("versions")
+    lines = []
+    for change, label in VERSIONS.items():
+        one = record["results"][change]
+        sizes = (one["bytes"], one["git_lfs"], *(one[writer]["second"] for writer in ("ours", "plain", "small")))
+        lines.append([label, *(number(size / 1e6) for size in sizes)])
+    head = ["second version", "its files", "git-lfs", "Xet", "Xet, pyarrow's default files", "Xet, smaller pages"]
+    return table(head, lines)
+
+
+def versions_rows() -> str:
+    """The rows of the first version."""
+    return f"{benchmark('versions')['results']['rows']:,}"
+
+
 MADE = (
     encoder_training,
     encoding,
@@ -150,4 +175,6 @@ MADE = (
     pipeline,
     without_models,
     memory,
+    versions,
+    versions_rows,
 )

@@ -74,8 +74,8 @@ def package_parabank(
         files = write_parquet(finished, folder, equal.repeated, max_rows_per_file)
         statistics = measure(finished, files, equal.copies, pieces)
         manifest = manifest_of(name, version, license, builder, settings, statistics, models)
-        write_json(folder / MANIFEST, manifest)
-        write_json(folder / STATISTICS, statistics)
+        write_whole(folder / MANIFEST, as_json(manifest))
+        write_whole(folder / STATISTICS, as_json(statistics))
         write_whole(folder / "README.md", render_card(manifest, files, statistics))
         write_checksums(folder)
     return statistics
@@ -121,9 +121,9 @@ def manifest_of(
     }
 
 
-def write_json(path: Path, content: dict) -> None:
-    """Write a JSON file for readers: indented, text as it is, whole or not at all."""
-    write_whole(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+def as_json(content: dict) -> bytes:
+    """A record as a JSON file for readers: indented, text as it is."""
+    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 @contextlib.contextmanager

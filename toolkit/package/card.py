@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.resources
+from collections.abc import Sequence
 from pathlib import Path
 
 from huggingface_hub import DatasetCard, DatasetCardData
@@ -24,6 +25,7 @@ SIZES = {
     1_000_000_000: "100M<n<1B",
 }
 LARGEST = "n>1B"
+BAR = "\\|"  # a bar inside of a cell of a table
 DESCRIPTIONS = {
     "pairs": "One row per reference and paraphrase",
     "references": "One row per reference, its paraphrases nested",
@@ -106,5 +108,29 @@ def render_card(manifest: dict, files: dict[str, dict[str, list[Path]]], statist
         paper_by_rank=PAPER_BY_RANK,
         paper_between_ranks=PAPER_BETWEEN_RANKS,
         toolkit_version=toolkit.__version__,
+        revision=f'revision="v{manifest["version"]}", ' if "versions" in manifest else "",
+        versions=versions_table(manifest.get("versions", [])),
     )
     return str(card)
+
+
+def versions_table(versions: Sequence[dict]) -> str:
+    """The section of a card on the Hub that lists its versions, the newest first; empty for a card that is not there.
+
+    >>> print(versions_table([{"version": "1.0.0", "pairs": 7000, "kept": 900, "changes": ""}]))
+    ## Versions
+    <BLANKLINE>
+    | version | pairs | references with a paraphrase | what is new |
+    |---|---:|---:|---|
+    | 1.0.0 | 7,000 | 900 | - |
+    <BLANKLINE>
+    <BLANKLINE>
+    """
+    if not versions:
+        return ""
+    lines = []
+    for one in reversed(versions):
+        new = " ".join(one["changes"].split()).replace("|", BAR) or "-"
+        lines.append(f"| {one['version']} | {one['pairs']:,} | {one['kept']:,} | {new} |")
+    head = ["| version | pairs | references with a paraphrase | what is new |", "|---|---:|---:|---|"]
+    return "\n".join(["## Versions", "", *head, *lines, "", ""])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from toolkit.contents import hash_file
@@ -12,6 +14,32 @@ CHECKSUMS = "SHA256SUMS"
 
 def write_checksums(folder: Path) -> None:
     """Write the checksums of all files in a folder, by path, into its SHA256SUMS."""
-    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    lines = [f"{hash_file(folder / name)}  {name}\n" for name in files if name != CHECKSUMS]
-    write_whole(folder / CHECKSUMS, "".join(lines))
+    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    sums = {name: hash_file(path) for name, path in files.items() if name != CHECKSUMS}
+    write_whole(folder / CHECKSUMS, checksum_lines(sums, {}))
+
+
+def check_checksums(folder: Path) -> dict[str, str]:
+    """The checksums of a data set's files by path, after they were compared with the files.
+
+    Raises:
+        ValueError: A file is missing, or it has changed since it was packaged.
+    """
+    sums = {}
+    for line in (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines():
+        sums[line[66:]] = line[:64]
+    for name, wanted in sums.items():
+        if not (folder / name).is_file() or hash_file(folder / name) != wanted:
+            state = "another" if (folder / name).is_file() else "none"
+            raise ValueError(f"wanted {folder / name} as it was packaged, got {state}: package the data set again")
+    return sums
+
+
+def checksum_lines(sums: Mapping[str, str], made: Mapping[str, bytes]) -> bytes:
+    """The content of SHA256SUMS for files with known checksums, and for others, whose content takes their place.
+
+    >>> checksum_lines({"a": "0" * 64, "b": "1" * 64}, {"b": b""}).decode().splitlines()[1]
+    'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  b'
+    """
+    whole = {**sums, **{name: hashlib.sha256(content).hexdigest() for name, content in made.items()}}
+    return "".join(f"{checksum}  {name}\n" for name, checksum in sorted(whole.items())).encode()

@@ -1,0 +1,74 @@
+"""Publish a packaged encoder, paraphraser or translator on the Hub as a version."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from huggingface_hub import HfApi
+
+from toolkit.contents import hash_file
+from toolkit.outputs import is_ours
+from toolkit.package.checksums import CHECKSUMS, checksum_lines
+from toolkit.package.folder import check_version
+from toolkit.publish.hub import CARD, Content, Version, check_name, planned
+from toolkit.training import MEASURED
+
+KIND = "model"
+HERE = '"."'  # how the cards of packaged models name their folder, and what they say of it
+COMMENT = "  # this folder, or its name on the Hub"
+
+
+def plan_model(api: HfApi, folder: Path, name: str, version: str) -> Version:
+    """Plan a version of a packaged model on the Hub; `toolkit.publish.hub.publish` publishes it.
+
+    Args:
+        api: The Hub.
+        folder: What scripts/package_encoder.py, package_paraphraser.py or package_translator.py made.
+        name: The repository, "owner/name".
+        version: MAJOR.MINOR.PATCH.
+
+    Raises:
+        ValueError: The folder is no packaged model; the name or the version has another form; the Hub has this version
+            with other files, or a later one.
+        OSError: The Hub cannot be reached.
+    """
+    files = model_files(folder, check_name(name), check_version(version))
+    return planned(api, name, KIND, version, files, MEASURED)
+
+
+def model_files(folder: Path, name: str, version: str) -> dict[str, Content]:
+    """The files of a version by path, with its card and checksums; hidden files are left out.
+
+    Raises:
+        ValueError: The folder is no packaged model.
+    """
+    if not is_ours(folder / MEASURED) or not (folder / CARD).is_file():
+        raise ValueError(
+            f"wanted a packaged model, got {folder} without a {MEASURED} of this toolkit and a {CARD}: package it with "
+            "scripts/package_encoder.py, package_paraphraser.py or package_translator.py"
+        )
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    inside = {path.relative_to(folder).as_posix(): path for path in paths}
+    own = {key: path for key, path in inside.items() if not key.startswith(".") and key != CHECKSUMS}
+    made = {CARD: card_on_hub(own[CARD].read_text(encoding="utf-8"), name, version).encode()}
+    sums = {key: hash_file(path) for key, path in own.items() if key not in made}
+    return {**own, **made, CHECKSUMS: checksum_lines(sums, made)}
+
+
+def card_on_hub(card: str, name: str, version: str) -> str:
+    r"""A packaged model's card with the name of its repository in the place of "this folder", and its version.
+
+    >>> card = '# A model\n\npath = "."  # this folder, or its name on the Hub\n'
+    >>> print(card_on_hub(card, "someone/a-model", "1.0.0"))
+    # A model
+    <BLANKLINE>
+    Version 1.0.0, tag `v1.0.0`.
+    <BLANKLINE>
+    path = "someone/a-model"
+    <BLANKLINE>
+    """
+    title = re.search(r"^# .*\n", card, re.MULTILINE)
+    end = title.end() if title else 0
+    text = card[end:].replace(COMMENT, "").replace(HERE, f'"{name}"')
+    return f"{card[:end]}\nVersion {version}, tag `v{version}`.\n{text}"

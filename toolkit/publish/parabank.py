@@ -1,0 +1,88 @@
+"""Publish a packaged parabank on the Hub as a version, with a card that names its place there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from huggingface_hub import HfApi
+
+from toolkit.outputs import MANIFEST
+from toolkit.package.build import STATISTICS, as_json
+from toolkit.package.card import render_card
+from toolkit.package.checksums import CHECKSUMS, check_checksums, checksum_lines
+from toolkit.package.folder import AGAIN, check_version, files_of, is_parabank
+from toolkit.package.parquet import CONFIGS, SPLITS
+from toolkit.publish.hub import CARD, Content, Version, check_name, numbers, planned, record_on_hub
+from toolkit.shards import read_record
+
+KIND = "dataset"
+
+
+def plan_parabank(api: HfApi, folder: Path, name: str, version: str | None = None, changes: str = "") -> Version:
+    """Plan a version of a parabank on the Hub; `toolkit.publish.hub.publish` publishes it.
+
+    The card and the manifest that are published name the repository and the version, and list the versions before it.
+    The folder stays as it is.
+
+    Args:
+        api: The Hub.
+        folder: A packaged parabank.
+        name: The repository, "owner/name".
+        version: MAJOR.MINOR.PATCH; None takes that of the folder.
+        changes: What is new in this version, for the card.
+
+    Raises:
+        ValueError: The folder is no parabank, or one of its files is missing or damaged; the name or the version has
+            another form; the Hub has this version with other files, or a later one.
+        OSError: The Hub cannot be reached.
+    """
+    manifest = read_manifest(folder)
+    version = check_version(version or manifest["version"])
+    sums = check_checksums(folder)
+    entries = record_on_hub(api, check_name(name), KIND, MANIFEST).get("versions", [])
+    earlier = [entry for entry in entries if numbers(entry["version"]) < numbers(version)]
+    files = parabank_files(folder, manifest, sums, name, version, changes, earlier)
+    return planned(api, name, KIND, version, files, MANIFEST)
+
+
+def read_manifest(folder: Path) -> dict:
+    """The manifest of a packaged parabank.
+
+    Raises:
+        ValueError: The folder is no parabank, or was packaged without checksums.
+    """
+    if not is_parabank(folder) or not (folder / CHECKSUMS).is_file():
+        raise ValueError(
+            f"wanted a packaged parabank, got {folder} without {MANIFEST} and {CHECKSUMS}: give the folder "
+            "that a builder made"
+        )
+    return read_record(folder / MANIFEST, AGAIN)
+
+
+def parabank_files(
+    folder: Path, manifest: dict, sums: dict[str, str], name: str, version: str, changes: str, earlier: Sequence[dict]
+) -> dict[str, Content]:
+    """The files of a version by path; card, manifest and checksums are those of the Hub, not of the folder.
+
+    Args:
+        folder: The packaged parabank.
+        manifest: Its manifest.
+        sums: Its checksums, by path.
+        name: The repository.
+        version: The version.
+        changes: What is new in it.
+        earlier: The entries of the versions that the Hub has.
+    """
+    counts = {key: manifest["counts"]["total"][key] for key in ("pairs", "kept")}
+    entry = {"version": version, **counts, "changes": changes}
+    stated = manifest | {"name": name, "version": version, "versions": [*earlier, entry]}
+    files = {config: {split: found for split in SPLITS if (found := files_of(folder, config, split))}
+             for config in CONFIGS}  # fmt: skip
+    made = {
+        MANIFEST: as_json(stated),
+        CARD: render_card(stated, files, json.loads((folder / STATISTICS).read_text(encoding="utf-8"))).encode(),
+    }
+    own: dict[str, Content] = {path: folder / path for path in sums if path not in made}
+    return own | made | {CHECKSUMS: checksum_lines(sums, made)}
