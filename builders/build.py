@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,7 @@ def build_parabank(
 
     from toolkit.models.checkpoint import fingerprint
     from toolkit.package.build import check_package, package_parabank
+    from toolkit.package.keep import write_kept
 
     state, recorded, output = processes(), recorded or run, Path(run.output_dir)
     contents: dict[str, str] = {}
@@ -79,7 +81,7 @@ def build_parabank(
     torch.set_num_threads(run.threads)
     pipeline = load(state)
     with started(recorded, name, state, contents) as inputs:
-        make_shards(inputs, pipeline.recipe, state, pipeline.stages)
+        make_shards(inputs, pipeline.recipe, state, pipeline.stages, partial(write_kept, keep=run.keep))
         state.wait_for_everyone()
         shards = choose(state) if choose else run.shards_dir
         if not state.is_main_process:

@@ -116,8 +116,8 @@ def parabank(rows: Iterable[Row], forward: Translator, lexicon: Lexicon, setting
     rows = refuse_copies(rows)  # ours
     rows = guard_rows(rows, settings.guards)  # ours; without guards it refuses nothing
     rows = judgment_rows(rows)  # 5.1 scoring
-    rows = rank_by_judgment(rows, settings.paraphrases)
-    return overlap_rows(rows, forward.target)  # for the card, and for ParaBank 2's comparison (section 3.7)
+    rows = overlap_rows(rows, forward.target)  # for the card, and for ParaBank 2's comparison (section 3.7)
+    return rank_by_judgment(rows, settings.paraphrases)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -127,8 +127,8 @@ def parabank2(
     rows = dual_rows(rows, backward, settings.batch_tokens)  # 2.2 back-translation likelihoods
     rows = refuse_dual(rows, settings.max_dual_nll)  # 3.3
     rows = cluster_rows(rows, forward.target, settings.clusters)  # 2.3 edit-distance-based clustering
-    rows = rank_rows(rows, settings.paraphrases)  # 2.3 the best of each cluster
-    return overlap_rows(rows, forward.target)  # 3.6, for the card and for users who want fewer near copies
+    rows = overlap_rows(rows, forward.target)  # 3.6, for the card and for users who want fewer near copies
+    return rank_rows(rows, settings.paraphrases)  # 2.3 the best of each cluster
 
 
 @dataclass(frozen=True, kw_only=True)

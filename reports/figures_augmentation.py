@@ -74,6 +74,11 @@ def augmentation_finetuned() -> str:
     return accuracy_table("augmentation_finetuned")
 
 
+def augmentation_finetuned_seeds() -> str:
+    """Accuracy of a fine-tuned encoder in fewer arms, with twice as many seeds."""
+    return accuracy_table("augmentation_finetuned_seeds")
+
+
 def low_resource_translation() -> str:
     """BLEU and chrF of translators of few pairs, with and without paraphrases of their sources."""
     found = experiment("low_resource_translation")["results"]
@@ -174,6 +179,7 @@ MADE = (
     augmentation_checked,
     augmentation_256,
     augmentation_finetuned,
+    augmentation_finetuned_seeds,
     augmentation_settings,
     low_resource_translation,
     augmentation_speed,

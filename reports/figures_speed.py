@@ -140,12 +140,31 @@ def memory() -> str:
     return table(["peak MB by lines", *(number(int(count), 0) for count in found)], lines)
 
 
+FULL_SIZE = 20_000_000  # references of ParaBank 2: its hundred million pairs, five of a reference
+KEPT = {"all": "all (the default)", "20": "20", "5": "5", "chosen": "chosen"}
 VERSIONS = {
     "appended": "a tenth more rows at the end",
     "corrected": "one paraphrase of a thousand has other words",
     "filtered": "one row of a hundred is gone, at random places",
     "scored": "all pairs have one more score",
 }
+
+
+def kept() -> str:
+    """The bytes of a run's shards by what they keep, and those of the published files."""
+    found = benchmark("keep")["results"]
+    lines = []
+    for keep, label in KEPT.items():
+        one = found["kept"][keep]
+        size = one["shards"] + one["counts"]
+        share = 100 * size / found["kept"]["all"]["shards"]
+        lines.append(
+            [label, number(one["candidates"]), number(size, 0), number(size * FULL_SIZE / 1e9, 0), number(share, 0)]
+        )
+    published = found["published"]
+    lines.append(["*the published files*", "", number(published, 0), number(published * FULL_SIZE / 1e9, 0), ""])
+    head = ["`--keep`", "candidates of a reference", "bytes of a reference", "GB at full size", "% of all"]
+    return table(head, lines, f"{found['references']:,} references.")
 
 
 def versions() -> str:
@@ -175,6 +194,7 @@ MADE = (
     pipeline,
     without_models,
     memory,
+    kept,
     versions,
     versions_rows,
 )

@@ -51,6 +51,7 @@ from toolkit.shards import (
 if TYPE_CHECKING:
     from accelerate import PartialState
 
+ALL, CHOSEN = "all", "chosen"  # what `keep` may be, beside a number
 MAX_BEAM = 1000  # ours: the hypotheses of one search are decoded in one batch
 NEW_OBJECTS = 50_000  # ours: so many new objects, some MB, before Python searches them for cycles
 
@@ -73,6 +74,8 @@ class RunSettings(CleanSettings):
         limit: Number of lines to read; by default all.
         check_language: Refuse a bitext if one side is not in the language that the settings name.
         shard_rows: Rows of a shard; a killed process loses at most the work on one shard.
+        keep: Candidates that are kept in the shards, beside those that were chosen: "all", none ("chosen"), or a number
+            for each reference, the best ones. The counts of the card are those of all candidates in any case.
         processes: Processes on this machine that share the work; a launcher (`accelerate launch`) starts its own.
         threads: Threads of each process on a CPU; fixed for a run, because it can change the last bits of a number.
         dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it, else float32), or "int8": matrix
@@ -94,6 +97,7 @@ class RunSettings(CleanSettings):
     limit: int | None = None
     check_language: bool = True
     shard_rows: int = 1000
+    keep: str = ALL
     processes: int = 1
     threads: int = 2
     dtype: str = "auto"
@@ -111,6 +115,8 @@ class RunSettings(CleanSettings):
         check_machine(self)
         check_among(self, "dtype", DTYPES)
         check_codes(self)
+        if self.keep not in (ALL, CHOSEN) and not (self.keep.isascii() and self.keep.isdigit() and int(self.keep)):
+            raise ValueError(f"wanted keep as {ALL}, {CHOSEN} or a number of at least 1, got {self.keep!r}")
         if self.limit is not None and self.limit < 1:
             raise ValueError(f"wanted limit of at least 1, got {self.limit}")
         if not 0 <= self.validation_share + self.test_share < 1 or min(self.validation_share, self.test_share) < 0:
@@ -219,7 +225,11 @@ def bitext_rows(settings: RunSettings) -> Iterator[Row]:
 
 
 def make_shards(
-    inputs: list[Path], recipe: Callable[[Iterable[Row]], Iterator[Row]], state: PartialState, stages: int = 1
+    inputs: list[Path],
+    recipe: Callable[[Iterable[Row]], Iterator[Row]],
+    state: PartialState,
+    stages: int = 1,
+    write: Callable[[Path, Iterable[Row]], None] = write_shard,
 ) -> int:
     """Apply a recipe to this process's share of the shards, skipping finished shards.
 
@@ -228,6 +238,7 @@ def make_shards(
         recipe: Takes the rows of one shard and yields the same rows with candidates.
         state: The processes, from Accelerate.
         stages: The number of stages of the recipe that report their rows (`toolkit.progress`).
+        write: Writes a finished shard, whole or not at all.
 
     Returns:
         The number of shards that this process made.
@@ -245,7 +256,7 @@ def make_shards(
         done = total - unfinished_rows
         for path in unfinished:
             try:
-                write_shard(output_of(path), apply_recipe(read_shard(path), recipe))
+                write(output_of(path), apply_recipe(read_shard(path), recipe))
             except RowsFailed as error:
                 raise RuntimeError(f"{path.name}: {name_failing_rows(path, recipe, error)}") from error
             except (ValueError, RuntimeError, MemoryError) as error:

@@ -210,3 +210,12 @@ def output_of(path: Path) -> Path:
     'run/rows-00003.parquet'
     """
     return path.with_name(path.name.replace("input-", "rows-"))
+
+
+def dropped_of(path: Path) -> Path:
+    """The path of the counts of those candidates that a finished shard no longer has (`toolkit.package.counts`).
+
+    >>> dropped_of(Path("run/rows-00003.parquet")).as_posix()
+    'run/dropped-00003.parquet'
+    """
+    return path.with_name(path.name.replace("rows-", "dropped-"))

@@ -11,8 +11,8 @@ from pathlib import Path
 import duckdb
 
 from toolkit.bitext.words import PARANMT_TOKENS
+from toolkit.package.counts import WORD
 from toolkit.package.read import read_pairs
-from toolkit.package.statistics import WORD
 
 MIN_SCORE = 0.35  # ParaNMT-50M, A.1: pairs "with a paraphrase score less than 0.35" are removed
 BATCH_SQL = "SELECT sentence1, sentence2, semantic AS score FROM batch"

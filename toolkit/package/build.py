@@ -14,6 +14,7 @@ import toolkit
 from toolkit.outputs import MANIFEST, check_output_folder
 from toolkit.package.card import render_card, template
 from toolkit.package.checksums import write_checksums
+from toolkit.package.counts import no_paraphrase_message
 from toolkit.package.equal import find_equal_pairs
 from toolkit.package.folder import check_version
 from toolkit.package.parquet import finished_shards, write_parquet
@@ -72,6 +73,8 @@ def package_parabank(
     with made_in_sibling(output_dir.resolve()) as folder:
         equal = find_equal_pairs(finished)
         files = write_parquet(finished, folder, equal.repeated, max_rows_per_file)
+        if not files["pairs"]:
+            raise ValueError(no_paraphrase_message(finished))
         statistics = measure(finished, files, equal.copies, pieces)
         manifest = manifest_of(name, version, license, builder, settings, statistics, models)
         write_whole(folder / MANIFEST, as_json(manifest))

@@ -6,7 +6,6 @@ A file gets its final name only when all files of its split are complete.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -24,7 +23,6 @@ DATA = "data"  # the folder of the Parquet files within the folder of a data set
 SPLITS = ("train", "validation", "test")
 BATCH_ROWS = 1000  # ours: rows in memory at a time, with all their candidates
 # The columns of a shard, as Parquet names them, that hold the reasons why candidates were refused
-REASON_COLUMNS = ["candidates.list.element.reason"]
 ROW_GROUP_ROWS = 50_000  # ours: the least rows of a row group, where a file has so many
 
 
@@ -242,7 +240,7 @@ def write_parquet(
         The files by config and split; a split without a paraphrase is left out.
 
     Raises:
-        ValueError: No reference has a paraphrase; a shard is broken; `max_rows_per_file` is not positive.
+        ValueError: A shard is broken; `max_rows_per_file` is not positive.
     """
     if max_rows_per_file < 1:
         raise ValueError(f"wanted max_rows_per_file of at least 1, got {max_rows_per_file}: leave it at 500000")
@@ -262,23 +260,7 @@ def write_parquet(
     for config, split in sorted(writers, key=lambda key: (key[0], SPLITS.index(key[1]))):
         if written := writers[config, split].close():
             files[config][split] = written
-    if not files["pairs"]:
-        raise ValueError(no_paraphrase_message(shards))
     return files
-
-
-def no_paraphrase_message(shards: list[Path]) -> str:
-    """The error message for a run without paraphrases: how many candidates were refused for each reason."""
-    reasons: Counter[str] = Counter()
-    for rows in (rows for shard in shards for rows in read_tables(shard, columns=REASON_COLUMNS)):
-        candidates = pa.Table.from_struct_array(candidates_of(rows).flatten())
-        reasons.update(reason or "without a reason" for reason in candidates["reason"].to_pylist())
-    counts = ", ".join(f"{n:,} {reason}" for reason, n in reasons.most_common()) or "the decoder gave none"
-    place = shards[0].parent if shards else "the run"
-    return (
-        f"wanted at least one paraphrase, got none of the {reasons.total():,} candidates in {place}: {counts}; "
-        "relax what refused most and build again"
-    )
 
 
 def splits_in(table: pa.Table) -> list[str]:

@@ -16,92 +16,22 @@ import pyarrow.parquet as pq
 
 from toolkit.database import database
 from toolkit.evaluate.corpus import rank_table
+from toolkit.package.counts import BINS, MILLIONTHS, RANGES, WIDTHS, count
 from toolkit.package.parquet import SPLITS
 from toolkit.rows import Candidate, Row
 from toolkit.score.overlap import PieceSplitter
 from toolkit.shards import read_inputs
 
-BINS = 12  # ours: the last bin has no upper limit
-WIDTHS = {
-    "dual": 0.5,
-    "forward": 0.25,
-    "backward": 0.25,
-}  # ours: bin widths in nats; the threshold of 3.5 on the dual score is an edge of a bin
-# ParaNMT-50M, table 3: the ranges of the paraphrase score, from (exclusive) and to (inclusive)
-RANGES = ((-0.1, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
 # ParaNMT-50M, table 3: millions of pairs in each, mean and standard deviation of their trigram overlap
 PAPER_RANGES = ((4.0, 0.00, 0.0), (3.8, 0.02, 0.1), (6.9, 0.07, 0.1), (14.4, 0.17, 0.2), (18.0, 0.35, 0.2))
-MILLIONTHS = 10**6  # ours: trigram overlaps are added as integers of millionths
 DIVERSITY_REFERENCES = 20_000  # ours: the approximate size of the sample for diversity, drawn by hash of the id
-
-# ours: a word is letters, marks and digits, with apostrophes and hyphens inside
-WORD = r"[\p{L}\p{M}\p{N}]+(?:[''’-][\p{L}\p{M}\p{N}]+)*"
-
-
-def bin_of(nats: str, score: str) -> str:
-    """The SQL expression for the bin of a score; NULL if there is no score (`least` ignores NULL)."""
-    number = f"least(floor(({nats}) / {WIDTHS[score]}), {BINS - 1})::INTEGER"
-    return f"CASE WHEN ({nats}) IS NOT NULL THEN {number} END AS {score}"
-
-
-# References grouped by split and by the number of clusters of their candidates.
-REFERENCES_SQL = """
-CREATE TEMP TABLE references_by_kind AS
-SELECT split, len(list_distinct(list_transform(candidates, lambda c: c.cluster))) AS clusters, count(*) AS n,
-    sum(len(candidates)) AS candidates,
-    sum(coalesce(list_sum(list_transform(candidates, lambda c: c.draws)), 0)) AS draws
-FROM read_parquet($shards) WHERE reason IS NULL GROUP BY ALL
-"""
-
-# The candidates in the shards and the `published` pairs, grouped by all properties that are counted. `forbidden`: the
-# words that all origins of a text forbade, the first of each phrase, one phrase a line; where all phrases are single
-# words of letters, a simpler expression finds them in a third of the time. `score_range`: how many lower limits of
-# RANGES its paraphrase score exceeds.
-CANDIDATES_SQL = rf"""
-CREATE TEMP TABLE candidates_by_kind AS
-SELECT published, reason, rank IS NOT NULL AS chosen,
-    cluster IS NOT NULL AS clustered, coalesce(cluster = 0, false) AS own_cluster,
-    {bin_of("forward + backward", "dual")}, {bin_of("forward", "forward")}, {bin_of("backward", "backward")},
-    coalesce(len(forbidden), 0) > 0 AS constrained,
-    list_has_any(regexp_extract_all(text, '{WORD}'), forbidden) AS came_back,
-    {" + ".join(f"(semantic > {above})::INTEGER" for above, _ in RANGES)} AS score_range,
-    count(*) AS n, count(trigrams) AS measured, sum(trigrams) AS total, sum(trigrams * trigrams) AS squares
-FROM (
-    SELECT published, reason, rank, cluster, text, semantic,
-        -forward_logprob / forward_tokens AS forward, -backward_logprob / backward_tokens AS backward,
-        round(trigram_overlap * {MILLIONTHS})::BIGINT AS trigrams,
-        CASE WHEN len(origins) < 2 THEN origins[1].negative ELSE list_reduce(
-            list_transform(origins, lambda o: o.negative), lambda a, b: list_intersect(a, b)) END AS common,
-        replace(array_to_string(common, chr(10)), chr(9601), '') AS phrases,
-        CASE WHEN regexp_full_match(phrases, '[\p{{L}}\n]*') THEN regexp_extract_all(phrases, '\p{{L}}+')
-            ELSE regexp_extract_all(phrases, '(?m)^.*?({WORD})', 1) END AS forbidden
-    FROM (
-        SELECT false AS published, c.reason, c.rank, c.cluster, c.text, c.origins, c.scores.semantic,
-            c.scores.trigram_overlap, c.scores.forward_logprob, c.scores.forward_tokens,
-            c.scores.backward_logprob, c.scores.backward_tokens
-        FROM (SELECT unnest(candidates) AS c FROM read_parquet($shards))
-        UNION ALL
-        SELECT true, NULL, rank, cluster, sentence2, origins, semantic,
-            trigram_overlap, forward_logprob, forward_tokens, backward_logprob, backward_tokens
-        FROM read_parquet($pairs))
-) GROUP BY ALL
-"""
 
 # Two columns: the numbers of candidates and of published pairs
 COUNTS = "sum(n) FILTER (WHERE NOT published), sum(n) FILTER (WHERE published)"
 
-# A row of a shard is counted once for each of its recipes; its id is in no other row, so that no ids are compared.
 SYSTEMS_SQL = """
-SELECT recipe, count(*) FILTER (WHERE counted = 'row'), count(*) FILTER (WHERE counted = 'candidate' AND text <> ''),
-    count(*) FILTER (WHERE counted = 'candidate' AND unmet), count(*) FILTER (WHERE counted = 'pair')
-FROM (SELECT 'row' AS counted, unnest(list_distinct(flatten(list_transform(candidates,
-          lambda c: list_transform(c.origins, lambda o: o.recipe))))) AS recipe, '' AS text, false AS unmet
-      FROM read_parquet($shards)
-      UNION ALL
-      SELECT 'candidate', o.recipe, text, len(o.unmet) > 0
-      FROM (SELECT c.text, unnest(c.origins) AS o FROM (SELECT unnest(candidates) AS c FROM read_parquet($shards)))
-      UNION ALL SELECT 'pair', o.recipe, '', false FROM (SELECT unnest(origins) AS o FROM read_parquet($pairs)))
-WHERE recipe IS NOT NULL GROUP BY 1 ORDER BY try_cast(recipe AS INTEGER), 1
+SELECT recipe, sum(n)::BIGINT, sum(candidates)::BIGINT, sum(unmet)::BIGINT, sum(paraphrases)::BIGINT
+FROM recipes_by_kind GROUP BY 1 ORDER BY try_cast(recipe AS INTEGER), 1
 """
 
 LENGTHS_SQL = r"""
@@ -137,9 +67,7 @@ def measure(
     pairs, references = ([str(path) for paths in files[config].values() for path in paths] for config in files)
     inputs = read_inputs(shards[0].parent)
     with database() as connection:
-        parameters = {"shards": [str(shard) for shard in shards]}
-        connection.execute(REFERENCES_SQL, parameters)
-        connection.execute(CANDIDATES_SQL, parameters | {"pairs": pairs})
+        count(connection, shards, pairs)
         splits = by_split(connection, files)
         total = {key: sum(split[key] for split in splits.values()) for key in next(iter(splits.values()))}
         if total["references"] != inputs["rows"]:
@@ -165,7 +93,7 @@ def measure(
             "histograms": {name: histogram(connection, name) for name in WIDTHS},
             "paraphrase_scores": score_ranges(connection),
             "clusters": clusters(connection),
-            "systems": systems(connection, parameters | {"pairs": pairs}),
+            "systems": systems(connection),
             "negative_constraints": forbidden_words_used(connection),
             "diversity": rank_table(sample(connection, references, total["kept"]), pieces),
         }
@@ -303,14 +231,14 @@ def clusters(connection: duckdb.DuckDBPyConnection) -> dict:
     return {"candidates": clustered, "in_reference_cluster": in_reference_cluster, "clusters_per_reference": references}
 
 
-def systems(connection: duckdb.DuckDBPyConnection, shards: dict[str, list[str]]) -> list[dict]:
+def systems(connection: duckdb.DuckDBPyConnection) -> list[dict]:
     """For each recipe the numbers of distinct texts, of texts that violate its constraints, and of paraphrases.
 
     A text that several recipes generated counts for each of them. Recipes are sorted by number, then by name.
 
     Source: ParaBank (Hu et al. 2019a), table 3: the systems.
     """
-    lines = connection.execute(SYSTEMS_SQL, shards).fetchall()
+    lines = connection.execute(SYSTEMS_SQL).fetchall()
     keys = ("recipe", "references", "candidates", "unmet", "paraphrases")
     return [dict(zip(keys, line, strict=True)) for line in lines]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from toolkit.database import database
 from toolkit.rows import Row
 from toolkit.select.deciles import MEASURES, PAIRS_SQL, DecileSettings, Thresholds, find_thresholds, refusal
 from toolkit.settings import SETTINGS
-from toolkit.shards import INPUTS, read_record, read_shard, remove_unfinished, write_shard, write_whole
+from toolkit.shards import INPUTS, dropped_of, read_record, read_shard, remove_unfinished, write_shard, write_whole
 
 THRESHOLDS = "cut.json"  # the file with the thresholds of a selection
 
@@ -45,12 +45,7 @@ def write_thresholds(shards: list[Path], settings: DecileSettings, folder: Path)
     Raises:
         ValueError: As `find_thresholds`.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    remove_unfinished(folder)
-    run = shards[0].parent
-    record = read_record(run / SETTINGS) | asdict(settings)
-    write_whole(folder / SETTINGS, json.dumps(record, indent=1))
-    write_whole(folder / INPUTS, (run / INPUTS).read_bytes())
+    write_records(shards[0].parent, asdict(settings), folder)
     if not (folder / THRESHOLDS).exists():
         write_whole(folder / THRESHOLDS, json.dumps(asdict(find_thresholds(shards, settings)), indent=1))
 
@@ -68,11 +63,35 @@ def choose_shards(shards: list[Path], settings: DecileSettings, folder: Path) ->
     """
     record = read_record(folder / THRESHOLDS)
     thresholds = Thresholds(**record | {"begins": [tuple(begin) for begin in record["begins"]]})
+    return copy_shards(shards, folder, lambda shard: chosen_rows(shard, settings, thresholds))
+
+
+def copy_shards(shards: list[Path], folder: Path, rows_of: Callable[[Path], Iterable[Row]]) -> list[Path]:
+    """Copy shards with other rows into the folder of a selection, skipping finished copies.
+
+    Args:
+        shards: Finished shards of a run: all, or one process's share.
+        folder: The folder of the selection.
+        rows_of: The rows of the copy of a shard.
+
+    Returns:
+        The paths of the copies, in order.
+    """
     copies = [folder / shard.name for shard in shards]
     for shard, copy in zip(shards, copies, strict=True):
         if not copy.exists():
-            write_shard(copy, chosen_rows(shard, settings, thresholds))
+            if dropped_of(shard).exists():
+                write_whole(dropped_of(copy), dropped_of(shard).read_bytes())
+            write_shard(copy, rows_of(shard))
     return copies
+
+
+def write_records(run: Path, settings: dict, folder: Path) -> None:
+    """Create the folder of a selection: the records of its run, with the settings of the selection added."""
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(folder)
+    write_whole(folder / SETTINGS, json.dumps(read_record(run / SETTINGS) | settings, indent=1))
+    write_whole(folder / INPUTS, (run / INPUTS).read_bytes())
 
 
 def chosen_rows(shard: Path, settings: DecileSettings, thresholds: Thresholds) -> Iterator[Row]:

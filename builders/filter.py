@@ -1,0 +1,195 @@
+"""Make a new version of a parabank by a condition on the scores of its run, without decoding again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolkit.outputs import MANIFEST, check_output_folder
+from toolkit.package.folder import check_version, is_parabank
+from toolkit.rows import Row
+from toolkit.select.corpus import chosen_folder, copy_shards, write_records
+from toolkit.select.deciles import DecileSettings
+from toolkit.select.rank import rank_all, rank_by_judgment, rank_rows
+from toolkit.select.where import check_measured, check_where, chosen_anew, meeting
+from toolkit.settings import SETTINGS
+from toolkit.shards import read_record, read_shard
+
+if TYPE_CHECKING:
+    from toolkit.score.overlap import Pieces
+
+Rank = Callable[[Iterable[Row]], Iterator[Row]]
+RANKINGS: dict[str, Callable[[dict], Rank]] = {  # by builder, how its recipe ranks, with the settings of a run
+    "parabank2": lambda settings: lambda rows: rank_rows(rows, settings["paraphrases"]),
+    "parabank": lambda settings: lambda rows: rank_by_judgment(rows, settings["paraphrases"]),
+    "paranmt": lambda settings: rank_all,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filter:
+    """What is chosen, and where it goes.
+
+    Attributes:
+        parabank: A packaged parabank, with the folder of its run beside it.
+        output_dir: The folder of the new version.
+        where: A condition of SQL on the scores of a candidate; None is met by all.
+        ranks: The ranks that remain, counted from 1: "1", "1-3", or "2-" without an end; None for as many as the
+            parabank has.
+        version: MAJOR.MINOR.PATCH; None is the next MINOR after that of the parabank.
+    """
+
+    parabank: Path
+    output_dir: Path
+    where: str | None = None
+    ranks: str | None = None
+    version: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without the parabank.
+
+        Raises:
+            ValueError: `where` is no condition, `ranks` are none, or nothing is to be filtered.
+        """
+        if self.where is None and self.ranks is None:
+            raise ValueError("wanted --where or --ranks, got neither: the new version would be the old one")
+        if self.ranks is not None:
+            parse_ranks(self.ranks)
+        if self.where is not None:
+            check_where(self.where)
+        if self.version is not None:
+            check_version(self.version)
+
+
+def parse_ranks(ranks: str) -> tuple[int, int | None]:
+    """The first and the last rank, counted from 1; None for the last if there is no end.
+
+    >>> parse_ranks("1-3"), parse_ranks("2"), parse_ranks("2-")
+    ((1, 3), (2, 2), (2, None))
+
+    Raises:
+        ValueError: The text has another form.
+    """
+    first, dash, last = ranks.partition("-")
+    numbers = [int(part) for part in (first, last) if part.isascii() and part.isdigit()]
+    if len(numbers) < (2 if last else 1) or not first or 0 in numbers or numbers != sorted(numbers):
+        raise ValueError(f"wanted ranks such as 1, 1-3 or 2-, got {ranks!r}")
+    return numbers[0], numbers[-1] if last or not dash else None
+
+
+def filter_parabank(settings: Filter) -> dict:
+    """Choose the paraphrases of a parabank anew among all candidates that its run kept, and package them.
+
+    Beside the new version are its shards, as beside the old one, so that it can be filtered again: by a further
+    condition, and to other ranks.
+
+    A paraphrase that does not meet the condition is refused; a candidate that only lost to it may take its place, as
+    the recipe of the parabank ranks them. Thresholds of the run stay: what it refused by them does not come back.
+
+    Returns:
+        The measured figures of the new version (`toolkit.package.statistics.measure`).
+
+    Raises:
+        ValueError: The folder is no parabank, its run is not beside it or has not measured a score, or no paraphrase
+            remains.
+        OSError: The output cannot be written.
+    """
+    from toolkit.package.build import package_parabank
+    from toolkit.package.parquet import finished_shards
+
+    run, manifest = run_of(settings.parabank)
+    folder = shards_beside(settings.output_dir)
+    for output, record in ((settings.output_dir, MANIFEST), (folder, SETTINGS)):
+        check_output_folder(output, record, [settings.parabank, run])
+    shards, recorded = finished_shards(run), read_record(run / SETTINGS)
+    if settings.where is not None:
+        check_measured(shards, settings.where)
+    conditions = [f"({one})" for one in (recorded.get("where"), settings.where) if one]
+    where, ranks = " and ".join(conditions) or "true", settings.ranks or recorded.get("ranks", "1-")
+    chosen = {"where": where, "ranks": ranks}
+    check_same(folder, recorded | chosen)
+    write_records(run, chosen, folder)
+    rank, pieces = RANKINGS[recorded["builder"]](recorded), pieces_of(recorded)
+    first, last = parse_ranks(ranks)
+
+    def rows_of(shard: Path) -> Iterator[Row]:
+        met = meeting(shard, where)
+        return chosen_anew(read_shard(shard), met, rank, first, last)
+
+    copy_shards(shards, folder, rows_of)
+    return package_parabank(
+        folder,
+        settings.output_dir,
+        settings.output_dir.name,
+        settings.version or next_minor(manifest["version"]),
+        manifest["license"],
+        manifest["models"],
+        manifest["builder"],
+        pieces=pieces.split if pieces else None,
+    )
+
+
+def run_of(parabank: Path) -> tuple[Path, dict]:
+    """The folder of the shards that a parabank was packaged from, and its manifest.
+
+    Raises:
+        ValueError: The folder is no parabank, or its run is not beside it.
+    """
+    if not is_parabank(parabank):
+        raise ValueError(f"wanted a packaged parabank, got {parabank} without {MANIFEST}: check the path")
+    manifest = read_record(parabank / MANIFEST)
+    run = shards_beside(parabank)
+    if manifest["settings"].get("by"):
+        deciles = {name: manifest["settings"][name] for name in DecileSettings.__dataclass_fields__}
+        run = chosen_folder(run, DecileSettings(**deciles))
+    if not (run / SETTINGS).is_file():
+        raise ValueError(f"wanted the run of {parabank} beside it, got no {run}: without it nothing can be chosen")
+    return run, manifest
+
+
+def shards_beside(parabank: Path) -> Path:
+    """The folder of the run of a parabank.
+
+    >>> shards_beside(Path("/build/my-parabank")).as_posix()
+    '/build/my-parabank.shards'
+    """
+    return parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
+
+
+def check_same(folder: Path, wanted: dict) -> None:
+    """Refuse a folder with the shards of another choice.
+
+    Raises:
+        ValueError: It holds others.
+    """
+    if (folder / SETTINGS).is_file() and (found := read_record(folder / SETTINGS)) != wanted:
+        key = next(key for key in {**wanted, **found} if found.get(key) != wanted.get(key))
+        raise ValueError(
+            f"{folder} holds another choice: {key} was {found.get(key)!r}, now {wanted.get(key)!r}; choose another "
+            "--output_dir"
+        )
+
+
+def pieces_of(recorded: dict) -> Pieces | None:
+    """The pieces in which a card counts overlaps; None, said on the terminal, if the run's translator is not here."""
+    from toolkit.translator.load import load_translator
+
+    name = recorded["forward"]
+    try:
+        return load_translator(name, "float32", "cpu", recorded["source_lang"], recorded["lang"]).target
+    except (OSError, ValueError):
+        print(f"{name} is not here: the card counts overlaps in words, not in its pieces", file=sys.stderr)
+        return None
+
+
+def next_minor(version: str) -> str:
+    """The next MINOR version.
+
+    >>> next_minor("1.2.3")
+    '1.3.0'
+    """
+    major, minor, _ = map(int, version.split("."))
+    return f"{major}.{minor + 1}.0"

@@ -1,0 +1,49 @@
+r"""Make a new version of a parabank by a condition on its scores, without decoding again.
+
+    python scripts/filter_parabank.py build/my-parabank --where "dual > -2 and intersection_over_union < 0.6" \
+        --ranks 1-3 --output_dir build/my-parabank-strict
+
+The condition is an expression of SQL over the scores of a candidate; an unknown name is answered with all of them. The
+run of the parabank, DIR.shards, must be beside it. A paraphrase that does not meet the condition is refused, and a
+candidate that only lost to it may take its place, if the run kept it (--keep). The new version has its own card.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from toolkit.command import run_command
+
+PROGRAM = "filter_parabank.py"
+
+
+def main(arguments: list[str]) -> int:
+    """Parse the command line, choose, package; print an error as one line."""
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parabank", metavar="DIR", type=Path, help="folder that a builder made")
+    parser.add_argument("--output_dir", type=Path, required=True, help="folder of the new version")
+    parser.add_argument("--where", help="condition of SQL on the scores of a candidate (default: all meet it)")
+    parser.add_argument("--ranks", help="ranks that remain, counted from 1: 1, 1-3 or 2- (default: as many as before)")
+    parser.add_argument("--version", help="MAJOR.MINOR.PATCH (default: the next MINOR after that of DIR)")
+    options = parser.parse_args(arguments)
+    return run_command(PROGRAM, lambda: work(options), resumes=True)
+
+
+def work(options: argparse.Namespace) -> None:
+    """Make the new version, and print what it has."""
+    from builders.filter import Filter, filter_parabank
+
+    figures = filter_parabank(Filter(**vars(options)))
+    total, refused = figures["total"], figures["candidates"]["refused"]
+    print(
+        f"{options.output_dir}: {total['pairs']:,} pairs of {total['kept']:,} references; refused by the condition: "
+        f"{refused.get('where', 0):,}; README.md in it says more"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

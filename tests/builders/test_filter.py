@@ -1,0 +1,132 @@
+"""A new version of a parabank by a condition: the script, its card and its shards."""
+
+import json
+import re
+
+import pyarrow.compute as pc
+import pytest
+
+from builders.filter import Filter, filter_parabank, parse_ranks
+from builders.parabank2 import ParaBank2Run, build
+from scripts.filter_parabank import main
+from tests.tiny import DEMO, folder
+from toolkit.package.load import load_parabank
+from toolkit.shards import read_shard
+
+LIMITS = {"constraint_sets": 2, "samples_per_set": 6, "clusters": 4, "paraphrases": 3, "max_dual_nll": 30.0}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A parabank of thirty references by tiny translators."""
+    output = tmp_path_factory.mktemp("made") / "bank"
+    models = {"forward": str(folder() / "de-en"), "backward": str(folder() / "en-de"), "dtype": "float32"}
+    source = {"bitext": [str(DEMO)], "source_lang": "de", "lang": "en", "limit": 30, "shard_rows": 12, "threads": 1}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACCELERATE_USE_CPU", "true")
+        build(ParaBank2Run(**source, **models, **LIMITS, output_dir=str(output)))
+    return output
+
+
+def scores(parabank):
+    """The dual score of every pair."""
+    table = load_parabank(parabank, split="train").with_format("arrow")[:]
+    parts = [pc.divide(table[f"{side}_logprob"], table[f"{side}_tokens"]) for side in ("forward", "backward")]
+    return sorted(pc.add(*parts).to_pylist())
+
+
+def limit_of(parabank):
+    """A threshold that a third of the pairs does not reach."""
+    found = scores(parabank)
+    return found[len(found) // 3]
+
+
+def test_the_new_version_meets_the_condition(made, tmp_path, capsys):
+    limit = limit_of(made)
+    flags = [str(made), "--where", f"dual > {limit!r}", "--ranks", "1-2", "--output_dir", str(tmp_path / "strict")]
+    assert main(flags) == 0
+    said = capsys.readouterr().out
+    assert scores(tmp_path / "strict")[0] > limit
+    assert load_parabank(tmp_path / "strict").num_rows["train"] < load_parabank(made).num_rows["train"]
+    manifest = json.loads((tmp_path / "strict" / "parabank.json").read_text())
+    old = json.loads((made / "parabank.json").read_text())
+    assert (manifest["version"], manifest["name"]) == ("1.1.0", "strict")
+    assert (manifest["models"], manifest["license"]) == (old["models"], old["license"])
+    assert (manifest["settings"]["where"], manifest["settings"]["ranks"]) == (f"(dual > {limit!r})", "1-2")
+    figures = json.loads((tmp_path / "strict" / "statistics.json").read_text())
+    assert figures["candidates"]["refused"]["where"] == int(re.search(r"condition: ([\d,]+)", said)[1])
+    assert figures["total"]["candidates"] == json.loads((made / "statistics.json").read_text())["total"]["candidates"]
+    card = (tmp_path / "strict" / "README.md").read_text()
+    assert f"| `where` | (dual > {limit!r}) |" in card and "| where | " in card
+    ranks = set(load_parabank(tmp_path / "strict", split="train")["rank"])
+    assert ranks == {0, 1}
+
+
+def test_it_can_be_filtered_again(made, tmp_path):
+    limit = limit_of(made)
+    once = filter_parabank(Filter(parabank=made, output_dir=tmp_path / "a", where=f"dual > {limit!r}", ranks="1-2"))
+    filter_parabank(Filter(parabank=made, output_dir=tmp_path / "b", where=f"dual > {limit!r}"))
+    twice = filter_parabank(Filter(parabank=tmp_path / "b", output_dir=tmp_path / "c", ranks="1-2"))
+    filter_parabank(Filter(parabank=tmp_path / "a", output_dir=tmp_path / "d", where="draws < 100"))
+    assert load_parabank(tmp_path / "d").num_rows == load_parabank(tmp_path / "a").num_rows
+    assert once["total"] == twice["total"]
+    for split in ("train", "validation", "test"):
+        for name in (tmp_path / "a" / "data").rglob(f"{split}-*.parquet"):
+            assert name.read_bytes() == (tmp_path / "c" / name.relative_to(tmp_path / "a")).read_bytes()
+
+
+def test_a_condition_that_all_meet_gives_the_same_parabank(made, tmp_path):
+    filter_parabank(Filter(parabank=made, output_dir=tmp_path / "same", where="true", version="1.0.0"))
+    for name in (made / "data").rglob("*.parquet"):
+        assert name.read_bytes() == (tmp_path / "same" / name.relative_to(made)).read_bytes()
+    figures = [json.loads((one / "statistics.json").read_text()) for one in (made, tmp_path / "same")]
+    assert figures[0] == figures[1]
+
+
+def test_every_kept_candidate_has_the_score_that_it_may_be_chosen_by(made):
+    for shard in sorted(made.with_name("bank.shards").glob("rows-*")):
+        for row in read_shard(shard):
+            for one in row.candidates:
+                if one.rank is not None or one.reason in ("cluster", "rank"):
+                    assert one.scores.intersection_over_union is not None and one.scores.dual is not None
+
+
+def test_one_line_for_what_cannot_be(made, tmp_path, capsys):
+    away = tmp_path / "away"
+    away.mkdir()
+    for path in made.iterdir():
+        if path.is_file():
+            (away / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("x")
+    cases = [
+        (tmp_path, ["--where", "dual > -2"], "wanted a packaged parabank, got .* without parabank.json"),
+        (away, ["--where", "dual > -2"], "wanted the run of .*away beside it, got no .*away.shards"),
+        (made, [], "wanted --where or --ranks, got neither"),
+        (made, ["--where", "semantic > 0.5"], "wanted scores that this run has measured .*got semantic"),
+        (made, ["--where", "dul > 0.5"], "wanted scores of .* got 'dul'"),
+        (made, ["--where", "dual > 1"], "wanted at least one paraphrase, got none of the .* candidates .* where"),
+        (made, ["--ranks", "3-1"], "wanted ranks such as 1, 1-3 or 2-, got '3-1'"),
+        (made, ["--ranks", "1", "--version", "2"], "wanted a version MAJOR.MINOR.PATCH, got '2'"),
+        (made, ["--ranks", "1", "--output_dir", str(made)], "wanted an output folder apart from the input"),
+        (made, ["--ranks", "1", "--output_dir", str(tmp_path / "mine")], "holds files but no parabank.json"),
+    ]
+    for number, (parabank, flags, message) in enumerate(cases):
+        flags = flags if "--output_dir" in flags else [*flags, "--output_dir", str(tmp_path / f"out-{number}")]
+        assert main([str(parabank), *flags]) == 1, flags
+        line = capsys.readouterr().err.splitlines()[-1]
+        assert line.startswith("filter_parabank.py: ") and re.search(message, line), line
+        assert not (tmp_path / f"out-{number}").exists()
+
+
+def test_another_choice_does_not_go_into_the_same_folder(made, tmp_path):
+    filter_parabank(Filter(parabank=made, output_dir=tmp_path / "out", ranks="1"))
+    with pytest.raises(ValueError, match=r"out.shards holds another choice: ranks was '1', now '2'; choose another"):
+        filter_parabank(Filter(parabank=made, output_dir=tmp_path / "out", ranks="2"))
+    filter_parabank(Filter(parabank=made, output_dir=tmp_path / "out", ranks="1"))
+
+
+@pytest.mark.parametrize("ranks", ["", "0", "0-2", "a", "1-b", "-3", "2-1", "1-2-3", "1.5", "²"])
+def test_ranks_that_are_none(ranks):
+    with pytest.raises(ValueError, match="wanted ranks such as 1, 1-3 or 2-"):
+        parse_ranks(ranks)

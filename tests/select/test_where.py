@@ -1,0 +1,107 @@
+"""Conditions on named scores, and what is chosen anew by them."""
+
+import re
+
+import pytest
+
+from tests.conftest import write_run
+from toolkit.package.parquet import finished_shards
+from toolkit.rows import Candidate, Row, Scores
+from toolkit.select.rank import rank_all, rank_rows
+from toolkit.select.where import NAMES, check_measured, check_where, chosen_anew, meeting
+
+
+def made(text, dual, semantic, rank=None, reason=None, cluster=1):
+    return Candidate(text, "sample", rank=rank, reason=reason, cluster=cluster,
+                     scores=Scores(dual, 1, 0.0, 1, semantic=semantic))  # fmt: skip
+
+
+def rows():
+    """Two references: the first has three clusters, and losers in two of them."""
+    return [
+        Row("r-0", "r", "Satz.", "de", "A sentence.", "en", "train", candidates=[
+            made("a", -1.0, 0.4, rank=0, cluster=1),
+            made("b", -2.0, 0.9, reason="cluster", cluster=1),
+            made("c", -1.5, 0.8, rank=1, cluster=2),
+            made("d", -3.0, 0.95, reason="rank", cluster=3),
+            made("e", -9.0, 0.99, reason="dual", cluster=None),
+            made("f", -2.5, None, reason="cluster", cluster=2),
+        ]),
+        Row("r-1", "r", "Satz.", "de", "Another.", "en", "test", candidates=[made("g", -1.0, 0.1, rank=0)]),
+    ]  # fmt: skip
+
+
+def anew(where, first=1, last=None, most=2, folder=None):
+    shard = finished_shards(write_run(folder / "run", rows()))[0]
+    met = meeting(shard, where)
+    found = chosen_anew(rows(), met, lambda some: rank_rows(some, most), first, last)
+    return [([one.text for one in row.paraphrases], {one.text: one.reason for one in row.candidates}) for row in found]
+
+
+def test_a_loser_takes_the_place_of_what_no_longer_meets(tmp_path):
+    (texts, reasons), (others, why) = anew("semantic >= 0.7", folder=tmp_path)
+    assert texts == ["c", "b"]
+    assert reasons == {"a": "where", "b": None, "c": None, "d": "rank", "e": "dual", "f": "cluster"}
+    assert (others, why) == ([], {"g": "where"})
+
+
+def test_ranks_are_those_of_the_new_choice(tmp_path):
+    (texts, reasons), _ = anew("semantic >= 0.7", 2, 3, most=5, folder=tmp_path)
+    assert texts == ["b", "d"] and reasons["c"] == "rank"
+    (texts, _), (others, _) = anew("true", 1, 1, folder=tmp_path)
+    assert (texts, others) == (["a"], ["g"])
+
+
+def test_what_is_true_for_all_changes_nothing(tmp_path):
+    shard = finished_shards(write_run(tmp_path / "run", rows()))[0]
+    found = list(chosen_anew(rows(), meeting(shard, "true"), lambda some: rank_rows(some, 2), 1, None))
+    assert found == rows()
+
+
+def test_a_missing_score_meets_nothing(tmp_path):
+    shard = finished_shards(write_run(tmp_path / "run", rows()))[0]
+    numbers = {number for row_id, number in meeting(shard, "semantic < 2 or semantic >= 2") if row_id == "r-0"}
+    assert numbers == {0, 1, 2, 3}, "f has no score, e was refused by a threshold of the run"
+    assert meeting(shard, "not semantic > 0.5") == {("r-0", 0), ("r-1", 0)}
+    assert meeting(shard, "semantic is null") == {("r-0", 5)}
+
+
+def test_names_and_derived_scores(tmp_path):
+    shard = finished_shards(write_run(tmp_path / "run", rows()))[0]
+    assert meeting(shard, "dual > -1.2") == {("r-0", 0), ("r-1", 0)}
+    assert meeting(shard, "Dual = translation_score AND draws = 1 and dual < -2") == {("r-0", 3), ("r-0", 5)}
+    for name in NAMES:
+        check_where(f"{name} is not null")
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("smantic > 0.5", "wanted scores of forward_logprob, .*, draws in a condition, got 'smantic'"),
+        ("semantic", "which is neither true nor false"),
+        ("semantic >", "Parser Error"),
+        ("", "wanted a condition such as"),
+        ("semantic > 'much'", "Conversion Error"),
+        ("sum(semantic) > 3", "Binder Error"),
+        ("semantic > 0.5; drop table x", "Parser Error"),
+        ("sum(semantic) > 3 and draws", "wanted a condition such as"),
+    ],
+)
+def test_what_is_no_condition(where, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        check_where(where)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_score_that_nobody_measured(tmp_path):
+    shards = finished_shards(write_run(tmp_path / "run", rows()))
+    check_measured(shards, "semantic > 0.5 and dual > -3")
+    message = "wanted scores that this run has measured (forward_logprob, forward_tokens, backward_logprob"
+    with pytest.raises(ValueError, match=re.escape(message) + ".*got judgment: build with it"):
+        check_measured(shards, "semantic > 0.5 and Judgment > 3")
+
+
+def test_all_ranked_of_paranmt(tmp_path):
+    shard = finished_shards(write_run(tmp_path / "run", rows()))[0]
+    found = chosen_anew(rows(), meeting(shard, "semantic > 0.3"), rank_all, 1, None)
+    assert [[one.text for one in row.paraphrases] for row in found] == [["a", "b", "c", "d"], []]

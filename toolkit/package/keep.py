@@ -1,0 +1,62 @@
+"""What a shard keeps of the candidates that were not chosen: all, none, or the best of each reference.
+
+Whatever is kept, the chosen candidates are the same, and so are all counts (`toolkit.package.counts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from toolkit.package.counts import differences
+from toolkit.rows import Candidate, Row, to_table
+from toolkit.run import ALL, CHOSEN
+from toolkit.shards import dropped_of, write_shard, write_whole
+
+
+def write_kept(path: Path, rows: Iterable[Row], keep: str = ALL) -> None:
+    """Write a shard without the candidates that are not to be kept, and before it the counts of those.
+
+    Args:
+        path: The shard.
+        rows: Its rows with all their candidates.
+        keep: "all", "chosen", or how many others of a reference, the best ones.
+
+    Raises:
+        OSError: The disk is full, or another error of the file system; no shard is left behind.
+        ValueError: A score is NaN or infinite; the message names the row.
+    """
+    if keep == ALL:
+        return write_shard(path, rows)
+    whole = list(rows)
+    most = 0 if keep == CHOSEN else int(keep)
+    kept = [replace(row, candidates=kept_of(row, most)) for row in whole]
+    sink = pa.BufferOutputStream()
+    pq.write_table(differences(to_table(whole), to_table(kept)), sink, compression="zstd")
+    write_whole(dropped_of(path), sink.getvalue().to_pybytes())
+    write_shard(path, kept)
+
+
+def kept_of(row: Row, most: int) -> list[Candidate]:
+    """The chosen candidates of a row, and of the others the `most` with the best scores, in their order.
+
+    Candidates with a dual score come first, then those with a predicted judgment, then those with a translation score,
+    each by that score; then the others. Equal ones come in their order.
+    """
+    others = sorted(
+        (number for number, candidate in enumerate(row.candidates) if candidate.rank is None),
+        key=lambda number: (place_of(row.candidates[number]), number),
+    )
+    kept = set(others[:most])
+    return [one for number, one in enumerate(row.candidates) if one.rank is not None or number in kept]
+
+
+def place_of(candidate: Candidate) -> tuple[int, float]:
+    """What candidates that were not chosen are sorted by: their first score, and minus its value."""
+    scores = (candidate.scores.dual, candidate.scores.judgment, candidate.scores.translation_score)
+    found = ((number, -score) for number, score in enumerate(scores) if score is not None)
+    return next(found, (len(scores), 0.0))

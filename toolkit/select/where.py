@@ -1,0 +1,116 @@
+"""Choose paraphrases anew by a condition on their scores, from what the shards of a run have; nothing is decoded again.
+
+A condition is an expression of SQL over named scores, such as "semantic >= 0.7 and trigram_overlap < 0.5".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import duckdb
+
+from toolkit.database import database
+from toolkit.errors import first_line
+from toolkit.rows import Row, Scores, hints_of
+
+LOST = ("cluster", "rank")  # reasons of candidates that only lost to a better one
+NAMES = {  # what a condition may name, and how it is found in a candidate `c`
+    **{name: f"c.scores.{name}" for name in hints_of(Scores)},
+    "dual": "c.scores.forward_logprob / c.scores.forward_tokens + c.scores.backward_logprob / c.scores.backward_tokens",
+    "translation_score": "c.scores.forward_logprob / c.scores.forward_tokens",
+    "draws": "c.draws",
+}
+EXAMPLE = "semantic >= 0.7 and trigram_overlap < 0.5"
+COLUMNS = ", ".join(f"{sql} AS {name}" for name, sql in NAMES.items())
+CANDIDATES_SQL = f"""
+SELECT id, number, {COLUMNS}
+FROM (SELECT id, unnest(candidates) AS c, generate_subscripts(candidates, 1) - 1 AS number
+      FROM read_parquet($shards))
+WHERE c.rank IS NOT NULL OR list_contains($lost, c.reason)
+"""
+HALVES_SQL = f"SELECT {', '.join(f'0.5::DOUBLE AS {name}' for name in NAMES)}"  # a row to try a condition on
+
+
+def check_where(where: str) -> None:
+    """Refuse an expression that is no condition on the named scores.
+
+    >>> check_where("dual > -2 and not semantic is null")
+
+    Raises:
+        ValueError: It is no expression of SQL, names something else, or is neither true nor false.
+    """
+    with database() as connection:
+        try:
+            ((_, kind, *_),) = connection.sql(f"DESCRIBE SELECT ({where}) FROM ({HALVES_SQL})").fetchall()
+            connection.sql(f"SELECT 1 FROM ({HALVES_SQL}) WHERE ({where})").fetchall()
+        except duckdb.Error as error:
+            if unknown := re.search(r'Referenced column "(.*?)"', str(error)):
+                raise ValueError(f"wanted scores of {', '.join(NAMES)} in a condition, got {unknown[1]!r}") from None
+            reason = first_line(error)
+            raise ValueError(f"wanted a condition such as {EXAMPLE!r}, got {where!r} ({reason})") from None
+    if kind != "BOOLEAN":
+        raise ValueError(f"wanted a condition such as {EXAMPLE!r}, got {where!r}, which is neither true nor false")
+
+
+def check_measured(shards: list[Path], where: str) -> None:
+    """Refuse a condition on a score that no candidate has: it would refuse all of them.
+
+    Raises:
+        ValueError: Such a score is named.
+    """
+    named = [name for name in NAMES if re.search(rf"\b{name}\b", where, re.IGNORECASE)]
+    with database() as connection:
+        counts = ", ".join(f"count({name})" for name in NAMES)
+        parameters = {"shards": [str(shard) for shard in shards], "lost": list(LOST)}
+        ((*found,),) = connection.execute(f"SELECT {counts} FROM ({CANDIDATES_SQL})", parameters).fetchall()
+    measured = [name for name, n in zip(NAMES, found, strict=True) if n]
+    if missing := [name for name in named if name not in measured]:
+        raise ValueError(
+            f"wanted scores that this run has measured ({', '.join(measured)}), got {missing[0]}: build with it"
+        )
+
+
+def meeting(shard: Path, where: str) -> set[tuple[str, int]]:
+    """The row ids and numbers of the candidates of a shard that were not refused and meet a condition.
+
+    A score that a candidate does not have meets no condition on it.
+    """
+    with database() as connection:
+        parameters = {"shards": [str(shard)], "lost": list(LOST)}
+        query = f"SELECT id, number FROM ({CANDIDATES_SQL}) WHERE ({where})"
+        return set(connection.execute(query, parameters).fetchall())
+
+
+def chosen_anew(
+    rows: Iterable[Row],
+    met: set[tuple[str, int]],
+    rank: Callable[[Iterable[Row]], Iterator[Row]],
+    first: int,
+    last: int | None,
+) -> Iterator[Row]:
+    """Rows whose paraphrases are chosen anew among the candidates that meet a condition.
+
+    A paraphrase that does not meet it is refused: reason "where". Candidates that only lost to a better one and meet it
+    may take its place. Of the new ranks those from `first` to `last` remain; the others have the reason "rank".
+
+    Args:
+        rows: Rows of a finished run.
+        met: The candidates that meet the condition, as row id and number.
+        rank: Ranks the candidates of rows that have no reason, as the recipe of the run does.
+        first: The first rank that remains, counted from 1.
+        last: The last rank that remains; None is the last there is.
+    """
+    for row in rows:
+        for number, candidate in enumerate(row.candidates):
+            meets, ranked = (row.id, number) in met, candidate.rank is not None
+            if ranked or (candidate.reason in LOST and meets):
+                candidate.rank, candidate.reason = None, None if meets else "where"
+        (row,) = rank([row])
+        for candidate in row.candidates:
+            if candidate.rank is not None and not first <= candidate.rank + 1 <= (last or candidate.rank + 1):
+                candidate.rank, candidate.reason = None, "rank"
+        for new, candidate in enumerate(row.paraphrases):
+            candidate.rank = new
+        yield row
