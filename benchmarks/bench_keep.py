@@ -16,17 +16,16 @@ import tempfile
 import time
 from pathlib import Path
 
-import toolkit  # noqa: F401
 from reports import report
-from toolkit.package.keep import write_kept
-from toolkit.package.parquet import finished_shards
-from toolkit.shards import dropped_of, read_inputs, read_shard
 
 KEPT = ("all", "20", "5", "chosen")
 
 
 def measured(shards: list[Path], keep: str, folder: Path) -> dict[str, float]:
     """Write the shards of a run with what is kept; return bytes, candidates and seconds."""
+    from toolkit.package.keep import write_kept
+    from toolkit.shards import dropped_of, read_shard
+
     figures = {"shards": 0, "counts": 0, "candidates": 0, "seconds": 0.0}
     for shard in shards:
         rows, target = list(read_shard(shard)), folder / shard.name
@@ -47,6 +46,9 @@ def main() -> None:
     parser.add_argument("--busy", action="store_true", help="measure on a busy machine too")
     options = parser.parse_args()
     report.refuse_busy(options.busy)
+    from toolkit.package.parquet import finished_shards
+    from toolkit.shards import read_inputs
+
     shards = finished_shards(options.shards)
     references = read_inputs(options.shards)["rows"]
     results: dict = {"references": references, "kept": {}}

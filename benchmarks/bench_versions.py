@@ -27,16 +27,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pyarrow.parquet as pq
-
-import toolkit  # noqa: F401
 from benchmarks.data import TATOEBA, fields
 from reports import report
-from toolkit.contents import hash_file
-from toolkit.package.build import package_parabank
-from toolkit.rows import Candidate, Origin, Row, Scores
-from toolkit.shards import output_of, split_rows, write_inputs, write_shard
+
+if TYPE_CHECKING:
+    from toolkit.rows import Row
 
 SEED = 0
 SHARD = 10_000  # rows
@@ -45,7 +42,9 @@ WRITERS: dict[str, dict | bool | None] = {"ours": None, "plain": False, "small":
 
 
 def rows_of(pairs: list[list[str]], scored: bool = False) -> Iterator[Row]:
-    """A row for each pair, with one paraphrase and scores from the row's number."""
+    """A row for each pair, with one paraphrase and scores from its texts."""
+    from toolkit.rows import Candidate, Origin, Row, Scores
+
     for number, (source, reference) in enumerate(pairs):
         chance = random.Random(f"{reference}\t{source}")
         tokens = len(source.split()) + 1
@@ -72,6 +71,9 @@ def filtered(rows: Iterator[Row]) -> Iterator[Row]:
 
 def packaged(rows: Iterator[Row], folder: Path, version: str) -> Path:
     """Package the rows of a version, as a finished run."""
+    from toolkit.package.build import package_parabank
+    from toolkit.shards import output_of, split_rows, write_inputs, write_shard
+
     shards, whole = folder / f"{version}.shards", list(rows)
     paths = write_inputs(shards, (replace(row, candidates=[]) for row in whole), SHARD)
     for path, part in zip(paths, split_rows(whole, SHARD), strict=True):
@@ -83,6 +85,8 @@ def packaged(rows: Iterator[Row], folder: Path, version: str) -> Path:
 
 def rewritten(data: Path, folder: Path, chunking: dict | bool | None) -> Path:
     """The same files in another folder, with other pages; None leaves them as they are."""
+    import pyarrow.parquet as pq
+
     for file in sorted(data.rglob("*.parquet")):
         target = folder / file.relative_to(data)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -114,6 +118,8 @@ def sent(data: Path, storage: Path) -> int:
 
 def measured(first: Path, second: Path, folder: Path) -> dict:
     """The bytes of a second version after a first one, for each way to write its files."""
+    from toolkit.contents import hash_file
+
     known = {hash_file(file) for file in first.rglob("*.parquet")}
     files = list(second.rglob("*.parquet"))
     figures: dict = {

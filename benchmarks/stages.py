@@ -30,7 +30,7 @@ WATCHED = {  # patched function, where the builder or the run looks it up -> the
     "toolkit.select.filter.refuse_dual": "the rest",
     "toolkit.select.rank.rank_rows": "the rest",
     "toolkit.score.overlap.overlap_rows": "the rest",
-    "toolkit.run.write_shard": "writing",
+    "toolkit.package.keep.write_kept": "writing",
     "toolkit.package.build.package_parabank": "packaging",
 }
 HOST_STAGES = {  # what is timed beside them where no model runs; these stages have the rest of "sampling"
@@ -42,6 +42,7 @@ HOST_STAGES = {  # what is timed beside them where no model runs; these stages h
     "toolkit.package.build.write_parquet": "packaging: Parquet",
     "toolkit.package.statistics.rank_table": "packaging: diversity",
     "toolkit.package.build.measure": "packaging: statistics",
+    "toolkit.package.build.draw_pictures": "packaging: pictures",
 }
 HOST_WATCHED = WATCHED | HOST_STAGES
 PIPELINE = "builders.parabank2.parabank2"

@@ -1,6 +1,6 @@
 """Plots of the documents, from the results of benchmarks and experiments: `python -m reports.plots`.
 
-It needs matplotlib (`pip install '.[plots]'`) and writes PNG files to docs/plots/.
+It writes PNG files to docs/plots/.
 """
 
 from __future__ import annotations

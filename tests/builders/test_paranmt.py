@@ -100,7 +100,7 @@ def test_the_card_says_what_was_measured(made):
 def test_tables_of_the_card_have_as_many_cells_as_their_heads(made):
     lines = (made / "README.md").read_text().replace("\\|", "").splitlines()
     heads = [i for i, line in enumerate(lines) if line.startswith("|-")]
-    assert len(heads) == 10
+    assert len(heads) == 12
     for start in heads:
         end = next(i for i in range(start, len(lines)) if not lines[i].startswith("|"))
         assert {line.count("|") for line in lines[start - 1 : end]} == {lines[start].count("|")}, lines[start - 1]

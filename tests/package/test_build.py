@@ -19,7 +19,7 @@ def test_packaging_twice_gives_the_same_bytes(demo_run, demo_models, tmp_path):
     for name in ("one", "other"):
         package_parabank(demo_run, tmp_path / name, "demo", "1.0.0", "cc-by-2.0", demo_models)
     assert contents(tmp_path / "one") == contents(tmp_path / "other")
-    assert len(contents(tmp_path / "one")) == 10
+    assert len(contents(tmp_path / "one")) == 14
 
 
 def test_statistics_are_returned_and_written(demo_run, demo_models, tmp_path):

@@ -1,9 +1,12 @@
 import json
+import re
 
 import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import DatasetCard
 
+from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
+from toolkit.package.build import package_parabank
 from toolkit.package.card import size_category, template
 
 
@@ -72,3 +75,75 @@ def test_size_category(rows, name):
 def test_an_unknown_builder_is_refused():
     with pytest.raises(FileNotFoundError, match=r"wanted the template cards/parabank3.md"):
         template("parabank3")
+
+
+def test_the_card_shows_a_record_pictures_and_errors(demo_parabank):
+    card = (demo_parabank / "README.md").read_text()
+    pairs = pq.read_table(demo_parabank / "data" / "pairs" / "train-00000-of-00001.parquet").to_pylist()
+    shown = json.loads(card.split("```json\n")[1].split("```")[0])
+    assert shown == {name: value for name, value in pairs[0].items() if value is not None}
+    lowest = card.split("The pairs with the lowest `dual`")[1].split("And pairs by chance")[0]
+    assert "| She can't swim. | She is unable to swim. | -1.50 |" in lowest
+    assert lowest.count("\n| ") == 6 and "(assets/funnel.png)" in card
+
+
+def test_test_sets_that_were_searched_are_told(demo_run, demo_models, tmp_path):
+    found = [{"test set": "STS | 2012", "revision": "main", "rule": "equal on either side", "pairs": 3}]
+    (demo_run / "contamination.json").write_text(json.dumps(found))
+    package_parabank(demo_run, tmp_path / "bank", "bank", "1.0.0", "mit", demo_models)
+    card = (tmp_path / "bank" / "README.md").read_text()
+    assert (
+        "| test set | revision | rule | pairs |\n|---|---|---|---|\n| STS \\| 2012 | main | equal on either side | 3 |"
+        in card
+    )
+    assert json.loads((tmp_path / "bank" / "contamination.json").read_text()) == found
+    (demo_run / "contamination.json").write_text("[")
+    with pytest.raises(ValueError, match=r"wanted a list of test sets, got .*contamination.json, which is damaged"):
+        package_parabank(demo_run, tmp_path / "other", "other", "1.0.0", "mit", demo_models)
+
+
+def numbers(text):
+    """The numbers of a text, as they are spelled."""
+    return set(re.findall(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?", text))
+
+
+def spelled(value, found):
+    """Every way in which the templates spell the numbers of the figures."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            spelled(key, found)
+            spelled(inner, found)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            spelled(inner, found)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        found |= {form.format(abs(value)) for form in ("{}", "{:,}", "{:.0f}", "{:.1f}", "{:.2f}", "{:g}")}
+    elif isinstance(value, str):
+        found |= numbers(value)
+
+
+@pytest.mark.parametrize("builder", ["parabank2", "paranmt"])
+def test_every_number_of_the_card_is_one_of_the_figures(demo_run, demo_models, tmp_path, builder):
+    """What a template says by itself stands in the template; all else must come from the measured figures."""
+    package_parabank(demo_run, tmp_path / "bank", "bank", "1.2.0", "cc-by-2.0", demo_models, builder)
+    figures = json.loads((tmp_path / "bank" / "statistics.json").read_text())
+    manifest = json.loads((tmp_path / "bank" / "parabank.json").read_text())
+    card = (tmp_path / "bank" / "README.md").read_text()
+    known: set[str] = numbers(template(builder))
+    total, outcomes = figures["total"], figures["candidates"]
+    shares = [
+        100 * part / whole
+        for part, whole in (
+            (total["kept"], total["references"]),
+            (figures["copies"], total["pairs"]),
+            (figures["clusters"]["in_reference_cluster"], figures["clusters"]["candidates"]),
+            *((count, total["candidates"]) for count in outcomes["refused"].values()),
+            *((outcomes[key], total["candidates"]) for key in ("not_chosen", "repeated", "chosen")),
+            *((one["came_back"], one["constrained"]) for one in figures["negative_constraints"].values()),
+        )
+    ]
+    ratios = [total["candidates"] / total["references"], total["draws"] / total["references"]]
+    record = json.loads(card.split("```json\n")[1].split("```")[0])
+    spelled([figures, manifest, shares, ratios, record, PAPER_BY_RANK, list(PAPER_BETWEEN_RANKS.values())], known)
+    text = re.sub(r"content \w+|[0-9a-f]{16,}", "", card)
+    assert numbers(text) - known == set()

@@ -18,15 +18,9 @@ SPREAD = 0.02  # ours: arms stand so far apart on the logarithmic axis that thei
 
 
 def draw_curves(study: Study, path: Path) -> None:
-    """Draw the mean accuracy of each arm by size, with its standard deviation over the seeds.
+    """Draw the mean accuracy of each arm by size, with its standard deviation over the seeds."""
+    from matplotlib.figure import Figure
 
-    Raises:
-        RuntimeError: matplotlib is not installed.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise RuntimeError("wanted matplotlib for a plot, got none: pip install 'parabank-toolkit[plots]'") from error
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.add_subplot()
     sizes = np.arange(len(study.sizes))

@@ -68,11 +68,7 @@ class Study:
         return "\n".join(lines)
 
     def plot(self, path: str | Path) -> None:
-        """Draw the learning curves: mean accuracy by size, with the deviation over the seeds, as a PNG.
-
-        Raises:
-            RuntimeError: matplotlib is not installed.
-        """
+        """Draw the learning curves: mean accuracy by size, with the deviation over the seeds, as a PNG."""
         from toolkit.augmentation.curves import draw_curves
 
         draw_curves(self, Path(path))

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import toolkit
 from toolkit.outputs import MANIFEST, check_output_folder
-from toolkit.package.card import render_card, template
+from toolkit.package.card import CONTAMINATION, card_of, template
 from toolkit.package.checksums import write_checksums
 from toolkit.package.counts import no_paraphrase_message
 from toolkit.package.equal import find_equal_pairs
 from toolkit.package.folder import check_version
 from toolkit.package.parquet import finished_shards, write_parquet
+from toolkit.package.plots import draw_pictures
 from toolkit.package.statistics import measure
 from toolkit.score.overlap import PieceSplitter
 from toolkit.settings import SETTINGS
@@ -79,7 +80,10 @@ def package_parabank(
         manifest = manifest_of(name, version, license, builder, settings, statistics, models)
         write_whole(folder / MANIFEST, as_json(manifest))
         write_whole(folder / STATISTICS, as_json(statistics))
-        write_whole(folder / "README.md", render_card(manifest, files, statistics))
+        if (shards / CONTAMINATION).is_file():
+            write_whole(folder / CONTAMINATION, (shards / CONTAMINATION).read_bytes())
+        draw_pictures(statistics, folder)
+        write_whole(folder / "README.md", card_of(folder, manifest, files, statistics))
         write_checksums(folder)
     return statistics
 

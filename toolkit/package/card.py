@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import importlib.resources
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from huggingface_hub import DatasetCard, DatasetCardData
 
 import toolkit
 from toolkit.contents import hash_file
 from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
 from toolkit.package.parquet import DATA
+from toolkit.package.plots import ASSETS
 
 # The Hub's size categories: rows below the number; the last has no upper bound
 SIZES = {
@@ -25,6 +28,9 @@ SIZES = {
     1_000_000_000: "100M<n<1B",
 }
 LARGEST = "n>1B"
+PARTS = "parts.md"  # what the templates share, put in behind the head
+HEAD = "---\n{{ card_data }}\n---\n"
+CONTAMINATION = "contamination.json"  # of a run and of its data set, if test sets were searched: a list of them
 BAR = "\\|"  # a bar inside of a cell of a table
 DESCRIPTIONS = {
     "pairs": "One row per reference and paraphrase",
@@ -47,10 +53,12 @@ def template(builder: str) -> str:
     Raises:
         FileNotFoundError: There is no such card.
     """
-    path = importlib.resources.files("cards") / f"{builder}.md"
+    folder = importlib.resources.files("cards")
+    path = folder / f"{builder}.md"
     if not path.is_file():
         raise FileNotFoundError(f"wanted the template cards/{builder}.md, got none: write one, or name another builder")
-    return path.read_text(encoding="utf-8")
+    parts = (folder / PARTS).read_text(encoding="utf-8")
+    return path.read_text(encoding="utf-8").replace(HEAD, HEAD + parts, 1)
 
 
 def configurations(files: dict[str, dict[str, list[Path]]], version: str) -> list[dict]:
@@ -77,13 +85,21 @@ def content(splits: dict[str, list[Path]]) -> str:
     return hashlib.sha256(sums.encode()).hexdigest()[:16]
 
 
-def render_card(manifest: dict, files: dict[str, dict[str, list[Path]]], statistics: dict) -> str:
+def render_card(
+    manifest: dict,
+    files: dict[str, dict[str, list[Path]]],
+    statistics: dict,
+    pictures: Sequence[str] = (),
+    contamination: Sequence[dict] = (),
+) -> str:
     """The card of a data set.
 
     Args:
         manifest: What parabank.json says.
         files: What `write_parquet` wrote: config to split to files. They are read.
         statistics: What `measure` returned.
+        pictures: The names of the pictures in `ASSETS`.
+        contamination: The test sets that were searched for, as records of equal keys.
 
     Returns:
         README.md's text: YAML between two lines of three dashes, then Markdown.
@@ -108,10 +124,54 @@ def render_card(manifest: dict, files: dict[str, dict[str, list[Path]]], statist
         paper_by_rank=PAPER_BY_RANK,
         paper_between_ranks=PAPER_BETWEEN_RANKS,
         toolkit_version=toolkit.__version__,
+        pictures=pictures,
+        assets=ASSETS,
+        contamination=contamination,
+        record=shown_record(first_record(files["pairs"])),
         revision=f'revision="v{manifest["version"]}", ' if "versions" in manifest else "",
         versions=versions_table(manifest.get("versions", [])),
     )
     return str(card)
+
+
+def card_of(folder: Path, manifest: dict, files: dict[str, dict[str, list[Path]]], statistics: dict) -> str:
+    """The card of a data set whose other files are in a folder; see `render_card`.
+
+    Raises:
+        FileNotFoundError: The manifest's builder has no card.
+        ValueError: The record of test sets is damaged.
+    """
+    found = folder / CONTAMINATION
+    try:
+        contamination = json.loads(found.read_text(encoding="utf-8")) if found.is_file() else []
+    except ValueError as error:
+        raise ValueError(f"wanted a list of test sets, got {found}, which is damaged ({error}): delete it") from None
+    pictures = sorted(path.stem for path in (folder / ASSETS).glob("*.png"))
+    return render_card(manifest, files, statistics, pictures, contamination)
+
+
+def first_record(files: dict[str, list[Path]]) -> dict:
+    """The first record of a config."""
+    (first, *_), *_ = files.values()
+    with pq.ParquetFile(first) as file:
+        return next(file.iter_batches(1)).to_pylist()[0]
+
+
+def shown_record(record: dict) -> str:
+    """A record as JSON, a line for each column that is not null.
+
+    >>> print(shown_record({"id": "demo-1", "rank": 0, "judgment": None}))
+    {
+     "id": "demo-1",
+     "rank": 0
+    }
+    """
+    lines = [
+        f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in record.items()
+        if value is not None
+    ]
+    return "\n".join(["{", ",\n".join(lines), "}"])
 
 
 def versions_table(versions: Sequence[dict]) -> str:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from toolkit.database import database
 from toolkit.evaluate.corpus import rank_table
 from toolkit.package.counts import BINS, MILLIONTHS, RANGES, WIDTHS, count
+from toolkit.package.histograms import examples, length_histogram, score_histograms
 from toolkit.package.parquet import SPLITS
 from toolkit.rows import Candidate, Row
 from toolkit.score.overlap import PieceSplitter
@@ -88,6 +89,12 @@ def measure(
                 "references": lengths(connection, references, "reference"),
                 "paraphrases": lengths(connection, pairs, "sentence2"),
             },
+            "length_histograms": {
+                "references": length_histogram(connection, references, "reference"),
+                "paraphrases": length_histogram(connection, pairs, "sentence2"),
+            },
+            "scores": (by_score := score_histograms(connection, pairs)),
+            "examples": examples(connection, pairs, list(by_score)),
             "copies": copies,
             "candidates": candidate_outcomes(connection),
             "histograms": {name: histogram(connection, name) for name in WIDTHS},

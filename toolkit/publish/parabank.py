@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from huggingface_hub import HfApi
 
 from toolkit.outputs import MANIFEST
 from toolkit.package.build import STATISTICS, as_json
-from toolkit.package.card import render_card
+from toolkit.package.card import card_of
 from toolkit.package.checksums import CHECKSUMS, check_checksums, checksum_lines
 from toolkit.package.folder import AGAIN, check_version, files_of, is_parabank
 from toolkit.package.parquet import CONFIGS, SPLITS
@@ -82,7 +81,7 @@ def parabank_files(
              for config in CONFIGS}  # fmt: skip
     made = {
         MANIFEST: as_json(stated),
-        CARD: render_card(stated, files, json.loads((folder / STATISTICS).read_text(encoding="utf-8"))).encode(),
+        CARD: card_of(folder, stated, files, read_record(folder / STATISTICS, AGAIN)).encode(),
     }
     own: dict[str, Content] = {path: folder / path for path in sums if path not in made}
     return own | made | {CHECKSUMS: checksum_lines(sums, made)}

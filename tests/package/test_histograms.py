@@ -1,0 +1,62 @@
+"""Histograms and examples, counted again in plain Python."""
+
+import math
+
+import pytest
+
+from tests.conftest import write_run
+from tests.package.test_counts import random_rows
+from toolkit.package.build import package_parabank
+from toolkit.package.histograms import BINS, LONGEST
+from toolkit.package.load import load_parabank
+from toolkit.rows import Scores
+from toolkit.shards import read_record
+
+
+@pytest.fixture(params=range(3))
+def made(request, tmp_path, demo_models):
+    """The figures of a parabank of random rows, and its pairs."""
+    rows = random_rows(request.param, 60)
+    run = write_run(tmp_path / "bank.shards", rows, 13)
+    package_parabank(run, tmp_path / "bank", "bank", "1.0.0", "mit", demo_models)
+    loaded = load_parabank(tmp_path / "bank")
+    pairs = [pair for split in loaded for pair in loaded[split]]
+    return read_record(tmp_path / "bank" / "statistics.json"), pairs
+
+
+def score_of(pair, name):
+    scores = Scores(**{key: pair[key] for key in Scores.__dataclass_fields__})
+    return getattr(scores, name)
+
+
+def test_every_pair_with_a_score_is_in_its_bin(made):
+    figures, pairs = made
+    assert set(figures["scores"]) == {"dual", "translation_score", "semantic", "trigram_overlap", "judgment"}
+    for name, bins in figures["scores"].items():
+        found = [score for pair in pairs if (score := score_of(pair, name)) is not None]
+        wanted = [0] * BINS
+        for score in found:
+            wanted[min(max(math.floor((score - bins["least"]) / bins["width"]), 0), BINS - 1)] += 1
+        assert bins["pairs"] == wanted and sum(wanted) == len(found) > 0
+        assert bins["least"] <= min(found) and max(found) <= bins["least"] + BINS * bins["width"] + 1e-9
+
+
+def test_lengths_are_counted_in_words(made):
+    figures, pairs = made
+    wanted = [0] * (LONGEST + 1)
+    for pair in pairs:
+        wanted[min(len(pair["sentence2"].strip().split(" ")), LONGEST)] += 1
+    assert figures["length_histograms"]["paraphrases"] == wanted
+    assert sum(figures["length_histograms"]["references"]) == figures["total"]["kept"]
+
+
+def test_the_lowest_examples_are_the_lowest(made):
+    figures, pairs = made
+    found = figures["examples"]
+    assert found["score"] == "dual"
+    duals = sorted(score for pair in pairs if (score := score_of(pair, "dual")) is not None)
+    assert [one["score"] for one in found["lowest"]] == pytest.approx(duals[:5])
+    texts = {(pair["id"], pair["sentence1"], pair["sentence2"]) for pair in pairs}
+    for one in (*found["lowest"], *found["random"]):
+        assert (one["id"], one["sentence1"], one["sentence2"]) in texts
+    assert len(found["random"]) == 5

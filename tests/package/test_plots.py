@@ -1,0 +1,53 @@
+"""The pictures of a card: which there are, and that they are pictures; their numbers are those of the statistics."""
+
+import pytest
+
+from toolkit.package import plots
+from toolkit.package.plots import ASSETS, draw_pictures, funnel
+from toolkit.shards import read_record
+
+
+def texts_of(figure):
+    return [text.get_text() for axes in figure.axes for text in (*axes.texts, *axes.get_yticklabels())]
+
+
+def test_pictures_beside_the_card(demo_parabank):
+    found = sorted(path.name for path in (demo_parabank / ASSETS).iterdir())
+    assert found == ["diversity.png", "funnel.png", "lengths.png", "scores.png"]
+    card = (demo_parabank / "README.md").read_text()
+    for name in found:
+        assert (demo_parabank / ASSETS / name).read_bytes().startswith(b"\x89PNG") and f"({ASSETS}/{name})" in card
+    sums = (demo_parabank / "SHA256SUMS").read_text()
+    assert all(f"  {ASSETS}/{name}\n" in sums for name in found)
+
+
+def test_the_funnel_says_the_counts(demo_parabank):
+    statistics = read_record(demo_parabank / "statistics.json")
+    said = texts_of(funnel(statistics))
+    for text in (
+        "lines of the bitext",
+        "9",
+        "too_long",
+        "3",
+        "candidates",
+        "10",
+        "dual",
+        "2",
+        "became paraphrases",
+        "7",
+    ):
+        assert text in said, text
+
+
+def test_without_scores_or_ranks_there_is_no_picture_of_them(demo_parabank, tmp_path):
+    statistics = read_record(demo_parabank / "statistics.json")
+    statistics["diversity"]["by_rank"] = statistics["diversity"]["by_rank"][:1]
+    assert draw_pictures(statistics | {"scores": {}}, tmp_path) == ["funnel", "lengths"]
+    assert sorted(path.stem for path in (tmp_path / ASSETS).iterdir()) == ["funnel", "lengths"]
+
+
+@pytest.mark.parametrize("name", plots.SHOWN)
+def test_every_score_has_a_name_on_its_axis(name):
+    from toolkit.package.histograms import SCORES
+
+    assert name in SCORES and len(plots.SHOWN) == len(SCORES)

@@ -1,0 +1,86 @@
+"""Histograms of the scores and lengths of a data set, and examples of its pairs, from its Parquet files."""
+
+from __future__ import annotations
+
+import math
+
+import duckdb
+
+BINS = 50  # ours: of a score
+DUAL = "forward_logprob / forward_tokens + backward_logprob / backward_tokens"
+SCORES = {  # ours: by name, how a score is found in a pair, its least value (None if it has none) and its greatest
+    "dual": (DUAL, None, 0.0),
+    "judgment": ("judgment", 0.0, 100.0),
+    "semantic": ("semantic", -1.0, 1.0),
+    "translation_score": ("forward_logprob / forward_tokens", None, 0.0),
+    "trigram_overlap": ("trigram_overlap", 0.0, 1.0),
+    "intersection_over_union": ("intersection_over_union", 0.0, 1.0),
+}
+LONGEST = 60  # ours: words; longer texts are counted in the last place
+EXAMPLES = 5  # ours: pairs of each kind
+
+LENGTHS_SQL = r"""
+SELECT least(len(string_split_regex(trim({column}), '\s+')), $longest)::INTEGER, count(*)
+FROM read_parquet($files) GROUP BY 1
+"""
+BIN_SQL = """
+SELECT least(greatest(floor(({score} - $least) / $width), 0), $bins - 1)::INTEGER, count(*)
+FROM read_parquet($pairs) WHERE ({score}) IS NOT NULL GROUP BY 1
+"""
+EXAMPLES_SQL = "SELECT id, sentence1, sentence2, {score} FROM read_parquet($pairs) ORDER BY {order} LIMIT $examples"
+BY_CHANCE = "md5_number_lower(concat_ws(chr(31), id, sentence2)), id, rank"
+
+
+def score_histograms(connection: duckdb.DuckDBPyConnection, pairs: list[str]) -> dict[str, dict]:
+    """Histograms of all scores that the pairs have.
+
+    Args:
+        connection: A database.
+        pairs: The files of config `pairs`.
+
+    Returns:
+        By score `least`, the least value of the first of `BINS` bins, their `width`, and `pairs`, the number of pairs
+        in each; a score outside of the range is counted in the first or the last bin.
+    """
+    found = {}
+    for name, (score, least, greatest) in SCORES.items():
+        query = f"SELECT count({score}), min({score}) FROM read_parquet($pairs)"
+        ((count, lowest),) = connection.execute(query, {"pairs": pairs}).fetchall()
+        if not count:
+            continue
+        first = min(math.floor(lowest), greatest - 1) if least is None else least
+        width = (greatest - first) / BINS
+        parameters = {"pairs": pairs, "least": first, "width": width, "bins": BINS}
+        counts = dict(connection.execute(BIN_SQL.format(score=score), parameters).fetchall())
+        found[name] = {"least": first, "width": width, "pairs": [counts.get(number, 0) for number in range(BINS)]}
+    return found
+
+
+def length_histogram(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> list[int]:
+    """The number of texts of 0, 1, 2, ... words, separated by white space; the last has all of `LONGEST` and more."""
+    parameters = {"files": files, "longest": LONGEST}
+    counts = dict(connection.execute(LENGTHS_SQL.format(column=column), parameters).fetchall())
+    return [counts.get(length, 0) for length in range(LONGEST + 1)]
+
+
+def examples(connection: duckdb.DuckDBPyConnection, pairs: list[str], measured: list[str]) -> dict:
+    """Pairs to look at: those with the lowest score, and some by chance.
+
+    Args:
+        connection: A database.
+        pairs: The files of config `pairs`.
+        measured: The scores that the pairs have; the first orders them.
+
+    Returns:
+        `score`, the name of that score, and `lowest` and `random`, lists of pairs with `id`, `sentence1`, `sentence2`
+        and `score`. Without any score there are no lowest.
+    """
+    score = SCORES[measured[0]][0] if measured else "NULL::DOUBLE"
+    orders = {"lowest": f"{score}, {BY_CHANCE}", "random": BY_CHANCE}
+    found: dict = {"score": measured[0] if measured else None}
+    for kind, order in orders.items():
+        query = EXAMPLES_SQL.format(score=score, order=order)
+        lines = connection.execute(query, {"pairs": pairs, "examples": EXAMPLES}).fetchall()
+        keys = ("id", "sentence1", "sentence2", "score")
+        found[kind] = [dict(zip(keys, line, strict=True)) for line in lines] if measured or kind == "random" else []
+    return found

@@ -1,0 +1,145 @@
+"""The pictures of a data set's card: its funnel, the histograms of its scores, its lengths, and how diverse it is."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolkit.evaluate.corpus import PAPER_BY_RANK
+from toolkit.package.histograms import BINS
+from toolkit.shards import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ASSETS = "assets"  # in a data set's folder
+BLUE, GREY, ORANGE, INK = "#0b6e99", "#b8c0c8", "#c45500", "#30363c"
+DPI = 130
+SHOWN = {  # how a picture names the scores
+    "dual": "dual score, nats per token",
+    "translation_score": "translation score, nats per token",
+    "semantic": "cosine of the sentence vectors (semantic)",
+    "trigram_overlap": "overlap of word trigrams",
+    "intersection_over_union": "intersection over union of pieces",
+    "judgment": "predicted human judgment",
+}
+OTHERS = {"not_chosen": "not chosen", "repeated": "equal to a better pair"}
+
+
+def draw_pictures(statistics: dict, folder: Path) -> list[str]:
+    """Draw the pictures of a card.
+
+    Args:
+        statistics: What `toolkit.package.statistics.measure` returned.
+        folder: The folder of the data set; the pictures are PNG files in its folder `ASSETS`.
+
+    Returns:
+        The names of the pictures, without suffix.
+    """
+    pictures: dict[str, Callable[[dict], Figure]] = {"funnel": funnel, "scores": scores, "lengths": lengths}
+    if len(statistics["diversity"]["by_rank"]) > 1:
+        pictures["diversity"] = diversity
+    if not statistics["scores"]:
+        del pictures["scores"]
+    for name, draw in pictures.items():
+        png = io.BytesIO()
+        draw(statistics).savefig(png, format="png", dpi=DPI, metadata={"Software": None}, facecolor="white")
+        write_whole(folder / ASSETS / f"{name}.png", png.getvalue())
+    return list(pictures)
+
+
+def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels, some in a row."""
+    from matplotlib.figure import Figure
+
+    rows = -(-count // columns)
+    figure = Figure(figsize=(9, height * rows), layout="constrained")
+    axes = [figure.add_subplot(rows, min(columns, count), number + 1) for number in range(count)]
+    for one in axes:
+        one.spines[["top", "right"]].set_visible(False)
+        one.tick_params(labelsize=8, colors=INK)
+    return figure, axes
+
+
+def funnel(statistics: dict) -> Figure:
+    """Bars: from the lines of the bitext to references, and from candidates to paraphrases, with what was refused."""
+    from matplotlib.figure import Figure
+
+    inputs, outcomes, total = statistics["inputs"], statistics["candidates"], statistics["total"]
+    others = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
+    lines = {"lines of the bitext": inputs["lines"], **most_first(inputs["refused"])}
+    lines |= {"became references": total["references"]}
+    candidates = {"candidates": total["candidates"], **most_first(outcomes["refused"] | others)}
+    candidates |= {"became paraphrases": total["pairs"]}
+    heights = [len(lines), len(candidates)]
+    figure = Figure(figsize=(9, 0.24 * sum(heights) + 1.3), layout="constrained")
+    grid = figure.add_gridspec(2, 1, height_ratios=heights)
+    for place, (title, counts) in enumerate((("Lines", lines), ("Candidates", candidates))):
+        axes = figure.add_subplot(grid[place, 0])
+        names, numbers = list(counts), list(counts.values())
+        colours = [BLUE if number in (0, len(names) - 1) else GREY for number in range(len(names))]
+        bars = axes.barh(names, numbers, color=colours)
+        axes.bar_label(bars, labels=[f"{number:,}" for number in numbers], padding=3, color=INK, fontsize=8)
+        axes.set_xlim(0, 1.15 * max(numbers))
+        axes.set_title(f"{title}: blue came in and was kept, grey was refused", fontsize=9, loc="left")
+        axes.invert_yaxis()
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=8, colors=INK)
+    return figure
+
+
+def most_first(counts: dict[str, int]) -> dict[str, int]:
+    """Counts by name, the greatest first.
+
+    >>> most_first({"copy": 1, "dual": 3})
+    {'dual': 3, 'copy': 1}
+    """
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def scores(statistics: dict) -> Figure:
+    """Histograms of the pairs by each score that they have."""
+    found = statistics["scores"]
+    figure, axes = panels(len(found), 2 if len(found) == 4 else 3, 2.1)
+    for one, (name, bins) in zip(axes, found.items(), strict=True):
+        edges = [bins["least"] + bins["width"] * number for number in range(BINS)]
+        one.bar(edges, bins["pairs"], width=0.92 * bins["width"], align="edge", color=BLUE)
+        one.set_xlabel(SHOWN[name], fontsize=8, color=INK)
+        one.set_ylabel("pairs", fontsize=8, color=INK)
+        one.yaxis.set_major_formatter("{x:,.0f}")
+    return figure
+
+
+def lengths(statistics: dict) -> Figure:
+    """The lengths of references and of paraphrases in words."""
+    figure, (axes,) = panels(1, 1, 2.4)
+    for (name, counts), colour in zip(statistics["length_histograms"].items(), (GREY, BLUE), strict=True):
+        whole = max(sum(counts), 1)
+        axes.step(range(len(counts)), [100 * count / whole for count in counts], where="mid", color=colour, label=name)
+    last = max(place for counts in statistics["length_histograms"].values() for place, n in enumerate(counts) if n)
+    axes.set_xlim(0, last + 1)
+    axes.set_xlabel("words", fontsize=8, color=INK)
+    axes.set_ylabel("% of the texts", fontsize=8, color=INK)
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def diversity(statistics: dict) -> Figure:
+    """How different the paraphrases of each rank are from their references, beside the figures of ParaBank 2."""
+    ranks = statistics["diversity"]["by_rank"]
+    figure, axes = panels(2, 2, 2.3)
+    shown = (("one_minus_bleu", "(1-BLEU) x 100", 0), ("intersection_over_union", "intersection over union x 100", 1))
+    for one, (key, label, place) in zip(axes, shown, strict=True):
+        numbers = [line["rank"] for line in ranks]
+        one.bar(numbers, [line[key] for line in ranks], color=BLUE, label="this data set")
+        paper = [(rank, PAPER_BY_RANK[rank][place]) for rank in numbers if rank in PAPER_BY_RANK]
+        one.plot(*zip(*paper, strict=True), "o", color=ORANGE, label="ParaBank 2, table 1 (other text)")
+        one.set_xticks(numbers)
+        one.set_xlabel("rank, counted from 1", fontsize=8, color=INK)
+        one.set_ylabel(label, fontsize=8, color=INK)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=2, frameon=False, fontsize=8)
+    return figure
