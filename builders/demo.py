@@ -56,6 +56,7 @@ def main(arguments: list[str], program: str) -> int:
 def demo(output: Path) -> None:
     """Build the demo's parabank and show it; then paraphrase a few sentences."""
     from builders.parabank2 import ParaBank2Run, build
+    from toolkit.package.report import write_report
 
     folder = files("toolkit").joinpath("demo")
     flags = {"config": folder / "parabank2.yaml", "bitext": folder / "bitext.de-en.tsv", "output_dir": output}
@@ -65,12 +66,13 @@ def demo(output: Path) -> None:
     print("Sampling 150 translations of each sentence, scoring them both ways, clustering ...", flush=True)
     began = time.perf_counter()
     figures = build(run)
-    show(output.resolve(), figures, time.perf_counter() - began)
+    write_report(output, page := output.resolve().with_name(f"{output.resolve().name}.html"))
+    show(output.resolve(), page, figures, time.perf_counter() - began)
     paraphrase()
 
 
-def show(folder: Path, figures: dict, seconds: float) -> None:
-    """Load the parabank as a user would, from its parent folder, and print its content."""
+def show(folder: Path, page: Path, figures: dict, seconds: float) -> None:
+    """Load the parabank as a user would, from its parent folder, and print its content and where its report is."""
     from datasets import disable_progress_bars, load_dataset
 
     disable_progress_bars()
@@ -89,6 +91,7 @@ def show(folder: Path, figures: dict, seconds: float) -> None:
     for row in [rows[i] for i in SHOWN if i in rows]:
         print_row(row["reference"], [paraphrase["text"] for paraphrase in row["paraphrases"]])
     print("  Some of these are wrong: the starters are small. The toolkit's README says how to use larger translators.")
+    print(f"\n  All of them, with the candidates that lost and why: open {page} in a browser.")
 
 
 def print_table(diversity: dict) -> None:

@@ -8,6 +8,7 @@ import pytest
 from reports import figures, render_tables
 from toolkit.clean.rules import REASONS
 from toolkit.package.parquet import pairs_schema, paraphrase_fields
+from toolkit.package.reasons import OF_CANDIDATES, OF_LINES
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [path for form in render_tables.DOCUMENTS for path in sorted(ROOT.glob(form))]
@@ -81,6 +82,10 @@ def test_the_data_format_names_every_column_and_every_reason():
     sources = [path.read_text() for path in (ROOT / "toolkit").rglob("*.py") if path.parent.name != "bitext"]
     reasons = {reason for text in sources for reason in re.findall(r'reason ?= ?"(\w+)"', text)}
     assert len(reasons) > 7 and reasons | set(REASONS) <= named
+    lines, candidates = page.partition("reason of a line")[2].split("reason of a candidate")
+    for table, meanings in ((lines, OF_LINES), (candidates, OF_CANDIDATES)):
+        rows = re.findall(r"^\| (`.*?) \|", table.partition("\n\n")[0], re.MULTILINE)
+        assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(meanings)
 
 
 def test_a_figure_in_prose_is_found_and_code_is_not():

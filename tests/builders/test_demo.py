@@ -16,7 +16,7 @@ def printed(demo_parabank, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "110")
     figures = json.loads((demo_parabank / "statistics.json").read_text())
     capsys.readouterr()
-    show(demo_parabank.resolve(), figures, 12.3)
+    show(demo_parabank.resolve(), demo_parabank.with_name("demo.html"), figures, 12.3)
     return capsys.readouterr().out
 
 
@@ -32,6 +32,7 @@ def test_it_counts_the_pairs_and_references_of_every_split(printed, demo_paraban
 
 def test_it_says_where_the_parabank_is_and_how_it_is_loaded(printed, demo_parabank):
     assert f"{demo_parabank.resolve()}   built in 12 s; its card is README.md" in printed
+    assert f"open {demo_parabank.with_name('demo.html')} in a browser" in printed
     assert f">>> load_dataset('demo')        # in {demo_parabank.resolve().parent}" in printed
 
 

@@ -1,0 +1,250 @@
+"""The report's page: its data, and its behaviour in a browser."""
+
+import base64
+import gzip
+import json
+import re
+import shutil
+
+import pytest
+
+from scripts.report_parabank import main
+from tests.conftest import row, write_run
+from tests.package.test_counts import random_rows
+from toolkit.package.build import package_parabank
+from toolkit.package.report import LOSERS, REPEATED, render_report, write_report
+from toolkit.rows import Candidate, Row, Scores
+from toolkit.shards import read_record
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (apt install chromium)")
+
+
+def data_of(page):
+    """The data that a page holds."""
+    packed = re.search(r'<script type="text/plain" id="data">(.*?)</script>', page)
+    return json.loads(gzip.decompress(base64.b64decode(packed[1])))
+
+
+@pytest.fixture
+def parabank(tmp_path, demo_models):
+    """A parabank of a hundred random rows, a Chinese, an Arabic and a hostile one, with its run beside it."""
+    rows = random_rows(3, 100)
+    for number, (reference, text, lang) in enumerate([
+        ("我们现在回家。", "我们马上回家。", "zh"),
+        ("سوف نعود إلى البيت الآن.", "سنعود الآن إلى المنزل.", "ar"),
+        ("</script><script>alert(1)</script>", "<b>bold</b> & 'more'", "en"),
+    ]):  # fmt: skip
+        candidate = Candidate(text, "sample", rank=0, scores=Scores(-0.2, 4, -0.2, 4, semantic=0.99))
+        rows.append(Row(f"x-{number}", "x", None, None, reference, lang, "train", candidates=[candidate]))
+    run = write_run(tmp_path / "bank.shards", rows, 40)
+    package_parabank(run, tmp_path / "bank", "bank", "1.0.0", "mit", demo_models)
+    return tmp_path / "bank"
+
+
+def test_the_page_has_every_reference_with_what_won_and_lost(parabank, tmp_path):
+    size = write_report(parabank, tmp_path / "bank.html")
+    page = (tmp_path / "bank.html").read_text()
+    assert size == len(page.encode()) < 200_000
+    data = data_of(page)
+    statistics = read_record(parabank / "statistics.json")
+    assert data["total"] == statistics["total"]["pairs"]
+    assert sum(len(one[5]) for one in data["rows"]) == statistics["total"]["pairs"]
+    lost = [len(one[6]) + sum(one[7].values()) for one in data["rows"]]
+    assert sum(lost) == statistics["total"]["candidates"] - statistics["total"]["pairs"]
+    assert len(data["rows"]) == statistics["total"]["references"] and max(len(one[6]) for one in data["rows"]) <= LOSERS
+    assert list(data["scores"]) == list(statistics["scores"])
+    assert "http" not in re.sub(r'id="data">.*?</script>', "", page) and " src=" not in page
+
+
+def test_a_sample_of_references(parabank, tmp_path):
+    write_report(parabank, tmp_path / "some.html", rows=10)
+    some = data_of((tmp_path / "some.html").read_text())["rows"]
+    write_report(parabank, tmp_path / "all.html")
+    whole = data_of((tmp_path / "all.html").read_text())["rows"]
+    assert len(some) == 10 and some == whole[:10]
+
+
+def test_without_a_run_there_are_no_losers(parabank, tmp_path):
+    shutil.rmtree(tmp_path / "bank.shards")
+    write_report(parabank, tmp_path / "bank.html")
+    page = (tmp_path / "bank.html").read_text()
+    assert "the shards of the run were not beside the parabank" in page
+    rows = data_of(page)["rows"]
+    assert all(not one[6] and not one[7] and one[5] for one in rows)
+
+
+def test_a_pair_that_equals_a_better_one_lost(tmp_path, demo_models):
+    rows = [row(number, "train", "Go home!", [Candidate("Go to your home.", "sample", rank=0,
+            scores=Scores(-1.0 - number, 4, -1.0, 2))]) for number in range(2)]  # fmt: skip
+    run = write_run(tmp_path / "bank.shards", rows)
+    package_parabank(run, tmp_path / "bank", "bank", "1.0.0", "mit", demo_models)
+    write_report(tmp_path / "bank", tmp_path / "bank.html")
+    found = {one[0]: one for one in data_of((tmp_path / "bank.html").read_text())["rows"]}
+    assert len(found["demo-0"][5]) == 1 and not found["demo-1"][5]
+    assert [one[1] for one in found["demo-1"][6]] == [REPEATED]
+
+
+def test_five_thousand_rows_are_below_five_megabytes(parabank):
+    """Long texts with ten candidates each, all different."""
+    import random
+
+    chance = random.Random(0)
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 9))) for _ in range(20_000)]
+
+    def text():
+        return " ".join(chance.choices(words, k=12))
+
+    rows = [
+        Row(f"r-{n}", "r", text(), "de", text(), "en", "train", candidates=[
+            Candidate(text(), "sample", rank=rank if rank < 4 else None, reason=None if rank < 4 else "cluster",
+                      scores=Scores(-4 * chance.random(), 4, -4 * chance.random(), 4, chance.random()))
+            for rank in range(7)])
+        for n in range(5000)
+    ]  # fmt: skip
+    page = render_report(read_record(parabank / "parabank.json"), read_record(parabank / "statistics.json"), rows, True)
+    assert len(page.encode()) < 5_000_000
+
+
+def test_one_line_for_what_cannot_be(parabank, tmp_path, capsys):
+    assert main([str(parabank)]) == 0
+    assert re.fullmatch(r".*bank\.html: 0\.\d MB; open it in a browser\n", capsys.readouterr().out)
+    (tmp_path / "empty").mkdir()
+    statistics = read_record(parabank / "statistics.json")
+    for name, change, message in (
+        ("empty", None, "wanted a packaged parabank, got .*empty without parabank.json"),
+        ("old", "scores", "wanted a parabank with histograms, got .*old of an older toolkit: package it again"),
+        ("cut", "cut", "wanted a whole Parquet file, got .*train-00000-of-00001.parquet"),
+    ):
+        if change:
+            shutil.copytree(parabank, tmp_path / name)
+        if change == "scores":
+            kept = {key: value for key, value in statistics.items() if key != "scores"}
+            (tmp_path / name / "statistics.json").write_text(json.dumps(kept))
+        if change == "cut":
+            file = tmp_path / name / "data" / "references" / "train-00000-of-00001.parquet"
+            file.write_bytes(file.read_bytes()[:-20])
+        assert main([str(tmp_path / name)]) == 1
+        assert re.search(message, capsys.readouterr().err)
+        assert not (tmp_path / f"{name}.html").exists()
+
+
+@pytest.fixture
+def page(parabank, tmp_path):
+    """The report in a browser, from a file."""
+    from playwright.sync_api import sync_playwright
+
+    write_report(parabank, tmp_path / "bank.html")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        shown = browser.new_page()
+        errors = []
+        shown.on("pageerror", lambda error: errors.append(str(error)))
+        shown.goto(f"file://{tmp_path}/bank.html")
+        shown.wait_for_selector("#rows tbody tr")
+        yield shown
+        assert errors == []
+        browser.close()
+
+
+def move(page, score, steps, key="ArrowRight"):
+    page.focus(f"#score-{score}")
+    for _ in range(steps):
+        page.keyboard.press(key)
+
+
+@pytest.mark.slow
+@in_browser
+def test_a_slider_counts_the_whole_parabank(page, parabank):
+    statistics = read_record(parabank / "statistics.json")
+    total = f"{statistics['total']['pairs']:,}"
+    assert page.inner_text("#remaining") == f"All {total} pairs remain."
+    assert page.is_hidden("#python") and page.is_hidden("#shell")
+    move(page, "semantic", 30)
+    bins = statistics["scores"]["semantic"]
+    left = sum(bins["pairs"][30:])
+    assert page.inner_text("#remaining") == f"{left:,} of {total} pairs remain, counted in the whole parabank."
+    assert page.inner_text("#slider-semantic output") == f"0.2: {left:,} pairs"
+    assert page.get_attribute("#score-semantic", "aria-valuetext") == f"0.2: {left:,} pairs"
+    assert page.inner_text("#python") == 'load_dataset("bank", filters=[("semantic", ">=", 0.2)])'
+    assert '--where "semantic >= 0.2"' in page.inner_text("#shell")
+    assert page.locator("#threshold h3").all_inner_texts() == ["Just inside of the threshold", "Just outside"]
+    assert page.locator("li.gone").count() > 0
+    move(page, "trigram_overlap", 5, "ArrowLeft")
+    assert page.inner_text("#remaining").startswith("About ") and "estimated from the" in page.inner_text("#remaining")
+    assert '("semantic", ">=", 0.2), ("trigram_overlap", "<", 0.9)' in page.inner_text("#python")
+    move(page, "dual", 3)
+    assert page.is_hidden("#python"), "the dual score is no column"
+    assert "dual >= " in page.inner_text("#shell")
+
+
+@pytest.mark.slow
+@in_browser
+def test_the_line_to_copy_loads_what_the_slider_says(page, parabank):
+    from datasets import load_dataset
+
+    move(page, "semantic", 30)
+    line = page.inner_text("#python")
+    wanted = int(re.match(r"\d+", page.inner_text("#remaining"))[0])
+    filters = re.search(r"filters=(\[.*?\])", line)[1]
+    loaded = load_dataset(str(parabank), "pairs", filters=json.loads(filters.replace("(", "[").replace(")", "]")))
+    assert sum(loaded.num_rows.values()) == wanted
+
+
+@pytest.mark.slow
+@in_browser
+def test_search_sort_pages_and_keys(page):
+    texts = page.locator("#rows tbody tr td:first-child div:first-child").all_inner_texts
+    assert page.inner_text("#found").endswith("of 103 references") and len(texts()) == 25
+    page.keyboard.press("n")
+    assert page.inner_text("#page") == "Page 2 of 5"
+    page.keyboard.press("p")
+    page.keyboard.press("p")
+    assert page.inner_text("#page") == "Page 1 of 5" and page.is_disabled("#previous")
+    page.keyboard.press("/")
+    page.keyboard.type("回家")
+    assert texts() == ["我们现在回家。"] and page.inner_text("#found") == "1 of 103 references"
+    assert page.locator("#rows mark").all_inner_texts() == ["马", "上"]
+    page.fill("#search", "")
+    page.select_option("#sort", "longest reference first")
+    lengths = [len(text) for text in texts()]
+    assert lengths == sorted(lengths, reverse=True)
+    page.click("#next")
+    assert page.inner_text("#page") == "Page 2 of 5"
+
+
+@pytest.mark.slow
+@in_browser
+def test_losers_say_why_and_markup_is_text(page):
+    page.select_option("#sort", "most paraphrases first")
+    page.locator("#rows details summary").first.click()
+    assert page.locator("#rows details[open] .reason").first.is_visible()
+    page.fill("#search", "script>")
+    assert page.inner_text("#rows tbody td:first-child div:first-child") == "</script><script>alert(1)</script>"
+    assert page.locator("#rows b").count() == 0 and "<b>bold</b> & 'more'" in page.inner_text("#rows tbody")
+
+
+@pytest.mark.slow
+@in_browser
+def test_scripts_from_right_to_left_and_dark(page):
+    page.fill("#search", "البيت")
+    found = page.locator("#rows tbody td:first-child div:first-child")
+    assert found.evaluate("e => getComputedStyle(e).direction") == "rtl" and found.get_attribute("lang") == "ar"
+    colours = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert colours == ["rgb(255, 255, 255)", "rgb(21, 23, 28)"]
+
+
+@pytest.mark.slow
+@in_browser
+def test_everything_has_a_name_for_a_screen_reader(page):
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("input, select, button")].filter(one =>
+        !(one.labels?.length || one.textContent.trim() || one.getAttribute("aria-label"))).length"""
+    )
+    assert unnamed == 0
+    assert page.locator("[aria-live=polite]").count() == 2 and page.locator("main h2").count() == 3
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the rows"

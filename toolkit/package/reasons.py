@@ -1,0 +1,36 @@
+"""Why a line of the bitext or a candidate was refused, in a few words. The data format page has the same reasons."""
+
+OF_LINES = {
+    "invalid_utf8": "not UTF-8",
+    "columns": "too few columns",
+    "empty": "a side has too few characters",
+    "too_long": "a side has too many characters or words",
+    "length_ratio": "one side is much longer than the other",
+    "same_text": "both sides are the same text",
+    "wrong_script": "a side is not in the script of its language",
+    "latin": "a letter that the alphabet of the language lacks",
+    "duplicate": "an earlier line has the same pair",
+}
+OF_CANDIDATES = {
+    "empty": "the model wrote no text",
+    "unfinished": "it did not end within the limit of its length",
+    "source_too_long": "the source is longer than the model reads",
+    "too_long": "the pair is too long to be scored",
+    "constraint_unspellable": "the vocabulary cannot spell a required word",
+    "constraint_unmet": "it does not meet its constraints",
+    "unknown_word": "a word that the translator has not learnt",
+    "negation": "it adds or loses a negation",
+    "number": "it changes a number",
+    "name": "it changes a name",
+    "copy": "it equals the reference",
+    "repeat": "it equals a more probable candidate",
+    "semantic": "its meaning is too far from the text",
+    "intersection_over_union": "it is too near to the words of the text",
+    "dual": "its dual score is too low",
+    "reference_cluster": "nearly the same words as the reference",
+    "cluster": "a better candidate has nearly the same words",
+    "rank": "enough others are better",
+    "decile": "in a decile that was not chosen",
+    "not_sampled": "not drawn from its decile",
+    "where": "it does not meet the condition of the filter",
+}

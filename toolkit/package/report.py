@@ -1,0 +1,213 @@
+"""A report to look at: one HTML page with a sample of a parabank, its losers, and sliders on its scores.
+
+The page needs no network. Its counts under a slider are those of the whole parabank (`statistics.json`); its rows are a
+sample of the references by hash of the id.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import importlib.resources
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import jinja2
+
+import toolkit
+from toolkit.database import database
+from toolkit.outputs import MANIFEST
+from toolkit.package.build import STATISTICS
+from toolkit.package.folder import AGAIN, check_whole, files_of, is_parabank
+from toolkit.package.histograms import SCORES
+from toolkit.package.keep import place_of
+from toolkit.package.parquet import finished_shards
+from toolkit.package.plots import OTHERS, SHOWN, most_first
+from toolkit.package.reasons import OF_CANDIDATES, OF_LINES
+from toolkit.rows import Candidate, Row, Scores, from_record, hints_of
+from toolkit.shards import INPUTS, read_record, write_whole
+
+ROWS = 5_000  # references of a page
+LOSERS = 6  # ours: candidates that lost, of a reference
+DIGITS = 3  # ours: of a score
+REPEATED = "equal to a better pair"
+SCORED = tuple(hints_of(Scores))
+AT_MOST = ("trigram_overlap", "intersection_over_union")  # scores of which less is stricter
+TEMPLATE = "report.html"  # in cards/, with its .css and .js
+
+SAMPLE_SQL = """
+SELECT * FROM read_parquet($files) WHERE id IN (
+    SELECT id FROM read_parquet($files) {where} ORDER BY md5_number_lower(id), id LIMIT $rows)
+ORDER BY md5_number_lower(id), id
+"""
+
+
+def write_report(parabank: Path, output: Path, rows: int = ROWS) -> int:
+    """Write the report of a packaged parabank.
+
+    Args:
+        parabank: The folder of the parabank. With the shards of its run beside it, the page shows what lost, too.
+        output: The page.
+        rows: References of the sample at most.
+
+    Returns:
+        The bytes of the page.
+
+    Raises:
+        ValueError: The folder is no parabank, or one of its files is damaged.
+        OSError: The page cannot be written.
+    """
+    if not is_parabank(parabank):
+        raise ValueError(f"wanted a packaged parabank, got {parabank} without {MANIFEST}: check the path")
+    manifest, statistics = (read_record(parabank / name, AGAIN) for name in (MANIFEST, STATISTICS))
+    check_whole(parabank, "references")
+    if "scores" not in statistics:
+        raise ValueError(f"wanted a parabank with histograms, got {parabank} of an older toolkit: package it again")
+    run = parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
+    shards = finished_shards(run) if (run / INPUTS).is_file() else []
+    page = render_report(manifest, statistics, sampled(parabank, shards, rows), bool(shards))
+    write_whole(output, page)
+    return len(page.encode())
+
+
+def sampled(parabank: Path, shards: Sequence[Path], rows: int) -> list[Row]:
+    """A sample of the references: published paraphrases have a rank, all others a reason.
+
+    Args:
+        parabank: The folder of the parabank.
+        shards: The shards of its run; without them the rows have only paraphrases.
+        rows: The most rows.
+    """
+    published = {
+        row.id: row for row in (published_row(record) for record in records(files_of(parabank, "references"), rows, ""))
+    }
+    if not shards:
+        return list(published.values())
+    found = [from_record(record) for record in records(shards, rows, "WHERE reason IS NULL")]
+    for row in found:
+        texts = {one.text for one in row.paraphrases}
+        kept = {one.text for one in published[row.id].paraphrases} if row.id in published else set()
+        for one in row.candidates:
+            if one.text in texts - kept and one.rank is not None:
+                one.rank, one.reason = None, REPEATED
+    return found
+
+
+def records(files: Sequence[Path], rows: int, where: str) -> list[dict]:
+    """The records of the files with the smallest hashes of their ids, in the order of these hashes."""
+    with database() as connection:
+        parameters = {"files": [str(file) for file in files], "rows": rows}
+        found = connection.sql(SAMPLE_SQL.format(where=where), params=parameters)
+        return found.to_arrow_table().to_pylist()
+
+
+def published_row(record: dict) -> Row:
+    """The row of a record of config `references`."""
+    candidates = [
+        Candidate(one["text"], one["method"], rank=one["rank"], scores=Scores(**{name: one[name] for name in SCORED}))
+        for one in record["paraphrases"]
+    ]
+    fields = {name: record[name] for name in ("id", "origin", "source", "source_lang", "reference", "lang")}
+    return Row(**fields, split="", candidates=candidates)
+
+
+def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers: bool) -> str:
+    """The page.
+
+    Args:
+        manifest: What parabank.json says.
+        statistics: What statistics.json says.
+        rows: The sample, with all candidates.
+        losers: Whether the rows have candidates that lost.
+    """
+    folder = importlib.resources.files("cards")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    style, script, text = ((folder / f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js", "html"))
+    names = list(statistics["scores"])
+    data = {
+        "name": manifest["name"],
+        "total": statistics["total"]["pairs"],
+        "scores": {
+            name: statistics["scores"][name] | {"label": SHOWN[name], "most": name in AT_MOST, "sql": SCORES[name][0]}
+            for name in names
+        },
+        "columns": [name for name in names if SCORES[name][0] == name],
+        "reasons": OF_CANDIDATES,
+        "rows": [shown_row(row, names) for row in rows],
+    }
+    return environment.from_string(text).render(
+        manifest=manifest,
+        statistics=statistics,
+        funnel=funnel(statistics),
+        sample=len(rows),
+        total=statistics["total"]["references" if losers else "kept"],
+        losers=losers,
+        style=style,
+        script=script,
+        data=base64.b64encode(gzip.compress(json.dumps(data, ensure_ascii=False).encode(), mtime=0)).decode(),
+        toolkit_version=toolkit.__version__,
+    )
+
+
+def funnel(statistics: dict) -> list[dict]:
+    """The two parts of the funnel: what came, what was refused and what was kept, as lines with their share of all."""
+    inputs, outcomes, total = statistics["inputs"], statistics["candidates"], statistics["total"]
+    others = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
+    parts = (
+        ("Lines of the bitext", inputs["lines"], inputs["refused"], OF_LINES, "became references", total["references"]),
+        (
+            "Candidates",
+            total["candidates"],
+            outcomes["refused"] | others,
+            OF_CANDIDATES,
+            "became paraphrases",
+            total["pairs"],
+        ),
+    )
+    return [
+        {
+            "title": title,
+            "all": whole,
+            "lines": [
+                {
+                    "label": label,
+                    "meaning": meanings.get(label, ""),
+                    "count": count,
+                    "share": 100 * count / max(whole, 1),
+                    "kept": label == kept,
+                }
+                for label, count in (most_first(refused) | {kept: left}).items()
+            ],
+        }
+        for title, whole, refused, meanings, kept, left in parts
+    ]
+
+
+def shown_row(row: Row, names: Sequence[str]) -> list:
+    """A row as the page holds it: id, texts and languages, paraphrases, losers, and the numbers of others by reason."""
+    losers = sorted((one for one in row.candidates if one.rank is None), key=place_of)
+    seen: Counter[str] = Counter()
+    order = []
+    for one in losers:  # the best of each reason first, then the second best of each
+        order.append((seen[one.reason or ""], place_of(one), one))
+        seen[one.reason or ""] += 1
+    shown = [one for _, _, one in sorted(order, key=lambda item: item[:2])[:LOSERS]]
+    more = Counter(one.reason or "" for one in losers) - Counter(one.reason or "" for one in shown)
+    return [
+        row.id,
+        row.reference,
+        row.lang,
+        row.source,
+        row.source_lang,
+        [[one.text, numbers(one, names)] for one in row.paraphrases],
+        [[one.text, one.reason, numbers(one, names)] for one in shown],
+        dict(sorted(more.items())),
+    ]
+
+
+def numbers(candidate: Candidate, names: Sequence[str]) -> list[float | None]:
+    """The scores of a candidate, rounded."""
+    found = (getattr(candidate.scores, name) for name in names)
+    return [None if score is None else round(score, DIGITS) for score in found]
