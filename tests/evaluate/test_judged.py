@@ -7,7 +7,7 @@ import pytest
 from toolkit.evaluate.judged import PAPER_GRAMMATICAL, JudgedText, by_system, read_judged, split_half, system_name
 from toolkit.evaluate.systems import PAPER_JUDGED
 
-HEAD = "ref_id\tsys_id\tcandidate\thuman_score\tgm\n"
+HEAD = "worker_id_anon\tref_len\tref_id\tsys_id\tcandidate\thuman_score\tgm\n"
 
 
 def write(folder, candidates: str, references: str = 'ref_id\tref_sent\n1\tHe said no.\n2\t"""Go,"" she said."\n'):
@@ -18,13 +18,13 @@ def write(folder, candidates: str, references: str = 'ref_id\tref_sent\n1\tHe sa
 
 
 def test_equal_texts_are_one_and_quotes_are_the_files(tmp_path):
-    lines = "1\t17 35\tHe refused. \t40\t2\n1\t17 35\tHe refused.\t\t1\n1\t28\t He refused.\t70\t2\n"
-    lines += '2\t0\t"""Go,"" she said."\t100\t2\n'
+    lines = "0\t5\t1\t17 35\tHe refused. \t40\t2\n1\t5\t1\t17 35\tHe refused.\t\t1\n2\t5\t1\t28\t He refused.\t70\t2\n"
+    lines += '0\t20\t2\t0\t"""Go,"" she said."\t100\t2\n'
     references, texts = read_judged(write(tmp_path, HEAD + lines))
     assert references == {"1": "He said no.", "2": '"Go," she said.'}
     assert texts == [
-        JudgedText("1", "He refused.", {"ParaBank 17", "ParaNMT", "ParaBank 28"}, [40.0, 70.0], [2, 1, 2]),
-        JudgedText("2", '"Go," she said.', {"copies of the reference"}, [100.0], [2]),
+        JudgedText("1", "He refused.", {"ParaBank 17", "ParaNMT", "ParaBank 28"}, [40.0, 70.0], [2, 1, 2], 5),
+        JudgedText("2", '"Go," she said.', {"copies of the reference"}, [100.0], [2], 20),
     ]
 
 
@@ -52,9 +52,12 @@ def test_halves_of_annotators_that_agree_and_that_do_not():
 @pytest.mark.parametrize(
     ("candidates", "message"),
     [
-        ("ref_id\tsys_id\tcandidate\thuman_score\n1\t2\ta\t3\n", "wanted the columns ref_id, .*, got .* without gm"),
-        (HEAD + "1\t2\ta\tmuch\t2\n", "wanted judgments as numbers, got .*much"),
-        (HEAD + "1\t2\ta\t5\t2\n1\t2\ta\n", "wanted judgments as numbers, got "),
+        (
+            HEAD.replace("\tgm", "") + "0\t5\t1\t2\ta\t3\n",
+            "wanted the columns worker_id_anon, ref_id, .*, got .* without gm",
+        ),
+        (HEAD + "0\t5\t1\t2\ta\tmuch\t2\n", "wanted judgments as numbers, got .*much"),
+        (HEAD + "0\t5\t1\t2\ta\t5\t2\n0\t5\t1\t2\ta\n", "wanted judgments as numbers, got "),
     ],
 )
 def test_a_bad_file_is_one_line(tmp_path, candidates, message):

@@ -69,8 +69,8 @@ def write_judgments(folder, records: list[tuple[str, str, str, str, str]]) -> No
     with gzip.open(folder / "ref.tsv.gz", "wt") as file:
         file.write("ref_id\tref_sent\n1\tHe said no.\n2\tWe go now.\n")
     with gzip.open(folder / "candidates.tsv.gz", "wt") as file:
-        file.write("ref_id\tsys_id\tcandidate\thuman_score\tgm\n")
-        file.writelines("\t".join(record) + "\n" for record in records)
+        file.write("worker_id_anon\tref_len\tref_id\tsys_id\tcandidate\thuman_score\tgm\n")
+        file.writelines("\t".join(["0", "5", *record]) + "\n" for record in records)
 
 
 def test_judgments_are_averaged_and_copies_left_out(tmp_path):
@@ -140,7 +140,7 @@ def test_the_command_writes_a_regression_and_prints_its_figures(tmp_path, capsys
     with gzip.open(tmp_path / "ref.tsv.gz", "wt") as file:
         file.write("ref_id\tref_sent\n" + "".join(f"{n}\tThe dog number {n} sleeps here.\n" for n in range(40)))
     with gzip.open(tmp_path / "candidates.tsv.gz", "wt") as file:
-        file.write("ref_id\tsys_id\tcandidate\thuman_score\tgm\n")
+        file.write("worker_id_anon\tref_len\tref_id\tsys_id\tcandidate\thuman_score\tgm\n")
         for n in range(40):
             texts = (
                 f"Dog number {n} sleeps here.",
@@ -149,7 +149,7 @@ def test_the_command_writes_a_regression_and_prints_its_figures(tmp_path, capsys
                 f"{n} cats ran.",
                 "Money is gone.",
             )
-            file.writelines(f"{n}\t{i}\t{text}\t{95 - 20 * i - n % 3}\t2\n" for i, text in enumerate(texts, 1))
+            file.writelines(f"0\t5\t{n}\t{i}\t{text}\t{95 - 20 * i - n % 3}\t2\n" for i, text in enumerate(texts, 1))
     output = tmp_path / "out.json"
     flags = ["--judgments", str(tmp_path), "--output", str(output)]
     assert main([*flags, "--encoder", "starter/encoder"]) == 0

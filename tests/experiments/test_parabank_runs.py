@@ -17,10 +17,14 @@ def write_judgments(folder: Path) -> Path:
             "2\t34\tHouse leaves.\t5\t1", "2\t3\tIt is not asked for.\t5\t1",
         ],
     }  # fmt: skip
-    heads = {"ref": "ref_id\tref_sent", "candidates": "ref_id\tsys_id\tcandidate\thuman_score\tgm"}
+    heads = {
+        "ref": "ref_id\tref_sent",
+        "candidates": "worker_id_anon\tref_len\tref_id\tsys_id\tcandidate\thuman_score\tgm",
+    }
     for name, records in lines.items():
         with gzip.open(folder / f"{name}.tsv.gz", "wt", encoding="utf-8") as file:
-            file.write("\n".join([heads[name], *records]) + "\n")
+            start = "0\t5\t" if name == "candidates" else ""
+            file.write("\n".join([heads[name], *(start + one for one in records)]) + "\n")
     return folder
 
 

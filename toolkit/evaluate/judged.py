@@ -1,4 +1,6 @@
-"""The human judgments that ParaBank's authors released: similarity to the reference and grammaticality of each output.
+"""People's judgments of paraphrases: similarity to the reference and grammaticality, by annotator, text and system.
+
+The judgments are those that ParaBank's authors released, or those of a sheet of `toolkit.annotation`.
 
 Source: ParaBank (Hu et al. 2019a), sections 5.3 and 5.5.
 """
@@ -17,12 +19,16 @@ from statistics import fmean
 from scipy.stats import spearmanr
 
 GRAMMATICAL = 2  # in the terms of the file: 0 nonsensical, 1 meaningful but ungrammatical, 2 meaningful and grammatical
-NAMES = {
-    "0": "copies of the reference",
-    "35": "ParaNMT",
-}  # by number in the file; all other numbers are ParaBank's systems
+COPIES = "copies of the reference"  # the controls: an attentive annotator gives them `IDENTICAL`
+NAMES = {"0": COPIES, "35": "ParaNMT"}  # by number in the file; all other numbers are ParaBank's systems
 REFERENCES, CANDIDATES = "ref.tsv.gz", "candidates.tsv.gz"
-COLUMNS = {REFERENCES: ("ref_id", "ref_sent"), CANDIDATES: ("ref_id", "sys_id", "candidate", "human_score", "gm")}
+COLUMNS = {
+    REFERENCES: ("ref_id", "ref_sent"),
+    CANDIDATES: ("worker_id_anon", "ref_id", "ref_len", "sys_id", "candidate", "human_score", "gm"),
+}
+IDENTICAL = 100.0  # ParaBank, section 5.3: "expect it to receive a perfect score"
+MOST_FAILED = 0.1  # ParaBank, section 5.3: workers who fail "more than 10% of all times are disqualified"
+LEAST_JUDGMENTS = 25  # ParaBank, section 5.3: "44 workers who contributed at least 25 judgments"
 
 # ParaBank, table 5, Czech-English: percentage of texts that all annotators found grammatical and meaningful
 PAPER_GRAMMATICAL = {
@@ -35,6 +41,29 @@ PAPER_GRAMMATICAL = {
 }
 
 
+@dataclass(frozen=True)
+class Judgment:
+    """What one annotator said of one text.
+
+    Attributes:
+        annotator: The annotator's name or number.
+        id: The id of the reference.
+        text: The text, without leading and trailing white space.
+        systems: The names of the systems that produced it.
+        score: The similarity to the reference in [0, 100], if the annotator gave one.
+        grammaticality: 0, 1 or 2 (`GRAMMATICAL`).
+        length: The length of the reference, 5, 10, 20 or 40, if references were sampled by length.
+    """
+
+    annotator: str
+    id: str
+    text: str
+    systems: tuple[str, ...]
+    score: float | None
+    grammaticality: int
+    length: int | None = None
+
+
 @dataclass
 class JudgedText:
     """An output of one or several systems for a reference, with its human judgments.
@@ -45,6 +74,7 @@ class JudgedText:
         systems: The names of the systems that produced it, such as "ParaBank 17".
         scores: The similarity to the reference in [0, 100], from each annotator who gave a score.
         grammaticality: 0, 1 or 2 (`GRAMMATICAL`), from each annotator.
+        length: The length of the reference, 5, 10, 20 or 40, if references were sampled by length.
     """
 
     id: str
@@ -52,6 +82,7 @@ class JudgedText:
     systems: set[str] = field(default_factory=set)
     scores: list[float] = field(default_factory=list)
     grammaticality: list[int] = field(default_factory=list)
+    length: int | None = None
 
     @property
     def grammatical(self) -> bool:
@@ -81,10 +112,30 @@ def read_judged(folder: Path) -> tuple[dict[str, str], list[JudgedText]]:
     Raises:
         ValueError: A file is missing or damaged or lacks a column, or a judgment is no number.
     """
-    references = {r["ref_id"]: r["ref_sent"].strip() for r in records(folder / REFERENCES)}
+    return released_references(folder), judged_texts(released_judgments(folder))
+
+
+def released_references(folder: Path) -> dict[str, str]:
+    """Read the references that the authors released, by id; see `read_judged`."""
+    return {record["ref_id"]: record["ref_sent"].strip() for record in records(folder / REFERENCES)}
+
+
+def released_judgments(folder: Path) -> list[Judgment]:
+    """Read the judgments that the authors released, in their order; see `read_judged`."""
     candidates = records(folder / CANDIDATES)
     try:
-        return references, list(judged_texts(candidates))
+        return [
+            Judgment(
+                annotator=record["worker_id_anon"],
+                id=record["ref_id"],
+                text=record["candidate"].strip(),
+                systems=tuple(map(system_name, record["sys_id"].split())),
+                score=float(record["human_score"]) if record["human_score"] else None,
+                grammaticality=int(record["gm"]),
+                length=int(record["ref_len"]),
+            )
+            for record in candidates
+        ]
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(
             f"wanted judgments as numbers, got {folder / CANDIDATES} with another ({error}): fetch it again"
@@ -110,17 +161,48 @@ def records(path: Path) -> list[dict[str, str]]:
     return rows
 
 
-def judged_texts(candidates: Iterable[dict[str, str]]) -> Iterable[JudgedText]:
-    """The distinct texts of the records, each with all its judgments."""
+def judged_texts(judgments: Iterable[Judgment]) -> list[JudgedText]:
+    """The distinct texts of each reference, each with all its judgments."""
     texts: dict[tuple[str, str], JudgedText] = {}
-    for record in candidates:
-        key = record["ref_id"], record["candidate"].strip()
-        judged = texts.setdefault(key, JudgedText(*key))
-        judged.systems.update(map(system_name, record["sys_id"].split()))
-        judged.grammaticality.append(int(record["gm"]))
-        if record["human_score"]:
-            judged.scores.append(float(record["human_score"]))
-    return texts.values()
+    for one in judgments:
+        judged = texts.setdefault((one.id, one.text), JudgedText(one.id, one.text, length=one.length))
+        judged.systems.update(one.systems)
+        judged.grammaticality.append(one.grammaticality)
+        if one.score is not None:
+            judged.scores.append(one.score)
+    return list(texts.values())
+
+
+def attentive(judgments: Sequence[Judgment]) -> tuple[list[Judgment], dict[str, str]]:
+    """Leave out the annotators who did not attend, or who gave few judgments.
+
+    >>> from itertools import repeat
+    >>> copy = Judgment("anna", "1", "Go!", (COPIES,), 100.0, 2)
+    >>> few = Judgment("ben", "1", "Go!", (COPIES,), 100.0, 2)
+    >>> kept, left_out = attentive([*repeat(copy, 25), few])
+    >>> len(kept), left_out
+    (25, {'ben': '1 judgments, fewer than 25'})
+
+    Args:
+        judgments: All judgments, with those of the controls (`COPIES`).
+
+    Returns:
+        The judgments of the others, in their order; and the reason for each annotator who was left out, by name.
+
+    Source: ParaBank, section 5.3 (`MOST_FAILED`, `LEAST_JUDGMENTS`).
+    """
+    given: dict[str, list[Judgment]] = {}
+    for one in judgments:
+        given.setdefault(one.annotator, []).append(one)
+    left_out = {}
+    for name, own in given.items():
+        controls = [one for one in own if COPIES in one.systems]
+        failed = sum(one.score != IDENTICAL for one in controls)
+        if failed > MOST_FAILED * len(controls):
+            left_out[name] = f"{failed} of {len(controls)} controls failed, more than {MOST_FAILED:.0%}"
+        elif len(own) < LEAST_JUDGMENTS:
+            left_out[name] = f"{len(own)} judgments, fewer than {LEAST_JUDGMENTS}"
+    return [one for one in judgments if one.annotator not in left_out], left_out
 
 
 def by_system(texts: Iterable[JudgedText]) -> dict[str, dict[str, float]]:

@@ -35,7 +35,7 @@ DIGITS = 3  # ours: of a score
 REPEATED = "equal to a better pair"
 SCORED = tuple(hints_of(Scores))
 AT_MOST = ("trigram_overlap", "intersection_over_union")  # scores of which less is stricter
-TEMPLATE = "report.html"  # in cards/, with its .css and .js
+FILES = ("page.css", "report.css", "report.js", "report.html")  # in cards/
 
 SAMPLE_SQL = """
 SELECT * FROM read_parquet($files) WHERE id IN (
@@ -124,7 +124,7 @@ def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers:
     """
     folder = importlib.resources.files("cards")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    style, script, text = ((folder / f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js", "html"))
+    style, own_style, script, text = ((folder / name).read_text(encoding="utf-8") for name in FILES)
     names = list(statistics["scores"])
     data = {
         "name": manifest["name"],
@@ -144,7 +144,7 @@ def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers:
         sample=len(rows),
         total=statistics["total"]["references" if losers else "kept"],
         losers=losers,
-        style=style,
+        style=style + own_style,
         script=script,
         data=base64.b64encode(gzip.compress(json.dumps(data, ensure_ascii=False).encode(), mtime=0)).decode(),
         toolkit_version=toolkit.__version__,

@@ -1,0 +1,248 @@
+const sheet = JSON.parse(document.getElementById("data").textContent);
+const at = id => document.getElementById(id);
+const SLIDER = sheet.questions.find(question => question.kind === "slider");
+const FLAGS = sheet.questions.filter(question => question.kind === "flag");
+const RETRY = 2000; // milliseconds
+const annotator = new URLSearchParams(location.search).get("annotator") || "";
+// Answers that the server has not confirmed stay in the browser, so that a reload or a stopped server loses none.
+const STORE = `annotate:${sheet.id}:${annotator}`;
+let unsaved = JSON.parse(localStorage.getItem(STORE) || "{}");
+let pages = [], page = null, active = 0, sending = null, loading = false;
+
+function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in made) made[name] = value; else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+async function ask(path, values = {}) {
+  const reply = await fetch(`${path}?${new URLSearchParams({annotator, ...values})}`);
+  const said = await reply.json();
+  if (!reply.ok) throw new Error(said.error || reply.status);
+  return said;
+}
+
+function keep(item, answers) {
+  unsaved[item] = answers;
+  localStorage.setItem(STORE, JSON.stringify(unsaved));
+  send();
+}
+
+function send() { // ends when the server has everything
+  sending ??= flush().finally(() => { sending = null; });
+  return sending;
+}
+
+async function flush() {
+  while (Object.keys(unsaved).length) {
+    const [item, answers] = Object.entries(unsaved)[0], sent = JSON.stringify(answers);
+    try {
+      const reply = await fetch("/answers", {method: "POST", headers: {"Content-Type": "application/json"},
+        body: JSON.stringify({annotator, item, answers})});
+      const said = await reply.json();
+      if (!reply.ok) throw new Error(said.error || reply.status);
+      if (JSON.stringify(unsaved[item]) === sent) delete unsaved[item];
+      localStorage.setItem(STORE, JSON.stringify(unsaved));
+    } catch (error) {
+      const why = error instanceof TypeError ? "the server does not answer" : error.message;
+      tell(`Not saved (${why}). Your answers wait in this browser.`, true);
+      await new Promise(done => setTimeout(done, RETRY));
+    }
+  }
+  tell("Saved.", false);
+}
+
+function tell(text, failed) {
+  at("saved").textContent = text;
+  at("saved").classList.toggle("failed", failed);
+}
+
+async function patiently(work) { // a server that is being started again answers after a while
+  for (;;) {
+    try { return await work(); }
+    catch (error) {
+      if (!(error instanceof TypeError)) { tell(error.message, true); throw error; }
+      tell("The server does not answer. Waiting for it.", true);
+      await new Promise(done => setTimeout(done, RETRY));
+    }
+  }
+}
+
+async function show(number, progress) {
+  page = await patiently(() => ask("/page", {page: number}));
+  if (progress) at("progress").textContent = progress;
+  for (const item of page.items) Object.assign(item.answers, unsaved[item.item]);
+  at("work").hidden = false;
+  at("done").hidden = true;
+  at("reference").textContent = page.reference;
+  at("items").replaceChildren(...page.items.map(drawn));
+  at("missing").textContent = "";
+  at("previous").disabled = pages.indexOf(number) < 1;
+  activate(Math.max(0, places().findIndex(place => place.answers[place.question] === undefined)));
+  scrollTo(0, 0);
+}
+
+async function alone(work) { // keys and buttons wait until the page is there
+  if (loading) return;
+  loading = true;
+  try { await work(); } finally { loading = false; }
+}
+
+async function next() {
+  const lacking = page === null ? [] : places().filter(place => place.answers[place.question] === undefined);
+  if (lacking.length) {
+    at("missing").textContent = `${lacking.length} of ${places().length} questions have no answer yet.`;
+    activate(places().findIndex(place => place.answers[place.question] === undefined));
+    return;
+  }
+  const later = page === null ? undefined : pages[pages.indexOf(page.page) + 1];
+  if (later !== undefined) return show(later);
+  await send();
+  const found = await patiently(() => ask("/next"));
+  pages = [...new Set([...found.begun, ...pages])];
+  const progress = `${found.done} pages done, ${found.left} left`;
+  if (found.page === null) {
+    page = null;
+    at("progress").textContent = progress;
+    at("work").hidden = true;
+    at("done").hidden = false;
+    at("back").hidden = !pages.length;
+    return;
+  }
+  if (!pages.includes(found.page)) pages.push(found.page);
+  await show(found.page, progress);
+}
+
+async function previous() {
+  const number = page === null ? pages.length : pages.indexOf(page.page);
+  if (number > 0) await show(pages[number - 1]);
+}
+
+// A place is a question that must be answered: one of each text on a page with a slider, else one of each question.
+function places() {
+  return page.items.flatMap(item => sheet.required.map(question => ({item: item.item, answers: item.answers, question})));
+}
+
+function activate(number) {
+  active = Math.min(Math.max(number, 0), places().length - 1);
+  const place = places()[active];
+  document.querySelectorAll(".active").forEach(one => one.classList.remove("active"));
+  const box = at(`${SLIDER ? "item" : place.question}-${place.item}`);
+  box.classList.add("active");
+  const input = box.querySelector("input:checked") || box.querySelector("input");
+  input.focus({preventScroll: true});
+  box.scrollIntoView({block: "nearest"});
+}
+
+function answer(item, name, value) {
+  item.answers[name] = value;
+  for (const flag of FLAGS) item.answers[flag.name] ??= 0;
+  at("missing").textContent = "";
+  const given = JSON.stringify(item.answers); // a click on a slider is also a change
+  if (given !== item.given) keep(item.item, {...item.answers});
+  item.given = given;
+}
+
+function slide(item, question) {
+  const input = element("input", {type: "range", min: 0, max: 100, step: 1, id: `${question.name}-${item.item}`,
+    "aria-label": question.asks});
+  const output = element("output", {htmlFor: input.id});
+  const box = element("div", {className: "slide"}, input, output);
+  const [low, high] = [question.levels[0], question.levels[100]];
+  const told = () => {
+    const value = item.answers[question.name];
+    input.value = value ?? 50;
+    output.textContent = value ?? "–";
+    box.classList.toggle("open", value === undefined);
+    input.setAttribute("aria-valuetext", value === undefined ? "not judged" : String(value));
+  };
+  input.addEventListener("input", () => { item.answers[question.name] = Number(input.value); told(); });
+  input.addEventListener("change", () => { answer(item, question.name, Number(input.value)); told(); });
+  input.addEventListener("click", () => { answer(item, question.name, Number(input.value)); told(); });
+  input.addEventListener("set", event => { answer(item, question.name, event.detail); told(); });
+  told();
+  return [box, element("div", {className: "ends"}, element("span", {}, `0: ${low}`), element("span", {}, `100: ${high}`))];
+}
+
+function flag(item, question) {
+  const input = element("input", {type: "checkbox", checked: item.answers[question.name] === 1, id: `${question.name}-${item.item}`});
+  input.addEventListener("change", () => answer(item, question.name, input.checked ? 1 : 0));
+  return element("label", {}, input, ` ${question.asks}`);
+}
+
+function levels(item, question) {
+  const rows = Object.entries(question.levels).sort(([a], [b]) => b - a).map(([level, meaning]) => {
+    const input = element("input", {type: "radio", name: `${question.name}-${item.item}`, value: level,
+      checked: item.answers[question.name] === Number(level)});
+    input.addEventListener("change", () => answer(item, question.name, Number(level)));
+    return element("label", {className: "level"}, input, element("b", {}, level), ` ${meaning}`);
+  });
+  return element("fieldset", {id: `${question.name}-${item.item}`}, element("legend", {}, question.asks), ...rows);
+}
+
+function drawn(item) {
+  const box = element("div", {className: "item", id: `item-${item.item}`}, element("p", {dir: "auto"}, item.paraphrase));
+  if (SLIDER) {
+    box.append(...slide(item, SLIDER), element("div", {className: "flags"}, ...FLAGS.map(question => flag(item, question))));
+  } else {
+    box.append(...sheet.questions.map(question => levels(item, question)));
+  }
+  box.addEventListener("focusin", event => {
+    const number = places().findIndex(place => place.item === item.item
+      && (SLIDER || event.target.closest(`#${place.question}-${place.item}`)));
+    if (number >= 0 && number !== active) {
+      active = number;
+      document.querySelectorAll(".active").forEach(one => one.classList.remove("active"));
+      (SLIDER ? box : event.target.closest("fieldset")).classList.add("active");
+    }
+  });
+  return box;
+}
+
+function set(value) { // the active question
+  const place = places()[active];
+  if (SLIDER) { at(`${SLIDER.name}-${place.item}`).dispatchEvent(new CustomEvent("set", {detail: value})); return; }
+  const radio = at(`${place.question}-${place.item}`).querySelector(`input[value="${value}"]`);
+  if (radio) { radio.click(); activate(active + 1); }
+}
+
+document.addEventListener("keydown", event => {
+  if (page === null || loading || event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "BUTTON") return;
+  const digit = /^[0-9]$/.test(event.key) ? Number(event.key) : null;
+  const flagged = FLAGS.find(question => question.name[0] === event.key.toLowerCase());
+  if (digit !== null) set(SLIDER ? (digit || 10) * 10 : digit);
+  else if (flagged) at(`${flagged.name}-${places()[active].item}`).click();
+  else if (event.key === "ArrowDown") activate(active + 1);
+  else if (event.key === "ArrowUp") activate(active - 1);
+  else if (event.key === "Enter" && active < places().length - 1) activate(active + 1);
+  else if (event.key === "Enter") alone(next);
+  else if (event.key === "p") alone(previous);
+  else return;
+  event.preventDefault();
+});
+
+const HELP = SLIDER
+  ? ["1 to 9 set 10 to 90, 0 sets 100, Home sets 0; the arrows left and right move by one.",
+    ...FLAGS.map(question => `${question.name[0]}: ${question.asks}.`),
+    "Enter or the arrow down: next paraphrase, and after the last one the next page.", "Arrow up: back. p: previous page."]
+  : ["A digit answers and goes to the next question.", "Arrows up and down: another question.",
+    "Enter after the last question: next page. p: previous page."];
+at("ask").textContent = SLIDER ? SLIDER.asks : "";
+at("keys").append(...HELP.map(text => element("li", {}, text)));
+at("next").addEventListener("click", () => alone(next));
+at("previous").addEventListener("click", () => alone(previous));
+at("back").addEventListener("click", () => alone(previous));
+at("name").addEventListener("submit", event => {
+  event.preventDefault();
+  location.search = new URLSearchParams({annotator: at("annotator").value.trim()});
+});
+
+if (!annotator) {
+  at("name").hidden = false;
+  at("annotator").focus();
+} else {
+  await alone(next);
+}

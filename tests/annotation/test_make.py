@@ -1,0 +1,163 @@
+"""Which paraphrases come on a sheet, how they are arranged, and that annotators cannot see where they are from."""
+
+import json
+import re
+from collections import Counter, defaultdict
+
+import pytest
+
+from scripts.annotate import main
+from toolkit.annotation.answers import read_items, read_table
+from toolkit.annotation.make import make_sheet
+from toolkit.annotation.sheets import PARABANK, PARANMT, PARAZH, SHEETS
+from toolkit.evaluate.judged import COPIES
+from toolkit.evaluate.lengths import length_class
+from toolkit.score.overlap import trigram_overlap
+
+KEY = ("item", "system", "id", "length", "range", "trigram_overlap")
+
+
+def references(number):
+    return [f"This is the reference with number {n} {'and more words ' * (n % 4 * 3)}." for n in range(number)]
+
+
+def write_bank(folder, name, lines):
+    """A parabank in a .tsv file: references with their paraphrases."""
+    (folder / f"{name}.tsv").write_text("".join("\t".join(line) + "\n" for line in lines))
+    return str(folder / f"{name}.tsv")
+
+
+@pytest.fixture
+def banks(tmp_path):
+    """Two parabanks that share 150 of 200 references; rank 1 is the same text in every fifth."""
+    texts = references(250)
+    one = [(text, f"{text} first", f"{text} second", f"{text} third") for text in texts[:200]]
+    two = [
+        (text, f"{text} {'first' if n % 5 == 0 else 'other'}", f"{text} 2") for n, text in enumerate(texts) if n >= 50
+    ]
+    return [write_bank(tmp_path, "one", one), write_bank(tmp_path, "two", two)]
+
+
+def pages_of(folder):
+    pages = defaultdict(list)
+    for item in read_items(folder):
+        pages[item.page].append(item)
+    return list(pages.values())
+
+
+def systems_of(folder):
+    found = defaultdict(set)
+    for line in read_table(folder / "key.csv", KEY):
+        found[line["item"]].add(line["system"])
+    return found
+
+
+def test_a_page_has_paraphrases_of_one_reference_from_all_parabanks(banks, tmp_path):
+    record = make_sheet(banks, PARABANK, tmp_path / "sheet", size=100, ranks=(1, 2))
+    pages, systems = pages_of(tmp_path / "sheet"), systems_of(tmp_path / "sheet")
+    shared = set(references(250)[50:200])
+    assert len({page[0].reference for page in pages}) == 100 and record["pages"] == len(pages)
+    for page in pages:
+        assert len(page) <= 5 and len({item.reference for item in page}) == 1 and page[0].reference in shared
+        assert len({item.paraphrase for item in page}) == len(page)
+    counts = Counter(system for own in systems.values() for system in own)
+    assert {name: counts[name] for name in counts if name != COPIES} == {
+        "one.tsv, rank 1": 100, "one.tsv, rank 2": 100, "two.tsv, rank 1": 100, "two.tsv, rank 2": 100,
+    }  # fmt: skip
+    merged = [own for own in systems.values() if len(own - {COPIES}) == 2]
+    assert merged and all(own == {"one.tsv, rank 1", "two.tsv, rank 1"} for own in merged)
+    for item in (item for page in pages for item in page):
+        assert (COPIES in systems[item.item]) == (item.paraphrase == item.reference)
+
+
+def test_the_share_of_controls(banks, tmp_path):
+    shares = []
+    for seed in range(5):
+        record = make_sheet(banks, PARABANK, tmp_path / f"sheet{seed}", size=150, seed=seed)
+        shares.append(record["controls"] / (record["controls"] + record["texts"]))
+        places = [page.index(one) for page in pages_of(tmp_path / f"sheet{seed}") for one in page
+                  if one.paraphrase == one.reference]  # fmt: skip
+        assert len(places) == record["controls"]
+    assert sum(shares) / 5 == pytest.approx(PARABANK.controls, abs=0.02)
+    assert len(set(places)) > 1, "a control is at any place"
+
+
+def test_the_same_seed_makes_the_same_sheet_and_another_one_another(banks, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        make_sheet(banks, PARABANK, tmp_path / name, size=20, seed=seed)
+    a, b, c = ((tmp_path / name / "items.csv").read_bytes() for name in "abc")
+    assert a == b != c
+
+
+def test_references_by_length(banks, tmp_path):
+    make_sheet(banks, PARABANK, tmp_path / "sheet", size=10, by_length=True)
+    key = {line["item"]: int(line["length"]) for line in read_table(tmp_path / "sheet" / "key.csv", KEY)}
+    lengths = {item.reference: key[item.item] for item in read_items(tmp_path / "sheet")}
+    assert all(length_class(reference) == length for reference, length in lengths.items())
+    assert Counter(lengths.values()) == {5: 10, 20: 10, 40: 10}, "no reference has about 10 words"
+
+
+def test_pairs_of_each_range_of_the_score(tmp_path):
+    scores = [n / 100 for n in range(-10, 101)]
+    lines = [(f"the reference {score}", f"the paraphrase {score}", str(score)) for score in scores]
+    path = write_bank(tmp_path, "scored", lines)
+    record = make_sheet([path], PARANMT, tmp_path / "sheet", size=7)
+    edges = [(-0.1, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0)]
+    counts = {"({:g}, {:g}]".format(*edge): sum(edge[0] < score <= edge[1] for score in scores) for edge in edges}
+    assert record["sampled"] == {"scored.tsv": counts} and sum(counts.values()) == 110, "-0.1 is outside"
+    items = {item.item: item for item in read_items(tmp_path / "sheet")}
+    key = read_table(tmp_path / "sheet" / "key.csv", KEY)
+    assert Counter(line["range"] for line in key) == dict.fromkeys(counts, 7) and record["pages"] == 35
+    for line in key:
+        low, high = map(float, line["range"].strip("(]").split(","))
+        item = items[line["item"]]
+        assert low < float(item.reference.split()[-1]) <= high
+        assert float(line["trigram_overlap"]) == pytest.approx(
+            trigram_overlap(item.reference, item.paraphrase), abs=1e-6
+        )
+
+
+def test_pairs_of_two_parabanks_are_mixed(banks, tmp_path):
+    make_sheet(banks, PARAZH, tmp_path / "sheet", size=40)
+    systems = [own for own in systems_of(tmp_path / "sheet").values()]
+    assert Counter(name for own in systems for name in own) == {"one.tsv": 40, "two.tsv": 40}
+    assert len({"one.tsv" in own for own in systems[:10]}) == 2
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+def test_what_annotators_see_names_no_parabank(sheet, tmp_path):
+    path = write_bank(tmp_path, "secret", [(f"the text {n}", f"another {n}", str(n / 50)) for n in range(50)])
+    assert main(["make", sheet, path, "--output_dir", str(tmp_path / "sheet"), "--size", "3"]) == 0
+    assert "secret" not in (tmp_path / "sheet" / "items.csv").read_text()
+    assert "secret" in (tmp_path / "sheet" / "key.csv").read_text()
+    assert json.loads((tmp_path / "sheet" / "sheet.json").read_text())["sheet"] == sheet
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("parabank {one} --size 0", "wanted numbers of at least 1, got size 0"),
+        ("parabank {one} --ranks 3-2", "wanted numbers of at least 1, got .* ranks"),
+        ("parabank {one} --ranks best", "wanted ranks such as 1 or 1-5, got 'best'"),
+        ("parabank {one} --ranks 7", "wanted paraphrases to judge, got none in one.tsv"),
+        ("parabank {one} {one}", "wanted parabanks with different names"),
+        ("paranmt {one}", "wanted pairs with a score .semantic., got none in .*one.tsv"),
+        ("parazh nowhere.tsv", "nowhere.tsv"),
+        ("parabank {one} {other}", "wanted paraphrases to judge, got none in one.tsv, other.tsv"),
+    ],
+)
+def test_one_line_for_what_cannot_be_made(arguments, message, tmp_path, capsys):
+    one = write_bank(tmp_path, "one", [(text, f"{text} a", f"{text} b") for text in references(5)])
+    other = write_bank(tmp_path, "other", [("Hello there!", "Hi there!")])
+    line = arguments.format(one=one, other=other).split()
+    assert main(["make", *line, "--output_dir", str(tmp_path / "sheet")]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and re.search(message, said)
+    assert not (tmp_path / "sheet").exists()
+
+
+def test_a_sheet_is_not_overwritten(tmp_path, capsys):
+    path = write_bank(tmp_path, "one", [("Hello there!", "Hi there!")])
+    line = ["make", "parabank", path, "--output_dir", str(tmp_path / "sheet")]
+    assert main(line) == 0 and main(line) == 1
+    assert "which holds one: choose another" in capsys.readouterr().err

@@ -1,0 +1,335 @@
+"""The page on which people judge: who gets which page, and that no answer is lost; in real processes and a browser."""
+
+import contextlib
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from scripts.annotate import main
+from tests.annotation.test_make import write_bank
+from toolkit.annotation.answers import read_answers, read_items
+from toolkit.annotation.make import make_sheet
+from toolkit.annotation.serve import Desk, server
+from toolkit.annotation.sheets import PARABANK, PARANMT, PARAZH
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (apt install chromium)")
+TEXTS = [
+    "We will go home now.",
+    "我们现在回家。",
+    "سوف نعود إلى البيت الآن.",
+    "<b>bold</b> & 'more'",
+    *map(str, range(8)),
+]
+
+
+def new_sheet(folder, sheet=PARABANK, size=12):
+    """A sheet of twelve references with three paraphrases each, from a secret parabank."""
+    bank = write_bank(folder, "secret", [(text, f"{text} 1", f"{text} 2", f"{text} 3") for text in TEXTS])
+    make_sheet([bank], sheet, folder / "sheet", size=size, ranks=(1, 3))
+    return folder / "sheet"
+
+
+def answer_page(desk, annotator, page):
+    for item in desk.pages[page]:
+        desk.save(annotator, item, {"similarity": 50, "ungrammatical": 0, "nonsensical": 0})
+
+
+def test_every_page_gets_as_many_annotators_as_wanted(tmp_path):
+    folder = new_sheet(tmp_path)
+    desk = Desk(folder)
+    people = [f"person{n}" for n in range(5)]
+    while pages := {name: desk.next_page(name)["page"] for name in people if desk.next_page(name)["page"] is not None}:
+        for name, page in pages.items():
+            answer_page(desk, name, page)
+    counts = {page: sum(page in desk.begun(name) for name in people) for page in desk.pages}
+    assert set(counts.values()) == {3}, "people who work at the same time take no page together that is full"
+    again = Desk(folder)
+    assert again.answers == desk.answers and all(again.begun(name) == desk.begun(name) for name in people)
+
+
+def test_begun_pages_come_first_and_unfinished_ones_before(tmp_path):
+    desk = Desk(new_sheet(tmp_path))
+    first = desk.next_page("anna")["page"]
+    answer_page(desk, "anna", first)
+    assert desk.next_page("ben")["page"] == first, "so that two people judge the same texts early"
+    second = desk.next_page("anna")["page"]
+    desk.save("anna", desk.pages[second][0], {"similarity": 1})
+    found = desk.next_page("anna")
+    assert found == {"page": second, "begun": [first, second], "done": 1, "left": len(desk.pages) - 1}
+    assert desk.page("anna", second)["items"][0]["answers"] == {"similarity": 1.0}
+
+
+@contextlib.contextmanager
+def served(folder):
+    """The address of a server in this process."""
+    with server(folder, "127.0.0.1", 0) as serving:
+        thread = threading.Thread(target=serving.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{serving.server_address[1]}"
+        finally:
+            serving.shutdown()
+            thread.join()
+
+
+def request(url, body=None, kind="application/json"):
+    data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, data, {"Content-Type": kind}), timeout=30) as reply:
+            return reply.status, reply.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_nothing_that_a_browser_gets_says_where_a_text_is_from(tmp_path):
+    with served(new_sheet(tmp_path)) as url:
+        said = [request(url)[1], request(f"{url}/next?annotator=anna")[1]]
+        said += [request(f"{url}/page?annotator=anna&page={page}")[1] for page in range(1, 13)]
+    assert len(said) == 14 and not any("secret" in text or "rank 1" in text for text in said)
+    assert "http" not in said[0].replace("http-equiv", ""), "the page needs no network"
+
+
+def test_wrong_requests_are_refused_and_nothing_is_written(tmp_path):
+    folder = new_sheet(tmp_path)
+    good = {"annotator": "anna", "item": "1", "answers": {"similarity": 5}}
+    with served(folder) as url:
+        for body, status, message in (
+            (good | {"item": "99"}, 400, "wanted answers to an item of this sheet"),
+            (good | {"answers": {"similarity": 101}}, 400, "wanted similarity from 0 to 100"),
+            (good | {"answers": {"fluency": 1}}, 400, "wanted answers to an item of this sheet"),
+            (good | {"annotator": "../../etc"}, 400, "wanted a name of letters, digits"),
+            (b"{", 400, "wanted annotator, item and answers"),
+            ([], 400, "wanted annotator, item and answers"),
+            (b"x" * 20_000, 413, ""),
+        ):
+            assert request(f"{url}/answers", body)[0] == status and message in request(f"{url}/answers", body)[1]
+        assert request(f"{url}/answers", good, "text/plain")[0] == 404, "a form of another site"
+        assert request(f"{url}/page?annotator=anna&page=999")[0] == request(f"{url}/nothing")[0] == 404
+        assert request(f"{url}/next")[0] == 400
+        assert not list((folder / "answers").iterdir())
+        assert request(f"{url}/answers", good) == (200, '{"saved": "1"}')
+    assert read_answers(folder / "answers" / "anna.csv", PARABANK, ["1"])["1"]["similarity"] == 5
+
+
+def test_a_file_that_was_filled_in_by_hand_is_not_written_to(tmp_path):
+    folder = new_sheet(tmp_path)
+    shutil.copy(folder / "items.csv", folder / "answers" / "anna.csv")
+    before = (folder / "answers" / "anna.csv").read_bytes()
+    with pytest.raises(ValueError, match=r"wanted a new name, got 'anna', whose anna\.csv was filled in by hand"):
+        Desk(folder).save("anna", "1", {"similarity": 5})
+    assert (folder / "answers" / "anna.csv").read_bytes() == before
+
+
+def test_a_full_disk_is_said_and_the_answer_is_not_counted(tmp_path, monkeypatch):
+    folder = new_sheet(tmp_path)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("toolkit.annotation.serve.append_answers", full)
+    with served(folder) as url:
+        body = {"annotator": "anna", "item": "1", "answers": {"similarity": 5}}
+        assert request(f"{url}/answers", body) == (507, '{"error": "not saved: No space left on device"}')
+        assert json.loads(request(f"{url}/next?annotator=anna")[1])["begun"] == []
+
+
+def start(folder, port=0):
+    """A server in a process of its own, and its address."""
+    command = [sys.executable, "scripts/annotate.py", "serve", str(folder), "--port", str(port)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    line = process.stdout.readline()
+    assert line.startswith("http://"), line + process.stderr.read()
+    return process, line.split()[0]
+
+
+@pytest.mark.slow
+def test_one_server_at_a_time_and_one_line_for_what_cannot_be_served(tmp_path, capsys):
+    folder = new_sheet(tmp_path)
+    process, url = start(folder)
+    try:
+        assert main(["serve", str(folder)]) == 1
+        assert "for this command alone, got it held by process" in capsys.readouterr().err
+        other = tmp_path / "other"
+        shutil.copytree(folder, other)
+        (other / ".lock").unlink()
+        assert main(["serve", str(other), "--port", url.split(":")[2].strip("/")]) == 1
+        assert "choose another --port" in capsys.readouterr().err
+        (other / "sheet.json").unlink()
+        assert main(["serve", str(other)]) == 1
+        assert "wanted the folder of a sheet" in capsys.readouterr().err
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+def open_page(browser, url, **options):
+    page = browser.new_page(**options)
+    page.on("pageerror", lambda error: pytest.fail(str(error)))
+    page.goto(url)
+    return page
+
+
+def saved(page):
+    page.wait_for_function("document.getElementById('saved').textContent === 'Saved.'")
+
+
+@pytest.mark.slow
+@in_browser
+def test_a_sheet_by_keys_alone(browser, tmp_path):
+    folder = new_sheet(tmp_path)
+    wanted = {}
+    with served(folder) as url:
+        page = open_page(browser, url)
+        page.keyboard.type("anna")
+        page.keyboard.press("Enter")
+        for number in range(12):
+            page.wait_for_function(f"document.getElementById('progress').textContent.startsWith('{number} pages done')")
+            page.wait_for_selector(".item.active")
+            ids = page.eval_on_selector_all("#items .item", "boxes => boxes.map(box => box.id.slice(5))")
+            for place, item in enumerate(ids):
+                page.keyboard.press(str((number + place) % 10))
+                wanted[item] = {
+                    "similarity": float(((number + place) % 10 or 10) * 10),
+                    "ungrammatical": 0.0,
+                    "nonsensical": 0.0,
+                }
+                if place == 0:
+                    page.keyboard.press("ArrowLeft")
+                    page.keyboard.press("u")
+                    wanted[item] |= {"similarity": wanted[item]["similarity"] - 1, "ungrammatical": 1.0}
+                page.keyboard.press("Enter")
+        page.wait_for_selector("#done:not([hidden])")
+        assert page.inner_text("#progress") == "12 pages done, 0 left"
+    assert read_answers(folder / "answers" / "anna.csv", PARABANK, wanted) == wanted
+    assert wanted.keys() == {item.item for item in read_items(folder)}
+
+
+@pytest.mark.slow
+@in_browser
+def test_no_answer_is_lost_by_a_killed_server_or_a_reload(browser, tmp_path):
+    folder = new_sheet(tmp_path)
+    process, url = start(folder)
+    page = open_page(browser, f"{url}?annotator=anna")
+    page.wait_for_selector(".item.active")
+    items = page.eval_on_selector_all("#items .item", "boxes => boxes.map(box => box.id.slice(5))")
+    page.keyboard.press("7")
+    saved(page)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    page.keyboard.press("Enter")
+    page.keyboard.press("3")
+    page.keyboard.press("n")
+    page.wait_for_selector("#saved.failed")
+    assert "Not saved (the server does not answer). Your answers wait in this browser." in page.inner_text("#saved")
+    process, _ = start(folder, int(url.split(":")[2].strip("/")))
+    try:
+        page.reload()
+        page.wait_for_selector(".item.active")
+        outputs = page.eval_on_selector_all("#items output", "all => all.map(one => one.textContent)")
+        assert outputs[:2] == ["70", "30"] and page.is_checked(f"#nonsensical-{items[1]}")
+        saved(page)
+        found = read_answers(folder / "answers" / "anna.csv", PARABANK, items)
+        assert found[items[0]]["similarity"] == 70
+        assert found[items[1]] == {"similarity": 30.0, "ungrammatical": 0.0, "nonsensical": 1.0}
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.slow
+@in_browser
+def test_a_page_must_be_complete_and_pages_before_it_can_be_changed(browser, tmp_path):
+    folder = new_sheet(tmp_path)
+    with served(folder) as url:
+        page = open_page(browser, f"{url}?annotator=anna")
+        page.wait_for_selector(".item.active")
+        page.click("#next")
+        count = page.locator("#items .item").count()
+        assert page.inner_text("#missing") == f"{count} of {count} questions have no answer yet."
+        first = page.inner_text("#reference")
+        for _ in range(count):
+            page.keyboard.press("5")
+            page.keyboard.press("ArrowDown")
+        page.click("#next")
+        page.wait_for_function("!document.getElementById('previous').disabled")
+        assert page.inner_text("#reference") != first
+        page.click("#previous")
+        page.wait_for_function(f"document.getElementById('reference').textContent === {json.dumps(first)}")
+        slider = page.locator("#items input[type=range]").first
+        box = slider.bounding_box()
+        page.mouse.click(box["x"] + box["width"] - 3, box["y"] + box["height"] / 2)
+        assert int(page.locator("#items output").first.inner_text()) > 95
+        saved(page)
+        item = page.locator("#items .item").first.get_attribute("id").removeprefix("item-")
+    assert read_answers(folder / "answers" / "anna.csv", PARABANK, [str(n) for n in range(99)])[item]["similarity"] > 95
+
+
+@pytest.mark.slow
+@in_browser
+@pytest.mark.parametrize(("sheet", "digits"), [(PARAZH, "421"), (PARANMT, "32")])
+def test_levels_by_digits(browser, tmp_path, sheet, digits):
+    bank = write_bank(tmp_path, "bank", [(f"the {n}", f"a {n}", f"{n / 10}") for n in range(1, 10)])
+    make_sheet([bank], sheet, tmp_path / "sheet", size=9)
+    items = read_items(tmp_path / "sheet")
+    with served(tmp_path / "sheet") as url:
+        page = open_page(browser, f"{url}?annotator=anna")
+        for number in range(len(items)):
+            page.wait_for_function(f"document.getElementById('progress').textContent.startsWith('{number} pages done')")
+            page.wait_for_selector("fieldset.active")
+            for digit in digits:
+                page.keyboard.press(digit)
+            page.keyboard.press("Enter")
+        page.wait_for_selector("#done:not([hidden])")
+    found = read_answers(tmp_path / "sheet" / "answers" / "anna.csv", sheet, [item.item for item in items])
+    assert list(found[items[0].item].values()) == list(map(float, digits)) and len(found) == len(items)
+
+
+@pytest.mark.slow
+@in_browser
+def test_texts_are_text_and_everything_has_a_name(browser, tmp_path):
+    with served(new_sheet(tmp_path)) as url:
+        page = open_page(browser, f"{url}?annotator=anna", color_scheme="dark")
+        seen = set()
+        for number in range(12):
+            page.wait_for_function(f"document.getElementById('progress').textContent.startsWith('{number} pages done')")
+            page.wait_for_selector(".item.active")
+            seen.add(page.inner_text("#reference"))
+            assert page.locator("#work b").count() == 0
+            if re.search("[ء-ي]", page.inner_text("#reference")):
+                assert page.locator("#reference").evaluate("e => getComputedStyle(e).direction") == "rtl"
+            for _ in range(page.locator("#items .item").count()):
+                page.keyboard.press("5")
+                page.keyboard.press("Enter")
+        assert seen == set(TEXTS)
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 28)"
+        page.wait_for_selector("#done:not([hidden])")
+        page.click("#back")
+        page.wait_for_selector(".item.active")
+        unnamed = page.evaluate(
+            """() => [...document.querySelectorAll("input, button")].filter(one =>
+            !(one.labels?.length || one.textContent.trim() || one.getAttribute("aria-label"))).length"""
+        )
+        assert unnamed == 0

@@ -1,0 +1,1 @@
+"""Human evaluation of parabanks: the papers' sheets, made, filled in and summarised."""

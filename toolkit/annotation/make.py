@@ -1,0 +1,244 @@
+"""Sample paraphrases for people to judge, and write them as pages that do not say which parabank they are from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+from pathlib import Path
+
+import toolkit
+from toolkit.annotation.answers import ANSWERS, ITEMS, KEY, RECORD, table_text
+from toolkit.annotation.sheets import Sheet
+from toolkit.evaluate.judged import COPIES
+from toolkit.evaluate.lengths import LENGTHS, length_class
+from toolkit.outputs import check_output_folder
+from toolkit.package.read import read_pairs, read_references
+from toolkit.package.samples import draw
+from toolkit.rows import Row
+from toolkit.score.overlap import trigram_overlap
+from toolkit.shards import write_whole
+
+GROWTH = 4  # ours: how much further the next sample reaches where parabanks share too few references
+
+
+@dataclass
+class Text:
+    """A paraphrase to be judged.
+
+    Attributes:
+        id: The id of the reference.
+        reference: The reference.
+        text: The paraphrase.
+        systems: The parabanks that it is from, with the rank if several were asked for.
+        length: The length of the reference, 5, 10, 20 or 40, if references are sampled by length.
+        range: The range of the paraphrase score that it was sampled from.
+    """
+
+    id: str
+    reference: str
+    text: str
+    systems: list[str] = field(default_factory=list)
+    length: int | None = None
+    range: str | None = None
+
+
+def make_sheet(
+    parabanks: Sequence[str],
+    sheet: Sheet,
+    output: Path,
+    size: int | None = None,
+    ranks: tuple[int, int] = (1, 1),
+    by_length: bool = False,
+    judgments: int | None = None,
+    seed: int = 0,
+) -> dict:
+    """Sample paraphrases and write the folder of a sheet.
+
+    Args:
+        parabanks: `toolkit.package.read.FORMS`, each under its file name.
+        sheet: One of `toolkit.annotation.sheets.SHEETS`.
+        output: A new folder.
+        size: Sheet "parabank": references, of each length if `by_length`; all parabanks have them. Sheet "paranmt":
+            pairs of each range of the score and parabank. Sheet "parazh": pairs of each parabank. None for the
+            paper's number.
+        ranks: Sheet "parabank": the first and last rank that is judged, counted from 1.
+        by_length: Sheet "parabank": sample references of 5, 10, 20 and 40 words apart (`LENGTHS`).
+        judgments: Annotators of each page; None for the paper's number.
+        seed: The seed of the sample, of the order and of the places of the controls.
+
+    Returns:
+        The record of the sheet: its `pages`, `texts` and `controls`, and what was sampled.
+
+    Raises:
+        FileNotFoundError: A parabank does not exist.
+        OSError: The folder cannot be written, or holds a sheet.
+        ValueError: A number is out of its range, a parabank cannot be read, or has nothing to sample.
+    """
+    size = sheet.size if size is None else size
+    judgments = sheet.judgments if judgments is None else judgments
+    if min(size, judgments, ranks[0]) < 1 or ranks[1] < ranks[0]:
+        raise ValueError(f"wanted numbers of at least 1, got size {size}, judgments {judgments}, ranks {ranks}")
+    check_output_folder(output, RECORD, parabanks)
+    if (output / RECORD).exists():
+        raise FileExistsError(f"wanted a new folder for the sheet, got {output}, which holds one: choose another")
+    names = named(parabanks)
+    sampled: dict = {}
+    if sheet.controls:
+        texts = list(beside(names, size, ranks, by_length, seed))
+    else:
+        texts = list(chain.from_iterable(apart(name, path, sheet, size, seed, sampled) for name, path in names.items()))
+    if not texts:
+        raise ValueError(f"wanted paraphrases to judge, got none in {', '.join(names)}: check the paths and ranks")
+    pages = list(arrange(texts, sheet, seed))
+    random.Random(seed).shuffle(pages)
+    record = {
+        "toolkit": toolkit.__version__,
+        "sheet": sheet.name,
+        "id": hashlib.blake2b(repr(pages).encode(errors="replace"), digest_size=8).hexdigest(),
+        "parabanks": names,
+        "size": size,
+        "ranks": list(ranks),
+        "by_length": by_length,
+        "judgments": judgments,
+        "seed": seed,
+        "sampled": sampled,
+        "pages": len(pages),
+        "texts": len(texts),
+        "controls": sum(COPIES in text.systems for page in pages for text in page),
+    }
+    write_sheet(output, sheet, pages, record)
+    return record
+
+
+def named(parabanks: Sequence[str]) -> dict[str, str]:
+    """The parabanks by their names.
+
+    Raises:
+        ValueError: Two have the same name.
+    """
+    names = {Path(path).name.removesuffix(".shards"): str(path) for path in parabanks}
+    if len(names) < len(parabanks):
+        raise ValueError(f"wanted parabanks with different names, got {', '.join(parabanks)}: rename a folder")
+    return names
+
+
+def beside(names: dict[str, str], size: int, ranks: tuple[int, int], by_length: bool, seed: int) -> Iterator[Text]:
+    """The distinct paraphrases of references that all parabanks have; equal ones are merged (ParaBank, section 5.3)."""
+    first, last = ranks
+    for length in LENGTHS if by_length else (None,):
+        for rows in shared_references(list(names.values()), size, length, seed):
+            texts: dict[str, Text] = {}
+            for name, row in zip(names, rows, strict=True):
+                for rank, one in enumerate(row.paraphrases[first - 1 : last], first):
+                    text = texts.setdefault(one.text, Text(row.id, row.reference, one.text, length=length))
+                    text.systems.append(name if first == last else f"{name}, rank {rank}")
+            yield from texts.values()
+
+
+def shared_references(parabanks: Sequence[str], size: int, length: int | None, seed: int) -> list[tuple[Row, ...]]:
+    """The rows of a sample of references that all parabanks have, as `toolkit.package.samples.draw` draws it.
+
+    Args:
+        parabanks: The parabanks.
+        size: References at most.
+        length: Their length by `length_class`; None takes all.
+        seed: The seed of the sample.
+    """
+
+    def of_length(path: str) -> Iterator[Row]:
+        return (row for row in read_references(path) if length is None or length_class(row.reference) == length)
+
+    reach = size
+    while True:
+        drawn = [{row.reference: row for row in draw(of_length(path), reach, seed)} for path in parabanks]
+        shared = [reference for reference in drawn[0] if all(reference in rows for rows in drawn)]
+        if len(shared) >= size or all(len(rows) < reach for rows in drawn):
+            return [tuple(rows[reference] for rows in drawn) for reference in shared[:size]]
+        reach *= GROWTH
+
+
+def apart(name: str, path: str, sheet: Sheet, size: int, seed: int, sampled: dict) -> Iterator[Text]:
+    """Pairs of one parabank, `size` of each range of the paraphrase score if the sheet has ranges.
+
+    The number of pairs of each range in the whole parabank goes to `sampled`.
+
+    Raises:
+        ValueError: The sheet has ranges, but no pair has a score.
+    """
+    edges: list[tuple[float, float] | None] = [*pairwise(sheet.ranges)] or [None]
+    counts, kept = [0] * len(edges), [Smallest(size) for _ in edges]
+    for pair in chain.from_iterable(table.to_pylist() for table in read_pairs(path)):
+        for number, edge in enumerate(edges):
+            if edge is None or (pair["semantic"] is not None and edge[0] < pair["semantic"] <= edge[1]):
+                counts[number] += 1
+                key = f"{seed}\t{pair['sentence1']}\t{pair['sentence2']}"
+                kept[number].add(hashlib.blake2b(key.encode(errors="replace"), digest_size=8).digest(), pair)
+    if sheet.ranges and not any(counts):
+        raise ValueError(
+            f"wanted pairs with a score (semantic), got none in {path}: measure them, or take another sheet"
+        )
+    for edge, count, found in zip(edges, counts, kept, strict=True):
+        label = "({:g}, {:g}]".format(*edge) if edge else None
+        sampled.setdefault(name, {})[label or "all"] = count
+        for pair in found.values():
+            yield Text(pair["id"], pair["sentence1"], pair["sentence2"], [name], range=label)
+
+
+class Smallest:
+    """The pairs with the smallest keys of all that were added."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.pairs: dict[bytes, dict] = {}
+
+    def add(self, key: bytes, pair: dict) -> None:
+        """Keep a pair if its key is among the smallest so far."""
+        self.pairs[key] = pair
+        if len(self.pairs) > 2 * self.size:
+            self.pairs = {key: self.pairs[key] for key in sorted(self.pairs)[: self.size]}
+
+    def values(self) -> list[dict]:
+        """The pairs in the order of their keys."""
+        return [self.pairs[key] for key in sorted(self.pairs)[: self.size]]
+
+
+def arrange(texts: Iterable[Text], sheet: Sheet, seed: int) -> Iterator[list[Text]]:
+    """Pages of the texts of one reference in random order, with a control now and then."""
+    chance = random.Random(seed)
+    if sheet.texts == 1:
+        yield from ([text] for text in texts)
+        return
+    of_reference: dict[str, list[Text]] = {}
+    for text in texts:
+        of_reference.setdefault(text.reference, []).append(text)
+    for reference, own in of_reference.items():
+        if chance.random() < sheet.controls * len(own) / (1 - sheet.controls):
+            copy = next((text for text in own if text.text == reference), None)
+            if copy is None:
+                own.append(copy := Text(own[0].id, reference, reference, length=own[0].length))
+            copy.systems.append(COPIES)
+        chance.shuffle(own)
+        pages = -(-len(own) // sheet.texts)
+        yield from (own[number::pages] for number in range(pages))
+
+
+def write_sheet(output: Path, sheet: Sheet, pages: Sequence[Sequence[Text]], record: dict) -> None:
+    """Write what annotators see, the key that they must not see, and the record, last."""
+    shown: list[dict] = []
+    key: list[dict] = []
+    for number, page in enumerate(pages, 1):
+        for text in page:
+            item = len(shown) + 1
+            shown.append({"item": item, "page": number, "reference": text.reference, "paraphrase": text.text})
+            overlap = round(trigram_overlap(text.reference, text.text), 6)
+            facts = {"id": text.id, "length": text.length, "range": text.range, "trigram_overlap": overlap}
+            key += [{"item": item, "system": system, **facts} for system in text.systems]
+    columns = ["item", "page", "reference", "paraphrase", *(question.name for question in sheet.questions)]
+    (output / ANSWERS).mkdir(parents=True, exist_ok=True)
+    write_whole(output / ITEMS, table_text(columns, shown))
+    write_whole(output / KEY, table_text(list(key[0]), key))
+    write_whole(output / RECORD, json.dumps(record, ensure_ascii=False, indent=1) + "\n")

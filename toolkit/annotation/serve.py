@@ -1,0 +1,266 @@
+"""A local page on which people judge a sheet. Every answer is on the disk before the page says that it is saved."""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.resources
+import json
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import asdict
+from hashlib import blake2b
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import jinja2
+
+from toolkit.annotation.answers import (
+    ANSWERS,
+    TIME,
+    Answers,
+    answers_file,
+    append_answers,
+    open_sheet,
+    read_answers,
+    read_items,
+    read_table,
+    value,
+)
+from toolkit.lock import take, write_holder
+from toolkit.outputs import LOCK
+
+OPEN_SECONDS = 1800  # ours: so long a page that an annotator was shown counts as theirs
+LONGEST_REQUEST = 10_000  # ours: bytes; one answer has a hundred
+
+
+class Desk:
+    """The pages and answers of a sheet, and who gets which page next.
+
+    Args:
+        folder: The folder of the sheet.
+
+    Raises:
+        ValueError: The folder holds no sheet, or a file of it is damaged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.record, self.sheet = open_sheet(folder)
+        self.items = {item.item: item for item in read_items(folder)}
+        self.pages: dict[int, list[str]] = defaultdict(list)
+        for item in self.items.values():
+            self.pages[item.page].append(item.item)
+        self.lock = threading.Lock()
+        self.shown: dict[int, dict[str, float]] = defaultdict(dict)  # page -> annotator -> when
+        self.answers: dict[str, dict[str, Answers]] = {}
+        for file in sorted((folder / ANSWERS).glob("*.csv")):
+            self.answers[file.stem] = read_answers(file, self.sheet, self.items)
+
+    def begun(self, annotator: str) -> list[int]:
+        """The pages on which an annotator has answered, in the order of the first answers."""
+        return list(dict.fromkeys(self.items[item].page for item in self.answers.get(annotator, ())))
+
+    def complete(self, annotator: str, page: int) -> bool:
+        """Whether an annotator has answered all questions of a page."""
+        own = self.answers.get(annotator, {})
+        return all(own.get(item, {}).keys() >= set(self.sheet.required) for item in self.pages[page])
+
+    def open_to(self, annotator: str) -> list[int]:
+        """The pages that an annotator may still get: not theirs, and with too few annotators."""
+        people: dict[int, set[str]] = defaultdict(set)
+        for name in self.answers:
+            for page in self.begun(name):
+                people[page].add(name)
+        for page, shown in self.shown.items():
+            people[page] |= {name for name, when in shown.items() if when > time.monotonic() - OPEN_SECONDS}
+        own = set(self.begun(annotator))
+        wanted = self.record["judgments"]
+        found = [page for page in self.pages if page not in own and len(people[page] - {annotator}) < wanted]
+        return sorted(found, key=lambda page: (-len(people[page] - {annotator}), place(annotator, page)))
+
+    def next_page(self, annotator: str) -> dict:
+        """The page that an annotator should get next, None if all are done; and how many are done and left.
+
+        Pages that others have begun come first, so that judgments of the same texts can be compared early.
+        """
+        with self.lock:
+            unfinished = [page for page in self.begun(annotator) if not self.complete(annotator, page)]
+            left = self.open_to(annotator)
+            page = next(iter([*unfinished, *left]), None)
+            if page is not None:
+                self.shown[page][annotator] = time.monotonic()
+            done = len(self.begun(annotator)) - len(unfinished)
+            return {"page": page, "begun": self.begun(annotator), "done": done, "left": len(left) + len(unfinished)}
+
+    def page(self, annotator: str, page: int) -> dict:
+        """A page as an annotator sees it, with what they have answered."""
+        with self.lock:
+            own = self.answers.get(annotator, {})
+            items = [self.items[item] for item in self.pages[page]]
+            return {
+                "page": page,
+                "reference": items[0].reference,
+                "items": [
+                    {"item": one.item, "paraphrase": one.paraphrase, "answers": own.get(one.item, {})} for one in items
+                ],
+            }
+
+    def save(self, annotator: str, item: str, answers: dict[str, Any]) -> None:
+        """Save the answers to an item.
+
+        Raises:
+            ValueError: The item or a question is not of this sheet, or an answer is out of its range.
+            OSError: The answers cannot be written.
+        """
+        questions = {question.name: question for question in self.sheet.questions}
+        if item not in self.items or not answers.keys() <= questions.keys():
+            raise ValueError(f"wanted answers to an item of this sheet, got {item!r} with {', '.join(answers)}")
+        found = {name: value(questions[name], str(answer)) for name, answer in answers.items()}
+        given = {name: answer for name, answer in found.items() if answer is not None}
+        with self.lock:
+            file = answers_file(self.folder, annotator)
+            if file.exists() and (rows := read_table(file, ("item",))) and TIME not in rows[0]:
+                raise ValueError(f"wanted a new name, got {annotator!r}, whose {file.name} was filled in by hand")
+            append_answers(file, self.sheet, item, given)
+            self.answers.setdefault(annotator, {})[item] = given
+
+
+def place(annotator: str, page: int) -> bytes:
+    """A place for a page in an order that is each annotator's own."""
+    return blake2b(f"{annotator}\t{page}".encode(), digest_size=8).digest()
+
+
+def render_page(desk: Desk) -> str:
+    """The page for the browser."""
+    folder = importlib.resources.files("cards")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    files = ("page.css", "annotate.css", "annotate.js", "annotate.html")
+    style, own_style, script, text = ((folder / name).read_text(encoding="utf-8") for name in files)
+    data = {
+        "id": desk.record["id"],
+        "texts": desk.sheet.texts,
+        "questions": [asdict(question) for question in desk.sheet.questions],
+        "required": desk.sheet.required,
+    }
+    return environment.from_string(text).render(style=style + own_style, script=script, data=data, sheet=desk.sheet)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers the requests of the page; `desk` and `shown_page` are set by `server`."""
+
+    desk: Desk
+    shown_page: bytes
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """The page, the next page of an annotator, or one page."""
+        url = urlsplit(self.path)
+        query = {name: values[-1] for name, values in parse_qs(url.query).items()}
+        if url.path == "/":
+            self.reply(200, self.shown_page, "text/html; charset=utf-8")
+        elif url.path == "/next":
+            self.answer(lambda: self.desk.next_page(annotator_of(query)))
+        elif url.path == "/page" and query.get("page", "").isdigit() and int(query["page"]) in self.desk.pages:
+            self.answer(lambda: self.desk.page(annotator_of(query), int(query["page"])))
+        else:
+            self.reply(404, b"{}", "application/json")
+
+    def do_POST(self) -> None:
+        """Save the answers to an item; other sites' pages cannot send JSON here."""
+        size = int(self.headers.get("Content-Length") or 0)
+        if size > LONGEST_REQUEST:
+            self.close_connection = True
+            self.reply(413, b"{}", "application/json")
+            return
+        body = self.rfile.read(size)
+        if self.path != "/answers" or self.headers.get("Content-Type") != "application/json":
+            self.reply(404, b"{}", "application/json")
+            return
+
+        def save() -> dict:
+            try:
+                given = json.loads(body)
+                annotator, item, answers = given["annotator"], given["item"], dict(given["answers"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise ValueError(f"wanted annotator, item and answers, got another request ({error})") from None
+            self.desk.save(annotator_of({"annotator": str(annotator)}), str(item), answers)
+            return {"saved": item}
+
+        self.answer(save)
+
+    def answer(self, work: Callable[[], dict]) -> None:
+        """Reply with what `work` returns, or with its error."""
+        try:
+            status, said = 200, work()
+        except ValueError as error:
+            status, said = 400, {"error": str(error)}
+        except OSError as error:
+            status, said = 507, {"error": f"not saved: {error.strerror}"}
+        self.reply(status, json.dumps(said, ensure_ascii=False).encode(), "application/json")
+
+    def reply(self, status: int, body: bytes, kind: str) -> None:
+        """Send a reply."""
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Print nothing: the terminal shows the address."""
+
+
+def annotator_of(query: dict[str, str]) -> str:
+    """The name of the annotator in a request.
+
+    Raises:
+        ValueError: The name is no file name.
+    """
+    name = query.get("annotator", "")
+    answers_file(Path(), name)
+    return name
+
+
+def server(folder: Path, host: str, port: int) -> ThreadingHTTPServer:
+    """A server of a sheet, which does not serve yet.
+
+    Args:
+        folder: The folder of the sheet.
+        host: The address that it listens to.
+        port: The port; 0 takes a free one.
+
+    Raises:
+        ValueError: The folder holds no sheet, or a file of it is damaged.
+        OSError: The port is taken, or no port of this machine.
+    """
+    desk = Desk(folder)
+    own = type("SheetHandler", (Handler,), {"desk": desk, "shown_page": render_page(desk).encode()})
+    try:
+        return ThreadingHTTPServer((host, port), own)
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror}: choose another --port or --host", f"{host}:{port}") from None
+
+
+def serve(folder: Path, host: str, port: int) -> None:
+    """Serve a sheet until the command is interrupted.
+
+    Raises:
+        RuntimeError: Another process serves it.
+        ValueError, OSError: See `server`.
+    """
+    open_sheet(folder)
+    with (folder / LOCK).open("a+", encoding="utf-8") as lock:
+        take(lock, fcntl.LOCK_EX, folder)
+        lock.truncate(0)
+        write_holder(lock)
+        with server(folder, host, port) as serving:
+            print(
+                f"http://{host}:{serving.server_address[1]}/   Answers go to {folder / ANSWERS}. Ctrl-C ends.",
+                flush=True,
+            )
+            serving.serve_forever()
