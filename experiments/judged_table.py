@@ -2,6 +2,9 @@ r"""Human judgments of ParaBank's released outputs: grammaticality (ParaBank, ta
 
     python -m experiments.judged_table --judgments DIR --json experiments/results/judged.json
 
+With the annotators whom the paper would leave out, and without them (`summary`, as scripts/annotate.py prints it: ParaBank,
+table 4, by the length of the reference, and how far annotators agree).
+
 DIR holds ref.tsv.gz and candidates.tsv.gz as ParaBank's authors published them, with 299 of the paper's 400 references.
 All outputs are the authors'; only the measures are ours. The oracle systems (ParaBank 2, section 3.4) select for each
 reference the best, median and worst text by mean human score, among the five of ParaBank's systems that were evaluated
@@ -17,6 +20,7 @@ from pathlib import Path
 from experiments.parabank_runs import authors_run
 from reports import report
 from reports.figures import table
+from toolkit.annotation.summary import summarise
 from toolkit.evaluate import judged, systems
 from toolkit.evaluate.tables import cell
 
@@ -70,8 +74,13 @@ def main() -> None:
         "score": judged.split_half(others, lambda text: text.scores, SEED),
         "grammaticality": judged.split_half(others, lambda text: text.grammaticality, SEED),
     }
+    summary = summarise(options.judgments)
+    kept = ["judgments", "agreement", "systems"]
     results = {
-        "systems": by_system, "paper_grammatical": judged.PAPER_GRAMMATICAL, "split_half_spearman": agreement,
+        "systems": by_system, "summary": {name: summary[name] for name in kept} | {
+            "annotators": len(summary["annotators"]),
+            "left_out": [one["left_out"] for one in summary["annotators"].values() if one["left_out"]],
+        }, "paper_grammatical": judged.PAPER_GRAMMATICAL, "split_half_spearman": agreement,
         "oracles": {"chosen_from": CHOSEN_FROM, "against": against, "between": between},
         "paper_oracles": {"human": systems.PAPER_ORACLES_JUDGED, "against": systems.PAPER_ORACLES_AGAINST},
     }  # fmt: skip

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from reports.figures import beside, experiment, number, table
 from toolkit.evaluate.judged import PAPER_GRAMMATICAL
-from toolkit.evaluate.systems import PAPER_ORACLES_AGAINST, PAPER_ORACLES_JUDGED
+from toolkit.evaluate.systems import (
+    PAPER_JUDGED,
+    PAPER_JUDGED_BY_LENGTH,
+    PAPER_ORACLES_AGAINST,
+    PAPER_ORACLES_JUDGED,
+)
 
 
 def grammatical() -> str:
@@ -40,4 +45,35 @@ def oracles() -> str:
     return table(head, lines)
 
 
-MADE = (grammatical, grammaticality_rho, oracles)
+def human_scores() -> str:
+    """ParaBank, table 4, top, Czech-English: the released judgments, in brackets what is in print."""
+    found = experiment("judged")["results"]["summary"]["systems"]
+    lengths = [5, 10, 20, 40]
+    lines = []
+    for name, papers in PAPER_JUDGED_BY_LENGTH.items():
+        own = found[name]
+        cells = [beside(number(own["lengths"][str(n)]), papers[n]) for n in lengths]
+        average = f"{number(own['average'])} ± {number(own['score_error'])} ({number(PAPER_JUDGED[name])})"
+        lines.append([name, *cells, average])
+    return table(["system", *(f"{n} words" for n in lengths), "average"], lines)
+
+
+def human_scores_gap() -> str:
+    """The greatest difference of an average to the paper's, in points."""
+    found = experiment("judged")["results"]["summary"]["systems"]
+    return number(max(abs(found[name]["average"] - paper) for name, paper in PAPER_JUDGED.items()))
+
+
+def human_agreement() -> str:
+    """Krippendorff's alpha of the released judgments: similarity and grammaticality."""
+    found = experiment("judged")["results"]["summary"]["agreement"]
+    return " and ".join(number(found[name]["alpha"], 2) for name in ("similarity", "grammaticality"))
+
+
+def people_left_out() -> str:
+    """Annotators of the released judgments whom the paper's rules leave out, and all."""
+    found = experiment("judged")["results"]["summary"]
+    return f"{len(found['left_out'])} of {found['annotators']}"
+
+
+MADE = (grammatical, grammaticality_rho, human_agreement, human_scores, human_scores_gap, oracles, people_left_out)
