@@ -2,8 +2,8 @@ r"""Human judgments of ParaBank's released outputs: grammaticality (ParaBank, ta
 
     python -m experiments.judged_table --judgments DIR --json experiments/results/judged.json
 
-With the annotators whom the paper would leave out, and without them (`summary`, as scripts/annotate.py prints it: ParaBank,
-table 4, by the length of the reference, and how far annotators agree).
+`summary` is what `scripts/annotate.py summarise` prints: the scores by the length of the reference (ParaBank, table 4)
+and how far annotators agree, without the annotators whom the paper leaves out; all other figures are of all annotators.
 
 DIR holds ref.tsv.gz and candidates.tsv.gz as ParaBank's authors published them, with 299 of the paper's 400 references.
 All outputs are the authors'; only the measures are ours. The oracle systems (ParaBank 2, section 3.4) select for each
