@@ -6,7 +6,7 @@ const RETRY = 2000; // milliseconds
 const annotator = new URLSearchParams(location.search).get("annotator") || "";
 // Answers that the server has not confirmed stay in the browser, so that a reload or a stopped server loses none.
 const STORE = `annotate:${sheet.id}:${annotator}`;
-let unsaved = JSON.parse(localStorage.getItem(STORE) || "{}");
+let unsaved = stored(() => {});
 let pages = [], page = null, active = 0, sending = null, loading = false;
 
 function element(tag, properties = {}, ...children) {
@@ -25,9 +25,18 @@ async function ask(path, values = {}) {
   return said;
 }
 
+function stored(change) { // another tab may have stored answers, too
+  try {
+    const all = JSON.parse(localStorage.getItem(STORE) || "{}");
+    change(all);
+    localStorage.setItem(STORE, JSON.stringify(all));
+    return all;
+  } catch { return {}; } // a browser that stores nothing: a reload loses what the server did not get
+}
+
 function keep(item, answers) {
   unsaved[item] = answers;
-  localStorage.setItem(STORE, JSON.stringify(unsaved));
+  stored(all => { all[item] = answers; });
   send();
 }
 
@@ -45,7 +54,7 @@ async function flush() {
       const said = await reply.json();
       if (!reply.ok) throw new Error(said.error || reply.status);
       if (JSON.stringify(unsaved[item]) === sent) delete unsaved[item];
-      localStorage.setItem(STORE, JSON.stringify(unsaved));
+      stored(all => { if (JSON.stringify(all[item]) === sent) delete all[item]; });
     } catch (error) {
       const why = error instanceof TypeError ? "the server does not answer" : error.message;
       tell(`Not saved (${why}). Your answers wait in this browser.`, true);

@@ -21,7 +21,7 @@ function element(tag, properties = {}, ...children) {
 }
 
 const open = name => edge[name] === (data.scores[name].most ? bins : 0);
-const limit = name => data.scores[name].least + data.scores[name].width * edge[name];
+const limit = name => Number((data.scores[name].least + data.scores[name].width * edge[name]).toFixed(6));
 const shown = value => Number(value.toFixed(3)).toString();
 const inBin = (name, bin) => data.scores[name].most ? bin < edge[name] : bin >= edge[name];
 
@@ -115,8 +115,10 @@ function commands(set) {
   const columns = set.filter(name => data.columns.includes(name));
   const filters = columns.map(name => `("${name}", "${data.scores[name].most ? "<" : ">="}", ${shown(limit(name))})`);
   const where = set.map(name => `${name} ${data.scores[name].most ? "<" : ">="} ${shown(limit(name))}`).join(" and ");
-  at("python").textContent = `load_dataset("${data.name}", filters=[${filters.join(", ")}])`;
-  at("shell").textContent = `python scripts/filter_parabank.py ${data.name} --where "${where}" --output_dir ${data.name}-chosen`;
+  const quoted = text => /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  at("python").textContent = `load_dataset(${JSON.stringify(data.name)}, filters=[${filters.join(", ")}])`;
+  at("shell").textContent = `python scripts/filter_parabank.py ${quoted(data.name)} --where "${where}" `
+    + `--output_dir ${quoted(`${data.name}-chosen`)}`;
   at("python").parentElement.hidden = !set.length || columns.length < set.length;
   at("shell").parentElement.hidden = !set.length;
 }

@@ -1,6 +1,7 @@
 """Which paraphrases come on a sheet, how they are arranged, and that annotators cannot see where they are from."""
 
 import json
+import random
 import re
 from collections import Counter, defaultdict
 
@@ -87,6 +88,21 @@ def test_the_same_seed_makes_the_same_sheet_and_another_one_another(banks, tmp_p
         make_sheet(banks, PARABANK, tmp_path / name, size=20, seed=seed)
     a, b, c = ((tmp_path / name / "items.csv").read_bytes() for name in "abc")
     assert a == b != c
+
+
+def test_references_that_are_there_twice_count_once(tmp_path):
+    lines = [(text, f"{text} {time}") for text in references(30) for time in range(4)]
+    shuffled = random.Random(0).sample(lines, len(lines))
+    banks = [write_bank(tmp_path, name, shuffled) for name in ("one", "two")]
+    make_sheet(banks, PARABANK, tmp_path / "sheet", size=30)
+    assert len({item.reference for item in read_items(tmp_path / "sheet")}) == 30
+
+
+def test_ids_of_different_parabanks_are_not_mixed(banks, tmp_path):
+    make_sheet(banks, PARABANK, tmp_path / "sheet", size=100)
+    items = {item.item: item.reference for item in read_items(tmp_path / "sheet")}
+    ids = {(items[line["item"]], line["id"]) for line in read_table(tmp_path / "sheet" / "key.csv", KEY)}
+    assert len(ids) == len({one for one, _ in ids}) == len({one for _, one in ids}) == 100
 
 
 def test_references_by_length(banks, tmp_path):

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -115,6 +116,9 @@ def test_wrong_requests_are_refused_and_nothing_is_written(tmp_path):
         ):
             assert request(f"{url}/answers", body)[0] == status and message in request(f"{url}/answers", body)[1]
         assert request(f"{url}/answers", good, "text/plain")[0] == 404, "a form of another site"
+        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as plain:
+            plain.sendall(b"POST /answers HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n")
+            assert plain.recv(100).startswith(b"HTTP/1.1 413")
         assert request(f"{url}/page?annotator=anna&page=999")[0] == request(f"{url}/nothing")[0] == 404
         assert request(f"{url}/next")[0] == 400
         assert not list((folder / "answers").iterdir())
@@ -203,7 +207,7 @@ def test_a_sheet_by_keys_alone(browser, tmp_path):
     wanted = {}
     with served(folder) as url:
         page = open_page(browser, url)
-        page.keyboard.type("anna")
+        page.keyboard.type("Änne_娜")
         page.keyboard.press("Enter")
         for number in range(12):
             page.wait_for_function(f"document.getElementById('progress').textContent.startsWith('{number} pages done')")
@@ -223,7 +227,7 @@ def test_a_sheet_by_keys_alone(browser, tmp_path):
                 page.keyboard.press("Enter")
         page.wait_for_selector("#done:not([hidden])")
         assert page.inner_text("#progress") == "12 pages done, 0 left"
-    assert read_answers(folder / "answers" / "anna.csv", PARABANK, wanted) == wanted
+    assert read_answers(folder / "answers" / "Änne_娜.csv", PARABANK, wanted) == wanted
     assert wanted.keys() == {item.item for item in read_items(folder)}
 
 

@@ -2,12 +2,15 @@
 
 import math
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import write_run
 from tests.package.test_counts import random_rows
+from toolkit.database import database
 from toolkit.package.build import package_parabank
-from toolkit.package.histograms import BINS, LONGEST
+from toolkit.package.histograms import BINS, LONGEST, score_histograms
 from toolkit.package.load import load_parabank
 from toolkit.rows import Scores
 from toolkit.shards import read_record
@@ -39,6 +42,20 @@ def test_every_pair_with_a_score_is_in_its_bin(made):
             wanted[min(max(math.floor((score - bins["least"]) / bins["width"]), 0), BINS - 1)] += 1
         assert bins["pairs"] == wanted and sum(wanted) == len(found) > 0
         assert bins["least"] <= min(found) and max(found) <= bins["least"] + BINS * bins["width"] + 1e-9
+
+
+def test_a_score_on_an_edge_is_in_the_bin_above_it(tmp_path):
+    """Such as 29/50 for intersection over union, which divided by 0.02 is less than 29."""
+    scores = [number / 50 for number in range(51)]
+    file = str(tmp_path / "pairs.parquet")
+    empty = {name: [None] * 51 for name in ("forward_logprob", "backward_logprob", "semantic", "trigram_overlap")}
+    counts = {"forward_tokens": [None] * 51, "backward_tokens": [None] * 51}
+    pq.write_table(
+        pa.table(empty | counts | {"intersection_over_union": scores, "judgment": [2.0 * n for n in range(51)]}), file
+    )
+    with database() as connection:
+        found = score_histograms(connection, [file])
+    assert found["intersection_over_union"]["pairs"] == found["judgment"]["pairs"] == [1] * 49 + [2]
 
 
 def test_lengths_are_counted_in_words(made):

@@ -134,7 +134,7 @@ def beside(names: dict[str, str], size: int, ranks: tuple[int, int], by_length: 
             texts: dict[str, Text] = {}
             for name, row in zip(names, rows, strict=True):
                 for rank, one in enumerate(row.paraphrases[first - 1 : last], first):
-                    text = texts.setdefault(one.text, Text(row.id, row.reference, one.text, length=length))
+                    text = texts.setdefault(one.text, Text(rows[0].id, row.reference, one.text, length=length))
                     text.systems.append(name if first == last else f"{name}, rank {rank}")
             yield from texts.values()
 
@@ -154,10 +154,15 @@ def shared_references(parabanks: Sequence[str], size: int, length: int | None, s
 
     reach = size
     while True:
-        drawn = [{row.reference: row for row in draw(of_length(path), reach, seed)} for path in parabanks]
-        shared = [reference for reference in drawn[0] if all(reference in rows for rows in drawn)]
-        if len(shared) >= size or all(len(rows) < reach for rows in drawn):
-            return [tuple(rows[reference] for rows in drawn) for reference in shared[:size]]
+        drawn = [draw(of_length(path), reach, seed) for path in parabanks]
+        rows = [{row.reference: row for row in reversed(own)} for own in drawn]
+        shared = [
+            reference
+            for reference in dict.fromkeys(row.reference for row in drawn[0])
+            if all(reference in own for own in rows)
+        ]
+        if len(shared) >= size or all(len(own) < reach for own in drawn):
+            return [tuple(own[reference] for own in rows) for reference in shared[:size]]
         reach *= GROWTH
 
 

@@ -171,7 +171,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Save the answers to an item; other sites' pages cannot send JSON here."""
-        size = int(self.headers.get("Content-Length") or 0)
+        said = self.headers.get("Content-Length", "")
+        size = int(said) if said.isdecimal() else LONGEST_REQUEST + 1
         if size > LONGEST_REQUEST:
             self.close_connection = True
             self.reply(413, b"{}", "application/json")

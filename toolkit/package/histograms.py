@@ -16,6 +16,7 @@ SCORES = {  # ours: by name, how a score is found in a pair, its least value (No
     "trigram_overlap": ("trigram_overlap", 0.0, 1.0),
     "intersection_over_union": ("intersection_over_union", 0.0, 1.0),
 }
+EDGE_DIGITS = 6  # ours: decimals of an edge of a bin, so that it is the number that a reader writes
 LONGEST = 60  # ours: words; longer texts are counted in the last place
 EXAMPLES = 5  # ours: pairs of each kind
 
@@ -24,9 +25,11 @@ SELECT least(len(string_split_regex(trim({column}), '\s+')), $longest)::INTEGER,
 FROM read_parquet($files) GROUP BY 1
 """
 BIN_SQL = """
-SELECT least(greatest(floor(({score} - $least) / $width), 0), $bins - 1)::INTEGER, count(*)
-FROM read_parquet($pairs) WHERE ({score}) IS NOT NULL GROUP BY 1
-"""
+WITH scored AS (SELECT {score} AS score FROM read_parquet($pairs) WHERE ({score}) IS NOT NULL),
+near AS (SELECT score, greatest(least(floor((score - $least) / $width), $bins - 1), 0)::INTEGER AS bin FROM scored)
+SELECT bin + (bin < $bins - 1 AND score >= $edges[bin + 2])::INTEGER - (bin > 0 AND score < $edges[bin + 1])::INTEGER,
+    count(*) FROM near GROUP BY 1
+"""  # the division may round across an edge, which is corrected by a comparison
 EXAMPLES_SQL = "SELECT id, sentence1, sentence2, {score} FROM read_parquet($pairs) ORDER BY {order} LIMIT $examples"
 BY_CHANCE = "md5_number_lower(concat_ws(chr(31), id, sentence2)), id, rank"
 
@@ -40,7 +43,7 @@ def score_histograms(connection: duckdb.DuckDBPyConnection, pairs: list[str]) ->
 
     Returns:
         By score `least`, the least value of the first of `BINS` bins, their `width`, and `pairs`, the number of pairs
-        in each; a score outside of the range is counted in the first or the last bin.
+        in each, the lower edge included; a score outside of the range is counted in the first or the last bin.
     """
     found = {}
     for name, (score, least, greatest) in SCORES.items():
@@ -50,7 +53,8 @@ def score_histograms(connection: duckdb.DuckDBPyConnection, pairs: list[str]) ->
             continue
         first = min(math.floor(lowest), greatest - 1) if least is None else least
         width = (greatest - first) / BINS
-        parameters = {"pairs": pairs, "least": first, "width": width, "bins": BINS}
+        edges = [round(first + width * number, EDGE_DIGITS) for number in range(BINS)]
+        parameters = {"pairs": pairs, "least": first, "width": width, "bins": BINS, "edges": edges}
         counts = dict(connection.execute(BIN_SQL.format(score=score), parameters).fetchall())
         found[name] = {"least": first, "width": width, "pairs": [counts.get(number, 0) for number in range(BINS)]}
     return found

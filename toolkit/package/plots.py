@@ -122,6 +122,7 @@ def lengths(statistics: dict) -> Figure:
         axes.step(range(len(counts)), [100 * count / whole for count in counts], where="mid", color=colour, label=name)
     last = max(place for counts in statistics["length_histograms"].values() for place, n in enumerate(counts) if n)
     axes.set_xlim(0, last + 1)
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel("words", fontsize=8, color=INK)
     axes.set_ylabel("% of the texts", fontsize=8, color=INK)
     axes.legend(frameon=False, fontsize=8)
