@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -110,7 +111,7 @@ def filter_parabank(settings: Filter) -> dict:
     conditions = [f"({one})" for one in (recorded.get("where"), settings.where) if one]
     where, ranks = " and ".join(conditions) or "true", settings.ranks or recorded.get("ranks", "1-")
     chosen = {"where": where, "ranks": ranks}
-    check_same(folder, recorded | chosen)
+    remove_other(folder, recorded | chosen, settings.output_dir)
     write_records(run, chosen, folder)
     rank, pieces = RANKINGS[recorded["builder"]](recorded), pieces_of(recorded)
     first, last = parse_ranks(ranks)
@@ -159,13 +160,16 @@ def shards_beside(parabank: Path) -> Path:
     return parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
 
 
-def check_same(folder: Path, wanted: dict) -> None:
-    """Refuse a folder with the shards of another choice.
+def remove_other(folder: Path, wanted: dict, packaged: Path) -> None:
+    """Remove the shards of another choice, of which no parabank came; refuse those of a parabank.
 
     Raises:
-        ValueError: It holds others.
+        ValueError: The folder holds the shards of a run, or of another choice that was packaged.
     """
     if (folder / SETTINGS).is_file() and (found := read_record(folder / SETTINGS)) != wanted:
+        if "ranks" in found and not is_parabank(packaged):
+            shutil.rmtree(folder)
+            return
         key = next(key for key in {**wanted, **found} if found.get(key) != wanted.get(key))
         raise ValueError(
             f"{folder} holds another choice: {key} was {found.get(key)!r}, now {wanted.get(key)!r}; choose another "

@@ -126,6 +126,16 @@ def test_another_choice_does_not_go_into_the_same_folder(made, tmp_path):
     filter_parabank(Filter(parabank=made, output_dir=tmp_path / "out", ranks="1"))
 
 
+def test_a_choice_that_kept_nothing_gives_way_to_another(made, tmp_path):
+    with pytest.raises(ValueError, match="got none of the"):
+        filter_parabank(Filter(parabank=made, output_dir=tmp_path / "out", where="dual > 1"))
+    assert filter_parabank(Filter(parabank=made, output_dir=tmp_path / "out", where="dual > -9"))["total"]["pairs"]
+    (tmp_path / "mine.shards").mkdir()
+    (tmp_path / "mine.shards" / "settings.json").write_text('{"toolkit": "0.1.0", "builder": "parabank2"}')
+    with pytest.raises(ValueError, match=r"mine.shards holds another choice"):
+        filter_parabank(Filter(parabank=made, output_dir=tmp_path / "mine", where="dual > -9"))
+
+
 @pytest.mark.parametrize("ranks", ["", "0", "0-2", "a", "1-b", "-3", "2-1", "1-2-3", "1.5", "²"])
 def test_ranks_that_are_none(ranks):
     with pytest.raises(ValueError, match="wanted ranks such as 1, 1-3 or 2-"):

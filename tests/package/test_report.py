@@ -127,6 +127,15 @@ def test_one_line_for_what_cannot_be(parabank, tmp_path, capsys):
         assert main([str(tmp_path / name)]) == 1
         assert re.search(message, capsys.readouterr().err)
         assert not (tmp_path / f"{name}.html").exists()
+    (tmp_path / "mine.html").write_text("mine")
+    for flags, message in (
+        (["--rows", "0"], "wanted at least 1 row, got 0"),
+        (["--output", str(tmp_path)], "wanted a file to write, got the folder"),
+        (["--output", str(tmp_path / "mine.html")], "exists and was not written by this command"),
+    ):
+        assert main([str(parabank), *flags]) == 1
+        assert message in capsys.readouterr().err
+    assert (tmp_path / "mine.html").read_text() == "mine"
 
 
 @pytest.fixture

@@ -178,7 +178,8 @@ def apart(name: str, path: str, sheet: Sheet, size: int, seed: int, sampled: dic
     counts, kept = [0] * len(edges), [Smallest(size) for _ in edges]
     for pair in chain.from_iterable(table.to_pylist() for table in read_pairs(path)):
         for number, edge in enumerate(edges):
-            if edge is None or (pair["semantic"] is not None and edge[0] < pair["semantic"] <= edge[1]):
+            score = pair["semantic"]
+            if edge is None or (score is not None and edge[0] < min(score, sheet.ranges[-1]) <= edge[1]):
                 counts[number] += 1
                 key = f"{seed}\t{pair['sentence1']}\t{pair['sentence2']}"
                 kept[number].add(hashlib.blake2b(key.encode(errors="replace"), digest_size=8).digest(), pair)

@@ -116,13 +116,15 @@ def scores(statistics: dict) -> Figure:
 
 def lengths(statistics: dict) -> Figure:
     """The lengths of references and of paraphrases in words."""
+    from matplotlib.ticker import MaxNLocator
+
     figure, (axes,) = panels(1, 1, 2.4)
     for (name, counts), colour in zip(statistics["length_histograms"].items(), (GREY, BLUE), strict=True):
         whole = max(sum(counts), 1)
         axes.step(range(len(counts)), [100 * count / whole for count in counts], where="mid", color=colour, label=name)
     last = max(place for counts in statistics["length_histograms"].values() for place, n in enumerate(counts) if n)
     axes.set_xlim(0, last + 1)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("words", fontsize=8, color=INK)
     axes.set_ylabel("% of the texts", fontsize=8, color=INK)
     axes.legend(frameon=False, fontsize=8)

@@ -18,7 +18,7 @@ import jinja2
 
 import toolkit
 from toolkit.database import database
-from toolkit.outputs import MANIFEST
+from toolkit.outputs import MANIFEST, check_output_file
 from toolkit.package.build import STATISTICS
 from toolkit.package.folder import AGAIN, check_whole, files_of, is_parabank
 from toolkit.package.histograms import SCORES
@@ -35,6 +35,7 @@ DIGITS = 3  # ours: of a score
 REPEATED = "equal to a better pair"
 SCORED = tuple(hints_of(Scores))
 AT_MOST = ("trigram_overlap", "intersection_over_union")  # scores of which less is stricter
+MADE_BY = b"<footer><p>parabank-toolkit"  # in each page
 FILES = ("page.css", "report.css", "report.js", "report.html")  # in cards/
 
 SAMPLE_SQL = """
@@ -56,9 +57,12 @@ def write_report(parabank: Path, output: Path, rows: int = ROWS) -> int:
         The bytes of the page.
 
     Raises:
-        ValueError: The folder is no parabank, or one of its files is damaged.
-        OSError: The page cannot be written.
+        ValueError: The folder is no parabank, or one of its files is damaged; `rows` is less than 1.
+        OSError: The page cannot be written, or is a file that this function did not write.
     """
+    check_output_file(output, [parabank], lambda page: MADE_BY in page.read_bytes())
+    if rows < 1:
+        raise ValueError(f"wanted at least 1 row, got {rows}: give a greater number")
     if not is_parabank(parabank):
         raise ValueError(f"wanted a packaged parabank, got {parabank} without {MANIFEST}: check the path")
     manifest, statistics = (read_record(parabank / name, AGAIN) for name in (MANIFEST, STATISTICS))
