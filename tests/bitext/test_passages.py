@@ -1,0 +1,109 @@
+"""Sentences with their context from running text."""
+
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.bitext.passages import CONTEXT, drawn, read_paragraphs, read_passages, sentences_of
+
+BOOK = [
+    "CHAPTER I",
+    "It was a dark night in the middle of the long winter, and nobody was on the road. He waited. "
+    'Then she said, "We cannot go on like this any longer, my dear friend of old. You know it."',
+    "Nobody had ever seen the old house by the river with its doors and windows open. The end.",
+]
+
+
+def write(folder, text, name="book.txt"):
+    path = folder / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return str(path)
+
+
+def wrapped(paragraphs, width=60):
+    """Paragraphs as books on the net have them: wrapped lines, and empty lines between paragraphs."""
+    import textwrap
+
+    return "\n\n".join(textwrap.fill(one, width) for one in paragraphs) + "\n"
+
+
+@pytest.mark.parametrize("text", ["\n".join(BOOK), wrapped(BOOK), wrapped(BOOK).replace("\n", "\r\n")])
+def test_sentences_of_a_length_with_the_text_around_them(tmp_path, text):
+    found = list(read_passages(write(tmp_path, text), "en", context=40))
+    assert [one.sentence for one in found] == [
+        "It was a dark night in the middle of the long winter, and nobody was on the road.",
+        'Then she said, "We cannot go on like this any longer, my dear friend of old."',
+        "Nobody had ever seen the old house by the river with its doors and windows open.",
+    ]
+    assert [one.number for one in found] == [2, 4, 6] and {one.origin for one in found} == {"book"}
+    assert found[0].before == "CHAPTER I" and found[0].after == 'He waited. Then she said, "We cannot go'
+    assert found[1].before == "and nobody was on the road. He waited." and found[1].after.startswith("You know it.")
+    assert found[2].after == "The end."
+
+
+def test_a_book_of_project_gutenberg_without_its_frame(tmp_path):
+    frame = "The Project Gutenberg eBook of X\n\n{}*** START OF THE PROJECT GUTENBERG EBOOK X ***\n\n{}\n\n{}"
+    licence = "We ask that you keep this notice with every copy of the book that you give to somebody.\n\n"
+    end = f"*** END OF THE PROJECT GUTENBERG EBOOK X ***\n\n{licence}"
+    path = write(tmp_path, frame.format(licence, wrapped(BOOK), end))
+    assert list(read_paragraphs(path)) == BOOK
+    assert len(list(read_passages(path, "en"))) == 3
+
+
+def test_folders_globs_and_compressed_files(tmp_path):
+    write(tmp_path, "\n".join(BOOK), "a.txt")
+    write(tmp_path, wrapped(BOOK), "b.txt.gz")
+    (tmp_path / "notes.md").write_text(
+        "Not a book, but a note that is longer than sixty characters, so that it counts."
+    )
+    for text in (str(tmp_path), f"{tmp_path}/*.txt*"):
+        found = list(read_passages(text, "en"))
+        assert [one.origin for one in found] == ["a"] * 3 + ["b"] * 3
+        assert len(drawn(found, None, 0)) == 3, "equal sentences are one"
+
+
+def test_a_sample_does_not_depend_on_the_order_of_the_books(tmp_path):
+    lines = [f"The house with number {n} in the long street was painted by the people of the town." for n in range(50)]
+    one = list(read_passages(write(tmp_path, "\n".join(lines), "one.txt"), "en"))
+    other = list(read_passages(write(tmp_path, "\n".join(reversed(lines)), "two.txt"), "en"))
+    samples = [{passage.sentence for passage in drawn(some, 20, 7)} for some in (one, other)]
+    assert len(samples[0]) == 20 and samples[0] == samples[1] != {p.sentence for p in drawn(one, 20, 8)}
+    numbers = [passage.number for passage in drawn(one, 20, 7)]
+    assert numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        ("Caf\xe9".encode("latin-1"), "a.txt", r"wanted UTF-8, got .*a.txt with other bytes in line 1: convert it"),
+        (gzip.compress(b"x" * 100)[:-8], "a.txt.gz", r"wanted a whole file, got .*a.txt.gz"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path, content, name, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        list(read_passages(str(tmp_path), "en"))
+
+
+def test_no_text_is_an_error(tmp_path):
+    for text in (tmp_path, f"{tmp_path}/*.txt", tmp_path / "book.txt"):
+        with pytest.raises(FileNotFoundError):
+            list(read_passages(str(text), "en"))
+
+
+@given(st.lists(st.text(alphabet="abC .,?!\"“”'", max_size=80), max_size=6))
+def test_any_text_gives_sentences_of_it(paragraphs):
+    text = [" ".join(one.split()) for one in paragraphs]
+    for paragraph in text:
+        for sentence in sentences_of(paragraph, "en"):
+            assert sentence.strip('"“”') in paragraph and sentence == sentence.strip() != ""
+
+
+def test_context_is_of_whole_words_and_not_too_long(tmp_path):
+    path = write(tmp_path, "\n".join(BOOK * 30))
+    words = {word.strip('"') for word in " ".join(BOOK).split()}
+    for passage in read_passages(path, "en"):
+        assert len(passage.before) <= CONTEXT and len(passage.after) <= CONTEXT
+        assert {word.strip('"') for word in f"{passage.before} {passage.after}".split()} <= words
