@@ -6,8 +6,7 @@ const RETRY = 2000; // milliseconds
 const annotator = new URLSearchParams(location.search).get("annotator") || "";
 // Answers that the server has not confirmed stay in the browser, so that a reload or a stopped server loses none.
 const STORE = `annotate:${sheet.id}:${annotator}`;
-let unsaved = stored(() => {});
-let pages = [], page = null, active = 0, sending = null, loading = false;
+let unsaved = {}, storing = true, pages = [], page = null, active = 0, sending = null, busy = false, loading = false;
 
 function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
@@ -18,20 +17,27 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
-async function ask(path, values = {}) {
-  const reply = await fetch(`${path}?${new URLSearchParams({annotator, ...values})}`);
+class Refused extends Error {} // by the server, which would refuse it again
+
+async function ask(path, options) {
+  const reply = await fetch(path, options);
   const said = await reply.json();
-  if (!reply.ok) throw new Error(said.error || reply.status);
-  return said;
+  if (reply.ok) return said;
+  throw new (reply.status < 500 ? Refused : Error)(said.error || `status ${reply.status}`);
 }
+
+const get = (path, values = {}) => ask(`${path}?${new URLSearchParams({sheet: sheet.id, annotator, ...values})}`);
+const post = values => ask("/answers", {method: "POST", headers: {"Content-Type": "application/json"},
+  body: JSON.stringify({sheet: sheet.id, annotator, ...values})});
 
 function stored(change) { // another tab may have stored answers, too
   try {
     const all = JSON.parse(localStorage.getItem(STORE) || "{}");
     change(all);
     localStorage.setItem(STORE, JSON.stringify(all));
+    storing = true;
     return all;
-  } catch { return {}; } // a browser that stores nothing: a reload loses what the server did not get
+  } catch { storing = false; return unsaved; } // a browser that stores nothing, or no more
 }
 
 function keep(item, answers) {
@@ -40,28 +46,32 @@ function keep(item, answers) {
   send();
 }
 
-function send() { // ends when the server has everything
+function send() { // ends when the server has everything, or has refused what is left; says which
   sending ??= flush().finally(() => { sending = null; });
   return sending;
 }
 
 async function flush() {
-  while (Object.keys(unsaved).length) {
-    const [item, answers] = Object.entries(unsaved)[0], sent = JSON.stringify(answers);
-    try {
-      const reply = await fetch("/answers", {method: "POST", headers: {"Content-Type": "application/json"},
-        body: JSON.stringify({annotator, item, answers})});
-      const said = await reply.json();
-      if (!reply.ok) throw new Error(said.error || reply.status);
-      if (JSON.stringify(unsaved[item]) === sent) delete unsaved[item];
-      stored(all => { if (JSON.stringify(all[item]) === sent) delete all[item]; });
-    } catch (error) {
-      const why = error instanceof TypeError ? "the server does not answer" : error.message;
-      tell(`Not saved (${why}). Your answers wait in this browser.`, true);
-      await new Promise(done => setTimeout(done, RETRY));
+  for (;;) {
+    let wait = null, refused = null;
+    for (const [item, answers] of Object.entries(unsaved)) {
+      const sent = JSON.stringify(answers);
+      try {
+        await post({item, answers});
+        if (JSON.stringify(unsaved[item]) === sent) delete unsaved[item];
+        stored(all => { if (JSON.stringify(all[item]) === sent) delete all[item]; });
+      } catch (error) {
+        if (error instanceof Refused) refused = error.message;
+        else wait = error instanceof TypeError ? "the server does not answer" : error.message;
+      }
     }
+    if (!Object.keys(unsaved).length) { tell("Saved.", false); return true; }
+    if (wait) {
+      const where = storing ? "Your answers wait in this browser." : "Keep this page open until they are.";
+      tell(`Not saved (${wait}). ${where}`, true);
+      await new Promise(done => setTimeout(done, RETRY));
+    } else if (refused) { tell(`Not saved: ${refused}`, true); return false; }
   }
-  tell("Saved.", false);
 }
 
 function tell(text, failed) {
@@ -73,7 +83,7 @@ async function patiently(work) { // a server that is being started again answers
   for (;;) {
     try { return await work(); }
     catch (error) {
-      if (!(error instanceof TypeError)) { tell(error.message, true); throw error; }
+      if (error instanceof Refused) { tell(error.message, true); throw error; }
       tell("The server does not answer. Waiting for it.", true);
       await new Promise(done => setTimeout(done, RETRY));
     }
@@ -81,7 +91,7 @@ async function patiently(work) { // a server that is being started again answers
 }
 
 async function show(number, progress) {
-  page = await patiently(() => ask("/page", {page: number}));
+  page = await patiently(() => get("/page", {page: number}));
   if (progress) at("progress").textContent = progress;
   for (const item of page.items) Object.assign(item.answers, unsaved[item.item]);
   at("work").hidden = false;
@@ -94,10 +104,12 @@ async function show(number, progress) {
   scrollTo(0, 0);
 }
 
-async function alone(work) { // keys and buttons wait until the page is there
-  if (loading) return;
-  loading = true;
-  try { await work(); } finally { loading = false; }
+async function alone(work) { // one at a time
+  if (busy) return;
+  busy = true;
+  try { await work(); }
+  catch (error) { if (!(error instanceof Refused)) throw error; }
+  finally { busy = loading = false; }
 }
 
 async function next() {
@@ -108,9 +120,10 @@ async function next() {
     return;
   }
   const later = page === null ? undefined : pages[pages.indexOf(page.page) + 1];
+  if (later === undefined && page !== null && Object.keys(unsaved).length && !(await send())) return;
+  loading = true; // keys wait until the page is there
   if (later !== undefined) return show(later);
-  await send();
-  const found = await patiently(() => ask("/next"));
+  const found = await patiently(() => get("/next"));
   pages = [...new Set([...found.begun, ...pages])];
   const progress = `${found.done} pages done, ${found.left} left`;
   if (found.page === null) {
@@ -118,6 +131,8 @@ async function next() {
     at("progress").textContent = progress;
     at("work").hidden = true;
     at("done").hidden = false;
+    at("over").textContent = found.reserved ? `No page is free now. Others are at work on ${found.reserved} more: reload this page `
+      + "in half an hour, and you get those that they have not finished." : "All pages are done. Thank you. You can close this page.";
     at("back").hidden = !pages.length;
     return;
   }
@@ -127,6 +142,7 @@ async function next() {
 
 async function previous() {
   const number = page === null ? pages.length : pages.indexOf(page.page);
+  loading = true;
   if (number > 0) await show(pages[number - 1]);
 }
 
@@ -219,7 +235,7 @@ function set(value) { // the active question
 }
 
 document.addEventListener("keydown", event => {
-  if (page === null || loading || event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "BUTTON") return;
+  if (page === null || loading || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("button, summary")) return;
   const digit = /^[0-9]$/.test(event.key) ? Number(event.key) : null;
   const flagged = FLAGS.find(question => question.name[0] === event.key.toLowerCase());
   if (digit !== null) set(SLIDER ? (digit || 10) * 10 : digit);
@@ -249,9 +265,14 @@ at("name").addEventListener("submit", event => {
   location.search = new URLSearchParams({annotator: at("annotator").value.trim()});
 });
 
+addEventListener("storage", event => { if (event.key === STORE) unsaved = JSON.parse(event.newValue || "{}"); });
+addEventListener("beforeunload", event => { if (!storing && Object.keys(unsaved).length) event.preventDefault(); });
+
 if (!annotator) {
   at("name").hidden = false;
   at("annotator").focus();
 } else {
+  unsaved = stored(() => {});
+  if (Object.keys(unsaved).length) send();
   await alone(next);
 }

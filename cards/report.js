@@ -72,7 +72,8 @@ function slider(name) {
   const bars = score.pairs.map((pairs, bin) =>
     `<rect x="${bin * 2}" y="${30 - 30 * pairs / most}" width="1.8" height="${30 * pairs / most}"></rect>`).join("");
   const svg = `<svg viewBox="0 0 ${bins * 2} 30" preserveAspectRatio="none" aria-hidden="true">${bars}</svg>`;
-  const input = element("input", {type: "range", id: `score-${name}`, min: 0, max: bins, step: 1, value: edge[name]});
+  const input = element("input", {type: "range", id: `score-${name}`, min: 0, max: score.most ? bins : bins - 1, step: 1,
+    value: edge[name]}); // scores at the end of the range are in the last bin, so "at least" has no threshold above it
   input.addEventListener("input", () => { edge[name] = Number(input.value); last = name; update(); });
   const box = element("div", {className: "slider", id: `slider-${name}`},
     element("label", {htmlFor: input.id}, `${score.label}, ${score.most ? "below" : "at least"}`));
@@ -100,27 +101,31 @@ function update() {
   let text = `All ${count.format(data.total)} pairs remain.`;
   if (set.length === 1) {
     text = `${count.format(remain(set[0]))} of ${count.format(data.total)} pairs remain, counted in the whole parabank.`;
-  } else if (set.length > 1) {
-    const spread = 1.96 * Math.sqrt(share * (1 - share) / Math.max(pairs.length, 1)) * data.total;
+  } else if (set.length && pairs.length === data.total) {
+    text = `${count.format(left)} of ${count.format(data.total)} pairs remain.`;
+  } else if (set.length) { // the pairs of a reference are not independent, so the error is that over references
+    const rest = data.rows.map(row => row[PARAPHRASES].reduce((sum, one) => sum + (passes(one[1]) ? 1 : 0) - share, 0));
+    const spread = 1.96 * Math.sqrt(rest.reduce((sum, one) => sum + one * one, 0)) / Math.max(pairs.length, 1) * data.total;
     text = `About ${count.format(Math.round(share * data.total))} ± ${count.format(Math.round(spread))} of `
       + `${count.format(data.total)} pairs remain, estimated from the ${count.format(pairs.length)} pairs of the sample.`;
   }
   at("remaining").textContent = text;
   commands(set);
   threshold();
-  draw();
+  document.querySelectorAll("ol.paraphrases li").forEach(one => one.classList.toggle("gone", !passes(one.scores)));
 }
 
 function commands(set) {
   const columns = set.filter(name => data.columns.includes(name));
   const filters = columns.map(name => `("${name}", "${data.scores[name].most ? "<" : ">="}", ${shown(limit(name))})`);
   const where = set.map(name => `${name} ${data.scores[name].most ? "<" : ">="} ${shown(limit(name))}`).join(" and ");
-  const quoted = text => /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-  at("python").textContent = `load_dataset(${JSON.stringify(data.name)}, filters=[${filters.join(", ")}])`;
-  at("shell").textContent = `python scripts/filter_parabank.py ${quoted(data.name)} --where "${where}" `
-    + `--output_dir ${quoted(`${data.name}-chosen`)}`;
+  const quoted = text => /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  at("python").textContent = `load_dataset(${JSON.stringify(data.path)}, filters=[${filters.join(", ")}])`;
+  at("shell").textContent = `python scripts/filter_parabank.py ${quoted(data.path)} --where "${where}" `
+    + `--output_dir ${quoted(`${data.path}-chosen`)}`;
   at("python").parentElement.hidden = !set.length || columns.length < set.length;
-  at("shell").parentElement.hidden = !set.length;
+  at("shell").parentElement.hidden = !set.length || !data.again;
+  at("again").hidden = at("shell").parentElement.hidden;
 }
 
 function threshold() {
@@ -151,7 +156,8 @@ function drawn(row) {
     element("div", {className: "source", dir: "auto", lang: row[SOURCE_LANG] || ""}, row[SOURCE] || ""),
     element("div", {className: "id"}, row[ID]));
   const list = element("ol", {className: "paraphrases"}, ...row[PARAPHRASES].map(([text, scores]) =>
-    element("li", {className: passes(scores) ? "" : "gone", lang: row[LANG]}, marked(row[REFERENCE], text), told(scores))));
+    Object.assign(element("li", {className: passes(scores) ? "" : "gone", lang: row[LANG]},
+      marked(row[REFERENCE], text), told(scores)), {scores})));
   const cell = element("td", {}, row[PARAPHRASES].length ? list : element("p", {className: "more"}, "No paraphrase was kept."));
   const more = Object.entries(row[MORE]);
   if (row[LOSERS].length) {

@@ -73,6 +73,13 @@ def make_one(options: argparse.Namespace) -> None:
         options.seed,
     )
     controls = f" and {record['controls']} controls" if record["controls"] else ""
+    sampled = record["sampled"]
+    if options.sheet == "parabank" and (few := {key: n for key, n in sampled.items() if n < record["size"]}):
+        found = ", ".join(f"{n:,}" if key == "all" else f"{n:,} of about {key} words" for key, n in few.items())
+        print(f"wanted {record['size']:,} references, found only {found}", file=sys.stderr)
+    for name, counts in sampled.items() if options.sheet != "parabank" else ():
+        if empty := counts.get("empty"):
+            print(f"{name}: {empty:,} pairs with an empty text are left out", file=sys.stderr)
     print(
         f"{options.output_dir}: {record['pages']:,} pages with {record['texts']:,} paraphrases{controls}; "
         f"each page is for {record['judgments']} annotators.\nNext: python scripts/{PROGRAM} serve {options.output_dir}"
@@ -87,7 +94,7 @@ def parse_ranks(ranks: str) -> tuple[int, int]:
     """
     first, _, last = ranks.partition("-")
     if not (first.isdecimal() and (last or first).isdecimal()):
-        raise ValueError(f"wanted ranks such as 1 or 1-5, got {ranks!r}")
+        raise ValueError(f"wanted ranks such as 1 or 1-5, got {ranks!r}: correct --ranks")
     return int(first), int(last or first)
 
 

@@ -14,7 +14,7 @@ ROOMS = """
     errors rows contents memory progress outputs lock shards settings parallel launch command
     bitext database clean starters models run training
     decode translator generate score select evaluate package
-    encoder paraphraser lexicon pair_classifier publish augmentation annotation
+    encoder paraphraser lexicon pair_classifier publish augmentation annotation infiller
 """.split()  # noqa: SIM905 - a layer a line
 PURE = [
     ROOT / "toolkit" / name

@@ -1,11 +1,16 @@
 """Answers from the server and from spreadsheets, and what is wrong with them."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from toolkit.annotation.answers import append_answers, read_answers, read_table
+from toolkit.annotation.answers import answer_files, append_answers, checked_name, read_answers, read_table
 from toolkit.annotation.sheets import PARABANK, PARAZH
 
 ITEMS = ["1", "2", "3"]
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_last_answer_holds_and_an_unfinished_line_is_cut(tmp_path):
@@ -22,6 +27,11 @@ def test_the_last_answer_holds_and_an_unfinished_line_is_cut(tmp_path):
     for cut in range(1, 12):
         file.write_bytes(whole + b"3,50,0,0,2026-11"[:cut])
         assert read_answers(file, PARABANK, ITEMS) == wanted
+    for cut in (0, 3, 12):
+        (tmp_path / "cut.csv").write_bytes(whole[:cut])
+        assert read_answers(tmp_path / "cut.csv", PARABANK, ITEMS) == {}
+        append_answers(tmp_path / "cut.csv", PARABANK, "3", {"similarity": 1.0})
+        assert list(read_answers(tmp_path / "cut.csv", PARABANK, ITEMS)) == ["3"]
     append_answers(file, PARABANK, "3", {"similarity": 1.0})
     assert file.read_bytes().startswith(whole) and read_answers(file, PARABANK, ITEMS)["3"]["similarity"] == 1.0
     assert len(read_table(file, ["item"])) == 4
@@ -58,6 +68,58 @@ def test_a_wrong_answer_is_named_with_its_line(tmp_path, text, message):
     (tmp_path / "ben.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
         read_answers(tmp_path / "ben.csv", PARABANK, ITEMS)
+
+
+@pytest.mark.parametrize("content", ["item;similarity\n1;5\n", "item,page,reference,paraphrase,similarity\n"])
+def test_nothing_is_appended_to_what_another_program_wrote(tmp_path, content):
+    (tmp_path / "ben.csv").write_text(content)
+    with pytest.raises(ValueError, match=r"wanted a new name, got that of ben\.csv, which another program wrote"):
+        append_answers(tmp_path / "ben.csv", PARABANK, "1", {"similarity": 5.0})
+    assert (tmp_path / "ben.csv").read_text() == content
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path):
+    """In a process of its own that may write no more than 150 bytes to a file."""
+    code = """
+import resource, signal, sys
+from pathlib import Path
+from toolkit.annotation.answers import append_answers
+from toolkit.annotation.sheets import PARABANK
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+for item in "123":
+    try:
+        append_answers(Path(sys.argv[1]), PARABANK, item, {"similarity": 80.0})
+    except OSError as error:
+        print(item, error.strerror)
+"""
+    for limit, lost in ((10, "123"), (100, "23"), (1000, "")):
+        file = tmp_path / f"anna{limit}.csv"
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(file), str(limit)], cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.stdout == "".join(f"{item} File too large\n" for item in lost), done.stderr
+        kept = [item for item in ITEMS if item not in lost]
+        assert not kept or list(read_answers(file, PARABANK, ITEMS)) == kept
+        append_answers(file, PARABANK, "3", {"similarity": 1.0})
+        assert list(read_answers(file, PARABANK, ITEMS)) == [*(one for one in kept if one != "3"), "3"]
+
+
+def test_names_and_their_files(tmp_path):
+    assert checked_name("A\u0308nne_2") == "änne_2" and checked_name("हिन्दी") == "हिन्दी"
+    for name in ("", "a b", "../x", "a.b", "x" * 41, "😀"):
+        with pytest.raises(ValueError, match="wanted a name of up to 40 letters"):
+            checked_name(name)
+    folder = tmp_path / "answers"
+    folder.mkdir()
+    (folder / "Anna.CSV").touch()
+    (folder / ".~lock.Anna.csv#").touch()
+    assert answer_files(tmp_path) == {"anna": folder / "Anna.CSV"}
+    for other in ("anna.csv", "anna (1).csv", "ben.txt"):
+        (folder / other).touch()
+        with pytest.raises(ValueError, match=r"wanted a file NAME.csv for each annotator, got .*: rename it"):
+            answer_files(tmp_path)
+        (folder / other).unlink()
 
 
 def test_levels_and_other_encodings(tmp_path):

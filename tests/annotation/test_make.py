@@ -4,10 +4,12 @@ import json
 import random
 import re
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 
 from scripts.annotate import main
+from toolkit.annotation import make
 from toolkit.annotation.answers import read_items, read_table
 from toolkit.annotation.make import make_sheet
 from toolkit.annotation.sheets import PARABANK, PARANMT, PARAZH, SHEETS
@@ -58,6 +60,7 @@ def test_a_page_has_paraphrases_of_one_reference_from_all_parabanks(banks, tmp_p
     pages, systems = pages_of(tmp_path / "sheet"), systems_of(tmp_path / "sheet")
     shared = set(references(250)[50:200])
     assert len({page[0].reference for page in pages}) == 100 and record["pages"] == len(pages)
+    assert record["sampled"] == {"all": 100}
     for page in pages:
         assert len(page) <= 5 and len({item.reference for item in page}) == 1 and page[0].reference in shared
         assert len({item.paraphrase for item in page}) == len(page)
@@ -155,11 +158,13 @@ def test_what_annotators_see_names_no_parabank(sheet, tmp_path):
         ("parabank {one} --size 0", "wanted numbers of at least 1, got size 0"),
         ("parabank {one} --ranks 3-2", "wanted numbers of at least 1, got .* ranks"),
         ("parabank {one} --ranks best", "wanted ranks such as 1 or 1-5, got 'best'"),
-        ("parabank {one} --ranks 7", "wanted paraphrases to judge, got none in one.tsv"),
         ("parabank {one} {one}", "wanted parabanks with different names"),
         ("paranmt {one}", "wanted pairs with a score .semantic., got none in .*one.tsv"),
         ("parazh nowhere.tsv", "nowhere.tsv"),
-        ("parabank {one} {other}", "wanted paraphrases to judge, got none in one.tsv, other.tsv"),
+        (
+            "parabank {one} {other}",
+            "wanted references with paraphrases that all of them have, letter by letter, got none",
+        ),
     ],
 )
 def test_one_line_for_what_cannot_be_made(arguments, message, tmp_path, capsys):
@@ -170,6 +175,39 @@ def test_one_line_for_what_cannot_be_made(arguments, message, tmp_path, capsys):
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and re.search(message, said)
     assert not (tmp_path / "sheet").exists()
+
+
+def test_a_missing_rank_is_filled_with_the_last_paraphrase(tmp_path):
+    path = write_bank(tmp_path, "one", [("Hello there!", "Hi there!"), ("Go away!", "Leave!", "Get lost!")])
+    make_sheet([path], PARABANK, tmp_path / "sheet", size=2, ranks=(1, 3))
+    items, systems = read_items(tmp_path / "sheet"), systems_of(tmp_path / "sheet")
+    found = {item.paraphrase: {one[-1] for one in systems[item.item] - {COPIES}} for item in items}
+    assert found["Hi there!"] == {"1", "2", "3"} and found["Leave!"] == {"1"} and found["Get lost!"] == {"2", "3"}
+
+
+def test_a_small_parabank_beside_a_large_one(tmp_path, monkeypatch):
+    """The large one is read once for the sample, and once more for what the small one has."""
+    small = write_bank(tmp_path, "small", [(text, f"{text} a") for text in references(500)[490:]])
+    large = write_bank(tmp_path, "large", [(text, f"{text} b") for text in references(500)])
+    reads = []
+    original = make.read_references
+    monkeypatch.setattr(make, "read_references", lambda path: reads.append(Path(path).name) or original(path))
+    record = make_sheet([large, small], PARABANK, tmp_path / "sheet", size=20)
+    assert record["sampled"] == {"all": 10} and reads.count("large.tsv") == 2
+    assert {item.reference for item in read_items(tmp_path / "sheet")} == set(references(500)[490:])
+
+
+def test_what_cannot_be_judged_or_found_is_said(tmp_path, capsys):
+    lines = [(f"The text {n}.", f"Another {n}." if n % 2 else " ") for n in range(20)]
+    path = write_bank(tmp_path, "half", lines)
+    for sheet in ("parabank", "parazh"):
+        assert main(["make", sheet, path, "--output_dir", str(tmp_path / sheet), "--size", "50"]) == 0
+        items = read_items(tmp_path / sheet)
+        assert len({item.reference for item in items}) == 10 and all(item.paraphrase.strip() for item in items)
+    said = capsys.readouterr().err
+    assert (
+        "wanted 50 references, found only 10" in said and "half.tsv: 10 pairs with an empty text are left out" in said
+    )
 
 
 def test_a_sheet_is_not_overwritten(tmp_path, capsys):

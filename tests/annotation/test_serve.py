@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 
 from scripts.annotate import main
 from tests.annotation.test_make import write_bank
+from toolkit.annotation import serve
 from toolkit.annotation.answers import read_answers, read_items
 from toolkit.annotation.make import make_sheet
 from toolkit.annotation.serve import Desk, server
@@ -41,6 +43,10 @@ def new_sheet(folder, sheet=PARABANK, size=12):
     return folder / "sheet"
 
 
+def id_of(folder):
+    return json.loads((folder / "sheet.json").read_text())["id"]
+
+
 def answer_page(desk, annotator, page):
     for item in desk.pages[page]:
         desk.save(annotator, item, {"similarity": 50, "ungrammatical": 0, "nonsensical": 0})
@@ -50,7 +56,7 @@ def test_every_page_gets_as_many_annotators_as_wanted(tmp_path):
     folder = new_sheet(tmp_path)
     desk = Desk(folder)
     people = [f"person{n}" for n in range(5)]
-    while pages := {name: desk.next_page(name)["page"] for name in people if desk.next_page(name)["page"] is not None}:
+    while pages := {name: found["page"] for name in people if (found := desk.next_page(name))["page"] is not None}:
         for name, page in pages.items():
             answer_page(desk, name, page)
     counts = {page: sum(page in desk.begun(name) for name in people) for page in desk.pages}
@@ -67,8 +73,23 @@ def test_begun_pages_come_first_and_unfinished_ones_before(tmp_path):
     second = desk.next_page("anna")["page"]
     desk.save("anna", desk.pages[second][0], {"similarity": 1})
     found = desk.next_page("anna")
-    assert found == {"page": second, "begun": [first, second], "done": 1, "left": len(desk.pages) - 1}
+    numbers = {"done": 1, "left": len(desk.pages) - 1, "reserved": 0}
+    assert found == {"page": second, "begun": [first, second], **numbers}
     assert desk.page("anna", second)["items"][0]["answers"] == {"similarity": 1.0}
+
+
+def test_who_leaves_a_page_half_done_does_not_keep_it(tmp_path, monkeypatch):
+    bank = write_bank(tmp_path, "bank", [(text, f"{text} 1", f"{text} 2") for text in TEXTS[:1]])
+    make_sheet([bank], PARABANK, tmp_path / "sheet", size=1, ranks=(1, 2), judgments=1)
+    desk = Desk(tmp_path / "sheet")
+    page = desk.next_page("anna")["page"]
+    desk.save("anna", desk.pages[page][0], {"similarity": 1})
+    assert desk.next_page("ben") == {"page": None, "begun": [], "done": 0, "left": 0, "reserved": 1}
+    now = time.monotonic()
+    monkeypatch.setattr(serve.time, "monotonic", lambda: now + 1801)
+    assert desk.next_page("ben")["page"] == page
+    answer_page(desk, "ben", page)
+    assert desk.next_page("cleo") == {"page": None, "begun": [], "done": 0, "left": 0, "reserved": 0}
 
 
 @contextlib.contextmanager
@@ -84,55 +105,58 @@ def served(folder):
             thread.join()
 
 
-def request(url, body=None, kind="application/json"):
+def request(url, body=None, **headers):
     data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    headers = {"Content-Type": "application/json"} | {name.replace("_", "-"): one for name, one in headers.items()}
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, data, {"Content-Type": kind}), timeout=30) as reply:
+        with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=30) as reply:
             return reply.status, reply.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
 
 
 def test_nothing_that_a_browser_gets_says_where_a_text_is_from(tmp_path):
-    with served(new_sheet(tmp_path)) as url:
-        said = [request(url)[1], request(f"{url}/next?annotator=anna")[1]]
-        said += [request(f"{url}/page?annotator=anna&page={page}")[1] for page in range(1, 13)]
+    folder = new_sheet(tmp_path)
+    who = f"sheet={id_of(folder)}&annotator=anna"
+    with served(folder) as url:
+        said = [request(url)[1], request(f"{url}/next?{who}")[1]]
+        said += [request(f"{url}/page?{who}&page={page}")[1] for page in range(1, 13)]
     assert len(said) == 14 and not any("secret" in text or "rank 1" in text for text in said)
     assert "http" not in said[0].replace("http-equiv", ""), "the page needs no network"
 
 
 def test_wrong_requests_are_refused_and_nothing_is_written(tmp_path):
     folder = new_sheet(tmp_path)
-    good = {"annotator": "anna", "item": "1", "answers": {"similarity": 5}}
+    good = {"sheet": id_of(folder), "annotator": "anna", "item": "1", "answers": {"similarity": 5}}
     with served(folder) as url:
         for body, status, message in (
             (good | {"item": "99"}, 400, "wanted answers to an item of this sheet"),
             (good | {"answers": {"similarity": 101}}, 400, "wanted similarity from 0 to 100"),
             (good | {"answers": {"fluency": 1}}, 400, "wanted answers to an item of this sheet"),
-            (good | {"annotator": "../../etc"}, 400, "wanted a name of letters, digits"),
+            (good | {"answers": {"\ud800": 1}}, 400, "wanted answers to an item of this sheet"),
+            (good | {"annotator": "../../etc"}, 400, "wanted a name of up to 40 letters"),
+            (good | {"sheet": "another"}, 400, "wanted a page of this sheet"),
+            (b"[" * 9000, 400, "wanted annotator, item and answers"),
             (b"{", 400, "wanted annotator, item and answers"),
             ([], 400, "wanted annotator, item and answers"),
             (b"x" * 20_000, 413, ""),
         ):
             assert request(f"{url}/answers", body)[0] == status and message in request(f"{url}/answers", body)[1]
-        assert request(f"{url}/answers", good, "text/plain")[0] == 404, "a form of another site"
+        assert request(f"{url}/answers", good, Content_Type="text/plain")[0] == 404, "a form of another site"
+        assert request(f"{url}/answers", good, Sec_Fetch_Site="cross-site")[0] == 404
+        for path in ("", "/next?annotator=anna"):
+            assert request(url + path, Host="evil.example")[0] == 403, "DNS rebinding"
+            assert request(url + path, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")[0] == 403
+        assert request(url, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 200, "a link"
         with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as plain:
             plain.sendall(b"POST /answers HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n")
             assert plain.recv(100).startswith(b"HTTP/1.1 413")
-        assert request(f"{url}/page?annotator=anna&page=999")[0] == request(f"{url}/nothing")[0] == 404
+        for path in ("/page?annotator=anna&page=999", "/page?page=%C2%B2", "/nothing"):
+            assert request(url + path)[0] == 404
         assert request(f"{url}/next")[0] == 400
         assert not list((folder / "answers").iterdir())
         assert request(f"{url}/answers", good) == (200, '{"saved": "1"}')
     assert read_answers(folder / "answers" / "anna.csv", PARABANK, ["1"])["1"]["similarity"] == 5
-
-
-def test_a_file_that_was_filled_in_by_hand_is_not_written_to(tmp_path):
-    folder = new_sheet(tmp_path)
-    shutil.copy(folder / "items.csv", folder / "answers" / "anna.csv")
-    before = (folder / "answers" / "anna.csv").read_bytes()
-    with pytest.raises(ValueError, match=r"wanted a new name, got 'anna', whose anna\.csv was filled in by hand"):
-        Desk(folder).save("anna", "1", {"similarity": 5})
-    assert (folder / "answers" / "anna.csv").read_bytes() == before
 
 
 def test_a_full_disk_is_said_and_the_answer_is_not_counted(tmp_path, monkeypatch):
@@ -143,9 +167,9 @@ def test_a_full_disk_is_said_and_the_answer_is_not_counted(tmp_path, monkeypatch
 
     monkeypatch.setattr("toolkit.annotation.serve.append_answers", full)
     with served(folder) as url:
-        body = {"annotator": "anna", "item": "1", "answers": {"similarity": 5}}
+        body = {"sheet": id_of(folder), "annotator": "anna", "item": "1", "answers": {"similarity": 5}}
         assert request(f"{url}/answers", body) == (507, '{"error": "not saved: No space left on device"}')
-        assert json.loads(request(f"{url}/next?annotator=anna")[1])["begun"] == []
+        assert json.loads(request(f"{url}/next?sheet={id_of(folder)}&annotator=anna")[1])["begun"] == []
 
 
 def start(folder, port=0):
@@ -169,6 +193,8 @@ def test_one_server_at_a_time_and_one_line_for_what_cannot_be_served(tmp_path, c
         (other / ".lock").unlink()
         assert main(["serve", str(other), "--port", url.split(":")[2].strip("/")]) == 1
         assert "choose another --port" in capsys.readouterr().err
+        assert main(["serve", str(other), "--port", "70000"]) == 1
+        assert "wanted a port from 0 to 65535, got 70000" in capsys.readouterr().err
         (other / "sheet.json").unlink()
         assert main(["serve", str(other)]) == 1
         assert "wanted the folder of a sheet" in capsys.readouterr().err
@@ -227,7 +253,7 @@ def test_a_sheet_by_keys_alone(browser, tmp_path):
                 page.keyboard.press("Enter")
         page.wait_for_selector("#done:not([hidden])")
         assert page.inner_text("#progress") == "12 pages done, 0 left"
-    assert read_answers(folder / "answers" / "Änne_娜.csv", PARABANK, wanted) == wanted
+    assert read_answers(folder / "answers" / "änne_娜.csv", PARABANK, wanted) == wanted
     assert wanted.keys() == {item.item for item in read_items(folder)}
 
 
@@ -261,6 +287,72 @@ def test_no_answer_is_lost_by_a_killed_server_or_a_reload(browser, tmp_path):
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.slow
+@in_browser
+def test_an_answer_that_is_refused_waits_until_it_is_taken(browser, tmp_path):
+    folder = new_sheet(tmp_path)
+    with served(folder) as url:
+        page = open_page(browser, f"{url}?annotator=anna")
+        page.wait_for_selector(".item.active")
+        (folder / "answers" / "anna.csv").write_text("item;similarity\n")
+        page.keyboard.press("7")
+        page.wait_for_selector("#saved.failed")
+        assert "another program wrote" in page.inner_text("#saved")
+        (folder / "answers" / "anna.csv").unlink()
+        page.reload()
+        saved(page)
+        page.wait_for_selector(".item.active")
+    assert len(read_answers(folder / "answers" / "anna.csv", PARABANK, [str(n) for n in range(99)])) == 1
+
+
+@pytest.mark.slow
+@in_browser
+def test_another_sheet_at_the_same_address_gets_no_answers(browser, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    one, other = new_sheet(tmp_path / "a"), new_sheet(tmp_path / "b", size=11)
+    process, url = start(one)
+    page = open_page(browser, f"{url}?annotator=anna")
+    page.wait_for_selector(".item.active")
+    process.kill()
+    process.communicate()
+    process, _ = start(other, int(url.split(":")[2].strip("/")))
+    try:
+        page.keyboard.press("3")
+        page.wait_for_selector("#saved.failed")
+        assert "wanted a page of this sheet, got one of another" in page.inner_text("#saved")
+        assert not list((other / "answers").iterdir())
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.slow
+@in_browser
+def test_two_tabs_of_one_annotator(browser, tmp_path):
+    """The answer of the tab that was answered last holds, although the other tried to send an earlier one."""
+    folder = new_sheet(tmp_path)
+    context = browser.new_context()
+    with served(folder) as url:
+        first = open_page(context, f"{url}?annotator=anna")
+        first.wait_for_selector(".item.active")
+        item = first.locator("#items .item").first.get_attribute("id").removeprefix("item-")
+        first.route("**/answers", lambda route: route.abort())
+        first.keyboard.press("7")
+        first.wait_for_selector("#saved.failed")
+        second = open_page(context, f"{url}?annotator=anna")
+        saved(second)
+        second.wait_for_selector(".item.active")
+        second.keyboard.press("ArrowUp")
+        second.keyboard.press("9")
+        saved(second)
+        first.unroute("**/answers")
+        saved(first)
+    assert (
+        read_answers(folder / "answers" / "anna.csv", PARABANK, [str(n) for n in range(99)])[item]["similarity"] == 90
+    )
 
 
 @pytest.mark.slow

@@ -62,7 +62,8 @@ def test_means_flags_and_agreement(sheet):
     assert bad["score"] == pytest.approx(20) and bad["grammatical"] == pytest.approx(100 * (1 - flagged / 60))
     assert found["systems"][COPIES]["score"] == 100
     assert 0.9 < found["agreement"]["similarity"]["alpha"] < 1 and found["agreement"]["grammaticality"]["alpha"] == 1
-    assert "| good.tsv | 60 | 80.0 ± 0.0 | 100.0 |" in markdown(found)
+    table = markdown(found)
+    assert "| good.tsv | 60 | 80.0 ± 0.0 | 100.0 |" in table and "fewer than" not in table and found["too_few"] == 0
 
 
 def test_inattentive_annotators_are_left_out_and_named(sheet):
@@ -80,6 +81,8 @@ def test_inattentive_annotators_are_left_out_and_named(sheet):
     assert controls and reasons["anna"] is None
     assert reasons["lazy"] == f"{controls} of {controls} controls failed, more than 10%"
     assert reasons["few"].endswith("judgments, fewer than 25")
+    assert found["too_few"] == found["texts"], "of each text one judgment is left"
+    assert f"{found['texts']} of {found['texts']} texts have fewer than 3 judgments." in markdown(found)
     assert found["systems"]["good.tsv"]["score"] == 70 and found["systems"]["good.tsv"]["grammatical"] == 100
 
 
@@ -96,9 +99,10 @@ def test_levels_by_range_and_by_parabank(tmp_path):
     strength = [one["questions"]["strength"]["ratings"] for one in ranges.values()]
     assert [(one[1], one[3]) for one in strength] == [(10, 0)] * 3 + [(0, 10)] * 2
     assert sum(one[2] for one in strength) == 25, "an answer that is not complete does not count"
+    assert found["annotators"]["ben"] == {"judgments": 25, "incomplete": 25}
     assert found["agreement"]["fluency"]["alpha"] is None, "all ratings are equal"
     table = markdown(found)
-    assert "| (0.8, 1] | 20 | 10 | 0.00 ± 0.00 | 0 | " in table and "strength 1 | strength 2" in table
+    assert "| (0.8, 1] | 20 | 10 | 0.00 ± 0.00 | 0.0 | " in table and "strength 1, % | strength 2, %" in table
 
     banks = [write_bank(tmp_path, name, [(f"the {name} {n}", f"a {n}") for n in range(30)]) for name in ("one", "two")]
     make_sheet(banks, PARAZH, tmp_path / "zh", size=20)

@@ -14,18 +14,18 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
 import time
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from toolkit.annotation.sheets import SHEETS, Question, Sheet
 from toolkit.outputs import is_ours
-from toolkit.shards import read_record
+from toolkit.shards import read_record, write_whole
 
 RECORD, ITEMS, KEY, ANSWERS = "sheet.json", "items.csv", "key.csv", "answers"
-NAME = re.compile(r"[\w-]{1,40}")  # of an annotator, which is a file name, too
+LONGEST_NAME = 40  # ours: letters of an annotator's name, which is a file name, too
 MARK = "\ufeff"  # a spreadsheet program takes a file for UTF-8 if it begins with this
 YES, NO = {"1", "x", "yes", "true"}, {"", "0", "no", "false"}
 TIME = "time"  # the column that only the server writes: UTC
@@ -59,7 +59,8 @@ def open_sheet(folder: Path) -> tuple[dict, Sheet]:
         raise ValueError(f"wanted the folder of a sheet, got {folder} without {RECORD}: make one with annotate.py make")
     record = read_record(folder / RECORD, "make the sheet again")
     if record.get("sheet") not in SHEETS:
-        raise ValueError(f"wanted a sheet of {', '.join(SHEETS)}, got {record.get('sheet')!r} in {folder / RECORD}")
+        found = record.get("sheet")
+        raise ValueError(f"wanted a sheet of {', '.join(SHEETS)}, got {found!r} in {folder / RECORD}: make it again")
     return record, SHEETS[record["sheet"]]
 
 
@@ -70,6 +71,8 @@ def read_items(folder: Path) -> list[Item]:
         ValueError: The file is missing or damaged.
     """
     rows = read_table(folder / ITEMS, ("item", "page", "reference", "paraphrase"))
+    if not all((row["page"] or "").isdecimal() for row in rows):
+        raise ValueError(f"wanted the numbers of pages, got {folder / ITEMS} with another text: make the sheet again")
     return [Item(row["item"], int(row["page"]), row["reference"], row["paraphrase"]) for row in rows]
 
 
@@ -90,7 +93,7 @@ def read_answers(file: Path, sheet: Sheet, items: Iterable[str]) -> dict[str, An
     known, found = set(items), {}
     for line, row in enumerate(read_table(file, ("item", *sheet.required)), 2):
         if row["item"] not in known:
-            raise ValueError(f"wanted an item of the sheet, got {row['item']!r} in {file}, line {line}")
+            raise ValueError(f"wanted an item of the sheet, got {row['item']!r} in {file}, line {line}: correct it")
         try:
             answers = {question.name: value(question, row.get(question.name) or "") for question in sheet.questions}
         except ValueError as error:
@@ -114,7 +117,7 @@ def value(question: Question, text: str) -> float | None:
     text = text.strip().lower()
     if question.kind == "flag":
         if text not in YES | NO:
-            raise ValueError(f"wanted {question.name} as 1 or nothing, got {text!r}")
+            raise ValueError(f"wanted {question.name} as 1 or nothing, got {text!r}")  # the caller says where
         return float(text in YES)
     if not text:
         return None
@@ -130,15 +133,41 @@ def value(question: Question, text: str) -> float | None:
     raise ValueError(f"wanted {question.name} {wanted}, got {text!r}")
 
 
-def answers_file(folder: Path, annotator: str) -> Path:
-    """The file of an annotator.
+def checked_name(annotator: str) -> str:
+    """The name of an annotator in the spelling that is saved: "Anna" and "anna" are one.
+
+    >>> checked_name("Anna-2")
+    'anna-2'
 
     Raises:
-        ValueError: The name is no file name.
+        ValueError: It is no file name.
     """
-    if not NAME.fullmatch(annotator):
-        raise ValueError(f"wanted a name of letters, digits, - and _, got {annotator!r}: choose another")
-    return folder / ANSWERS / f"{annotator}.csv"
+    name = unicodedata.normalize("NFC", annotator).casefold()
+    if not 0 < len(name) <= LONGEST_NAME or not all(c in "-_" or unicodedata.category(c)[0] in "LMN" for c in name):
+        raise ValueError(
+            f"wanted a name of up to {LONGEST_NAME} letters, digits, - and _, got {annotator!r}: choose another"
+        )
+    return name
+
+
+def answer_files(folder: Path) -> dict[str, Path]:
+    """The file of each annotator, by name; hidden files are left out.
+
+    Raises:
+        ValueError: A file is named otherwise, or two are of one annotator.
+    """
+    found: dict[str, Path] = {}
+    for file in sorted((folder / ANSWERS).iterdir()):
+        if file.name.startswith((".", "~")):
+            continue
+        try:
+            name = checked_name(file.stem)
+        except ValueError:
+            name = ""
+        if not name or file.suffix.lower() != ".csv" or name in found:
+            raise ValueError(f"wanted a file NAME.csv for each annotator, got {file}: rename it, or take it away")
+        found[name] = file
+    return found
 
 
 def append_answers(file: Path, sheet: Sheet, item: str, answers: Mapping[str, float]) -> None:
@@ -151,26 +180,32 @@ def append_answers(file: Path, sheet: Sheet, item: str, answers: Mapping[str, fl
         answers: The answers, by question.
 
     Raises:
-        OSError: The disk is full, or another error of the file system.
+        OSError: The disk is full, or another error of the file system; nothing is appended then.
+        ValueError: Another program wrote the file.
     """
     columns = ["item", *(question.name for question in sheet.questions), TIME]
     record = {name: f"{answer:g}" for name, answer in answers.items()}
     record |= {"item": item, TIME: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    with file.open("a+b") as opened:
-        cut_unfinished(opened)
-        new = opened.seek(0, os.SEEK_END) == 0
-        text = table_text(columns, [record]) if new else table_lines(columns, [record])
-        opened.write(text.encode())
-        opened.flush()
-        os.fsync(opened.fileno())
-
-
-def cut_unfinished(file: io.BufferedRandom) -> None:
-    """Cut off a last line that a killed server did not finish."""
-    file.seek(0)
-    content = file.read()
-    if content and not content.endswith(b"\n"):
-        file.truncate(content.rfind(b"\n") + 1)
+    head = table_text(columns, []).encode()
+    if not file.exists() or b"\n" not in file.read_bytes():  # a full disk or a kill may have left it empty
+        write_whole(file, head)
+        folder = os.open(file.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+    with file.open("r+b") as opened:
+        content = opened.read()
+        if not content.startswith(head):
+            raise ValueError(f"wanted a new name, got that of {file.name}, which another program wrote: choose another")
+        end = content.rfind(b"\n") + 1  # a killed server may not have finished the last line
+        try:
+            opened.truncate(end)
+            opened.seek(end)
+            opened.write(table_lines(columns, [record]).encode())
+            opened.flush()
+            os.fsync(opened.fileno())
+        except OSError:
+            opened.truncate(end)
+            raise
 
 
 def read_table(file: Path, columns: Sequence[str]) -> list[dict[str, str]]:
@@ -182,6 +217,9 @@ def read_table(file: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 
     Raises:
         ValueError: The file is missing, is no UTF-8, or lacks a column.
+
+    Returns:
+        The rows; none of a file without a whole line.
     """
     try:
         text = file.read_text(encoding="utf-8").removeprefix(MARK)
@@ -189,14 +227,16 @@ def read_table(file: Path, columns: Sequence[str]) -> list[dict[str, str]]:
         raise ValueError(f"wanted the file {file}, got none: check the folder") from None
     except UnicodeDecodeError:
         raise ValueError(f"wanted UTF-8, got {file} in another encoding: save it as CSV UTF-8") from None
-    head = text.partition("\n")[0]
+    head, end, _ = text.partition("\n")
+    if not end:
+        return []
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count), strict=True)
     try:
         found = list(rows)
     except csv.Error as error:
         raise ValueError(f"wanted a CSV file, got {file} ({error}, line {rows.line_num}): write it again") from None
     if missing := [name for name in columns if name not in (rows.fieldnames or ())]:
-        raise ValueError(f"wanted the columns {', '.join(columns)}, got {file} without {', '.join(missing)}")
+        raise ValueError(f"wanted the columns {', '.join(columns)}, got {file} without {', '.join(missing)}: add them")
     if found and TIME in found[0] and not text.endswith("\n"):
         found.pop()
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
@@ -22,6 +23,7 @@ from toolkit.rows import Row
 from toolkit.score.overlap import trigram_overlap
 from toolkit.shards import write_whole
 
+EMPTY = "empty"  # in `sampled`: pairs with an empty text
 GROWTH = 4  # ours: how much further the next sample reaches where parabanks share too few references
 
 
@@ -81,18 +83,21 @@ def make_sheet(
     size = sheet.size if size is None else size
     judgments = sheet.judgments if judgments is None else judgments
     if min(size, judgments, ranks[0]) < 1 or ranks[1] < ranks[0]:
-        raise ValueError(f"wanted numbers of at least 1, got size {size}, judgments {judgments}, ranks {ranks}")
+        raise ValueError(
+            f"wanted numbers of at least 1, got size {size}, judgments {judgments}, ranks {ranks}: give greater ones"
+        )
     check_output_folder(output, RECORD, parabanks)
     if (output / RECORD).exists():
         raise FileExistsError(f"wanted a new folder for the sheet, got {output}, which holds one: choose another")
     names = named(parabanks)
     sampled: dict = {}
     if sheet.controls:
-        texts = list(beside(names, size, ranks, by_length, seed))
+        texts = list(beside(names, size, ranks, by_length, seed, sampled))
     else:
         texts = list(chain.from_iterable(apart(name, path, sheet, size, seed, sampled) for name, path in names.items()))
     if not texts:
-        raise ValueError(f"wanted paraphrases to judge, got none in {', '.join(names)}: check the paths and ranks")
+        every = " that all of them have, letter by letter" if len(names) > 1 and sheet.controls else ""
+        raise ValueError(f"wanted references with paraphrases{every}, got none in {', '.join(names)}: check the paths")
     pages = list(arrange(texts, sheet, seed))
     random.Random(seed).shuffle(pages)
     record = {
@@ -126,15 +131,24 @@ def named(parabanks: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def beside(names: dict[str, str], size: int, ranks: tuple[int, int], by_length: bool, seed: int) -> Iterator[Text]:
-    """The distinct paraphrases of references that all parabanks have; equal ones are merged (ParaBank, section 5.3)."""
+def beside(
+    names: dict[str, str], size: int, ranks: tuple[int, int], by_length: bool, seed: int, sampled: dict
+) -> Iterator[Text]:
+    """The distinct paraphrases of references that all parabanks have; equal ones are merged (ParaBank, section 5.3).
+
+    A missing rank is filled with the last paraphrase (ParaBank 2, section 3.4). The number of references goes to
+    `sampled`, by length.
+    """
     first, last = ranks
     for length in LENGTHS if by_length else (None,):
-        for rows in shared_references(list(names.values()), size, length, seed):
+        references = shared_references(list(names.values()), size, length, seed)
+        sampled[str(length or "all")] = len(references)
+        for rows in references:
             texts: dict[str, Text] = {}
             for name, row in zip(names, rows, strict=True):
-                for rank, one in enumerate(row.paraphrases[first - 1 : last], first):
-                    text = texts.setdefault(one.text, Text(rows[0].id, row.reference, one.text, length=length))
+                for rank in range(first, last + 1):
+                    said = row.paraphrases[:rank][-1].text
+                    text = texts.setdefault(said, Text(rows[0].id, row.reference, said, length=length))
                     text.systems.append(name if first == last else f"{name}, rank {rank}")
             yield from texts.values()
 
@@ -150,7 +164,7 @@ def shared_references(parabanks: Sequence[str], size: int, length: int | None, s
     """
 
     def of_length(path: str) -> Iterator[Row]:
-        return (row for row in read_references(path) if length is None or length_class(row.reference) == length)
+        return (row for row in read_references(path) if is_wanted(row, length))
 
     reach = size
     while True:
@@ -161,15 +175,37 @@ def shared_references(parabanks: Sequence[str], size: int, length: int | None, s
             for reference in dict.fromkeys(row.reference for row in drawn[0])
             if all(reference in own for own in rows)
         ]
-        if len(shared) >= size or all(len(own) < reach for own in drawn):
+        exhausted = [number for number, own in enumerate(drawn) if len(own) < reach]
+        if len(shared) >= size or len(exhausted) == len(drawn):
             return [tuple(own[reference] for own in rows) for reference in shared[:size]]
+        if exhausted:  # all that can be shared is known: the others are read once more, and only that is kept
+            known = rows[exhausted[0]]
+            for number, path in enumerate(parabanks):
+                if number not in exhausted:
+                    rows[number] = {one.reference: one for one in of_length(path) if one.reference in known}
+            shared = [reference for reference in known if all(reference in own for own in rows)]
+            return [tuple(own[reference] for own in rows) for reference in in_order(shared, seed)[:size]]
         reach *= GROWTH
+
+
+def in_order(references: Iterable[str], seed: int) -> list[str]:
+    """References in the order in which `draw` draws them."""
+    return [
+        row.reference for row in draw((Row("", "", None, None, one, "", "") for one in references), sys.maxsize, seed)
+    ]
+
+
+def is_wanted(row: Row, length: int | None) -> bool:
+    """Whether a row has a length, and nothing but texts that can be judged."""
+    of_length = length is None or length_class(row.reference) == length
+    return of_length and all(text.strip() for text in (row.reference, *(one.text for one in row.paraphrases)))
 
 
 def apart(name: str, path: str, sheet: Sheet, size: int, seed: int, sampled: dict) -> Iterator[Text]:
     """Pairs of one parabank, `size` of each range of the paraphrase score if the sheet has ranges.
 
-    The number of pairs of each range in the whole parabank goes to `sampled`.
+    The number of pairs of each range in the whole parabank goes to `sampled`, and that of pairs with an empty text,
+    which cannot be judged.
 
     Raises:
         ValueError: The sheet has ranges, but no pair has a score.
@@ -177,6 +213,10 @@ def apart(name: str, path: str, sheet: Sheet, size: int, seed: int, sampled: dic
     edges: list[tuple[float, float] | None] = [*pairwise(sheet.ranges)] or [None]
     counts, kept = [0] * len(edges), [Smallest(size) for _ in edges]
     for pair in chain.from_iterable(table.to_pylist() for table in read_pairs(path)):
+        if not (pair["sentence1"].strip() and pair["sentence2"].strip()):
+            sampled.setdefault(name, {}).setdefault(EMPTY, 0)
+            sampled[name][EMPTY] += 1
+            continue
         for number, edge in enumerate(edges):
             score = pair["semantic"]
             if edge is None or (score is not None and edge[0] < min(score, sheet.ranges[-1]) <= edge[1]):

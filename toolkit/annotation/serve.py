@@ -5,10 +5,11 @@ from __future__ import annotations
 import fcntl
 import importlib.resources
 import json
+import socket
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from hashlib import blake2b
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,20 +21,20 @@ import jinja2
 
 from toolkit.annotation.answers import (
     ANSWERS,
-    TIME,
     Answers,
-    answers_file,
+    answer_files,
     append_answers,
+    checked_name,
     open_sheet,
     read_answers,
     read_items,
-    read_table,
     value,
 )
 from toolkit.lock import take, write_holder
 from toolkit.outputs import LOCK
 
 OPEN_SECONDS = 1800  # ours: so long a page that an annotator was shown counts as theirs
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LONGEST_REQUEST = 10_000  # ours: bytes; one answer has a hundred
 
 
@@ -57,8 +58,9 @@ class Desk:
         self.lock = threading.Lock()
         self.shown: dict[int, dict[str, float]] = defaultdict(dict)  # page -> annotator -> when
         self.answers: dict[str, dict[str, Answers]] = {}
-        for file in sorted((folder / ANSWERS).glob("*.csv")):
-            self.answers[file.stem] = read_answers(file, self.sheet, self.items)
+        self.files = answer_files(folder)
+        for name, file in self.files.items():
+            self.answers[name] = read_answers(file, self.sheet, self.items)
 
     def begun(self, annotator: str) -> list[int]:
         """The pages on which an annotator has answered, in the order of the first answers."""
@@ -69,32 +71,39 @@ class Desk:
         own = self.answers.get(annotator, {})
         return all(own.get(item, {}).keys() >= set(self.sheet.required) for item in self.pages[page])
 
-    def open_to(self, annotator: str) -> list[int]:
-        """The pages that an annotator may still get: not theirs, and with too few annotators."""
-        people: dict[int, set[str]] = defaultdict(set)
-        for name in self.answers:
-            for page in self.begun(name):
-                people[page].add(name)
-        for page, shown in self.shown.items():
-            people[page] |= {name for name, when in shown.items() if when > time.monotonic() - OPEN_SECONDS}
-        own = set(self.begun(annotator))
-        wanted = self.record["judgments"]
-        found = [page for page in self.pages if page not in own and len(people[page] - {annotator}) < wanted]
-        return sorted(found, key=lambda page: (-len(people[page] - {annotator}), place(annotator, page)))
+    def open_to(self, annotator: str) -> tuple[list[int], int]:
+        """The pages that an annotator may get, and how many more they may get if others do not finish them.
+
+        A page is theirs to get if they have not begun it, and if too few others have finished it or had it before them
+        in the last half hour.
+        """
+        others = [name for name in self.answers if name != annotator]
+        done = {page: {name for name in others if self.complete(name, page)} for page in self.pages}
+        since = time.monotonic() - OPEN_SECONDS
+        people = {
+            page: done[page] | {name for name, when in self.shown[page].items() if when > since and name != annotator}
+            for page in self.pages
+        }
+        wanted, own = self.record["judgments"], set(self.begun(annotator))
+        missing = [page for page in self.pages if page not in own and len(done[page]) < wanted]
+        found = [page for page in missing if len(people[page]) < wanted]
+        found.sort(key=lambda page: (-len(people[page]), place(annotator, page)))
+        return found, len(missing) - len(found)
 
     def next_page(self, annotator: str) -> dict:
-        """The page that an annotator should get next, None if all are done; and how many are done and left.
+        """The page that an annotator should get next, None if there is none; and how many are done, left and reserved.
 
         Pages that others have begun come first, so that judgments of the same texts can be compared early.
         """
         with self.lock:
-            unfinished = [page for page in self.begun(annotator) if not self.complete(annotator, page)]
-            left = self.open_to(annotator)
+            begun = self.begun(annotator)
+            unfinished = [page for page in begun if not self.complete(annotator, page)]
+            left, reserved = self.open_to(annotator)
             page = next(iter([*unfinished, *left]), None)
             if page is not None:
                 self.shown[page][annotator] = time.monotonic()
-            done = len(self.begun(annotator)) - len(unfinished)
-            return {"page": page, "begun": self.begun(annotator), "done": done, "left": len(left) + len(unfinished)}
+            numbers = {"done": len(begun) - len(unfinished), "left": len(left) + len(unfinished), "reserved": reserved}
+            return {"page": page, "begun": begun, **numbers}
 
     def page(self, annotator: str, page: int) -> dict:
         """A page as an annotator sees it, with what they have answered."""
@@ -118,15 +127,16 @@ class Desk:
         """
         questions = {question.name: question for question in self.sheet.questions}
         if item not in self.items or not answers.keys() <= questions.keys():
-            raise ValueError(f"wanted answers to an item of this sheet, got {item!r} with {', '.join(answers)}")
+            raise ValueError(
+                f"wanted answers to an item of this sheet, got {item!r} with {', '.join(answers)}: reload the page"
+            )
         found = {name: value(questions[name], str(answer)) for name, answer in answers.items()}
         given = {name: answer for name, answer in found.items() if answer is not None}
         with self.lock:
-            file = answers_file(self.folder, annotator)
-            if file.exists() and (rows := read_table(file, ("item",))) and TIME not in rows[0]:
-                raise ValueError(f"wanted a new name, got {annotator!r}, whose {file.name} was filled in by hand")
+            file = self.files.setdefault(annotator, self.folder / ANSWERS / f"{annotator}.csv")
             append_answers(file, self.sheet, item, given)
             self.answers.setdefault(annotator, {})[item] = given
+            self.shown[self.items[item].page][annotator] = time.monotonic()
 
 
 def place(annotator: str, page: int) -> bytes:
@@ -142,53 +152,73 @@ def render_page(desk: Desk) -> str:
     style, own_style, script, text = ((folder / name).read_text(encoding="utf-8") for name in files)
     data = {
         "id": desk.record["id"],
-        "texts": desk.sheet.texts,
         "questions": [asdict(question) for question in desk.sheet.questions],
         "required": desk.sheet.required,
     }
-    return environment.from_string(text).render(style=style + own_style, script=script, data=data, sheet=desk.sheet)
+    return environment.from_string(text).render(style=style + own_style, script=script, data=data)
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers the requests of the page; `desk` and `shown_page` are set by `server`."""
+    """Answers the requests of the page; `desk`, `shown_page` and `hosts` are set by `server`."""
 
     desk: Desk
     shown_page: bytes
+    hosts: frozenset[str]  # by which the page may be asked for; empty is any
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
         """The page, the next page of an annotator, or one page."""
         url = urlsplit(self.path)
         query = {name: values[-1] for name, values in parse_qs(url.query).items()}
-        if url.path == "/":
+        page = {str(number): number for number in self.desk.pages}.get(query.get("page", ""))
+        if self.is_foreign():
+            self.reply(403, b"{}", "application/json")
+        elif url.path == "/":
             self.reply(200, self.shown_page, "text/html; charset=utf-8")
         elif url.path == "/next":
-            self.answer(lambda: self.desk.next_page(annotator_of(query)))
-        elif url.path == "/page" and query.get("page", "").isdigit() and int(query["page"]) in self.desk.pages:
-            self.answer(lambda: self.desk.page(annotator_of(query), int(query["page"])))
+            self.answer(lambda: self.desk.next_page(self.annotator(query)))
+        elif url.path == "/page" and page is not None:
+            self.answer(lambda: self.desk.page(self.annotator(query), page))
         else:
             self.reply(404, b"{}", "application/json")
+
+    def is_foreign(self) -> bool:
+        """Whether another site asks, or this one under another site's name (DNS rebinding)."""
+        host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
+        site = self.headers.get("Sec-Fetch-Site", "none")
+        navigates = self.headers.get("Sec-Fetch-Mode") == "navigate" and self.path.partition("?")[0] == "/"
+        return bool(self.hosts and host not in self.hosts) or not (navigates or site in ("same-origin", "none"))
+
+    def annotator(self, query: Mapping[str, Any]) -> str:
+        """The name of the annotator in a request from a page of this sheet.
+
+        Raises:
+            ValueError: The page is of another sheet, or the name is no file name.
+        """
+        if query.get("sheet") != self.desk.record["id"]:
+            raise ValueError("wanted a page of this sheet, got one of another that was served here: reload the page")
+        return checked_name(str(query.get("annotator", "")))
 
     def do_POST(self) -> None:
         """Save the answers to an item; other sites' pages cannot send JSON here."""
         said = self.headers.get("Content-Length", "")
-        size = int(said) if said.isdecimal() else LONGEST_REQUEST + 1
+        size = int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else LONGEST_REQUEST + 1
         if size > LONGEST_REQUEST:
             self.close_connection = True
             self.reply(413, b"{}", "application/json")
             return
         body = self.rfile.read(size)
-        if self.path != "/answers" or self.headers.get("Content-Type") != "application/json":
+        if self.path != "/answers" or self.is_foreign() or self.headers.get("Content-Type") != "application/json":
             self.reply(404, b"{}", "application/json")
             return
 
         def save() -> dict:
             try:
                 given = json.loads(body)
-                annotator, item, answers = given["annotator"], given["item"], dict(given["answers"])
-            except (ValueError, KeyError, TypeError) as error:
+                item, answers = str(given["item"]), dict(given["answers"])
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise ValueError(f"wanted annotator, item and answers, got another request ({error})") from None
-            self.desk.save(annotator_of({"annotator": str(annotator)}), str(item), answers)
+            self.desk.save(self.annotator(given), item, answers)
             return {"saved": item}
 
         self.answer(save)
@@ -201,7 +231,7 @@ class Handler(BaseHTTPRequestHandler):
             status, said = 400, {"error": str(error)}
         except OSError as error:
             status, said = 507, {"error": f"not saved: {error.strerror}"}
-        self.reply(status, json.dumps(said, ensure_ascii=False).encode(), "application/json")
+        self.reply(status, json.dumps(said).encode(), "application/json")
 
     def reply(self, status: int, body: bytes, kind: str) -> None:
         """Send a reply."""
@@ -214,17 +244,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Print nothing: the terminal shows the address."""
-
-
-def annotator_of(query: dict[str, str]) -> str:
-    """The name of the annotator in a request.
-
-    Raises:
-        ValueError: The name is no file name.
-    """
-    name = query.get("annotator", "")
-    answers_file(Path(), name)
-    return name
 
 
 def server(folder: Path, host: str, port: int) -> ThreadingHTTPServer:
@@ -240,11 +259,18 @@ def server(folder: Path, host: str, port: int) -> ThreadingHTTPServer:
         OSError: The port is taken, or no port of this machine.
     """
     desk = Desk(folder)
-    own = type("SheetHandler", (Handler,), {"desk": desk, "shown_page": render_page(desk).encode()})
+    given = {"desk": desk, "shown_page": render_page(desk).encode(), "hosts": hosts_of(host)}
     try:
-        return ThreadingHTTPServer((host, port), own)
+        return ThreadingHTTPServer((host, port), type("SheetHandler", (Handler,), given))
+    except OverflowError:
+        raise ValueError(f"wanted a port from 0 to 65535, got {port}: choose another") from None
     except OSError as error:
         raise OSError(error.errno, f"{error.strerror}: choose another --port or --host", f"{host}:{port}") from None
+
+
+def hosts_of(host: str) -> frozenset[str]:
+    """The names by which a page may be asked for on an address of this machine alone; none where others may ask."""
+    return frozenset(LOOPBACK) if host in LOOPBACK else frozenset()
 
 
 def serve(folder: Path, host: str, port: int) -> None:
@@ -260,8 +286,7 @@ def serve(folder: Path, host: str, port: int) -> None:
         lock.truncate(0)
         write_holder(lock)
         with server(folder, host, port) as serving:
-            print(
-                f"http://{host}:{serving.server_address[1]}/   Answers go to {folder / ANSWERS}. Ctrl-C ends.",
-                flush=True,
-            )
+            name = host if hosts_of(host) else socket.gethostname()
+            address = f"http://{name}:{serving.server_address[1]}/"
+            print(f"{address}   Answers go to {folder / ANSWERS}. Ctrl-C ends.", flush=True)
             serving.serve_forever()

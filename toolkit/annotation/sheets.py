@@ -29,7 +29,6 @@ class Sheet:
 
     Attributes:
         name: The name of the sheet.
-        source: The paper and its section.
         questions: The questions about each text.
         texts: Paraphrases that are judged beside each other, on one page.
         judgments: Annotators who judge each page.
@@ -39,7 +38,6 @@ class Sheet:
     """
 
     name: str
-    source: str
     questions: tuple[Question, ...]
     texts: int
     judgments: int
@@ -53,9 +51,9 @@ class Sheet:
         return [question.name for question in self.questions if question.kind != "flag"]
 
 
+# ParaBank (Hu et al. 2019a), sections 5.3 and 5.5; ParaBank 2 (Hu et al. 2019b), section 3.5
 PARABANK = Sheet(
     "parabank",
-    "ParaBank (Hu et al. 2019a), sections 5.3 and 5.5; ParaBank 2 (Hu et al. 2019b), section 3.5",
     (
         Question(
             "similarity",
@@ -71,9 +69,9 @@ PARABANK = Sheet(
     size=100,  # section 5.3: of "each of the four English token lengths"
     controls=0.05,  # the share of copies among the judgments that the authors released; the paper: "occasionally"
 )
+# ParaNMT-50M (Wieting & Gimpel 2018), section 3.2 and table 3
 PARANMT = Sheet(
     "paranmt",
-    "ParaNMT-50M (Wieting & Gimpel 2018), section 3.2 and table 3",
     (
         Question(
             "strength",
@@ -97,9 +95,9 @@ PARANMT = Sheet(
     size=100,  # section 3.2: "100 examples from each of five ranges"
     ranges=(-0.1, 0.2, 0.4, 0.6, 0.8, 1.0),  # table 3; open below, closed above
 )
+# ParaZh-22M (Hao et al. 2022), section 3.2 and tables 4 and 5
 PARAZH = Sheet(
     "parazh",
-    "ParaZh-22M (Hao et al. 2022), section 3.2 and tables 4 and 5",
     (
         Question(
             "consistency",

@@ -11,7 +11,17 @@ from typing import Literal
 
 import numpy as np
 
-from toolkit.annotation.answers import ANSWERS, KEY, Answers, open_sheet, read_answers, read_items, read_table
+from toolkit.annotation.answers import (
+    ANSWERS,
+    KEY,
+    Answers,
+    answer_files,
+    open_sheet,
+    read_answers,
+    read_items,
+    read_table,
+)
+from toolkit.annotation.make import EMPTY
 from toolkit.annotation.sheets import PARABANK, Sheet
 from toolkit.evaluate.judged import (
     COPIES,
@@ -43,27 +53,23 @@ def summarise(folder: Path) -> dict:
     if (folder / REFERENCES).is_file():
         return summarise_judgments(released_judgments(folder))
     record, sheet = open_sheet(folder)
-    answers = all_answers(folder, sheet)
+    items = [item.item for item in read_items(folder)]
+    given = {name: read_answers(file, sheet, items) for name, file in answer_files(folder).items()}
+    answers = {
+        name: {item: one for item, one in own.items() if one.keys() >= set(sheet.required)}
+        for name, own in given.items()
+    }
+    if not any(answers.values()):
+        raise ValueError(f"wanted answers in {folder / ANSWERS}, got none: serve the sheet, or fill in its items.csv")
     key = read_key(folder)
     if sheet is PARABANK:
-        return summarise_judgments(list(judgments_of(folder, answers, key)))
-    return summarise_levels(sheet, answers, key, record["sampled"])
-
-
-def all_answers(folder: Path, sheet: Sheet) -> dict[str, dict[str, Answers]]:
-    """The complete answers of each annotator, by item.
-
-    Raises:
-        ValueError: A file is wrong, or there are no answers.
-    """
-    items = [item.item for item in read_items(folder)]
-    found = {}
-    for file in sorted((folder / ANSWERS).glob("*.csv")):
-        own = read_answers(file, sheet, items)
-        found[file.stem] = {item: given for item, given in own.items() if given.keys() >= set(sheet.required)}
-    if not any(found.values()):
-        raise ValueError(f"wanted answers in {folder / ANSWERS}, got none: serve the sheet, or fill in its items.csv")
-    return found
+        figures = summarise_judgments(list(judgments_of(folder, answers, key)), record["judgments"])
+    else:
+        figures = summarise_levels(sheet, answers, key, record["sampled"])
+    for name, own in given.items():
+        own_figures = figures["annotators"].setdefault(name, {"judgments": 0})
+        own_figures["incomplete"] = len(own) - len(answers[name])
+    return figures
 
 
 def read_key(folder: Path) -> dict[str, list[dict[str, str]]]:
@@ -93,12 +99,17 @@ def judgments_of(
             )
 
 
-def summarise_judgments(judgments: Sequence[Judgment]) -> dict:
+def summarise_judgments(judgments: Sequence[Judgment], wanted: int = PARABANK.judgments) -> dict:
     """The figures of judgments as ParaBank's tables 4 and 5 have them; inattentive annotators are left out.
+
+    Args:
+        judgments: All judgments, with those of the controls.
+        wanted: The judgments that each text should have.
 
     Returns:
         Of each system what `by_system` returns, and `score_error`, the standard error of the score over references;
-        with references sampled by length also `lengths`, the score of each, and `average`, their mean.
+        with references sampled by length also `lengths`, the score of each, and `average`, their mean if there are all.
+        `too_few` is the number of texts with fewer judgments than wanted.
 
     Source: ParaBank, sections 5.3 and 5.5.
     """
@@ -116,13 +127,17 @@ def summarise_judgments(judgments: Sequence[Judgment]) -> dict:
         by_length = {n: [fmean(text.scores) for text in own if text.length == n] for n in LENGTHS}
         if any(by_length.values()):
             figures["lengths"] = {n: fmean(scores) for n, scores in by_length.items() if scores}
-            figures["average"] = fmean(figures["lengths"].values())
+            if all(by_length.values()):
+                figures["average"] = fmean(figures["lengths"].values())
     scores = [(one.annotator, (one.id, one.text), one.score) for one in kept if one.score is not None]
     grammaticality = [(one.annotator, (one.id, one.text), one.grammaticality) for one in kept]
     return {
         "sheet": PARABANK.name,
         "annotators": annotators(judgments, left_out),
         "judgments": len(kept),
+        "texts": len(texts),
+        "too_few": sum(len(text.grammaticality) < wanted for text in texts),
+        "wanted": wanted,
         "systems": found,
         "agreement": {
             "similarity": alpha(scores, "interval"),
@@ -167,7 +182,7 @@ def summarise_levels(
             groups[lines[0]["system"], lines[0]["range"] or "all"].append(item)
     systems: dict[str, dict] = {}
     for name, ranges in sampled.items():
-        for label, pairs in ranges.items():
+        for label, pairs in ((label, pairs) for label, pairs in ranges.items() if label != EMPTY):
             items = groups[name, label]
             overlaps = [float(key[item][0]["trigram_overlap"]) for item in items]
             questions = {
@@ -249,20 +264,36 @@ def markdown(figures: dict) -> str:
 
 
 def judged_tables(figures: dict) -> list[str]:
-    """The tables of ParaBank's sheet: systems, and annotators."""
+    """The tables of ParaBank's sheet: systems, and annotators; and a line if texts have too few judgments."""
     lengths = [n for n in LENGTHS if any(n in one.get("lengths", {}) for one in figures["systems"].values())]
     lines = []
     for name, one in figures["systems"].items():
         error = f" ± {one['score_error']:.1f}" if "score_error" in one else ""
         of_length = [f"{one['lengths'][n]:.1f}" if n in one.get("lengths", {}) else "-" for n in lengths]
         score = f"{one['score']:.1f}{error}" if "score" in one else "-"
-        lines.append([name, f"{one['texts']:,}", score, *of_length, f"{one['grammatical']:.1f}"])
-    head = ["system", "texts", "similarity", *(f"{n} words" for n in lengths), "% grammatical"]
+        average = [f"{one['average']:.1f}" if "average" in one else "-"] if lengths else []
+        lines.append([name, f"{one['texts']:,}", score, *of_length, *average, f"{one['grammatical']:.1f}"])
+    of_lengths = [*(f"{n} words" for n in lengths), "mean of lengths"] if lengths else []
+    head = ["system", "texts", "similarity", *of_lengths, "% grammatical"]
     people = [
-        [name, f"{one['judgments']:,}", f"{one['failed']} of {one['controls']}", one["left_out"] or ""]
+        [
+            name,
+            f"{one['judgments']:,}",
+            str(one.get("incomplete", 0)),
+            f"{one.get('failed', 0)} of {one.get('controls', 0)}",
+            one.get("left_out") or "",
+        ]
         for name, one in figures["annotators"].items()
     ]
-    return [table(head, lines), table(["annotator", "judgments", "controls failed", "left out"], people)]
+    tables = [
+        table(head, lines),
+        table(["annotator", "judgments", "incomplete", "controls failed", "left out"], people),
+    ]
+    if figures["too_few"]:
+        tables.append(
+            f"{figures['too_few']:,} of {figures['texts']:,} texts have fewer than {figures['wanted']} judgments."
+        )
+    return tables
 
 
 def level_tables(figures: dict) -> list[str]:
@@ -274,7 +305,7 @@ def level_tables(figures: dict) -> list[str]:
         lines = []
         for label, one in ranges.items():
             overlap = one["trigram_overlap"]
-            counts = [str(q["ratings"][n]) for q in one["questions"].values() for n in (1, 2, 3)]
+            counts = [rating_cell(q, n) for q in one["questions"].values() for n in (1, 2, 3)]
             shown = f"{overlap['mean']:.2f} ± {overlap.get('deviation', 0):.2f}" if overlap else "-"
             lines.append([label, f"{one['pairs']:,}", f"{one['judged']:,}", shown, *counts])
         questions = next(iter(ranges.values()))["questions"]
@@ -283,7 +314,7 @@ def level_tables(figures: dict) -> list[str]:
             "pairs",
             "judged",
             "trigram overlap",
-            *(f"{q} {n}" for q in questions for n in (1, 2, 3)),
+            *(f"{q} {n}, %" for q in questions for n in (1, 2, 3)),
         ]
         tables.append(table(head, lines))
     whole = {name: ranges["all"] for name, ranges in figures["systems"].items() if list(ranges) == ["all"]}
@@ -296,8 +327,16 @@ def level_tables(figures: dict) -> list[str]:
             ["mean", *(f"{q['mean']:.2f} ± {q.get('deviation', 0):.2f}" if "mean" in q else "-" for q in found)]
         )
         tables.append(table(["", *(f"{question}, {name}" for name, question in pairs)], lines))
-    people = [[name, f"{one['judgments']:,}"] for name, one in figures["annotators"].items()]
-    return [*tables, table(["annotator", "judgments"], people)]
+    people = [
+        [name, f"{one['judgments']:,}", str(one.get("incomplete", 0))] for name, one in figures["annotators"].items()
+    ]
+    return [*tables, table(["annotator", "judgments", "incomplete"], people)]
+
+
+def rating_cell(question: dict, level: int) -> str:
+    """The percentage of ratings that are a level."""
+    given = sum(question["ratings"].values())
+    return f"{100 * question['ratings'][level] / given:.1f}" if given else "-"
 
 
 def level_cell(question: dict, level: int) -> str:

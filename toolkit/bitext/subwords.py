@@ -28,11 +28,11 @@ def train_pieces(
     vocabulary: int = VOCABULARY,
     coverage: float = CHARACTER_COVERAGE,
     seed: int = 0,
+    specials: tuple[int, int, int] = (EOS, UNK, PAD),
 ) -> None:
     """Train a unigram SentencePiece model (Kudo 2018) and write it to `path`.
 
-    Digits are single pieces (ParaBank, section 3.1). The ids of </s>, <unk> and <pad> are 0, 1 and 2, so that ids of
-    the model are ids of the vocabulary.
+    Digits are single pieces (ParaBank, section 3.1). Ids of the model are ids of the vocabulary.
 
     Args:
         sentences: The training text, one sentence an item.
@@ -40,9 +40,11 @@ def train_pieces(
         vocabulary: The greatest number of pieces; a small text gives fewer.
         coverage: The share of characters that get a piece of their own, in (0, 1].
         seed: Of the sample of sentences that a large text is reduced to.
+        specials: The ids of </s>, <unk> and <pad>; Marian's, unless given.
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.2.
     """
+    eos, unk, pad = specials
     sentencepiece.set_random_generator_seed(seed)
     temporary = path.with_name(path.name + ".tmp")
     with temporary.open("wb") as writer:
@@ -55,9 +57,9 @@ def train_pieces(
             hard_vocab_limit=False,
             split_digits=True,
             normalization_rule_name="identity",
-            eos_id=EOS,
-            unk_id=UNK,
-            pad_id=PAD,
+            eos_id=eos,
+            unk_id=unk,
+            pad_id=pad,
             bos_id=-1,
             input_sentence_size=5_000_000,
             shuffle_input_sentence=True,

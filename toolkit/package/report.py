@@ -10,6 +10,7 @@ import base64
 import gzip
 import importlib.resources
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,7 +32,7 @@ from toolkit.shards import INPUTS, read_record, write_whole
 
 ROWS = 5_000  # references of a page
 LOSERS = 6  # ours: candidates that lost, of a reference
-DIGITS = 3  # ours: of a score
+DIGITS = 6  # ours: of a score; a page shows three
 REPEATED = "equal to a better pair"
 SCORED = tuple(hints_of(Scores))
 AT_MOST = ("trigram_overlap", "intersection_over_union")  # scores of which less is stricter
@@ -71,7 +72,7 @@ def write_report(parabank: Path, output: Path, rows: int = ROWS) -> int:
         raise ValueError(f"wanted a parabank with histograms, got {parabank} of an older toolkit: package it again")
     run = parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
     shards = finished_shards(run) if (run / INPUTS).is_file() else []
-    page = render_report(manifest, statistics, sampled(parabank, shards, rows), bool(shards))
+    page = render_report(manifest, statistics, sampled(parabank, shards, rows), bool(shards), parabank.as_posix())
     write_whole(output, page)
     return len(page.encode())
 
@@ -117,7 +118,7 @@ def published_row(record: dict) -> Row:
     return Row(**fields, split="", candidates=candidates)
 
 
-def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers: bool) -> str:
+def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers: bool, path: str) -> str:
     """The page.
 
     Args:
@@ -125,13 +126,15 @@ def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers:
         statistics: What statistics.json says.
         rows: The sample, with all candidates.
         losers: Whether the rows have candidates that lost.
+        path: Where the parabank is, for the commands to copy.
     """
     folder = importlib.resources.files("cards")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     style, own_style, script, text = ((folder / name).read_text(encoding="utf-8") for name in FILES)
     names = list(statistics["scores"])
     data = {
-        "name": manifest["name"],
+        "path": path,
+        "again": losers,
         "total": statistics["total"]["pairs"],
         "scores": {
             name: statistics["scores"][name] | {"label": SHOWN[name], "most": name in AT_MOST, "sql": SCORES[name][0]}
@@ -214,4 +217,4 @@ def shown_row(row: Row, names: Sequence[str]) -> list:
 def numbers(candidate: Candidate, names: Sequence[str]) -> list[float | None]:
     """The scores of a candidate, rounded."""
     found = (getattr(candidate.scores, name) for name in names)
-    return [None if score is None else round(score, DIGITS) for score in found]
+    return [None if score is None or not math.isfinite(score) else round(score, DIGITS) for score in found]
