@@ -27,7 +27,6 @@ from toolkit.translator.load import Translator
 SENTINEL = "<extra_id_{}>"  # of T5's tokenizers; the model reads and says them in this order
 SENTINELS = 100  # of T5's checkpoints
 MOST_KEYWORDS = SENTINELS - 2  # of a sentence; one sentinel more than keywords, and one that ends the output
-DROP_RATE = 0.15  # appendix A: "a keywords filtering rate of round(|k| * 0.15)"
 Search = tuple[int, list[str], list[int]]  # the number of a row, its keywords in an order, the ids of the input
 CLITIC = re.compile(r"\s+(?=(?:n['’]t|['’](?:s|ll|re|ve|d|m))\b)", re.IGNORECASE)
 BEFORE_MARK = re.compile(r"\s+(?=[,.;:!?)\]…])")

@@ -16,6 +16,7 @@ from toolkit.bitext.words import token_spans
 
 NEGATION = "n't"  # appendix B: "adding n't as a special keyword"
 PERMUTATIONS = 15  # appendix A: "a maximum of 15"
+DROP_RATE = 0.15  # appendix A: "a keywords filtering rate of round(|k| * 0.15)"
 
 
 def _words(text: str) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from toolkit.generate.infill import DROP_RATE
+from toolkit.generate.keywords import DROP_RATE
 from toolkit.settings import DTYPES, check_above_zero, check_among, check_at_least_one, check_between, check_machine
 
 
