@@ -13,6 +13,7 @@ from toolkit.contents import contents_of
 from toolkit.parallel import processes
 from toolkit.rows import Row
 from toolkit.run import RunSettings, check_run, make_shards, started
+from toolkit.run_bitext import BitextRun
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -46,7 +47,7 @@ def build_parabank(
     recorded: RunSettings | None = None,
     choose: Callable[[PartialState], Path] | None = None,
 ) -> dict:
-    """Build the parabank of a bitext in all processes of the launch, and package it.
+    """Build the parabank of a bitext or text in all processes of the launch, and package it.
 
     Shards that an earlier call of the same run has finished are kept.
 
@@ -63,7 +64,7 @@ def build_parabank(
         The measured figures of the card on the main process; an empty dictionary on the others.
 
     Raises:
-        ValueError: The bitext, a model, another file or a setting cannot be used; the message says why.
+        ValueError: An input, a model, another file or a setting cannot be used; the message says why.
         RuntimeError: A shard failed, or the processes do not see each other.
     """
     import torch
@@ -92,7 +93,7 @@ def build_parabank(
         )
 
 
-def load_forward(name: str, run: RunSettings, state: PartialState) -> Translator:
+def load_forward(name: str, run: BitextRun, state: PartialState) -> Translator:
     """Load the translator into the references' language; print a line if another dtype is faster on this machine."""
     from toolkit.translator.int8 import advice
     from toolkit.translator.load import load_translator

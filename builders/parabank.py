@@ -18,7 +18,8 @@ from toolkit.bitext.words import read_words
 from toolkit.generate.inflections import part_of_speech, spacy_tagger
 from toolkit.generate.ppdb import Ppdb, read_ppdb
 from toolkit.rows import Row
-from toolkit.run import MAX_BEAM, RunSettings, bitext_rows
+from toolkit.run import MAX_BEAM
+from toolkit.run_bitext import BitextRun
 from toolkit.score.guards import check_guards, guard_rows
 from toolkit.settings import check_at_most
 from toolkit.starters import idf_file, words_file
@@ -121,7 +122,7 @@ def parabank(rows: Iterable[Row], forward: Translator, lexicon: Lexicon, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParaBankRun(ParaBank, RunSettings):
+class ParaBankRun(ParaBank, BitextRun):
     """The settings of a run: a bitext, a translator, an IDF table and the settings of the pipeline.
 
     Attributes:
@@ -150,7 +151,7 @@ class ParaBankRun(ParaBank, RunSettings):
         from toolkit.generate.recipes import check_ppdb
         from toolkit.generate.systems import parse_systems
 
-        RunSettings.__post_init__(self)
+        BitextRun.__post_init__(self)
         ParaBank.__post_init__(self)
         check_ppdb(parse_systems(self.systems), bool(self.ppdb))
         check_guards(self.guards, self.lang)
@@ -197,7 +198,7 @@ def load(run: ParaBankRun, state: PartialState) -> Pipeline:
 
     lexicon = read_lexicon(run)
     if state.is_main_process:
-        references = (row.reference for row in bitext_rows(run) if row.reason is None)
+        references = (row.reference for row in run.input_rows() if row.reason is None)
         check_pools(references, parse_systems(run.systems), lexicon.idf)
     forward = load_forward(run.forward, run, state)
     models = [{"role": "forward"} | described(forward.name)]

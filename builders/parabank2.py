@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from builders.build import Pipeline, build_parabank, load_forward
 from toolkit.bitext.words import read_words
 from toolkit.rows import Row
-from toolkit.run import RunSettings
+from toolkit.run_bitext import BitextRun
 from toolkit.score.guards import check_guards, guard_rows
 from toolkit.settings import check_among, check_at_least_one, check_at_most
 from toolkit.starters import words_file
@@ -132,7 +132,7 @@ def parabank2(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParaBank2Run(ParaBank2, RunSettings):
+class ParaBank2Run(ParaBank2, BitextRun):
     """The settings of a run: a bitext, two translators and the settings of the pipeline.
 
     Attributes:
@@ -149,7 +149,7 @@ class ParaBank2Run(ParaBank2, RunSettings):
     def __post_init__(self) -> None:
         """Check the settings of both base classes."""
         ParaBank2.__post_init__(self)
-        RunSettings.__post_init__(self)
+        BitextRun.__post_init__(self)
         check_guards(self.guards, self.lang)
 
 

@@ -16,7 +16,8 @@ from builders.build import Pipeline, build_parabank, load_forward
 from toolkit.package.parquet import finished_shards
 from toolkit.parallel import mine
 from toolkit.rows import Row
-from toolkit.run import MAX_BEAM, RunSettings
+from toolkit.run import MAX_BEAM
+from toolkit.run_bitext import BitextRun
 from toolkit.score.guards import check_guards, guard_rows
 from toolkit.select.corpus import choose_shards, chosen_folder, write_thresholds
 from toolkit.select.deciles import DecileSettings
@@ -82,7 +83,7 @@ def paranmt(rows: Iterable[Row], forward: Translator, encoder: SentenceTransform
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParaNMTRun(ParaNMT, DecileSettings, RunSettings):
+class ParaNMTRun(ParaNMT, DecileSettings, BitextRun):
     """The settings of a run: a bitext, a translator, an encoder, and the settings of the pipeline and of the selection.
 
     Attributes:
@@ -98,7 +99,7 @@ class ParaNMTRun(ParaNMT, DecileSettings, RunSettings):
         """Check the settings of all three base classes."""
         ParaNMT.__post_init__(self)
         DecileSettings.__post_init__(self)
-        RunSettings.__post_init__(self)
+        BitextRun.__post_init__(self)
         check_guards(self.guards, self.lang)
 
 

@@ -1,4 +1,4 @@
-"""A run: a bitext is cut into input shards, and one or several processes apply a recipe to each shard.
+"""A run: a bitext or text is cut into input shards, and one or several processes apply a recipe to each shard.
 
 The folder of a run holds its settings, its input shards and its finished shards. The bytes of a shard do not depend on
 the process that makes it, because no batch spans two shards and random numbers are drawn for each row.
@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import itertools
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.bitext.languages import SAMPLE, check_codes, check_languages
-from toolkit.bitext.read import Pair, read_bitext
-from toolkit.bitext.split import split_of
-from toolkit.clean.rules import CleanSettings, clean, judged, none_usable, refusals
+from toolkit.bitext.languages import check_code
+from toolkit.clean.rules import refusals
 from toolkit.contents import with_contents
 from toolkit.lock import check_free, held
 from toolkit.memory import release_memory
@@ -57,22 +53,14 @@ NEW_OBJECTS = 50_000  # ours: so many new objects, some MB, before Python search
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings(CleanSettings):
-    """The settings that all builders share.
+class RunSettings:
+    """The settings that all builders share; `BitextRun` and `TextRun` add those of what is read.
 
     Attributes:
-        bitext: A TSV file (plain, .gz, .zst), Parquet file or dataset, or two line-aligned files: source and reference.
-        source_lang: Language of the source (ISO 639-1).
-        lang: Language of the reference and of the paraphrases.
+        lang: Language of the references and of the paraphrases (ISO 639-1).
         output_dir: Folder of the parabank; the shards of the run are in the folder of the same name with ".shards".
-        source_column: Column of the source: a number in a TSV file (0 by default), else a name ("source").
-        reference_column: Column of the reference: a number in a TSV file (1 by default), else a name ("reference").
-        data_split: Split to read, if the bitext is a dataset.
-        origin: Name of the corpus, the first part of every row's id; by default the file name of the bitext.
         validation_share: Share of references in the validation split.
         test_share: Share of references in the test split.
-        limit: Number of lines to read; by default all.
-        check_language: Refuse a bitext if one side is not in the language that the settings name.
         shard_rows: Rows of a shard; a killed process loses at most the work on one shard.
         keep: Candidates that are kept in the shards, beside those that were chosen: "all", none ("chosen"), or a number
             for each reference, the best ones. The counts of the card are those of all candidates in any case.
@@ -81,21 +69,13 @@ class RunSettings(CleanSettings):
         dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it, else float32), or "int8": matrix
             products in 8 bits, on a CPU with AVX-512 VNNI, and "auto" for the rest.
         version: Version of the packaged data set, MAJOR.MINOR.PATCH.
-        license: Licence of the bitext, for the card.
+        license: Licence of the input, for the card.
     """
 
-    bitext: list[str]
-    source_lang: str
     lang: str
     output_dir: str
-    source_column: str | None = None
-    reference_column: str | None = None
-    data_split: str = "train"
-    origin: str | None = None
     validation_share: float = 0.01
     test_share: float = 0.01
-    limit: int | None = None
-    check_language: bool = True
     shard_rows: int = 1000
     keep: str = ALL
     processes: int = 1
@@ -110,15 +90,12 @@ class RunSettings(CleanSettings):
         Raises:
             ValueError: A setting is out of its range.
         """
-        super().__post_init__()
         check_at_least_one(self, "shard_rows")
         check_machine(self)
         check_among(self, "dtype", DTYPES)
-        check_codes(self)
+        check_code(self.lang, "--lang")
         if self.keep not in (ALL, CHOSEN) and not (self.keep.isascii() and self.keep.isdigit() and int(self.keep)):
             raise ValueError(f"wanted keep as {ALL}, {CHOSEN} or a number of at least 1, got {self.keep!r}")
-        if self.limit is not None and self.limit < 1:
-            raise ValueError(f"wanted limit of at least 1, got {self.limit}")
         if not 0 <= self.validation_share + self.test_share < 1 or min(self.validation_share, self.test_share) < 0:
             raise ValueError(
                 f"wanted validation_share + test_share in [0, 1), got {self.validation_share} + {self.test_share}"
@@ -128,6 +105,24 @@ class RunSettings(CleanSettings):
     def shards_dir(self) -> Path:
         """The folder of the run."""
         return Path(self.output_dir.rstrip("/") + ".shards")
+
+    @property
+    def inputs(self) -> list[str]:
+        """What is read: files, folders or Hub ids."""
+        raise NotImplementedError
+
+    def check_inputs(self) -> None:
+        """Refuse inputs that cannot be used.
+
+        Raises:
+            OSError: An input does not exist.
+            ValueError: An input cannot be used; the message says why.
+        """
+        raise NotImplementedError
+
+    def input_rows(self) -> Iterator[Row]:
+        """The rows without candidates, in the order of the inputs; rows that cleaning refuses have a reason."""
+        raise NotImplementedError
 
 
 # These settings may differ between the calls of one run, because they do not affect the shards.
@@ -143,31 +138,15 @@ def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) 
         contents: The content hashes of its files and models, by setting (`toolkit.contents`).
 
     Raises:
-        OSError: The output cannot be written or holds other files; the bitext does not exist.
+        OSError: The output cannot be written or holds other files; an input does not exist.
         RuntimeError: Another launch works on the run.
-        ValueError: The bitext cannot be read, or the run began with other settings or other files.
+        ValueError: An input cannot be used, or the run began with other settings or other files.
     """
-    check_output_folder(settings.shards_dir, SETTINGS, settings.bitext)
+    check_output_folder(settings.shards_dir, SETTINGS, settings.inputs)
     check_free(settings.shards_dir)
     compare_record(settings.shards_dir / SETTINGS, record_of(settings, builder, contents), FREE)
     if not (settings.shards_dir / INPUTS).exists():
-        check_bitext(settings)
-
-
-def check_bitext(settings: RunSettings) -> None:
-    """Refuse a bitext that cannot be read, is in other languages than the settings name, or has no usable pair.
-
-    Raises:
-        OSError: The bitext does not exist.
-        ValueError: The bitext cannot be used; the message counts the refused lines by reason.
-    """
-    refused: Counter[str] = Counter()
-    usable = clean(read_pairs(settings), settings, settings.source_lang, settings.lang, refused)
-    first_pairs = list(itertools.islice(usable, SAMPLE))
-    if not first_pairs:
-        raise ValueError(none_usable(settings.bitext, refused))
-    if settings.check_language:
-        check_languages(first_pairs, settings.source_lang, settings.lang)
+        settings.check_inputs()
 
 
 def record_of(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> dict:
@@ -179,7 +158,7 @@ def record_of(settings: RunSettings, builder: str, contents: Mapping[str, str]) 
 def started(
     settings: RunSettings, builder: str, state: PartialState, contents: Mapping[str, str]
 ) -> Iterator[list[Path]]:
-    """Lock the folder of a run, record its settings, and cut the bitext into input shards unless that has been done.
+    """Lock the folder of a run, record its settings, and cut its input into shards unless that has been done.
 
     The main process does this while the others wait. The folder stays locked until the block ends.
 
@@ -202,26 +181,11 @@ def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) ->
     folder = settings.shards_dir
     remove_unfinished(folder)
     check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE)
-    write_inputs(folder, bitext_rows(settings), settings.shard_rows)
+    write_inputs(folder, settings.input_rows(), settings.shard_rows)
     counts = read_inputs(folder)
     lines = counts["rows"] + sum(counts["refused"].values())
-    summary = f"{' '.join(settings.bitext)}: {lines:,} lines read, {counts['rows']:,} kept"
+    summary = f"{' '.join(settings.inputs)}: {lines:,} lines read, {counts['rows']:,} kept"
     print(f"{summary}, refused: {refusals(counts['refused'])}", file=sys.stderr)
-
-
-def read_pairs(settings: RunSettings) -> Iterator[Pair]:
-    """The pairs of the bitext, at most `limit`."""
-    pairs = read_bitext(settings.bitext, settings.source_column, settings.reference_column, settings.data_split)
-    return itertools.islice(pairs, settings.limit)
-
-
-def bitext_rows(settings: RunSettings) -> Iterator[Row]:
-    """The pairs of the bitext as rows without candidates; rows that cleaning refuses have a reason."""
-    origin, lang = settings.origin or Path(settings.bitext[0]).name.split(".")[0], settings.lang
-    for pair, reason in judged(read_pairs(settings), settings, settings.source_lang, lang):
-        split = split_of(pair.reference, settings.validation_share, settings.test_share)
-        row_id = f"{origin}-{pair.line}"
-        yield Row(row_id, origin, pair.source, settings.source_lang, pair.reference, lang, split, reason=reason)
 
 
 def make_shards(

@@ -2,11 +2,13 @@
 
 import gzip
 
+import datasets
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.bitext.passages import CONTEXT, drawn, read_paragraphs, read_passages, sentences_of
+from toolkit.bitext.books import decoded, read_books, read_paragraphs
+from toolkit.bitext.passages import CONTEXT, draw_key, drawn, read_passages, sentences_of
 
 BOOK = [
     "CHAPTER I",
@@ -14,6 +16,10 @@ BOOK = [
     'Then she said, "We cannot go on like this any longer, my dear friend of old. You know it."',
     "Nobody had ever seen the old house by the river with its doors and windows open. The end.",
 ]
+
+
+def passages(*texts, **settings):
+    return list(read_passages(read_books(list(map(str, texts)), "en"), "en", **settings))
 
 
 def write(folder, text, name="book.txt"):
@@ -31,7 +37,7 @@ def wrapped(paragraphs, width=60):
 
 @pytest.mark.parametrize("text", ["\n".join(BOOK), wrapped(BOOK), wrapped(BOOK).replace("\n", "\r\n")])
 def test_sentences_of_a_length_with_the_text_around_them(tmp_path, text):
-    found = list(read_passages(write(tmp_path, text), "en", context=40))
+    found = passages(write(tmp_path, text), context=40)
     assert [one.sentence for one in found] == [
         "It was a dark night in the middle of the long winter, and nobody was on the road.",
         'Then she said, "We cannot go on like this any longer, my dear friend of old."',
@@ -48,8 +54,8 @@ def test_a_book_of_project_gutenberg_without_its_frame(tmp_path):
     licence = "We ask that you keep this notice with every copy of the book that you give to somebody.\n\n"
     end = f"*** END OF THE PROJECT GUTENBERG EBOOK X ***\n\n{licence}"
     path = write(tmp_path, frame.format(licence, wrapped(BOOK), end))
-    assert list(read_paragraphs(path)) == BOOK
-    assert len(list(read_passages(path, "en"))) == 3
+    assert list(read_paragraphs(decoded(path))) == BOOK
+    assert len(passages(path)) == 3
 
 
 def test_folders_globs_and_compressed_files(tmp_path):
@@ -59,19 +65,50 @@ def test_folders_globs_and_compressed_files(tmp_path):
         "Not a book, but a note that is longer than sixty characters, so that it counts."
     )
     for text in (str(tmp_path), f"{tmp_path}/*.txt*"):
-        found = list(read_passages(text, "en"))
+        found = passages(text)
         assert [one.origin for one in found] == ["a"] * 3 + ["b"] * 3
-        assert len(drawn(found, None, 0)) == 3, "equal sentences are one"
+        assert len(drawn((one.sentence for one in found), 9, 0)) == 3, "equal sentences are one"
 
 
 def test_a_sample_does_not_depend_on_the_order_of_the_books(tmp_path):
     lines = [f"The house with number {n} in the long street was painted by the people of the town." for n in range(50)]
-    one = list(read_passages(write(tmp_path, "\n".join(lines), "one.txt"), "en"))
-    other = list(read_passages(write(tmp_path, "\n".join(reversed(lines)), "two.txt"), "en"))
-    samples = [{passage.sentence for passage in drawn(some, 20, 7)} for some in (one, other)]
-    assert len(samples[0]) == 20 and samples[0] == samples[1] != {p.sentence for p in drawn(one, 20, 8)}
-    numbers = [passage.number for passage in drawn(one, 20, 7)]
-    assert numbers == sorted(numbers)
+    one = passages(write(tmp_path, "\n".join(lines), "one.txt"))
+    other = passages(write(tmp_path, "\n".join(reversed(lines)), "two.txt"))
+    samples = [
+        {p.sentence for p in some if draw_key(p.sentence, seed) in drawn((p.sentence for p in some), 20, seed)}
+        for some, seed in ((one, 7), (other, 7), (one, 8))
+    ]
+    assert len(samples[0]) == 20 and samples[0] == samples[1] != samples[2]
+
+
+def test_books_of_one_name_are_told_apart_by_their_folders(tmp_path):
+    for name in ("a/1.txt", "b/1.txt", "b/2.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        write(tmp_path, BOOK[1], name)
+    assert [book.name for book in read_books([str(tmp_path)], "en")] == ["a/1", "b/1", "b/2"]
+    assert [book.name for book in read_books([f"{tmp_path}/b"], "en")] == ["1", "2"]
+    write(tmp_path, BOOK[1], "b/1.txt.gz")
+    with pytest.raises(ValueError, match=r"wanted a name for each book, got .*1.txt and .*1.txt.gz: leave one out"):
+        list(read_books([str(tmp_path)], "en"))
+
+
+def test_a_dataset_has_a_book_in_each_record(tmp_path):
+    datasets.Dataset.from_dict({"title": ["A", "B"], "text": ["\n".join(BOOK), wrapped(BOOK)]}).save_to_disk(
+        str(tmp_path / "shelf")
+    )
+    found = passages(tmp_path / "shelf")
+    assert [one.origin for one in found] == ["shelf-1"] * 3 + ["shelf-2"] * 3
+    assert [one.sentence for one in found[:3]] == [one.sentence for one in found[3:]]
+    with pytest.raises(ValueError, match=r"wanted column 'body', got only title, text in .*shelf: name the column"):
+        list(read_books([str(tmp_path / "shelf")], "en", "body"))
+    with pytest.raises(ValueError, match="wanted split 'train' of a dataset, got nobody/shelf, which does not load"):
+        list(read_books(["nobody/shelf"], "en"))
+
+
+def test_typographic_marks_are_those_of_keyboards_unless_the_language_has_its_own(tmp_path):
+    path = write(tmp_path, "“It’s the house by the river…” she said — and nobody in the room had a word to say to it.")
+    assert passages(path)[0].sentence.startswith('"It\'s the house by the river..." she said - and nobody')
+    assert next(read_books([path], "zh")).paragraphs.__next__().startswith("“It’s the house by the river…” she said —")
 
 
 @pytest.mark.parametrize(
@@ -84,13 +121,13 @@ def test_a_sample_does_not_depend_on_the_order_of_the_books(tmp_path):
 def test_a_bad_file_is_named(tmp_path, content, name, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=message):
-        list(read_passages(str(tmp_path), "en"))
+        passages(str(tmp_path))
 
 
 def test_no_text_is_an_error(tmp_path):
     for text in (tmp_path, f"{tmp_path}/*.txt", tmp_path / "book.txt"):
         with pytest.raises(FileNotFoundError):
-            list(read_passages(str(text), "en"))
+            passages(str(text))
 
 
 @given(st.lists(st.text(alphabet="abC .,?!\"“”'", max_size=80), max_size=6))
@@ -104,6 +141,6 @@ def test_any_text_gives_sentences_of_it(paragraphs):
 def test_context_is_of_whole_words_and_not_too_long(tmp_path):
     path = write(tmp_path, "\n".join(BOOK * 30))
     words = {word.strip('"') for word in " ".join(BOOK).split()}
-    for passage in read_passages(path, "en"):
+    for passage in passages(path):
         assert len(passage.before) <= CONTEXT and len(passage.after) <= CONTEXT
         assert {word.strip('"') for word in f"{passage.before} {passage.after}".split()} <= words

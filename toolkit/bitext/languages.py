@@ -91,6 +91,24 @@ def check_languages(pairs: Sequence[Pair], source_lang: str, lang: str) -> None:
             )
 
 
+def check_language(texts: Sequence[str], lang: str) -> None:
+    """Refuse text in another language than the settings say.
+
+    Args:
+        texts: Its sentences; the first `SAMPLE` of them are identified.
+        lang: The language according to the settings (ISO 639-1).
+
+    Raises:
+        ValueError: More than half of the sentences are identified as one other language.
+    """
+    found = main_language(texts[:SAMPLE]) if len(texts) >= FEWEST else None
+    if found is not None and not near(lang, found):
+        raise ValueError(
+            f"wanted text in {lang}, got {found} in most of {len(texts[:SAMPLE])} sentences: "
+            "check the text and --lang, or say --no-check_language"
+        )
+
+
 def main_language(texts: Sequence[str]) -> str | None:
     """The language of more than half of the texts; None if no language has so many."""
     from py3langid import classify  # its model takes a second to load

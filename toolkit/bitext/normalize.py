@@ -20,6 +20,7 @@ PUNCTUATION = {
     **dict.fromkeys("—―", " - "),  # a dash between words must not make them one hyphenated word
     "…": "...",
 }
+OWN_PUNCTUATION = ("ja", "ko", "zh")  # ours: languages of which “ ” … — are own marks, as wide as a letter
 TYPOGRAPHIC = re.compile("|".join(map(re.escape, sorted(PUNCTUATION, key=len, reverse=True))))
 
 # Control characters, lone surrogates, and the invisible ones that only break words and duplicates (soft hyphen,

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from toolkit.bitext.normalize import fits_latin, match_key, normalize
+from toolkit.bitext.normalize import OWN_PUNCTUATION, fits_latin, match_key, normalize
 from toolkit.bitext.read import Pair
 from toolkit.bitext.words import LETTER_OR_DIGIT
 from toolkit.clean.duplicates import seen_before
@@ -20,8 +20,6 @@ from toolkit.clean.scripts import in_script
 LENGTH_GRACE = 10  # ours: characters, so that "Ja." and "Yes, I do." may be a pair
 WIDE_LETTER = 3  # ours: a Chinese character is about three Latin letters of the translation
 WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+")
-
-OWN_PUNCTUATION = ("ja", "ko", "zh")  # “ ” … — are these languages' own marks, as wide as a letter
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,7 @@ def refusals(refused: Mapping[str, int]) -> str:
     """The number of refused lines of each reason and what the reason means, the most frequent first.
 
     >>> refusals({"columns": 1, "duplicate": 3})
-    '3 as duplicate (the same pair before), 1 as columns (too few columns between TABs)'
+    '3 as duplicate (the same text before), 1 as columns (too few columns between TABs)'
     """
     counted = sorted(refused.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{n:,} as {reason} ({REASONS[reason]})" for reason, n in counted) or "none"
@@ -207,7 +205,7 @@ REASONS = {  # what each reason means, for messages
     "same_text": "both sides say the same",
     "wrong_script": "a side is not in the script of its language",
     "latin": "a letter its alphabet lacks",
-    "duplicate": "the same pair before",
+    "duplicate": "the same text before",
 }
 
 RULES: tuple[Callable[[Pair, CleanSettings, str, str], str | None], ...] = (

@@ -6,7 +6,9 @@ import hashlib
 import random
 from collections.abc import Iterable, Iterator, Sequence
 
-from toolkit.bitext.passages import Passage, book_name, decoded, read_passages, text_files
+from toolkit.bitext.books import book_names, decoded, read_books, text_files
+from toolkit.bitext.normalize import OWN_PUNCTUATION, normalize
+from toolkit.bitext.passages import Passage, read_passages
 from toolkit.generate.infill import MOST_KEYWORDS, infill_input, infill_output
 from toolkit.generate.keywords import keywords
 from toolkit.infiller.settings import InfillerTraining
@@ -31,16 +33,17 @@ def read_training(settings: InfillerTraining) -> tuple[list[Passage], list[Passa
 
 def passages(settings: InfillerTraining) -> Iterator[Passage]:
     """The sentences of the running text with their context."""
-    for text in settings.text:
-        yield from read_passages(text, settings.lang, settings.min_chars, settings.max_chars, settings.context)
+    books = read_books(settings.text, settings.lang)
+    yield from read_passages(books, settings.lang, settings.min_chars, settings.max_chars, settings.context)
 
 
 def lines_of(settings: InfillerTraining) -> Iterator[Passage]:
     """The sentences of the files of single sentences, without context; the limits on characters are not theirs."""
-    for path in (path for text in settings.sentences for path in text_files(text)):
+    names = book_names([path for text in settings.sentences for path in text_files(text)])
+    for path, name in names.items():
         for number, line in enumerate(decoded(path), 1):
-            if sentence := " ".join(line.split()):
-                yield Passage(book_name(path), number, sentence, "", "")
+            if sentence := normalize(line, settings.lang not in OWN_PUNCTUATION):
+                yield Passage(name, number, sentence, "", "")
 
 
 def examples(found: Iterable[Passage], settings: InfillerTraining, epoch: int) -> Iterator[tuple[str, str]]:

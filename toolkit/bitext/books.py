@@ -1,0 +1,189 @@
+"""Read the paragraphs of books and other running text, in constant memory.
+
+A text is a plain file (.txt, also .gz or .zst), a folder or a glob of them, or a dataset with a book in each record. In
+a file whose lines are wrapped, empty lines separate paragraphs; in others each line is a paragraph.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+import pyarrow as pa
+
+from toolkit.bitext.normalize import OWN_PUNCTUATION, normalize
+from toolkit.bitext.read import (
+    checked_path,
+    column_in,
+    decode,
+    field_text,
+    is_dataset,
+    lines,
+    nested_type,
+    open_dataset,
+)
+
+SAMPLE = 1000  # ours: lines by which wrapped files are known
+WRAPPED = 90  # ours: characters of a line; who wraps does it at 60 to 80
+SHORT = 0.98  # ours: share of the lines of a wrapped file that are not longer
+TEXT_SUFFIXES = (".txt", ".txt.gz", ".txt.zst")
+# Lines that Project Gutenberg puts before and after a book.
+HEADER = re.compile(r"\*\*\* ?START OF (THE|THIS) PROJECT GUTENBERG", re.IGNORECASE)
+FOOTER = re.compile(r"(\*\*\* ?)?END OF (THE|THIS) PROJECT GUTENBERG", re.IGNORECASE)
+HEADER_LINES = 500  # ours: a header is in the first lines of a file
+
+
+@dataclass(frozen=True)
+class Book:
+    """A running text.
+
+    Attributes:
+        name: Its name, which no other book of the same call has.
+        paragraphs: Its paragraphs, to be read once.
+    """
+
+    name: str
+    paragraphs: Iterator[str]
+
+
+def read_books(
+    texts: Sequence[str], lang: str, column: str = "text", data_split: str = "train", punctuation: bool = True
+) -> Iterator[Book]:
+    """The books of texts, in their order. Every file is read when its paragraphs are.
+
+    Args:
+        texts: Files, folders, globs of files, local datasets, or Hub ids ("id:configuration" where it has several).
+        lang: Their language (ISO 639-1).
+        column: The column of the text in a dataset.
+        data_split: Which split of a dataset to read.
+        punctuation: Whether typographic marks become ASCII (`normalize`), but not in Chinese, Japanese and Korean.
+
+    Raises:
+        FileNotFoundError: There is no such text.
+        ValueError: Two files have one name; a dataset, its column or its split is not there. While the paragraphs are
+            read: a file is damaged, or is no UTF-8.
+    """
+    ascii_marks = punctuation and lang not in OWN_PUNCTUATION
+    files = {text: text_files(text) for text in texts if not holds_dataset(text)}
+    names = book_names([path for found in files.values() for path in found])
+    for text in texts:
+        for path in files.get(text, []):
+            yield Book(names[path], normalized(read_paragraphs(decoded(path)), ascii_marks))
+        if text not in files:
+            yield from read_dataset(text, column, data_split, ascii_marks)
+
+
+def read_dataset(address: str, column: str, data_split: str, ascii_marks: bool) -> Iterator[Book]:
+    """The books of a dataset; the number of a record, from 1, ends its name."""
+    dataset, first = open_dataset(address, data_split)
+    if first is None:
+        return
+    column_in(pa.schema([(name, nested_type(value)) for name, value in first.items()]), column, address)
+    name = Path(address.partition(":")[0]).name
+    for number, record in enumerate(dataset.select_columns([column.partition(".")[0]]), 1):
+        text = field_text(record, column, address).split("\n")
+        yield Book(f"{name}-{number}", normalized(read_paragraphs(iter(text)), ascii_marks))
+
+
+def holds_dataset(text: str) -> bool:
+    """Whether a text is a dataset: a Hub id, or a folder without text files."""
+    if Path(text).is_dir():
+        return any(Path(text).iterdir()) and not any(
+            path.name.endswith(TEXT_SUFFIXES) for path in Path(text).rglob("*")
+        )
+    return not glob.has_magic(text) and not text.endswith(TEXT_SUFFIXES) and is_dataset(text)
+
+
+def text_files(text: str) -> list[str]:
+    """The files of a text, sorted.
+
+    Raises:
+        FileNotFoundError: There are none.
+    """
+    if Path(text).is_dir():
+        found = [str(path) for path in sorted(Path(text).rglob("*")) if path.name.endswith(TEXT_SUFFIXES)]
+    elif glob.has_magic(text) and not Path(text).exists():
+        found = sorted(glob.glob(text, recursive=True))
+    else:
+        found = [str(checked_path(text))]
+    if not found:
+        raise FileNotFoundError(f"wanted text in {', '.join(TEXT_SUFFIXES)}, got no such file in {text}")
+    return found
+
+
+def book_names(paths: Sequence[str]) -> dict[str, str]:
+    """A name for each file: that of the file, or its path below their common folder where two files share a name.
+
+    >>> book_names(["novels/Doyle_Hound_1902.txt.gz"])
+    {'novels/Doyle_Hound_1902.txt.gz': 'Doyle_Hound_1902'}
+    >>> list(book_names(["en/a/1.txt", "en/b/1.txt"]).values())
+    ['a/1', 'b/1']
+
+    Raises:
+        ValueError: Two files differ in nothing but their suffixes.
+    """
+    names = {path: stem(Path(path).name) for path in paths}
+    if len(set(names.values())) < len(names):
+        above = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
+        names = {path: stem(os.path.relpath(path, above)) for path in paths}
+    by_name = {name: path for path, name in names.items()}
+    for path, name in names.items():
+        if by_name[name] != path:
+            raise ValueError(f"wanted a name for each book, got {path} and {by_name[name]}: leave one out or rename it")
+    return names
+
+
+def stem(path: str) -> str:
+    """A path without the suffixes of text files; the file's name up to its first point, if it has others."""
+    suffix = next((one for one in TEXT_SUFFIXES if path.endswith(one)), None)
+    return path.removesuffix(suffix) if suffix else str(Path(path).with_name(Path(path).name.split(".")[0]))
+
+
+def normalized(paragraphs: Iterator[str], ascii_marks: bool) -> Iterator[str]:
+    """Paragraphs in the toolkit's form of text, without empty ones."""
+    for paragraph in paragraphs:
+        if text := normalize(paragraph, ascii_marks):
+            yield text
+
+
+def read_paragraphs(source: Iterator[str]) -> Iterator[str]:
+    """The paragraphs of lines, each on one line, without the header and footer of Project Gutenberg."""
+    source = without_frame(source)
+    first = list(islice(source, SAMPLE))
+    filled = [len(line) for line in first if line.strip()]
+    wrapped = sum(length <= WRAPPED for length in filled) >= SHORT * len(filled) and len(filled) < len(first)
+    paragraph: list[str] = []
+    for line in chain(first, source, [""]):
+        if paragraph and (not wrapped or not line.strip()):
+            yield " ".join(paragraph)
+            paragraph = []
+        if line.strip():
+            paragraph.append(line)
+
+
+def decoded(path: str) -> Iterator[str]:
+    """The lines of a file as text.
+
+    Raises:
+        ValueError: The file is damaged, or is no UTF-8.
+    """
+    for number, raw in enumerate(lines(path), 1):
+        line, fault = decode(raw)
+        if fault:
+            raise ValueError(f"wanted UTF-8, got {path} with other bytes in line {number}: convert it")
+        yield line.removeprefix("\ufeff")
+
+
+def without_frame(source: Iterator[str]) -> Iterator[str]:
+    """Lines without those before a book and after it."""
+    first = list(islice(source, HEADER_LINES))
+    begin = next((number for number, line in enumerate(first, 1) if HEADER.search(line)), 0)
+    for line in chain(first[begin:], source):
+        if FOOTER.match(line.strip()):
+            return
+        yield line
