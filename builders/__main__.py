@@ -1,4 +1,4 @@
-r"""Build a parabank from a bitext.
+r"""Build a parabank from a bitext, or from running text.
 
     python -m builders parabank2 --bitext FILE --source_lang de --lang en \
         --forward starter/de-en --backward starter/en-de --output_dir DIR
@@ -6,6 +6,8 @@ r"""Build a parabank from a bitext.
         --forward starter/de-en --semantic_model ENCODER --output_dir DIR
     python -m builders parabank --bitext FILE --source_lang de --lang en \
         --forward starter/de-en --idf starter/de-en --output_dir DIR
+    python -m builders paranet --text BOOKS --lang en \
+        --infiller starter/infiller --fluency_model starter/infiller --output_dir DIR
     python -m builders demo
 
 --processes N starts N processes on this machine, each with a GPU of its own or all on the CPUs. On several machines, or
@@ -19,7 +21,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from builders import demo, parabank, parabank2, paranmt
+from builders import demo, parabank, parabank2, paranet, paranmt
 from toolkit.command import run_command
 from toolkit.settings import parse_settings
 
@@ -27,6 +29,7 @@ BUILDERS: dict[str, tuple[type[Any], Callable[[Any], dict]]] = {
     "parabank2": (parabank2.ParaBank2Run, parabank2.build),
     "parabank": (parabank.ParaBankRun, parabank.build),
     "paranmt": (paranmt.ParaNMTRun, paranmt.build),
+    "paranet": (paranet.ParaNetRun, paranet.build),
 }
 PROGRAM = "builders"
 

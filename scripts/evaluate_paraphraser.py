@@ -78,7 +78,7 @@ def measure(options: argparse.Namespace) -> None:
         measures["semantic"] = partial(pair_cosines, encoder=encoder)
         signatures.append(semantic_signature(encoder, options.encoder))
     if options.bertscore:
-        from toolkit.evaluate.bertscore import bertscore_signature, load_bertscore
+        from toolkit.score.bertscore import bertscore_signature, load_bertscore
 
         measures["bertscore"] = load_bertscore(options.bertscore, options.bertscore_layer)
         signatures.append(bertscore_signature(options.bertscore, options.bertscore_layer))

@@ -2,7 +2,7 @@ r"""Train an infiller on running text: a T5 model that writes the words between 
 
     python scripts/train_infiller.py --text novels/ --output_dir build/infiller
     accelerate launch scripts/train_infiller.py --text books/ --base_model google-t5/t5-base \
-        --learning_rate 1e-4 --output_dir build/t5-infiller
+        --learning_rate 1e-3 --output_dir build/t5-infiller
 
 Unless --base_model names a T5-type checkpoint, the model is new and small. `--sentences` adds files of single
 sentences. Run the same command again after an interruption: it continues from the last checkpoint.

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from scripts import evaluate_paraphraser
-from tests.evaluate.test_bertscore import save_encoder
+from tests.score.test_bertscore import save_encoder
 from tests.tiny import folder, pairs
 from toolkit.evaluate.ibleu import corpus_ibleu
 

@@ -28,9 +28,12 @@ class Scores:
         backward_logprob: log p(source | candidate), the sum over the source's tokens in nats, EOS counted, <= 0.
         backward_tokens: The number of tokens in that sum.
         intersection_over_union: Intersection over union of the sets of pieces of candidate and reference, in [0, 1].
-        semantic: The cosine of the sentence vectors of candidate and reference, in [-1, 1].
+        semantic: The cosine of the sentence vectors of candidate and reference, or their BERTScore F1, in [-1, 1].
+        fluency: Log-probability of the candidate by a language model, in nats per token, <= 0.
+        diversity: How differently candidate and reference are worded and ordered, in [0, 1].
         trigram_overlap: Shared word trigrams over the smaller number of trigrams of the two texts, in [0, 1].
         judgment: The human score of semantic similarity that a regression predicts, in [0, 100].
+        ranking: The number by which the builder ranks, greater is better, where it is a sum of other scores.
     """
 
     forward_logprob: float | None = None
@@ -39,8 +42,11 @@ class Scores:
     backward_tokens: int | None = None
     intersection_over_union: float | None = None
     semantic: float | None = None
+    fluency: float | None = None
+    diversity: float | None = None
     trigram_overlap: float | None = None
     judgment: float | None = None
+    ranking: float | None = None
 
     @property
     def dual(self) -> float | None:

@@ -8,19 +8,17 @@ from transformers import T5Config, T5ForConditionalGeneration, T5Tokenizer
 
 from tests import tiny
 from toolkit.bitext.words import tokens
-from toolkit.generate.infill import (
-    batches,
+from toolkit.generate.infill import batches, infill_rows, informative
+from toolkit.generate.sentinels import (
     fills,
     infill_input,
     infill_output,
-    infill_rows,
-    informative,
     sentence_of,
     sentinel_ids,
     unmet,
     with_quotes,
 )
-from toolkit.generate.keywords import keywords
+from toolkit.generate.keywords import STOP_WORDS, keywords
 from toolkit.rows import Row
 from toolkit.translator.load import load_translator
 
@@ -56,7 +54,7 @@ def rows():
 
 
 def infilled(infiller, some, batch_rows=64):
-    return list(infill_rows(some, infiller, 15, 0.15, 2, batch_rows, 2048, 7))
+    return list(infill_rows(some, infiller, STOP_WORDS, None, 15, 0.15, 2, batch_rows, 2048, 7))
 
 
 def test_every_candidate_says_its_keywords(infiller):
@@ -95,7 +93,9 @@ def test_what_is_dropped_says_least(infiller):
     """By the likelihood of transformers: of the rest of the reference beside each keyword."""
     model = T5ForConditionalGeneration.from_pretrained(infiller.name).eval()
     tokenizer = T5Tokenizer.from_pretrained(infiller.name)
-    for reference, kept in zip(REFERENCES, informative(REFERENCES, infiller, 0.3, 2048), strict=True):
+    for reference, kept in zip(
+        REFERENCES, informative(REFERENCES, list(map(keywords, REFERENCES)), infiller, 0.3, 2048), strict=True
+    ):
         found = keywords(reference)
         scores = {}
         for one in found:

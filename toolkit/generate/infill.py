@@ -7,35 +7,39 @@ keywords in place of the reference, and a sentinel token before, between and aft
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
-from toolkit.bitext.hub_subwords import HubPieces
-from toolkit.bitext.subwords import Pieces
 from toolkit.decode.beam import beam_search
 from toolkit.decode.engine import engine_of
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.generate.keywords import Keyword, keywords, permutations
 from toolkit.generate.merge import max_output_tokens, merge, rows_at_once, source_too_long
+from toolkit.generate.sentinels import (
+    MOST_KEYWORDS,
+    fills,
+    infill_input,
+    infill_output,
+    sentence_of,
+    sentinel_ids,
+    unmet,
+)
+from toolkit.generate.substitute import substituted
+from toolkit.generate.synonyms import Synonyms
 from toolkit.memory import releasing
 from toolkit.progress import at_hand
 from toolkit.rows import Candidate, Origin, Row
 from toolkit.translator.load import Translator
 
-SENTINEL = "<extra_id_{}>"  # of T5's tokenizers; the model reads and says them in this order
-SENTINELS = 100  # of T5's checkpoints
-MOST_KEYWORDS = SENTINELS - 2  # of a sentence; one sentinel more than keywords, and one that ends the output
 Search = tuple[int, list[str], list[int]]  # the number of a row, its keywords in an order, the ids of the input
-CLITIC = re.compile(r"\s+(?=(?:n['’]t|['’](?:s|ll|re|ve|d|m))\b)", re.IGNORECASE)
-BEFORE_MARK = re.compile(r"\s+(?=[,.;:!?)\]…])")
-AFTER_BRACKET = re.compile(r"(?<=[(\[])\s+")
 
 
 def infill_rows(
     rows: Iterable[Row],
     infiller: Translator,
+    stop_words: Set[str],
+    synonyms: Synonyms | None,
     most_permutations: int,
     drop_rate: float,
     beam: int,
@@ -48,6 +52,8 @@ def infill_rows(
     Args:
         rows: Rows with a reference and its context, without candidates; all of a shard are held at a time.
         infiller: A T5-type model (`sentinel_ids`).
+        stop_words: Of the references' language, in lower case.
+        synonyms: What may replace a keyword; None replaces nothing.
         most_permutations: The most orders of the keywords.
         drop_rate: Share of the keywords that are dropped, those that say least about the reference.
         beam: Hypotheses that a search follows at a time.
@@ -62,36 +68,57 @@ def infill_rows(
 
     Source: ParaNet, sections 3.1 and 3.2, appendix A.
     """
-    shard, engine = list(rows), engine_of(infiller.model)
-    chosen = informative([row.reference for row in shard], infiller, drop_rate, batch_tokens)
+    shard = list(rows)
+    found = [keywords(row.reference, stop_words)[:MOST_KEYWORDS] for row in shard]
+    chosen = informative([row.reference for row in shard], found, infiller, drop_rate, batch_tokens)
+    said_of = substituted(shard, chosen, infiller, synonyms, batch_rows) if synonyms else named(chosen)
     searches: list[Search] = []
-    for number, (row, found) in enumerate(zip(shard, chosen, strict=True)):
+    for number, (row, own) in enumerate(zip(shard, said_of, strict=True)):
         chance = random.Random(f"{seed}\t{row.id}")
-        orders = [[found[i].text for i in order] for order in permutations(len(found), most_permutations, chance)]
-        texts = [infill_input(order, row.context_before or "", row.context_after or "") for order in orders]
-        ids = infiller.source.encode(texts) if found else []
-        if not found:
-            row.candidates = [Candidate("", "infill", draws=0, generator=infiller.signature, reason="no_keywords")]
-        elif max(map(len, ids)) > engine.limit:
-            row.candidates = [source_too_long("infill", infiller.signature)]
-        else:
-            searches += [(number, order, own) for order, own in zip(orders, ids, strict=True)]
-    orders_of = Counter(number for number, _, _ in searches)
+        orders = [[own[i] for i in order] for order in permutations(len(own), most_permutations, chance)]
+        searches += searches_of(row, number, orders if own else [], infiller)
+    found_by = search(shard, searches, infiller, beam, batch_rows)
+    marks = sentinel_ids(infiller)
+    for row, pairs in zip(shard, found_by, strict=True):
+        texts = [sentence_of(order, fills(one.ids, marks, infiller.target), row.reference) for order, one in pairs]
+        origins = [Origin(None, order, [], unmet(order, text)) for (order, _), text in zip(pairs, texts, strict=True)]
+        row.candidates += merge([one for _, one in pairs], texts, origins, "infill", infiller.signature)
+    yield from shard
+
+
+def searches_of(row: Row, number: int, orders: Sequence[list[str]], infiller: Translator) -> list[Search]:
+    """A search for each order of a row's keywords; a row that cannot be infilled gets a candidate that says why."""
+    if not orders:
+        row.candidates = [Candidate("", "infill", draws=0, generator=infiller.signature, reason="no_keywords")]
+        return []
+    before, after = row.context_before or "", row.context_after or ""
+    inputs = infiller.source.encode([infill_input(order, before, after) for order in orders])
+    if max(map(len, inputs)) > engine_of(infiller.model).limit:
+        row.candidates = [source_too_long("infill", infiller.signature)]
+        return []
+    return [(number, order, ids) for order, ids in zip(orders, inputs, strict=True)]
+
+
+def search(
+    shard: Sequence[Row], searches: Sequence[Search], infiller: Translator, beam: int, batch_rows: int
+) -> list[list[tuple[list[str], Hypothesis]]]:
+    """What each row's searches found: the order of the keywords and the best hypothesis of each."""
+    engine, orders_of = engine_of(infiller.model), Counter(number for number, _, _ in searches)
     lengths = [len(ids) for ids in infiller.target.encode([row.reference for row in shard])]
-    said: list[list[tuple[list[str], Hypothesis]]] = [[] for _ in shard]
+    found: list[list[tuple[list[str], Hypothesis]]] = [[] for _ in shard]
     for batch in releasing(batches(searches, batch_rows // beam)):
         numbers = [number for number, _, _ in batch]
         with at_hand([shard[number] for number in numbers], sum(1 / orders_of[number] for number in numbers)):
             limits = [max_output_tokens(lengths[number]) + len(order) + 2 for number, order, _ in batch]
-            found_here = beam_search(engine, [ids for _, _, ids in batch], beam, limits)
-            for (number, order, _), hypotheses in zip(batch, found_here, strict=True):
-                said[number] += [(order, hypothesis) for hypothesis in hypotheses]
-    marks = sentinel_ids(infiller)
-    for row, own in zip(shard, said, strict=True):
-        texts = [sentence_of(order, fills(one.ids, marks, infiller.target), row.reference) for order, one in own]
-        origins = [Origin(None, order, [], unmet(order, text)) for (order, _), text in zip(own, texts, strict=True)]
-        row.candidates += merge([one for _, one in own], texts, origins, "infill", infiller.signature)
-    yield from shard
+            searched = beam_search(engine, [ids for _, _, ids in batch], beam, limits)
+            for (number, order, _), hypotheses in zip(batch, searched, strict=True):
+                found[number] += [(order, hypothesis) for hypothesis in hypotheses]
+    return found
+
+
+def named(chosen: Iterable[Sequence[Keyword]]) -> list[list[str]]:
+    """The texts of keywords."""
+    return [[one.text for one in own] for own in chosen]
 
 
 def batches(searches: Sequence[Search], batch_rows: int) -> Iterator[list[Search]]:
@@ -107,7 +134,11 @@ def batches(searches: Sequence[Search], batch_rows: int) -> Iterator[list[Search
 
 
 def informative(
-    references: Sequence[str], infiller: Translator, drop_rate: float, batch_tokens: int
+    references: Sequence[str],
+    found: Sequence[Sequence[Keyword]],
+    infiller: Translator,
+    drop_rate: float,
+    batch_tokens: int,
 ) -> list[list[Keyword]]:
     """The keywords of each reference without those that say least about it, in its order.
 
@@ -115,13 +146,13 @@ def informative(
 
     Args:
         references: The references.
+        found: Their keywords.
         infiller: A T5-type model.
         drop_rate: Share of the keywords that is dropped.
         batch_tokens: Size of a scoring batch.
 
     Source: ParaNet, section 3.1 and appendix A: round(count x rate) are dropped.
     """
-    found = [keywords(reference)[:MOST_KEYWORDS] for reference in references]
     dropped = [round(len(own) * drop_rate) for own in found]
     asked = [(number, one) for number, own in enumerate(found) if dropped[number] for one in own]
     inputs = infiller.source.encode([infill_input([one.text], "", "") for _, one in asked])
@@ -133,97 +164,3 @@ def informative(
         worst = sorted(own, key=lambda one: by_keyword[number, one])[: dropped[number]] if dropped[number] else []
         kept.append([one for one in own if one not in worst])
     return kept
-
-
-def infill_input(found: Sequence[str], before: str, after: str) -> str:
-    """What the model reads: the context, with keywords and sentinels in place of the sentence.
-
-    >>> infill_input(["reported crisply", "final stage"], "It was late.", "")
-    'It was late. <extra_id_0> reported crisply <extra_id_1> final stage <extra_id_2>'
-
-    Source: ParaNet, section 3.2 and figure 2.
-    """
-    masked = SENTINEL.format(0)
-    for number, text in enumerate(found, 1):
-        masked += f" {text} {SENTINEL.format(number)}"
-    return " ".join(part for part in (before, masked, after) if part)
-
-
-def infill_output(sentence: str, found: Sequence[Keyword]) -> str:
-    """What the model should say for a sentence with these keywords: each sentinel with the words that it stands for.
-
-    >>> infill_output("She reported it crisply.", [Keyword("reported", 4, 12), Keyword("crisply", 16, 23)])
-    '<extra_id_0> She <extra_id_1> it <extra_id_2> .'
-    """
-    begins, ends = [0, *(one.end for one in found)], [*(one.begin for one in found), len(sentence)]
-    gaps = [sentence[begin:end].strip() for begin, end in zip(begins, ends, strict=True)]
-    return " ".join(f"{SENTINEL.format(number)} {gap}".strip() for number, gap in enumerate(gaps))
-
-
-def sentinel_ids(infiller: Translator) -> list[int]:
-    """The ids of the sentinels of a model.
-
-    Raises:
-        ValueError: The model has none: it is not T5-like.
-    """
-    vocabulary = infiller.source.vocabulary if isinstance(infiller.source, HubPieces) else {}
-    found = [vocabulary[name] for name in map(SENTINEL.format, range(SENTINELS)) if name in vocabulary]
-    if len(found) < SENTINELS:
-        raise ValueError(
-            f"wanted a T5-type model with the tokens {SENTINEL.format(0)} to {SENTINEL.format(SENTINELS - 1)}, "
-            f"got {infiller.name!r} with {len(found)} of them"
-        )
-    return found
-
-
-def fills(ids: Sequence[int], marks: Sequence[int], pieces: Pieces) -> list[str]:
-    """What each sentinel stands for in an output; sentinels that are not in their order end it.
-
-    Args:
-        ids: The output.
-        marks: The ids of the sentinels (`sentinel_ids`).
-        pieces: Of the output.
-    """
-    parts: list[list[int]] = []
-    places = {mark: number for number, mark in enumerate(marks)}
-    for one in ids:
-        number = places.get(one)
-        if number is not None and number < len(parts):
-            break
-        if number is not None:
-            parts += [[] for _ in range(number + 1 - len(parts))]
-        elif parts:
-            parts[-1].append(one)
-    return pieces.decode(parts)
-
-
-def sentence_of(found: Sequence[str], said: Sequence[str], reference: str) -> str:
-    """The keywords with what was said before, between and after them, in the typography of the reference.
-
-    >>> sentence_of(["reported crisply", "n't", "final stage"], ["she", "that it was", "the", "."], "The end.")
-    "She reported crisply that it wasn't the final stage."
-    """
-    between = [*said, *[""] * (len(found) + 1)]
-    parts = [part for pair in zip(between, [*found, ""], strict=False) for part in pair if part]
-    text = AFTER_BRACKET.sub("", BEFORE_MARK.sub("", CLITIC.sub("", " ".join(parts))))
-    text = with_quotes(text)
-    return text[:1].upper() + text[1:] if reference[:1].isupper() else text
-
-
-def with_quotes(text: str) -> str:
-    """A text with no space inside of its quotation marks, of which the first opens and the second closes.
-
-    >>> with_quotes('" Go home , " he said')
-    '"Go home ," he said'
-    """
-    pieces = text.split('"')
-    if len(pieces) % 2 == 0:
-        return text
-    for number in range(1, len(pieces), 2):
-        pieces[number] = pieces[number].strip()
-    return '"'.join(pieces)
-
-
-def unmet(found: Sequence[str], text: str) -> list[str]:
-    """The keywords that a text does not say."""
-    return [one for one in found if one.lower() not in text.lower()]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Set
 from dataclasses import dataclass
 
 from toolkit.bitext.words import token_spans
@@ -34,6 +35,7 @@ STOP_WORDS = _words(
     "under again further then once here there when where why how all any both each few more most other some such no "
     "nor not only own same so than too very can will just should now ca wo sha ai"
 )
+NO_SPACES = ("ja", "km", "lo", "my", "th", "zh")  # ours: languages that put no spaces between words
 CLITICS = _words("'s 'll 're 've 'd 'm")
 
 
@@ -52,13 +54,17 @@ class Keyword:
     end: int
 
 
-def keywords(sentence: str) -> list[Keyword]:
-    """The keywords of an English sentence, in its order; one that is there twice counts once.
+def keywords(sentence: str, stop_words: Set[str] = STOP_WORDS) -> list[Keyword]:
+    """The keywords of a sentence, in its order; one that is there twice counts once.
 
     >>> [one.text for one in keywords("The final stage is nearing completion, controller.")]
     ['final stage', 'nearing completion', 'controller']
     >>> [one.text for one in keywords("The semi-fluidic crystals didn't grow, and he couldn't wait.")]
     ['semi-fluidic crystals', "n't", 'grow', "couldn't wait"]
+
+    Args:
+        sentence: A sentence of a language that is written with spaces.
+        stop_words: Words that are no keywords, in lower case; by default those of English.
 
     Source: ParaNet, section 3.1 and appendix B: "n't" is a keyword, words with hyphens are whole, and no keyword has a
     mark. That a modal verb keeps its "n't" is ours.
@@ -74,14 +80,17 @@ def keywords(sentence: str) -> list[Keyword]:
 
     for unit in whole_words(sentence):
         word = unit.text.lower().replace("’", "'")
-        if word != NEGATION and word not in STOP_WORDS | CLITICS and any(map(str.isalnum, word)):
+        if word != NEGATION and word not in stop_words and word not in CLITICS and any(map(str.isalnum, word)):
             phrase.append(unit)
             continue
         end_phrase()
         if word == NEGATION:
             found.append(unit)
     end_phrase()
-    return list({one.text.lower(): one for one in reversed(found)}.values())[::-1]
+    first: dict[str, Keyword] = {}
+    for one in found:
+        first.setdefault(one.text.lower(), one)
+    return list(first.values())
 
 
 def whole_words(sentence: str) -> list[Keyword]:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from toolkit.bitext.books import book_names, decoded, read_books, text_files
 from toolkit.bitext.normalize import OWN_PUNCTUATION, normalize
 from toolkit.bitext.passages import Passage, read_passages
-from toolkit.generate.infill import MOST_KEYWORDS, infill_input, infill_output
-from toolkit.generate.keywords import keywords
+from toolkit.generate.keywords import keywords, whole_words
+from toolkit.generate.sentinels import MOST_KEYWORDS, SENTINEL, infill_input, infill_output, masked_input
 from toolkit.infiller.settings import InfillerTraining
 
 
@@ -60,6 +60,11 @@ def examples(found: Iterable[Passage], settings: InfillerTraining, epoch: int) -
         kept = remaining(len(own), settings, chance)
         chosen = [own[i] for i in kept]
         context = (one.before, one.after) if chance.random() < settings.context_rate else ("", "")
+        words = [word for word in whole_words(one.sentence) if word.text.isalpha()]
+        if words and chance.random() < settings.mask_rate:
+            masked = chance.choice(words)
+            yield masked_input(one.sentence, masked, *context), f"{SENTINEL.format(0)} {masked.text}"
+            continue
         yield infill_input([keyword.text for keyword in chosen], *context), infill_output(one.sentence, chosen)
 
 

@@ -30,12 +30,14 @@ class InfillerTraining:
         drop_rate: Share of the keywords that are dropped.
         any_rate: Share of the examples with any number of keywords, from none to all, so that the model can tell how
             probable a whole sentence is, or the rest of it beside one keyword.
+        mask_rate: Share of the examples with all of the sentence but one word, so that the model can say what else
+            could stand there.
         epochs: How often each sentence is read, with other keywords dropped.
         max_steps: Steps after which the training ends, if it is shorter than the epochs; 0 is no limit.
         held_out: Sentences whose loss is measured at each checkpoint.
         batch_tokens: Greatest size of a batch of one process: examples times the longer side's pieces.
         max_tokens: Examples with more pieces on one side are left out, and counted.
-        learning_rate: The highest; it falls by a cosine to zero.
+        learning_rate: The highest, relative to the size of the weights (Adafactor); it falls by a cosine to zero.
         warmup_steps: Steps in which it rises to that, a tenth of the training at most.
         dtype: "bfloat16", "float32", or "auto" (bfloat16 where the processor has it).
         save_every: Steps between checkpoints.
@@ -61,13 +63,14 @@ class InfillerTraining:
     context_rate: float = 0.75
     drop_rate: float = DROP_RATE
     any_rate: float = 0.2
-    epochs: int = 4
+    mask_rate: float = 0.1
+    epochs: int = 2
     max_steps: int = 0
     held_out: int = 1000
-    batch_tokens: int = 8192
+    batch_tokens: int = 4096
     max_tokens: int = 200
-    learning_rate: float = 1.2e-3
-    warmup_steps: int = 300
+    learning_rate: float = 0.02
+    warmup_steps: int = 200
     dtype: str = "auto"
     save_every: int = 1000
     license: str = "unknown"
@@ -83,7 +86,7 @@ class InfillerTraining:
         """
         sizes = ("vocabulary", "width", "feed_forward", "encoder_layers", "decoder_layers")
         check_at_least_one(self, *sizes, "min_chars", "epochs", "held_out", "batch_tokens", "max_tokens", "save_every")
-        check_between(self, 0, 1, "context_rate", "drop_rate", "any_rate")
+        check_between(self, 0, 1, "context_rate", "drop_rate", "any_rate", "mask_rate")
         check_above_zero(self, "learning_rate")
         check_among(self, "dtype", DTYPES[:3])
         check_machine(self)

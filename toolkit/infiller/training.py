@@ -14,6 +14,7 @@ from accelerate import PartialState
 from datasets import Dataset
 from sentencepiece import SentencePieceProcessor
 from transformers import (
+    Adafactor,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     Seq2SeqTrainingArguments,
@@ -25,7 +26,7 @@ from transformers import (
 
 from toolkit.bitext.passages import Passage
 from toolkit.bitext.subwords import train_pieces
-from toolkit.generate.infill import SENTINELS
+from toolkit.generate.sentinels import SENTINELS
 from toolkit.infiller.card import infiller_card
 from toolkit.infiller.examples import examples, read_training
 from toolkit.infiller.settings import InfillerTraining
@@ -147,9 +148,17 @@ def trainer_of(
         Collate(model, cast(int, tokenizer.pad_token_id)),
         data,
         dataset(examples(held_out, settings, 0), tokenizer, settings),
+        optimizers=(optimizer_of(model, settings), None),
     )
     trainer.batches, trainer.smoothing = batches, 0.0
     return trainer
+
+
+def optimizer_of(model: PreTrainedModel, settings: InfillerTraining) -> Adafactor:
+    """T5's own optimizer: its steps are in proportion to the weights, some of which begin large and others small."""
+    return Adafactor(
+        model.parameters(), lr=settings.learning_rate, scale_parameter=True, relative_step=False, warmup_init=False
+    )
 
 
 def dataset(
@@ -179,8 +188,6 @@ def training_arguments(settings: InfillerTraining, steps: int) -> Seq2SeqTrainin
         learning_rate=settings.learning_rate,
         lr_scheduler_type="cosine",
         warmup_steps=min(settings.warmup_steps, steps // 10),
-        weight_decay=0.01,
-        adam_beta2=0.98,
         seed=settings.seed,
         bf16=in_bfloat16(settings.dtype),
         use_cpu=not torch.cuda.is_available(),

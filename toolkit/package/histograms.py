@@ -14,6 +14,8 @@ SCORES = {  # ours: by name, how a score is found in a pair, its least value (No
     "semantic": ("semantic", -1.0, 1.0),
     "translation_score": ("forward_logprob / forward_tokens", None, 0.0),
     "trigram_overlap": ("trigram_overlap", 0.0, 1.0),
+    "diversity": ("diversity", 0.0, 1.0),
+    "fluency": ("fluency", None, 0.0),
     "intersection_over_union": ("intersection_over_union", 0.0, 1.0),
 }
 EDGE_DIGITS = 6  # ours: decimals of an edge of a bin, so that it is the number that a reader writes

@@ -6,7 +6,7 @@ The paper averages PARAGRAM-PHRASE word embeddings; here it is any SentenceTrans
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from toolkit.starters import shown_name
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
+Measure = Callable[[Sequence[tuple[str, str]]], list[float]]
 DECIMALS = 6  # ours: the precision of float32 vectors; further digits differ from batch to batch
 
 
@@ -44,9 +45,21 @@ def semantic_rows(rows: Iterable[Row], encoder: SentenceTransformer, batch_size:
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), section 3.1.
     """
+    yield from measured_rows(rows, lambda pairs: pair_cosines(pairs, encoder, batch_size))
+
+
+def measured_rows(rows: Iterable[Row], measure: Measure) -> Iterator[Row]:
+    """Fill `semantic` of every candidate without a reason by any measure of pairs, such as BERTScore.
+
+    Args:
+        rows: Rows with candidates; all of a shard are held at a time.
+        measure: The number of each pair of a reference and a candidate.
+
+    Source: ParaNet (Liu et al. 2022), section 3.3.1.
+    """
     shard = list(rows)
     waiting = [(row.reference, c) for row in shard for c in row.candidates if c.reason is None]
-    found = pair_cosines([(reference, c.text) for reference, c in waiting], encoder, batch_size)
+    found = measure([(reference, c.text) for reference, c in waiting])
     for (_, candidate), score in zip(waiting, found, strict=True):
         candidate.scores.semantic = score
     yield from shard

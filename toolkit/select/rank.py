@@ -62,6 +62,25 @@ def rank_all(rows: Iterable[Row]) -> Iterator[Row]:
         yield row
 
 
+def rank_by_ranking(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
+    """Rank candidates by `ranking`, greatest first, then by text; refuse those after the best: reason "rank".
+
+    Args:
+        rows: Rows whose candidates have a `ranking`.
+        paraphrases: The most candidates of a row that are ranked, >= 1.
+
+    Source: ParaNet (Liu et al. 2022), section 3.3.4: the best candidate is the paraphrase.
+    """
+    for row in rows:
+        waiting = [candidate for candidate in row.candidates if candidate.reason is None]
+        for rank, candidate in enumerate(sorted(waiting, key=lambda one: (-(one.scores.ranking or 0.0), one.text))):
+            if rank < paraphrases:
+                candidate.rank = rank
+            else:
+                candidate.reason = "rank"
+        yield row
+
+
 def rank_by_judgment(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
     """Rank candidates by predicted judgment, those without one last; refuse those after the best: reason "rank".
 

@@ -8,7 +8,7 @@ from transformers import BertConfig, BertModel, BertTokenizerFast
 
 from tests import families
 from tests.tiny import pairs
-from toolkit.evaluate.bertscore import bertscore, bertscore_signature, load_bertscore
+from toolkit.score.bertscore import bertscore, bertscore_signature, load_bertscore
 
 REFERENCES = [reference for _, reference in pairs(40)]
 CANDIDATES = [*(f"{text} {REFERENCES[n - 1]}" for n, text in enumerate(REFERENCES[:20])), *REFERENCES[21:], "So."]

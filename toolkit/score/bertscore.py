@@ -23,12 +23,15 @@ def bertscore_signature(name: str, layer: int) -> str:
     return f"BERTScore|encoder:{shown_name(name)}|layer:{layer}|idf:no|rescaled:no|v:1.0.0"
 
 
-def load_bertscore(name: str, layer: int = -1) -> Callable[[Sequence[tuple[str, str]]], list[float]]:
+def load_bertscore(
+    name: str, layer: int = -1, device: torch.device | None = None
+) -> Callable[[Sequence[tuple[str, str]]], list[float]]:
     """The BERTScore of pairs of texts by an encoder.
 
     Args:
         name: A Hub id or a folder.
         layer: Which hidden states, as an index; 0 are the embeddings.
+        device: Where it computes; by default on the GPU, if there is one.
 
     Raises:
         ValueError: There is no such encoder, or no such layer.
@@ -42,7 +45,7 @@ def load_bertscore(name: str, layer: int = -1) -> Callable[[Sequence[tuple[str, 
     if not -states <= layer < states:
         raise ValueError(f"wanted a layer of the {states} of {name}, got {layer}; 0 are the embeddings, -1 the last")
 
-    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
 
     def scores(pairs: Sequence[tuple[str, str]]) -> list[float]:
         return bertscore([one for one, _ in pairs], [other for _, other in pairs], model, tokenizer, layer)

@@ -1,0 +1,282 @@
+"""ParaNet: put the keywords of a sentence in other orders, let a model write what is between them, keep the best.
+
+Liu, Shi, Qi, Hou, Li & Tian (2022), "ParaMac: A General Unsupervised Paraphrase Generation Framework Leveraging
+Semantic Constraints and Diversifying Mechanisms", Findings of EMNLP. `paranet` below is its section 3, top to bottom;
+the defaults of `ParaNet` are its section 4 and appendix A. It needs running text alone: no bitext and no translator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builders.build import Pipeline, build_parabank
+from toolkit.bitext.words import read_words
+from toolkit.generate.keywords import DROP_RATE, NO_SPACES, PERMUTATIONS, STOP_WORDS
+from toolkit.rows import Row
+from toolkit.run import MAX_BEAM
+from toolkit.run_text import TextRun
+from toolkit.score.comprehensive import FITTED_ON, Weights, comprehensive_rows, fitted_weights
+from toolkit.score.diversity import JACCARD, diversity_rows, diversity_signature
+from toolkit.score.guards import check_guards, guard_rows
+from toolkit.settings import check_among, check_at_least_one, check_at_most, check_between
+
+if TYPE_CHECKING:
+    from accelerate import PartialState
+
+    from toolkit.generate.synonyms import Synonyms
+    from toolkit.models.language_model import LanguageModel
+    from toolkit.score.semantic import Measure
+    from toolkit.translator.load import Translator
+
+SEMANTIC = ("cosine", "bertscore")
+MAX_PERMUTATIONS = 1000  # ours: the orders of one sentence are decoded beside each other
+MAX_WEIGHT = 1e6  # ours
+
+
+@dataclass(frozen=True)
+class ParaNet:
+    """The settings of the pipeline; the defaults are the paper's, unless a comment says otherwise.
+
+    Attributes:
+        permutations: The most orders of the keywords of a reference.
+        drop_rate: Share of the keywords that are dropped, those that say least about the reference.
+        beam: Beam size of the infilling; the best hypothesis of each order is a candidate.
+        guards: What a candidate must keep of its reference: "negation", "number", "name"; others are refused. Not in
+            the paper.
+        semantic_weight: Weight of the semantic score.
+        fluency_weight: Weight of the fluency, as 1 / perplexity.
+        diversity_weight: Weight of the diversity.
+        jaccard: The first term of the diversity: "distance", or "similarity" as printed.
+        paraphrases: The most paraphrases of a reference.
+        batch_rows: Hypotheses in a decoding batch.
+        batch_tokens: Size of a scoring batch: texts times the tokens of the longest.
+        batch_texts: Texts in an encoding batch.
+        seed: Seed of the orders.
+    """
+
+    permutations: int = PERMUTATIONS
+    drop_rate: float = DROP_RATE
+    beam: int = 4  # ours: the paper does not say
+    guards: list[str] = field(default_factory=list)  # ours
+    semantic_weight: float = Weights().semantic
+    fluency_weight: float = Weights().fluency
+    diversity_weight: float = Weights().diversity
+    jaccard: str = "distance"  # section 3.3.3 says distance and prints a similarity
+    paraphrases: int = 1  # section 3.3: "select the best candidate"
+    batch_rows: int = 1200  # ours
+    batch_tokens: int = 8192  # ours
+    batch_texts: int = 64  # ours
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ValueError: A setting is out of its range.
+        """
+        sizes = ("permutations", "beam", "paraphrases", "batch_rows", "batch_tokens", "batch_texts")
+        check_at_least_one(self, *sizes)
+        check_at_most("beam", self.beam, MAX_BEAM)
+        check_at_most("permutations", self.permutations, MAX_PERMUTATIONS)
+        check_between(self, 0, 1, "drop_rate")
+        check_between(self, 0, MAX_WEIGHT, "semantic_weight", "fluency_weight", "diversity_weight")
+        check_among(self, "jaccard", JACCARD)
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of the comprehensive score."""
+        return Weights(self.semantic_weight, self.fluency_weight, self.diversity_weight)
+
+
+def paranet(
+    rows: Iterable[Row],
+    infiller: Translator,
+    measure: Measure,
+    language_model: LanguageModel | Translator,
+    settings: ParaNet,
+    weights: Weights,
+    stop_words: Set[str] = STOP_WORDS,
+    synonyms: Synonyms | None = None,
+) -> Iterator[Row]:
+    """The pipeline of section 3, on the rows of one shard.
+
+    Args:
+        rows: Rows with a reference and its context, without candidates.
+        infiller: A T5-type model.
+        measure: The semantic score of each pair of a reference and a candidate.
+        language_model: Says how fluent a candidate is: a causal language model, or an infiller.
+        settings: The settings of the pipeline.
+        weights: Of the comprehensive score: `settings.weights`, or fitted ones.
+        stop_words: Words that are no keywords.
+        synonyms: What may replace a keyword; None replaces nothing.
+
+    Yields:
+        The same rows with every candidate: chosen ones have a rank, refused ones a reason.
+    """
+    # Imported here because it loads torch, so that --help and the error for a mistyped flag appear at once.
+    from toolkit.select.rank import rank_by_ranking
+
+    rows = scored(rows, infiller, measure, language_model, settings, stop_words, synonyms)
+    rows = comprehensive_rows(rows, weights)  # 3.3.4
+    return rank_by_ranking(rows, settings.paraphrases)  # 3.3
+
+
+def scored(
+    rows: Iterable[Row],
+    infiller: Translator,
+    measure: Measure,
+    language_model: LanguageModel | Translator,
+    settings: ParaNet,
+    stop_words: Set[str],
+    synonyms: Synonyms | None,
+) -> Iterator[Row]:
+    """Sections 3.1 to 3.3.3: the rows with their candidates and the three scores of each."""
+    from toolkit.generate.infill import infill_rows
+    from toolkit.score.fluency import fluency_rows
+    from toolkit.score.semantic import measured_rows
+    from toolkit.select.filter import refuse_repeats
+
+    rows = infill_rows(  # 3.1 keywords: extraction, filtering, substitution, permutation; 3.2 generation
+        rows,
+        infiller,
+        stop_words,
+        synonyms,
+        settings.permutations,
+        settings.drop_rate,
+        settings.beam,
+        settings.batch_rows,
+        settings.batch_tokens,
+        settings.seed,
+    )
+    rows = refuse_repeats(rows)  # ours: the order of the reference itself brings copies of it
+    rows = guard_rows(rows, settings.guards)  # ours; without guards it refuses nothing
+    rows = measured_rows(rows, measure)  # 3.3.1
+    rows = fluency_rows(rows, language_model, settings.batch_tokens)  # 3.3.2
+    return diversity_rows(rows, settings.jaccard)  # 3.3.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParaNetRun(ParaNet, TextRun):
+    """The settings of a run: running text, the models, and the settings of the pipeline.
+
+    Attributes:
+        infiller: T5-type model with sentinel tokens: a Hub id, a local path or "starter/infiller" (English).
+        fluency_model: Causal language model, or an infiller: a Hub id, a local path or "starter/infiller".
+        semantic: The semantic score: "cosine" of sentence vectors, or "bertscore" (F1) as in the paper.
+        semantic_model: Sentence encoder for "cosine", or any encoder of transformers for "bertscore": a Hub id, a local
+            folder, or "starter/encoder" (English). The paper's is a RoBERTa-large tuned on MNLI.
+        semantic_layer: Hidden states that BERTScore compares; -1 are the last.
+        wordnet: Folder of WordNet's database files, or a file with synonyms in each line, tabs between them. A word of
+            a keyword is replaced by a synonym only with it.
+        stop_words: File with one word per line that is no keyword; needed for languages other than English.
+        fit_weights: Fit the three weights to candidates of the first references: one over the standard deviation.
+        seed: Seed of the draw of the references, and of the orders.
+    """
+
+    infiller: str = "google-t5/t5-large"  # section 3.2
+    fluency_model: str = "openai-community/gpt2"  # appendix A
+    semantic: str = "cosine"  # ours: BERTScore in the paper (section 3.3.1), which needs a model from the Hub
+    semantic_model: str = "starter/encoder"  # ours: English
+    semantic_layer: int = -1  # ours: the paper does not say
+    wordnet: str | None = None
+    stop_words: str | None = None
+    fit_weights: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the settings of both base classes.
+
+        Raises:
+            ValueError: A setting is out of its range.
+        """
+        ParaNet.__post_init__(self)
+        TextRun.__post_init__(self)
+        check_guards(self.guards, self.lang)
+        check_among(self, "semantic", SEMANTIC)
+        if self.lang in NO_SPACES:
+            raise ValueError(
+                f"wanted a language that is written with spaces, got {self.lang}: ParaNet joins words by them"
+            )
+        if self.lang != "en" and not self.stop_words:
+            raise ValueError(f"wanted --stop_words for {self.lang}, got none: give a file with one word per line")
+
+
+def build(run: ParaNetRun) -> dict:
+    """Build the parabank of running text and package it.
+
+    Returns:
+        What `builders.build.build_parabank` returns, with its errors.
+    """
+    own = {name: value for name in ("wordnet", "stop_words") if (value := getattr(run, name))}
+    files: dict[str, list[str | Path]] = {"text": [*run.text], **{name: [value] for name, value in own.items()}}
+    models = {name: getattr(run, name) for name in ("infiller", "fluency_model", "semantic_model")}
+    return build_parabank(run, "paranet", files, models, lambda state: load(run, state))
+
+
+def load(run: ParaNetRun, state: PartialState) -> Pipeline:
+    """Load the models and the words of a run, and fit the weights if that is asked for."""
+    from toolkit.generate.sentinels import sentinel_ids
+    from toolkit.generate.synonyms import read_synonyms
+    from toolkit.score.fluency import fluency_signature, load_fluency
+    from toolkit.translator.load import described, load_translator
+
+    stop_words = read_words(Path(run.stop_words)) if run.stop_words else STOP_WORDS
+    synonyms = read_synonyms(Path(run.wordnet)) if run.wordnet else None
+    infiller = load_translator(run.infiller, run.dtype, state.device, run.lang, run.lang)
+    sentinel_ids(infiller)  # a model that is not T5-like is refused here
+    same = run.fluency_model == run.infiller
+    language_model = infiller if same else load_fluency(run.fluency_model, run.dtype, state.device, run.lang)
+    measure, semantic = load_measure(run, state)
+    weights = run.weights
+    if run.fit_weights:
+        weights = fit(run, infiller, measure, language_model, stop_words, synonyms)
+    models = [
+        {"role": "infiller"} | described(run.infiller),
+        {"role": "semantic score"} | described(run.semantic_model) | {"signature": semantic},
+        {"role": "fluency"} | described(run.fluency_model) | {"signature": fluency_signature(language_model)},
+        {"role": "diversity", "name": "equation 2", "signature": diversity_signature(run.jaccard)},
+        {"role": "ranking", "name": "fitted" if run.fit_weights else "equation 3", "signature": weights.signature},
+    ]
+
+    def recipe(rows: Iterable[Row]) -> Iterator[Row]:
+        return paranet(rows, infiller, measure, language_model, run, weights, stop_words, synonyms)
+
+    return Pipeline(recipe, infiller, models)
+
+
+def load_measure(run: ParaNetRun, state: PartialState) -> tuple[Measure, str]:
+    """The semantic score of a run, and its signature."""
+    if run.semantic == "bertscore":
+        from toolkit.score.bertscore import bertscore_signature, load_bertscore
+
+        measure = load_bertscore(run.semantic_model, run.semantic_layer, state.device)
+        return measure, bertscore_signature(run.semantic_model, run.semantic_layer)
+    from toolkit.encoder.load import load_encoder
+    from toolkit.score.semantic import pair_cosines, semantic_signature
+
+    encoder = load_encoder(run.semantic_model, state.device)
+    signature = semantic_signature(encoder, run.semantic_model)
+    return lambda pairs: pair_cosines(pairs, encoder, run.batch_texts), signature
+
+
+def fit(
+    run: ParaNetRun,
+    infiller: Translator,
+    measure: Measure,
+    language_model: LanguageModel | Translator,
+    stop_words: Set[str],
+    synonyms: Synonyms | None,
+) -> Weights:
+    """Fit the weights to the candidates of the first references; every process finds the same.
+
+    Raises:
+        ValueError: The candidates do not differ in a score.
+    """
+    rows = (row for row in run.input_rows() if row.reason is None)
+    first = list(islice(rows, -(-FITTED_ON // run.permutations)))
+    done = scored(first, infiller, measure, language_model, run, stop_words, synonyms)
+    return fitted_weights([one for row in done for one in row.candidates if one.reason is None])

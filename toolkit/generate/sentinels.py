@@ -1,0 +1,129 @@
+"""What a T5-type model reads and says to fill the gaps between the keywords of a sentence.
+
+A sentinel token stands for each gap. The model says each sentinel again, with the words that it stands for after it.
+
+Source: ParaNet (Liu et al. 2022), section 3.2 and figure 2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from toolkit.bitext.hub_subwords import HubPieces
+from toolkit.bitext.subwords import Pieces
+from toolkit.generate.keywords import Keyword
+from toolkit.translator.load import Translator
+
+SENTINEL = "<extra_id_{}>"  # of T5's tokenizers; the model reads and says them in this order
+SENTINELS = 100  # of T5's checkpoints
+MOST_KEYWORDS = SENTINELS - 2  # of a sentence; one sentinel more than keywords, and one that ends the output
+CLITIC = re.compile(r"\s+(?=(?:n['’]t|['’](?:s|ll|re|ve|d|m))\b)", re.IGNORECASE)
+BEFORE_MARK = re.compile(r"\s+(?=[,.;:!?)\]…])")
+AFTER_BRACKET = re.compile(r"(?<=[(\[])\s+")
+
+
+def infill_input(found: Sequence[str], before: str, after: str) -> str:
+    """What the model reads: the context, with keywords and sentinels in place of the sentence.
+
+    >>> infill_input(["reported crisply", "final stage"], "It was late.", "")
+    'It was late. <extra_id_0> reported crisply <extra_id_1> final stage <extra_id_2>'
+
+    Source: ParaNet, section 3.2 and figure 2.
+    """
+    masked = SENTINEL.format(0)
+    for number, text in enumerate(found, 1):
+        masked += f" {text} {SENTINEL.format(number)}"
+    return " ".join(part for part in (before, masked, after) if part)
+
+
+def masked_input(sentence: str, masked: Keyword, before: str, after: str) -> str:
+    """What the model reads to say one word of a sentence: the sentence in its context, with a sentinel in its place.
+
+    >>> masked_input("A large sofa.", Keyword("large", 2, 7), "It was late.", "")
+    'It was late. A <extra_id_0> sofa.'
+
+    Source: ParaNet, section 3.1: substitution.
+    """
+    inside = f"{sentence[: masked.begin]}{SENTINEL.format(0)}{sentence[masked.end :]}"
+    return " ".join(part for part in (before, inside, after) if part)
+
+
+def infill_output(sentence: str, found: Sequence[Keyword]) -> str:
+    """What the model should say for a sentence with these keywords: each sentinel with the words that it stands for.
+
+    >>> infill_output("She reported it crisply.", [Keyword("reported", 4, 12), Keyword("crisply", 16, 23)])
+    '<extra_id_0> She <extra_id_1> it <extra_id_2> .'
+    """
+    begins, ends = [0, *(one.end for one in found)], [*(one.begin for one in found), len(sentence)]
+    gaps = [sentence[begin:end].strip() for begin, end in zip(begins, ends, strict=True)]
+    return " ".join(f"{SENTINEL.format(number)} {gap}".strip() for number, gap in enumerate(gaps))
+
+
+def sentinel_ids(infiller: Translator) -> list[int]:
+    """The ids of the sentinels of a model.
+
+    Raises:
+        ValueError: The model has none: it is not T5-like.
+    """
+    vocabulary = infiller.source.vocabulary if isinstance(infiller.source, HubPieces) else {}
+    found = [vocabulary[name] for name in map(SENTINEL.format, range(SENTINELS)) if name in vocabulary]
+    if len(found) < SENTINELS:
+        raise ValueError(
+            f"wanted a T5-type model with the tokens {SENTINEL.format(0)} to {SENTINEL.format(SENTINELS - 1)}, "
+            f"got {infiller.name!r} with {len(found)} of them"
+        )
+    return found
+
+
+def fills(ids: Sequence[int], marks: Sequence[int], pieces: Pieces) -> list[str]:
+    """What each sentinel stands for in an output; sentinels that are not in their order end it.
+
+    Args:
+        ids: The output.
+        marks: The ids of the sentinels (`sentinel_ids`).
+        pieces: Of the output.
+    """
+    parts: list[list[int]] = []
+    places = {mark: number for number, mark in enumerate(marks)}
+    for one in ids:
+        number = places.get(one)
+        if number is not None and number < len(parts):
+            break
+        if number is not None:
+            parts += [[] for _ in range(number + 1 - len(parts))]
+        elif parts:
+            parts[-1].append(one)
+    return pieces.decode(parts)
+
+
+def sentence_of(found: Sequence[str], said: Sequence[str], reference: str) -> str:
+    """The keywords with what was said before, between and after them, in the typography of the reference.
+
+    >>> sentence_of(["reported crisply", "n't", "final stage"], ["she", "that it was", "the", "."], "The end.")
+    "She reported crisply that it wasn't the final stage."
+    """
+    between = [*said, *[""] * (len(found) + 1)]
+    parts = [part for pair in zip(between, [*found, ""], strict=False) for part in pair if part]
+    text = AFTER_BRACKET.sub("", BEFORE_MARK.sub("", CLITIC.sub("", " ".join(parts))))
+    text = with_quotes(text)
+    return text[:1].upper() + text[1:] if reference[:1].isupper() else text
+
+
+def with_quotes(text: str) -> str:
+    """A text with no space inside of its quotation marks, of which the first opens and the second closes.
+
+    >>> with_quotes('" Go home , " he said')
+    '"Go home ," he said'
+    """
+    pieces = text.split('"')
+    if len(pieces) % 2 == 0:
+        return text
+    for number in range(1, len(pieces), 2):
+        pieces[number] = pieces[number].strip()
+    return '"'.join(pieces)
+
+
+def unmet(found: Sequence[str], text: str) -> list[str]:
+    """The keywords that a text does not say."""
+    return [one for one in found if one.lower() not in text.lower()]

@@ -1,0 +1,85 @@
+"""Other words in place of keywords: what a model would say second, where it is a synonym.
+
+Source: ParaNet (Liu et al. 2022), section 3.1 and appendix B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from toolkit.decode.beam import beam_search
+from toolkit.decode.engine import engine_of
+from toolkit.generate.keywords import Keyword, whole_words
+from toolkit.generate.merge import rows_at_once
+from toolkit.generate.sentinels import fills, masked_input, sentinel_ids
+from toolkit.generate.synonyms import Synonyms, bases
+from toolkit.memory import releasing
+from toolkit.rows import Row
+from toolkit.translator.load import Translator
+
+CHOICES = 2  # section 3.1: "the second prediction of beam search"
+MOST_TOKENS = 8  # ours: of one word, with its sentinels
+
+
+def substituted(
+    rows: Sequence[Row], chosen: Sequence[Sequence[Keyword]], infiller: Translator, synonyms: Synonyms, batch_rows: int
+) -> list[list[str]]:
+    """The texts of the keywords of each row, with synonyms in place of their words.
+
+    Each word of a keyword is masked in its sentence and context. If the second most probable word in its place is a
+    synonym, it replaces the word, else the word stays.
+
+    Args:
+        rows: Rows with a reference and its context.
+        chosen: The keywords of each reference.
+        infiller: A T5-type model.
+        synonyms: What may replace a word.
+        batch_rows: How many hypotheses are decoded at a time.
+
+    Source: ParaNet, section 3.1. Appendix B prevents antonyms ("large" to "small") by WordNet's synonyms.
+    """
+    engine, marks = engine_of(infiller.model), sentinel_ids(infiller)
+    places = [
+        (number, word)
+        for number, (row, own) in enumerate(zip(rows, chosen, strict=True))
+        for word in whole_words(row.reference)
+        if word.text.isalpha() and any(one.begin <= word.begin < one.end for one in own)
+        if any(base in synonyms.groups for base in bases(word.text))
+    ]
+    contexts = [(rows[number].context_before or "", rows[number].context_after or "") for number, _ in places]
+    texts = [masked_input(rows[n].reference, word, *own) for (n, word), own in zip(places, contexts, strict=True)]
+    inputs = infiller.source.encode(texts)
+    readable = [place for place, ids in enumerate(inputs) if len(ids) <= engine.limit]
+    found: dict[tuple[int, Keyword], str] = {}
+    for batch in releasing(batches(readable, inputs, batch_rows // CHOICES)):
+        searched = beam_search(engine, [inputs[i] for i in batch], CHOICES, MOST_TOKENS, n_best=CHOICES)
+        for i, hypotheses in zip(batch, searched, strict=True):
+            second = fills(hypotheses[-1].ids, marks, infiller.target)[:1] if len(hypotheses) == CHOICES else []
+            number, word = places[i]
+            if second and second[0].isalpha() and synonyms.holds(word.text, second[0]):
+                found[number, word] = second[0]
+    return [[replaced(one, rows[n].reference, found, n) for one in own] for n, own in enumerate(chosen)]
+
+
+def batches(order: Sequence[int], inputs: Sequence[Sequence[int]], batch_rows: int) -> Iterator[list[int]]:
+    """Cut inputs into batches of similar length; batches of long inputs have fewer (`rows_at_once`)."""
+    batch: list[int] = []
+    for i in sorted(order, key=lambda i: (len(inputs[i]), i)):
+        if batch and len(batch) + 1 > rows_at_once(batch_rows, len(inputs[i])):
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
+
+
+def replaced(keyword: Keyword, reference: str, found: dict[tuple[int, Keyword], str], number: int) -> str:
+    """The text of a keyword with what replaces its words; a capital stays a capital."""
+    text, place = "", keyword.begin
+    for word in whole_words(reference):
+        if (number, word) in found and keyword.begin <= word.begin < keyword.end:
+            other = found[number, word]
+            other = other[:1].upper() + other[1:] if word.text[:1].isupper() else other
+            text += reference[place : word.begin] + other
+            place = word.end
+    return text + reference[place : keyword.end]

@@ -1,0 +1,122 @@
+"""Load a causal language model, and the log-probability of texts by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.nn.functional import cross_entropy
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import logging
+
+from toolkit.errors import named_line
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT
+from toolkit.models.precision import in_bfloat16
+from toolkit.models.weights import check_whole, loading
+from toolkit.starters import resolve, shown_name
+
+LOGITS = 1 << 26  # ours: numbers of one batch over the vocabulary, 256 MB
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A causal language model.
+
+    Attributes:
+        name: The name by which it was loaded.
+        model: The model in eval mode.
+        tokenizer: Its tokenizer.
+        signature: Name, parameters and dtype in one short string, for provenance.
+    """
+
+    name: str
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    signature: str
+
+
+def load_language_model(name: str, dtype: str = "auto", device: torch.device | str = "cpu") -> LanguageModel:
+    """Load a causal language model.
+
+    Args:
+        name: A Hub id ("openai-community/gpt2") or a local path.
+        dtype: "bfloat16", "float32" or "auto" (bfloat16 where the processor has it); "int8" is "auto".
+        device: Device on which it computes.
+
+    Raises:
+        ValueError: The name is none of these, the model is not causal, or a tensor is missing or not finite.
+    """
+    path, number = resolve(name), torch.bfloat16 if in_bfloat16("auto" if dtype == "int8" else dtype) else torch.float32
+    loaded: Any
+    logging.disable_progress_bar()
+    try:
+        with loading():
+            config = AutoConfig.from_pretrained(path)
+            if config.is_encoder_decoder:
+                raise TypeError(f"it is a {config.model_type} model, which has an encoder")
+            loaded = AutoModelForCausalLM.from_pretrained(
+                path, dtype=number, output_loading_info=True, ignore_mismatched_sizes=True
+            )
+            tokenizer = AutoTokenizer.from_pretrained(path)
+    except NOT_A_CHECKPOINT as error:
+        raise ValueError(
+            f"wanted a causal language model, got {name!r}, which is neither a folder with a whole model nor a Hub id "
+            f"that can be reached ({named_line(error)})"
+        ) from error
+    model, info = loaded
+    check_whole(model, info, name)
+    model.eval().to(device)
+    size = sum(p.numel() for p in model.parameters()) / 1e6
+    kind = str(number).removeprefix("torch.")
+    return LanguageModel(name, model, tokenizer, f"{shown_name(name)}|{size:.1f}M|{kind}")
+
+
+@torch.inference_mode()
+def log_probabilities(texts: Sequence[str], model: LanguageModel, batch_tokens: int) -> list[tuple[float, int]]:
+    """The log-probability of each text, and the number of tokens that it sums over.
+
+    A text begins after the token that begins texts, or else after the one that ends them, and its end is not counted. A
+    model with neither token does not count the first token of a text. A text longer than the model reads is cut.
+
+    Args:
+        texts: Texts.
+        model: A language model.
+        batch_tokens: Greatest size of a batch: texts times the tokens of the longest.
+
+    Returns:
+        For each text log p(text) in nats, <= 0, and its tokens; 0 and 0 if it has none.
+    """
+    network: Any = model.model
+    tokenizer, config = model.tokenizer, network.config
+    first = next((one for one in (tokenizer.bos_token_id, tokenizer.eos_token_id) if one is not None), None)
+    begin = [] if first is None else [first]
+    most = getattr(config, "max_position_embeddings", None)
+    read = tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"] if texts else []
+    ids = [(begin + own)[:most] for own in read]
+    found = [(0.0, 0)] * len(ids)
+    most_tokens = max(1, min(batch_tokens, LOGITS // config.vocab_size))
+    for batch in batches(ids, most_tokens):
+        longest = max(len(ids[i]) for i in batch)
+        rows = torch.tensor([ids[i] + [0] * (longest - len(ids[i])) for i in batch], device=network.device)
+        lengths = torch.tensor([len(ids[i]) for i in batch], device=rows.device)
+        inside = torch.arange(longest, device=rows.device) < lengths[:, None]
+        logits = network(input_ids=rows, attention_mask=inside.long(), use_cache=False).logits[:, :-1].float()
+        losses = cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten(), reduction="none").view(len(batch), -1)
+        sums = -(losses * inside[:, 1:]).double().sum(1)
+        for i, total in zip(batch, sums.tolist(), strict=True):
+            found[i] = (total, len(ids[i]) - 1)
+    return found
+
+
+def batches(ids: Sequence[Sequence[int]], batch_tokens: int) -> Iterator[list[int]]:
+    """Cut the texts of more than one token into batches of similar length."""
+    batch: list[int] = []
+    for i in sorted((i for i in range(len(ids)) if len(ids[i]) > 1), key=lambda i: len(ids[i])):
+        if batch and (len(batch) + 1) * len(ids[i]) > batch_tokens:
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch

@@ -1,0 +1,70 @@
+"""How differently two sentences are worded: which words they share, and where they stand.
+
+Source: ParaNet (Liu et al. 2022), section 3.3.3, equation 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from toolkit.bitext.words import COMPOUND
+from toolkit.rows import Row
+
+WORDING, ORDER = 0.5, 0.5  # ours: the weights beta1 and beta2, which the paper does not print
+DECIMALS = 6  # ours: a ratio of small counts; the last bits say nothing
+JACCARD = ("distance", "similarity")
+
+
+def diversity_signature(jaccard: str) -> str:
+    """The settings of the diversity."""
+    return f"{WORDING:g} Jaccard {jaccard} + {ORDER:g} displacement|case:lc|decimals:{DECIMALS}|v:1.0.0"
+
+
+def diversity(reference: str, text: str, jaccard: str = "distance") -> float:
+    """The diversity of a text against its reference.
+
+    >>> diversity("He left early.", "He left early."), round(diversity("He left early.", "Early he left."), 3)
+    (0.0, 0.222)
+
+    Args:
+        reference: A sentence.
+        text: Another.
+        jaccard: Equation 2 prints the share of common words, a similarity, and its text says distance. "distance" is
+            one less that share; "similarity" is as printed.
+
+    Returns:
+        A number in [0, 1]: half the Jaccard term, and half the mean displacement of the common words, each over the
+        words of the longer sentence. Words are lower-cased; of a repeated word the first place counts.
+    """
+    one, other = (places(sentence) for sentence in (reference, text))
+    common = one[0].keys() & other[0].keys()
+    union = one[0].keys() | other[0].keys()
+    share = len(common) / len(union) if union else 1.0
+    moved = sum(abs(one[0][word] - other[0][word]) for word in common)
+    displacement = moved / len(common) / max(one[1], other[1]) if common else 0.0
+    return round(WORDING * (1 - share if jaccard == "distance" else share) + ORDER * displacement, DECIMALS)
+
+
+def places(sentence: str) -> tuple[dict[str, int], int]:
+    """The first place of each word of a sentence, and the number of its words."""
+    words = COMPOUND.findall(sentence.lower())
+    found: dict[str, int] = {}
+    for place, word in enumerate(words):
+        found.setdefault(word, place)
+    return found, len(words)
+
+
+def diversity_rows(rows: Iterable[Row], jaccard: str = "distance") -> Iterator[Row]:
+    """Fill `diversity` of every candidate without a reason.
+
+    Args:
+        rows: Rows with candidates.
+        jaccard: As of `diversity`.
+
+    Source: ParaNet, section 3.3.3.
+    """
+    for row in rows:
+        for candidate in row.candidates:
+            if candidate.reason is None:
+                candidate.scores.diversity = diversity(row.reference, candidate.text, jaccard)
+        yield row
