@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 SEMANTIC = ("cosine", "bertscore")
 MAX_PERMUTATIONS = 1000  # ours: the orders of one sentence are decoded beside each other
 MAX_WEIGHT = 1e6  # ours
+RULE = {"bleu": None, "license": None}  # of a part of the pipeline that is no model, on the card
 
 
 @dataclass(frozen=True)
@@ -219,15 +220,14 @@ def build(run: ParaNetRun) -> dict:
 
 def load(run: ParaNetRun, state: PartialState) -> Pipeline:
     """Load the models and the words of a run, and fit the weights if that is asked for."""
-    from toolkit.generate.sentinels import sentinel_ids
+    from toolkit.generate.sentinels import load_infiller
     from toolkit.generate.synonyms import read_synonyms
     from toolkit.score.fluency import fluency_signature, load_fluency
-    from toolkit.translator.load import described, load_translator
+    from toolkit.translator.load import described
 
     stop_words = read_words(Path(run.stop_words)) if run.stop_words else STOP_WORDS
     synonyms = read_synonyms(Path(run.wordnet)) if run.wordnet else None
-    infiller = load_translator(run.infiller, run.dtype, state.device, run.lang, run.lang)
-    sentinel_ids(infiller)  # a model that is not T5-like is refused here
+    infiller = load_infiller(run.infiller, run.dtype, state.device, run.lang)
     same = run.fluency_model == run.infiller
     language_model = infiller if same else load_fluency(run.fluency_model, run.dtype, state.device, run.lang)
     measure, semantic = load_measure(run, state)
@@ -238,8 +238,9 @@ def load(run: ParaNetRun, state: PartialState) -> Pipeline:
         {"role": "infiller"} | described(run.infiller),
         {"role": "semantic score"} | described(run.semantic_model) | {"signature": semantic},
         {"role": "fluency"} | described(run.fluency_model) | {"signature": fluency_signature(language_model)},
-        {"role": "diversity", "name": "equation 2", "signature": diversity_signature(run.jaccard)},
-        {"role": "ranking", "name": "fitted" if run.fit_weights else "equation 3", "signature": weights.signature},
+        RULE | {"role": "diversity", "name": "equation 2", "signature": diversity_signature(run.jaccard)},
+        RULE
+        | {"role": "ranking", "name": "fitted" if run.fit_weights else "equation 3", "signature": weights.signature},
     ]
 
     def recipe(rows: Iterable[Row]) -> Iterator[Row]:

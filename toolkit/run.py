@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from toolkit.bitext.languages import check_code
 from toolkit.clean.rules import refusals
@@ -71,6 +71,8 @@ class RunSettings:
         version: Version of the packaged data set, MAJOR.MINOR.PATCH.
         license: Licence of the input, for the card.
     """
+
+    UNIT: ClassVar[str] = "lines"  # of the input, in messages
 
     lang: str
     output_dir: str
@@ -184,7 +186,7 @@ def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) ->
     write_inputs(folder, settings.input_rows(), settings.shard_rows)
     counts = read_inputs(folder)
     lines = counts["rows"] + sum(counts["refused"].values())
-    summary = f"{' '.join(settings.inputs)}: {lines:,} lines read, {counts['rows']:,} kept"
+    summary = f"{' '.join(settings.inputs)}: {lines:,} {settings.UNIT} read, {counts['rows']:,} kept"
     print(f"{summary}, refused: {refusals(counts['refused'])}", file=sys.stderr)
 
 

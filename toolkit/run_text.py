@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from toolkit.bitext.books import read_books
 from toolkit.bitext.languages import SAMPLE, check_language
@@ -32,6 +33,8 @@ class TextRun(RunSettings):
         check_language: Refuse a text that is not in the language that the settings name.
         seed: Seed of the draw, and of everything random that follows.
     """
+
+    UNIT: ClassVar[str] = "sentences"
 
     text: list[str]
     text_column: str = "text"

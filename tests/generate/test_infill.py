@@ -9,6 +9,7 @@ from transformers import T5Config, T5ForConditionalGeneration, T5Tokenizer
 from tests import tiny
 from toolkit.bitext.words import tokens
 from toolkit.generate.infill import batches, infill_rows, informative
+from toolkit.generate.keywords import STOP_WORDS, keywords
 from toolkit.generate.sentinels import (
     fills,
     infill_input,
@@ -18,7 +19,6 @@ from toolkit.generate.sentinels import (
     unmet,
     with_quotes,
 )
-from toolkit.generate.keywords import STOP_WORDS, keywords
 from toolkit.rows import Row
 from toolkit.translator.load import load_translator
 

@@ -10,10 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import torch
+from transformers import AutoConfig
+
 from toolkit.bitext.hub_subwords import HubPieces
+from toolkit.bitext.languages import near
 from toolkit.bitext.subwords import Pieces
+from toolkit.errors import named_line
 from toolkit.generate.keywords import Keyword
-from toolkit.translator.load import Translator
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT
+from toolkit.starters import resolve
+from toolkit.translator.load import Translator, described, load_translator
 
 SENTINEL = "<extra_id_{}>"  # of T5's tokenizers; the model reads and says them in this order
 SENTINELS = 100  # of T5's checkpoints
@@ -58,6 +65,35 @@ def infill_output(sentence: str, found: Sequence[Keyword]) -> str:
     begins, ends = [0, *(one.end for one in found)], [*(one.begin for one in found), len(sentence)]
     gaps = [sentence[begin:end].strip() for begin, end in zip(begins, ends, strict=True)]
     return " ".join(f"{SENTINEL.format(number)} {gap}".strip() for number, gap in enumerate(gaps))
+
+
+def load_infiller(name: str, dtype: str, device: torch.device | str, lang: str) -> Translator:
+    """Load a T5-type model that fills gaps.
+
+    Args:
+        name: A Hub id ("google-t5/t5-large"), a local path or "starter/infiller".
+        dtype: As of `load_translator`.
+        device: Device on which it computes.
+        lang: The language of the texts (ISO 639-1); a model that states another is refused.
+
+    Raises:
+        ValueError: The name is none of these, the model is not T5-like, or it states another language.
+    """
+    try:
+        family = AutoConfig.from_pretrained(resolve(name)).model_type
+    except NOT_A_CHECKPOINT as error:
+        raise ValueError(
+            f"wanted an infiller, got {name!r}, which is neither a starter/NAME, a folder with a model, nor a Hub id "
+            f"that can be reached ({named_line(error)})"
+        ) from error
+    if not family.endswith("t5"):
+        raise ValueError(f"wanted a T5-type model as infiller, got {name!r}, which is {family}: give a T5 or mT5")
+    stated = described(name)["lang"]
+    if stated is not None and not near(stated, lang):
+        raise ValueError(f"wanted an infiller of {lang}, got {name!r}, which states {stated}: give another, or --lang")
+    infiller = load_translator(name, dtype, device)
+    sentinel_ids(infiller)
+    return infiller
 
 
 def sentinel_ids(infiller: Translator) -> list[int]:

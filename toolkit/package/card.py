@@ -113,7 +113,7 @@ def render_card(
         task_categories=["sentence-similarity", "text-generation"],
         size_categories=[size_category(statistics["total"]["pairs"])],
         pretty_name=manifest["name"],
-        tags=list(dict.fromkeys(["paraphrase", "parabank", manifest["builder"], "synthetic", "machine-translated"])),
+        tags=list(dict.fromkeys(["paraphrase", "parabank", manifest["builder"], "synthetic", *made_by(statistics)])),
         configs=configurations(files, manifest["version"]),
     )
     card = DatasetCard.from_template(
@@ -132,6 +132,11 @@ def render_card(
         versions=versions_table(manifest.get("versions", [])),
     )
     return str(card)
+
+
+def made_by(statistics: dict) -> list[str]:
+    """The tag of a data set that says how its paraphrases were made."""
+    return ["machine-translated"] if statistics["source_languages"] else []
 
 
 def card_of(folder: Path, manifest: dict, files: dict[str, dict[str, list[Path]]], statistics: dict) -> str:

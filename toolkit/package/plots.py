@@ -21,11 +21,14 @@ DPI = 130
 SHOWN = {  # how a picture names the scores
     "dual": "dual score, nats per token",
     "translation_score": "translation score, nats per token",
-    "semantic": "cosine of the sentence vectors (semantic)",
+    "semantic": "semantic score",
     "trigram_overlap": "overlap of word trigrams",
     "intersection_over_union": "intersection over union of pieces",
     "judgment": "predicted human judgment",
+    "fluency": "fluency, nats per token",
+    "diversity": "diversity of words and their order",
 }
+READ = {True: "lines of the bitext", False: "sentences of the text"}  # whether the data set has sources
 OTHERS = {"not_chosen": "not chosen", "repeated": "equal to a better pair"}
 
 
@@ -65,19 +68,20 @@ def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]
 
 
 def funnel(statistics: dict) -> Figure:
-    """Bars: from the lines of the bitext to references, and from candidates to paraphrases, with what was refused."""
+    """Bars: from what was read to references, and from candidates to paraphrases, with what was refused."""
     from matplotlib.figure import Figure
 
     inputs, outcomes, total = statistics["inputs"], statistics["candidates"], statistics["total"]
     others = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
-    lines = {"lines of the bitext": inputs["lines"], **most_first(inputs["refused"])}
+    unit = READ[bool(statistics["source_languages"])]
+    lines = {unit: inputs["lines"], **most_first(inputs["refused"])}
     lines |= {"became references": total["references"]}
     candidates = {"candidates": total["candidates"], **most_first(outcomes["refused"] | others)}
     candidates |= {"became paraphrases": total["pairs"]}
     heights = [len(lines), len(candidates)]
     figure = Figure(figsize=(9, 0.24 * sum(heights) + 1.3), layout="constrained")
     grid = figure.add_gridspec(2, 1, height_ratios=heights)
-    for place, (title, counts) in enumerate((("Lines", lines), ("Candidates", candidates))):
+    for place, (title, counts) in enumerate(((unit.split()[0].capitalize(), lines), ("Candidates", candidates))):
         axes = figure.add_subplot(grid[place, 0])
         names, numbers = list(counts), list(counts.values())
         colours = [BLUE if number in (0, len(names) - 1) else GREY for number in range(len(names))]

@@ -9,7 +9,7 @@ OF_LINES = {
     "same_text": "both sides are the same text",
     "wrong_script": "a side is not in the script of its language",
     "latin": "a letter that the alphabet of the language lacks",
-    "duplicate": "an earlier line has the same pair",
+    "duplicate": "the same was there before",
 }
 OF_CANDIDATES = {
     "empty": "the model wrote no text",

@@ -14,12 +14,12 @@ from transformers import AutoConfig
 from toolkit.decode.engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.errors import named_line
-from toolkit.generate.sentinels import infill_input, infill_output, sentinel_ids
+from toolkit.generate.sentinels import infill_input, infill_output, load_infiller
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT
 from toolkit.models.language_model import LanguageModel, load_language_model, log_probabilities
 from toolkit.rows import Row
 from toolkit.starters import resolve
-from toolkit.translator.load import Translator, load_translator
+from toolkit.translator.load import Translator
 
 DECIMALS = 6  # ours: further digits differ from batch to batch
 
@@ -51,9 +51,7 @@ def load_fluency(name: str, dtype: str, device: torch.device, lang: str) -> Lang
         ) from error
     if not config.is_encoder_decoder:
         return load_language_model(name, dtype, device)
-    infiller = load_translator(name, dtype, device, lang, lang)
-    sentinel_ids(infiller)
-    return infiller
+    return load_infiller(name, dtype, device, lang)
 
 
 def fluencies(texts: Sequence[str], model: LanguageModel | Translator, batch_tokens: int) -> list[float]:
