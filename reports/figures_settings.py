@@ -8,11 +8,13 @@ from typing import Any
 
 from builders.parabank import ParaBankRun
 from builders.parabank2 import ParaBank2Run
+from builders.paranet import ParaNetRun
 from builders.paranmt import ParaNMTRun
 from reports.figures import table
 from toolkit.augmentation.file_settings import AugmentFile
 from toolkit.augmentation.study_settings import StudyFile
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
+from toolkit.infiller.settings import InfillerTraining
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.settings import attribute_help, base_type, required
@@ -53,6 +55,16 @@ def settings_parabank() -> str:
 def settings_paranmt() -> str:
     """Of `python -m builders paranmt`."""
     return settings_of(ParaNMTRun)
+
+
+def settings_paranet() -> str:
+    """Of `python -m builders paranet`."""
+    return settings_of(ParaNetRun)
+
+
+def settings_infiller() -> str:
+    """Of scripts/train_infiller.py."""
+    return settings_of(InfillerTraining)
 
 
 def settings_encoder() -> str:
@@ -99,9 +111,11 @@ MADE = (
     settings_parabank2,
     settings_parabank,
     settings_paranmt,
+    settings_paranet,
     settings_encoder,
     settings_transformer,
     settings_translator,
+    settings_infiller,
     settings_paraphraser,
     settings_paraphrasing,
     settings_pair_classifier,

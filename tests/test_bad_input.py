@@ -48,6 +48,9 @@ SAVE = "--model {} --test pairs.tsv --license mit --text x --output_dir {}"
 BUILD = "--source_lang de --lang en --output_dir new --threads 1 --dtype float32"
 BANK2 = f"parabank2 --bitext bitext.tsv --forward translator --backward back {BUILD}"
 BANK = f"parabank --bitext bitext.tsv --forward translator --idf idf.tsv --systems 28 {BUILD}"
+STARTERS = "--infiller starter/infiller --fluency_model starter/infiller"
+NET = f"paranet --lang en --output_dir new --threads 1 {STARTERS}"
+INFILL = "--text texts.txt --output_dir new --min_chars 1 --held_out 1"
 NMT = f"paranmt --bitext bitext.tsv --forward translator --semantic_model words {BUILD}"
 
 TABLE = [
@@ -360,10 +363,29 @@ TABLE = [
     ("build_parabank.py", f"{NMT} --beam 100000", "wanted beam of at most", 2),
     ("build_parabank.py", f"{NMT} --deciles 8", "--by", 2),
     ("build_parabank.py", f"{NMT} --by semantic --deciles 11", "11", 2),
-    ("build_parabank.py", "parabank2 --bitext bitext.tsv", "wanted --source_lang, --lang", 2),
-    ("build_parabank.py", "paranoia", "wanted one of parabank2, parabank, paranmt, got paranoia", 2),
+    ("build_parabank.py", "parabank2 --bitext bitext.tsv", "wanted --lang, --output_dir, --source_lang", 2),
+    ("build_parabank.py", "paranoia", "wanted one of parabank2, parabank, paranmt, paranet, got paranoia", 2),
     ("build_parabank.py", f"{BANK2} --config notes.txt", "wanted a mapping of settings", 2),
     ("build_parabank.py", f"{BANK2} --config lost.yaml", "lost.yaml", 2),
+    # building from running text
+    ("build_parabank.py", f"{NET} --text lost.txt", "wanted an existing file, got lost.txt", 1),
+    ("build_parabank.py", f"{NET} --text latin1.tsv", "wanted UTF-8, got latin1.tsv with other bytes in line 2", 1),
+    ("build_parabank.py", f"{NET} --text texts.txt", "wanted sentences of 60 to 100 characters, got none in texts", 1),
+    ("build_parabank.py", f"{NET} --text cut.tsv.gz", "wanted a whole file, got cut.tsv.gz", 1),
+    ("build_parabank.py", f"{NET} --text notes.txt --output_dir theirs", "which holds files but no", 1),
+    ("build_parabank.py", f"{NET} --text texts.txt --lang zh", "written with spaces, got zh", 2),
+    ("build_parabank.py", f"{NET} --text texts.txt --lang de", "wanted --stop_words for de, got none", 2),
+    ("build_parabank.py", f"{NET} --text texts.txt --semantic bleu", "wanted semantic of cosine, bertscore", 2),
+    ("build_parabank.py", f"{NET} --text texts.txt --references 0", "wanted references of at least 1, got 0", 2),
+    ("build_parabank.py", "paranet --lang en --output_dir new", "wanted --text", 2),
+    # training infillers
+    ("train_infiller.py", "--text lost.txt --output_dir new", "wanted an existing file, got lost.txt", 1),
+    ("train_infiller.py", "--text texts.txt --output_dir new", "wanted more than 1000 sentences of 25 to 170", 1),
+    ("train_infiller.py", "--text texts.txt --output_dir theirs", "which holds files but no", 1),
+    ("train_infiller.py", "--text texts.txt --output_dir new --any_rate 2", "wanted any_rate in [0, 1], got 2.0", 2),
+    ("train_infiller.py", "--text texts.txt --output_dir new --min_chars 200", "wanted max_chars of at least min", 2),
+    ("train_infiller.py", f"{INFILL} --base_model translator", "wanted a T5-type model with the tokens", 1),
+    ("train_infiller.py", f"{INFILL} --base_model lost", "wanted a model, got 'lost'", 1),
     # training paraphrasers
     ("train_paraphraser.py", PARAPHRASE.format("lost.tsv"), "got lost.tsv, which does not exist", 1),
     ("train_paraphraser.py", PARAPHRASE.format("empty.tsv"), "wanted pairs to train on, got none in empty.tsv", 1),

@@ -17,7 +17,8 @@ DECIMAL = re.compile(r"(?<!section )(?<![\w.])-?\d+\.\d+")
 NAMED = re.compile(r"`((?:[\w.-]+/)+[\w.*-]*)`")
 MADE_UP = {
     *("builders/NAME.py", "cards/NAME.md", "my_parabank/", "my_parabank.shards/"),
-    *("starter/de-en", "starter/en-de", "starter/encoder", "starter/paraphraser", "Helsinki-NLP/opus-mt-de-en"),
+    *("starter/de-en", "starter/en-de", "starter/encoder", "starter/paraphraser", "starter/infiller"),
+    *("Helsinki-NLP/opus-mt-de-en", "google-t5/t5-large", "openai-community/gpt2", "FacebookAI/roberta-large-mnli"),
 }
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NOT_MEASURED = {

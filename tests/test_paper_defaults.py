@@ -9,7 +9,9 @@ import pytest
 
 from builders.parabank import ParaBank
 from builders.parabank2 import ParaBank2, ParaBank2Run
+from builders.paranet import ParaNet, ParaNetRun
 from builders.paranmt import ParaNMT, ParaNMTRun
+from toolkit.bitext import passages
 from toolkit.bitext.subwords import CHARACTER_COVERAGE, VOCABULARY
 from toolkit.clean.rules import CleanSettings
 from toolkit.encoder.settings import MARGIN, Architecture, EncoderTraining
@@ -20,19 +22,30 @@ from toolkit.generate.systems import EVALUATED, RECIPES, parse_systems
 from toolkit.lexicon import pairs, pmi
 from toolkit.package import samples
 from toolkit.package.statistics import PAPER_RANGES, RANGES
-from toolkit.score import judgment, overlap
+from toolkit.score import comprehensive, judgment, overlap
 from toolkit.select.cluster import assign
 from toolkit.select.deciles import DECILES, MEASURES, DecileSettings
 from toolkit.translator.settings import SIZES, Size
 
-PARANMT, PARABANK, PARABANK2 = "ParaNMT-50M", "ParaBank", "ParaBank 2"
+PARANMT, PARABANK, PARABANK2, PARANET = "ParaNMT-50M", "ParaBank", "ParaBank 2", "ParaNet"
 FIRST_TOKENS = "about as at by for from in into of on onto over to with"
 ENCODER, DECILES_SETTINGS = EncoderTraining(pairs=[], output_dir=""), DecileSettings()
 NMT_RUN = ParaNMTRun(bitext=["b"], source_lang="cs", lang="en", output_dir="o", forward="f")
 RUN2 = ParaBank2Run(bitext=["b"], source_lang="cs", lang="en", output_dir="o", forward="f", backward="b")
 
+NET_RUN = ParaNetRun(text=["t"], lang="en", output_dir="o")
+
 # what, the code's, the paper's, where it is printed
 PRINTED = [
+    ("characters of a sentence", (NET_RUN.min_chars, NET_RUN.max_chars), (60, 100), PARANET, "4"),
+    ("characters of the context", NET_RUN.context, 250, PARANET, '4: "an average length of 250 characters"'),
+    ("the same of a reader", passages.CONTEXT, 250, PARANET, "4"),
+    ("share of the keywords that is dropped", ParaNet().drop_rate, 0.15, PARANET, "A: round(|k| * 0.15)"),
+    ("permutations", ParaNet().permutations, 15, PARANET, 'A: "a maximum of 15"'),
+    ("weights of the scores", tuple(ParaNet().weights), (4.0, 8.0, 1.2), PARANET, "A: lambda 1 to 3"),
+    ("examples that fit the weights", comprehensive.FITTED_ON, 500, PARANET, 'A: "we take 500 examples"'),
+    ("the infiller", NET_RUN.infiller, "google-t5/t5-large", PARANET, "3.2: T5-large"),
+    ("the model of the fluency", NET_RUN.fluency_model, "openai-community/gpt2", PARANET, "A: GPT-2"),
     ("beam", ParaNMT().beam, 12, PARANMT, '3.1: "a beam size of 12"'),
     ("beam of a run", NMT_RUN.beam, 12, PARANMT, '3.1: "a beam size of 12"'),
     ("levels of a parse", profile.PARSE_LEVELS, 2, PARANMT, "3.1, footnote 2: the top two levels"),

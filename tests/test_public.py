@@ -40,10 +40,10 @@ def test_the_builders_are_a_module_too(capsys):
     )
     assert done.returncode == 0 and all(f"python -m builders {name} --help" in done.stdout for name in BUILDERS)
     assert main(["nothing"]) == 2
-    assert capsys.readouterr().err == "builders: wanted one of parabank2, parabank, paranmt, got nothing\n"
+    assert capsys.readouterr().err == "builders: wanted one of parabank2, parabank, paranmt, paranet, got nothing\n"
     with pytest.raises(SystemExit) as ended:
         main(["paranmt", "--bitext", "a.tsv"])
     assert ended.value.code == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith("builders paranmt: error: wanted --source_lang, --lang")
+    assert capsys.readouterr().err.splitlines()[-1].startswith("builders paranmt: error: wanted --lang, --output_dir")
     assert main(["demo", "--output_dir", "README.md/new"]) == 1
     assert "builders demo: " in (said := capsys.readouterr().err) and said.count("\n") == 1

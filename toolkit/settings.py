@@ -52,7 +52,7 @@ def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: s
     )
     parser.add_argument("--config", metavar="FILE", help="YAML file with any of these settings; flags override it")
     help_of, hints = attribute_help(cls), typing.get_type_hints(cls)
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    fields = sorted(dataclasses.fields(cls), key=lambda field: not required(field))  # type: ignore[arg-type]
     for field in fields:
         add_flag(parser, field, hints[field.name], help_of[field.name])
     given = vars(parser.parse_args(arguments))

@@ -78,12 +78,17 @@ def infill_rows(
         orders = [[own[i] for i in order] for order in permutations(len(own), most_permutations, chance)]
         searches += searches_of(row, number, orders if own else [], infiller)
     found_by = search(shard, searches, infiller, beam, batch_rows)
-    marks = sentinel_ids(infiller)
     for row, pairs in zip(shard, found_by, strict=True):
-        texts = [sentence_of(order, fills(one.ids, marks, infiller.target), row.reference) for order, one in pairs]
+        texts = texts_of(row.reference, pairs, infiller)
         origins = [Origin(None, order, [], unmet(order, text)) for (order, _), text in zip(pairs, texts, strict=True)]
         row.candidates += merge([one for _, one in pairs], texts, origins, "infill", infiller.signature)
     yield from shard
+
+
+def texts_of(reference: str, found: Sequence[tuple[list[str], Hypothesis]], infiller: Translator) -> list[str]:
+    """The sentence that each hypothesis and its order of keywords make."""
+    marks = sentinel_ids(infiller)
+    return [sentence_of(order, fills(one.ids, marks, infiller.target), reference) for order, one in found]
 
 
 def searches_of(row: Row, number: int, orders: Sequence[list[str]], infiller: Translator) -> list[Search]:

@@ -8,7 +8,7 @@ Source: ParaNet (Liu et al. 2022), section 3.2 and figure 2.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from transformers import AutoConfig
@@ -102,12 +102,20 @@ def sentinel_ids(infiller: Translator) -> list[int]:
     Raises:
         ValueError: The model has none: it is not T5-like.
     """
-    vocabulary = infiller.source.vocabulary if isinstance(infiller.source, HubPieces) else {}
-    found = [vocabulary[name] for name in map(SENTINEL.format, range(SENTINELS)) if name in vocabulary]
+    return sentinels_in(infiller.source.vocabulary if isinstance(infiller.source, HubPieces) else {}, infiller.name)
+
+
+def sentinels_in(vocabulary: Mapping[str, int], name: str) -> list[int]:
+    """The ids of the sentinels in the vocabulary of a model.
+
+    Raises:
+        ValueError: It lacks one: the model is not T5-like.
+    """
+    found = [vocabulary[mark] for mark in map(SENTINEL.format, range(SENTINELS)) if mark in vocabulary]
     if len(found) < SENTINELS:
         raise ValueError(
             f"wanted a T5-type model with the tokens {SENTINEL.format(0)} to {SENTINEL.format(SENTINELS - 1)}, "
-            f"got {infiller.name!r} with {len(found)} of them"
+            f"got {name!r} with {len(found)} of them: give a T5 checkpoint"
         )
     return found
 

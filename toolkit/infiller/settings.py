@@ -42,6 +42,7 @@ class InfillerTraining:
         dtype: "bfloat16", "float32", or "auto" (bfloat16 where the processor has it).
         save_every: Steps between checkpoints.
         license: Licence of the model, for its card.
+        source: What the text is and where it is from, for the card.
         seed: Of everything random.
         threads: Threads of each process on a CPU.
         processes: Processes to start on this machine, which share the work.
@@ -74,6 +75,7 @@ class InfillerTraining:
     dtype: str = "auto"
     save_every: int = 1000
     license: str = "unknown"
+    source: str = ""
     seed: int = 0
     threads: int = 2
     processes: int = 1

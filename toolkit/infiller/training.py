@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
@@ -24,9 +25,11 @@ from transformers import (
     set_seed,
 )
 
-from toolkit.bitext.passages import Passage
+from toolkit.bitext.passages import MAX_CHARS, MIN_CHARS, Passage
 from toolkit.bitext.subwords import train_pieces
-from toolkit.generate.sentinels import SENTINELS
+from toolkit.generate.infill import Search, search, searches_of, texts_of
+from toolkit.generate.keywords import keywords
+from toolkit.generate.sentinels import SENTINELS, load_infiller, sentinels_in
 from toolkit.infiller.card import infiller_card
 from toolkit.infiller.examples import examples, read_training
 from toolkit.infiller.settings import InfillerTraining
@@ -36,6 +39,7 @@ from toolkit.parallel import processes
 from toolkit.paraphraser.batches import Batches
 from toolkit.paraphraser.card import stated
 from toolkit.paraphraser.trainer import Collate, ParaphraserTrainer
+from toolkit.rows import Row
 from toolkit.shards import write_whole
 from toolkit.training import MEASURED, check_folder, finish, in_folder, is_finished
 from toolkit.translator.load import load_checkpoint
@@ -45,7 +49,8 @@ KEPT = 2  # ours: checkpoints; the newest may be half written when a run is kill
 LOGGED = 50  # ours: steps
 HEAD = 64  # T5: width of a head
 SPECIALS = (1, 2, 0)  # of </s>, <unk> and <pad> in T5's vocabularies
-FREE = {"output_dir", "save_every", "threads", "license"}
+FREE = {"output_dir", "save_every", "threads", "license", "source"}
+SHOWN, BEAM = 6, 4  # ours: held-out sentences that the card shows, and the beam size
 
 
 def train(settings: InfillerTraining) -> Path:
@@ -70,36 +75,44 @@ def train(settings: InfillerTraining) -> Path:
         return folder
     torch.set_num_threads(settings.threads)
     found, held_out = read_training(settings)
+    base = load_base(settings.base_model) if settings.base_model else None
     with in_folder(folder, record, FREE, state):
         set_seed(settings.seed)
-        model, tokenizer = begin(settings, found, state)
+        model, tokenizer = base or begin(settings, found, state)
+        if not torch.cuda.is_available():
+            model.set_attn_implementation("eager")  # half again as fast as sdpa in training, for short sentences
         trainer = trainer_of(model, tokenizer, settings, state, found, held_out)
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=last_checkpoint(folder / CHECKPOINTS))
         if state.is_main_process:
-            save(trainer, tokenizer, settings, len(found))
+            save(trainer, tokenizer, settings, len(found), held_out)
     return folder
+
+
+def load_base(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The model that a training begins with, and its tokenizer.
+
+    Raises:
+        ValueError: It cannot be loaded, or is not T5-like.
+    """
+    model, tokenizer = load_checkpoint(name, torch.float32)
+    sentinels_in(tokenizer.get_vocab(), name)
+    return model, tokenizer
 
 
 def begin(
     settings: InfillerTraining, found: Sequence[Passage], state: PartialState
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """The model before its first step, and its tokenizer."""
-    if settings.base_model:
-        model, tokenizer = load_checkpoint(settings.base_model, torch.float32)
-    else:
-        pieces = Path(settings.output_dir, PIECES)
-        with state.main_process_first():
-            if not pieces.exists():
-                sentences = (one.sentence for one in found)
-                train_pieces(sentences, pieces, settings.vocabulary, seed=settings.seed, specials=SPECIALS)
-        processor = SentencePieceProcessor(model_file=str(pieces))
-        scored = [(processor.id_to_piece(i), processor.get_score(i)) for i in range(processor.get_piece_size())]
-        tokenizer = T5Tokenizer(vocab=scored, extra_ids=SENTINELS)
-        model = new_model(settings, len(tokenizer))
-    if not torch.cuda.is_available():
-        model.set_attn_implementation("eager")  # half again as fast in training as sdpa, for short sentences
-    return model, tokenizer
+    """A new model before its first step, and its tokenizer, trained on the sentences."""
+    pieces = Path(settings.output_dir, PIECES)
+    with state.main_process_first():
+        if not pieces.exists():
+            sentences = (one.sentence for one in found)
+            train_pieces(sentences, pieces, settings.vocabulary, seed=settings.seed, specials=SPECIALS)
+    processor = SentencePieceProcessor(model_file=str(pieces))
+    scored = [(processor.id_to_piece(i), processor.get_score(i)) for i in range(processor.get_piece_size())]
+    tokenizer = T5Tokenizer(vocab=scored, extra_ids=SENTINELS)
+    return new_model(settings, len(tokenizer)), tokenizer
 
 
 def new_model(settings: InfillerTraining, vocabulary: int) -> T5ForConditionalGeneration:
@@ -202,16 +215,20 @@ def training_arguments(settings: InfillerTraining, steps: int) -> Seq2SeqTrainin
 
 
 def save(
-    trainer: ParaphraserTrainer, tokenizer: PreTrainedTokenizerBase, settings: InfillerTraining, sentences: int
+    trainer: ParaphraserTrainer,
+    tokenizer: PreTrainedTokenizerBase,
+    settings: InfillerTraining,
+    sentences: int,
+    held_out: Sequence[Passage],
 ) -> None:
-    """Write the model with all that belongs to it; the record of the training is last."""
+    """Write the model in float16 with all that belongs to it; the record of the training is last."""
     folder = Path(settings.output_dir)
     loss = trainer.evaluate()["eval_loss"]
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
-    model.eval().save_pretrained(folder)
+    model.eval().half().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     history = trainer.state.log_history
-    record = {
+    record: dict[str, Any] = {
         "settings": asdict(settings),
         "parameters": sum(p.numel() for p in model.parameters()),
         "sentences": sentences,
@@ -222,5 +239,29 @@ def save(
         "held_out_loss": loss,
     }
     write_whole(folder / MEASURED, json.dumps(stated(asdict(settings))) + "\n")
+    record["examples"] = shown(folder, held_out, settings)
     write_whole(folder / "README.md", infiller_card(record))
     finish(folder, record, [folder / CHECKPOINTS, folder / PIECES])
+
+
+def shown(folder: Path, held_out: Sequence[Passage], settings: InfillerTraining) -> list[dict[str, Any]]:
+    """What the model makes of held-out sentences with their context: of their keywords in order, and in another.
+
+    Returns:
+        Dictionaries with `reference`, and with `in_order` and `in_another`: the keywords, and what was made of them.
+    """
+    infiller, chance = load_infiller(str(folder), settings.dtype, "cpu", settings.lang), random.Random(settings.seed)
+    some = [one for one in held_out if one.before and MIN_CHARS <= len(one.sentence) <= MAX_CHARS][:SHOWN]
+    rows = [Row("", "", None, None, one.sentence, settings.lang, "", one.before, one.after) for one in some]
+    searches: list[Search] = []
+    for number, row in enumerate(rows):
+        own = [one.text for one in keywords(row.reference)]
+        searches += searches_of(row, number, [own, chance.sample(own, len(own))] if own else [], infiller)
+    found = []
+    for row, pairs in zip(rows, search(rows, searches, infiller, BEAM, SHOWN * BEAM), strict=True):
+        made = [", ".join(order) for order, _ in pairs], texts_of(row.reference, pairs, infiller)
+        kinds = zip(("in_order", "in_another"), *made, strict=False)
+        found.append(
+            {"reference": row.reference} | {kind: {"keywords": own, "text": text} for kind, own, text in kinds}
+        )
+    return found

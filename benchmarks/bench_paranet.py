@@ -1,0 +1,210 @@
+"""ParaNet's pipeline in batches against the paper's, one text at a time, with equal models: pairs/s and memory.
+
+    python -m benchmarks.bench_paranet --data DIR --memory 100000 --json benchmarks/results/paranet.json
+
+DIR holds books as text files. A pair is the best of up to 15 infilled orders of a reference's keywords, with its
+keywords ranked by p(S | k), and every candidate scored for meaning, fluency and diversity. The infiller is the starter,
+or another with --model, and it says how fluent a candidate is, too; the paper's 30 to 50 seconds a pair are those of
+T5-large on an RTX 3090. Each engine runs in a process of its own:
+
+- `ours`: the stages of `builders/paranet.py`, a shard at a time, each of them timed.
+- `one_by_one`: `transformers` with a call for every keyword, order and candidate, as the paper had it. Its float32 and
+  bfloat16 are tried on a part, and the faster one is measured.
+
+The ratio `one_by_one` is the pairs/s of ours over those of the other. --memory SENTENCES runs everything except the
+models on SENTENCES/100, SENTENCES/10 and SENTENCES sentences, each step in a new process: the text is read and drawn
+from, and written as input shards; copies of the references replace the candidates of the models, whose memory depends
+on the size of a shard but not on that of the text; and the shards are packaged. `memory_growth` is the peak memory of
+the largest step with SENTENCES over that with SENTENCES/100. The machine must be idle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import count, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import processor
+from benchmarks.bench_pipeline import CHOSEN, COPIES, copied
+from benchmarks.paranet_engines import Job, Sentence, one_by_one, ours
+from reports import report
+from reports.child import in_child
+from reports.figures import number, table
+
+if TYPE_CHECKING:
+    from builders.paranet import ParaNetRun
+
+ENGINES: dict[str, Callable[[Job, str], dict[str, Any]]] = {"ours": ours, "one_by_one": one_by_one}
+MEMORY_PARTS = (100, 10, 1)
+
+
+def read_sentences(data: str, wanted: int, seed: int) -> list[Sentence]:
+    """References of the books, with their keywords; runs in a child process."""
+    from toolkit.generate.keywords import keywords
+    from toolkit.generate.sentinels import infill_input, infill_output
+
+    run = run_settings(data, "none", references=wanted, seed=seed)
+    found = []
+    for row in run.input_rows():
+        own = keywords(row.reference)
+        if row.reason is None and own:
+            asked = [(infill_input([one.text], "", ""), infill_output(row.reference, [one])) for one in own]
+            before, after = row.context_before or "", row.context_after or ""
+            found.append(Sentence(row.reference, before, after, [one.text for one in own], asked))
+    return found
+
+
+def run_settings(text: str, folder: str, **changed: Any) -> ParaNetRun:
+    """The settings of a run."""
+    from builders.paranet import ParaNetRun
+
+    return ParaNetRun(text=[text], lang="en", output_dir=f"{folder}/paranet", threads=1, **changed)
+
+
+def has_bfloat16() -> bool:
+    """Whether the processor has bfloat16; runs in a child process."""
+    from toolkit.models.precision import has_bfloat16
+
+    return has_bfloat16()
+
+
+def paths(infiller: str) -> tuple[str, str]:
+    """The folders of the models; runs in a child process."""
+    from toolkit.starters import resolve
+
+    return resolve(infiller), resolve("starter/encoder")
+
+
+def compare(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
+    """The figures of both engines, and their ratio."""
+    wanted = str(arguments.data), arguments.sentences, arguments.seed
+    sentences, _ = in_child(read_sentences, *wanted)
+    (infiller, encoder), _ = in_child(paths, arguments.model)
+    settings = arguments.beam, arguments.threads, arguments.rounds, arguments.seed
+    job = Job(infiller, encoder, sentences, arguments.few, *settings)
+    dtypes = ("float32", "bfloat16") if in_child(has_bfloat16)[0] else ("float32",)
+    part = Job(infiller, encoder, sentences[: arguments.few], max(1, arguments.few // 4), arguments.beam,
+               arguments.threads, 1, arguments.seed)  # fmt: skip
+    tried = {dtype: in_child(one_by_one, part, dtype)[0]["pairs_per_second"] for dtype in dtypes}
+    results: dict[str, Any] = {"model": arguments.model, "beam": arguments.beam}
+    for name, work in ENGINES.items():
+        dtype = "auto" if name == "ours" else max(tried, key=lambda one: tried[one])
+        found, peak = in_child(work, job, dtype)
+        results[name] = found | {"dtype": dtype, "peak_megabytes": peak}
+        print(f"{name}: {found['pairs_per_second']} pairs/s", file=sys.stderr)
+    lines = [
+        [
+            name,
+            number(found["pairs_per_second"], 3),
+            number(found["peak_megabytes"], 0),
+            ", ".join(f"{stage} {number(100 * share)} %" for stage, share in found["shares"].items()),
+        ]
+        for name, found in ((name, results[name]) for name in ENGINES)
+    ]
+    print(table(["engine", "pairs/s", "MB", "shares"], lines))
+    ratio = results["ours"]["pairs_per_second"] / results["one_by_one"]["pairs_per_second"]
+    return results, {"one_by_one": round(ratio, 3)}
+
+
+def write_books(data: str, sentences: int, path: str) -> None:
+    """Write the sentences of the books again and again, each time with another number; runs in a child process."""
+    read = [row.reference for row in run_settings(data, "none").input_rows() if row.reason is None]
+    numbered = (f"{text[:-1]} {n}{text[-1]}" for n in count() for text in read)
+    with open(path, "w", encoding="utf-8") as out:
+        out.writelines(text + "\n" for text in islice(numbered, sentences))
+
+
+def draw_and_shard(text: str, folder: str, sentences: int) -> dict:
+    """Read the text, draw from it and write input shards; runs in a child process."""
+    from accelerate import PartialState
+
+    from toolkit.run import started
+
+    begin = time.perf_counter()
+    with started(memory_settings(text, folder, sentences), "paranet", PartialState(cpu=True), {}) as shards:
+        pass
+    return {"seconds": time.perf_counter() - begin, "shards": len(shards)}
+
+
+def fill_shards(text: str, folder: str, sentences: int) -> dict:
+    """Make every shard of copies, in the loop of the run; runs in a child process."""
+    from accelerate import PartialState
+
+    from toolkit.run import make_shards, started
+
+    begin = time.perf_counter()
+    state = PartialState(cpu=True)
+    with started(memory_settings(text, folder, sentences), "paranet", state, {}) as inputs:
+        make_shards(inputs, copied, state)
+    return {"seconds": time.perf_counter() - begin}
+
+
+def package(text: str, folder: str, sentences: int) -> dict:
+    """Package the shards; runs in a child process."""
+    from toolkit.package.build import package_parabank
+
+    settings, begin = memory_settings(text, folder, sentences), time.perf_counter()
+    output = Path(settings.output_dir)
+    statistics = package_parabank(settings.shards_dir, output, output.name, settings.version, settings.license, [])
+    return {"seconds": time.perf_counter() - begin, "total": statistics.get("total")}
+
+
+def memory_settings(text: str, folder: str, sentences: int) -> ParaNetRun:
+    """The settings of a run without models; the draw takes nearly all sentences."""
+    return run_settings(text, folder, references=sentences, max_chars=120)
+
+
+STEPS = {"read, draw, shard": draw_and_shard, "make shards of copies": fill_shards, "package": package}
+
+
+def memory(data: Path, sentences: int) -> tuple[dict, dict[str, float]]:
+    """Peak memory of every step with SENTENCES/100, SENTENCES/10 and SENTENCES sentences."""
+    results: dict[str, Any] = {
+        "what": f"no model runs: {COPIES} copies of each reference stand for the candidates, {CHOSEN} of them chosen",
+        "sentences": {},
+    }
+    for some in (sentences // part for part in MEMORY_PARTS):
+        with tempfile.TemporaryDirectory() as folder:
+            text = f"{folder}/book.txt"
+            in_child(write_books, str(data), some, text)
+            steps = {}
+            for name, step in STEPS.items():
+                figures, peak = in_child(step, text, folder, some)
+                steps[name] = figures | {"peak_megabytes": peak}
+                print(f"{some} sentences, {name}: {figures['seconds']:.1f} s, peak {peak:.0f} MB")
+        results["sentences"][str(some)] = steps
+    peaks = [max(step["peak_megabytes"] for step in steps.values()) for steps in results["sentences"].values()]
+    return results, {"memory_growth": round(peaks[-1] / peaks[0], 3)}
+
+
+def main() -> None:
+    """Measure, print, and write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--model", default="starter/infiller", help="a T5-type infiller: a starter, a folder or a Hub id"
+    )
+    parser.add_argument("--sentences", type=int, default=600, help="references of ours; 0 skips the engines")
+    parser.add_argument("--few", type=int, default=12, help="references of one_by_one")
+    parser.add_argument("--beam", type=int, default=4)
+    parser.add_argument("--memory", type=int, default=0, metavar="SENTENCES", help="also measure memory")
+    processor.add_options(parser, rounds=3)
+    arguments = parser.parse_args()
+    processor.apply_option(arguments)
+    report.refuse_busy(arguments.busy)
+    results: dict[str, Any] = {}
+    ratios: dict[str, float] = {}
+    if arguments.sentences:
+        results["engines"], ratios = compare(arguments)
+    if arguments.memory:
+        results["memory"], growth = memory(arguments.data, arguments.memory)
+        ratios |= growth
+    report.write(arguments.json, arguments.seed, results, ratios)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""ParaNet from running text to a data set, with the starters; killed, started again, and in two processes."""
+
+import dataclasses
+import importlib.util
+import json
+import math
+import re
+
+import datasets
+import pytest
+
+from builders.paranet import ParaNetRun, build
+from tests.score.test_bertscore import save_encoder
+from tests.tiny import DEMO, ROOT
+from toolkit.generate.keywords import keywords
+from toolkit.outputs import LOCK
+from toolkit.score.comprehensive import Weights, comprehensive
+from toolkit.score.diversity import diversity
+from toolkit.select.rank import rank_by_ranking
+from toolkit.shards import read_shard
+
+SENTENCES = [line.split("\t")[1] for line in DEMO.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def on_a_cpu():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACCELERATE_USE_CPU", "true")
+        yield
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory):
+    """Two books of the demo's sentences, one with wrapped lines, and a sentence that is in both."""
+    folder = tmp_path_factory.mktemp("books")
+    (folder / "one.txt").write_text(" ".join(SENTENCES[:20]) + "\n" + " ".join(SENTENCES[20:40]) + "\n")
+    (folder / "two.txt").write_text("\n".join(SENTENCES[40:80] + SENTENCES[:1]))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def settings(books):
+    def made(output, **changed):
+        models = {"lang": "en", "infiller": "starter/infiller", "fluency_model": "starter/infiller", "dtype": "float32"}
+        few = {"min_chars": 30, "shard_rows": 15, "permutations": 4, "beam": 2, "context": 80, "threads": 1}
+        return ParaNetRun(text=[str(books)], output_dir=str(output), **{**models, **few, **changed})
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def made(settings, tmp_path_factory):
+    output = tmp_path_factory.mktemp("paranet") / "bank"
+    build(settings(output))
+    return output
+
+
+def rows_of(output):
+    shards = sorted(output.with_name(output.name + ".shards").glob("rows-*"))
+    return [row for shard in shards for row in read_shard(shard)]
+
+
+def contents(*folders):
+    files = ((f, p) for f in folders for p in f.rglob("*") if p.is_file() and p.name != LOCK)
+    return {p.relative_to(f): p.read_bytes() for f, p in files}
+
+
+def test_references_have_their_context_and_no_source(made):
+    rows = rows_of(made)
+    assert {row.reference for row in rows} <= set(SENTENCES) and len(rows) > 50
+    assert [row.id for row in rows if row.reason == "duplicate"] == ["two-41"]
+    assert all(row.source is None is row.source_lang for row in rows)
+    by_id = {row.id: row for row in rows}
+    assert by_id["one-2"].context_before == SENTENCES[0] and by_id["one-2"].context_after.startswith(SENTENCES[2][:40])
+
+
+def test_every_candidate_says_the_keywords_of_its_orders(made):
+    counted = 0
+    for row in rows_of(made):
+        found = {one.text for one in keywords(row.reference)}
+        for one in row.candidates:
+            assert one.method == "infill" and sum(1 for _ in one.origins) <= one.draws <= 4
+            for origin in one.origins:
+                assert set(origin.positive) <= found and origin.unmet == []
+                assert all(word.lower() in one.text.lower() for word in origin.positive)
+                counted += 1
+    assert counted > 150
+
+
+def test_the_best_sum_of_three_scores_is_the_paraphrase(made):
+    ranked = 0
+    for row in rows_of(made):
+        measured = [c for c in row.candidates if c.reason in (None, "rank")]
+        for one in measured:
+            scores = one.scores
+            assert -1 <= scores.semantic <= 1 and scores.fluency <= 0 and 0 <= scores.diversity <= 1
+            assert scores.diversity == diversity(row.reference, one.text)
+            assert scores.ranking == comprehensive(scores, Weights(4.0, 8.0, 1.2))
+        if measured:
+            (best,) = row.paraphrases
+            assert best.scores.ranking == max(one.scores.ranking for one in measured)
+            ranked += len(measured) > 1
+        assert all(re.sub(r"\W", "", c.text.lower()) != re.sub(r"\W", "", row.reference.lower()) for c in measured)
+    assert ranked > 30, "nothing would be compared"
+
+
+def test_the_data_set_loads_with_its_scores_and_context(made):
+    found = datasets.load_dataset(str(made), "pairs", cache_dir=str(made.parent / "cache"))
+    published = {(p["id"], p["sentence2"]): p for split in found.values() for p in split}
+    wanted = {(row.id, c.text): (row, c) for row in rows_of(made) for c in row.paraphrases}
+    assert published.keys() == wanted.keys() and len(wanted) > 40
+    for key, pair in published.items():
+        row, one = wanted[key]
+        assert pair["sentence1"] == row.reference and pair["context_before"] == row.context_before
+        for score in ("semantic", "fluency", "diversity", "ranking"):
+            assert pair[score] == getattr(one.scores, score)
+        assert pair["source"] is None and pair["origins"][0]["positive"]
+
+
+def test_the_card_says_what_was_measured_and_how(made):
+    card, statistics = (made / "README.md").read_text(), json.loads((made / "statistics.json").read_text())
+    total = statistics["total"]
+    assert f"| pairs | {total['pairs']} |" in card and f"became {total['references']} references" in card
+    assert "machine-translated" not in card and "sentences that were drawn" in card and "| duplicate | 1 |" in card
+    assert "| ranking | equation 3 | 4 semantic + 8 / perplexity + 1.2 diversity\\|v:1.0.0 |" in card
+    assert "| infiller | starter/infiller |" in card and "nats per token\\|starter/infiller\\|" in card
+    assert "{{" not in card and "Undefined" not in card and str(made.parent) not in card
+    assert set(statistics["scores"]) >= {"semantic", "fluency", "diversity"}
+    for picture in ("funnel", "scores", "lengths"):
+        assert (made / "assets" / f"{picture}.png").stat().st_size > 5000
+
+
+def test_killed_and_started_again_it_makes_the_same_bytes(made, settings, tmp_path):
+    chosen = settings(tmp_path / "bank")
+    build(chosen)
+    before = contents(tmp_path / "bank", tmp_path / "bank.shards")
+    for lost in ("rows-00001.parquet", "rows-00003.parquet"):
+        (tmp_path / "bank.shards" / lost).unlink()
+    build(chosen)
+    assert contents(tmp_path / "bank", tmp_path / "bank.shards") == before
+    assert {p: b for p, b in contents(made).items() if p.suffix == ".parquet"} == {
+        p: b for p, b in contents(tmp_path / "bank").items() if p.suffix == ".parquet"
+    }
+
+
+def test_fitted_weights_are_those_of_the_first_candidates(settings, tmp_path):
+    figures = build(settings(tmp_path / "bank", fit_weights=True, references=20))
+    card = (tmp_path / "bank" / "README.md").read_text()
+    found = re.search(r"\| ranking \| fitted \| (\S+) semantic \+ (\S+) / perplexity \+ (\S+) diversity", card)
+    weights = Weights(*map(float, found.groups()))
+    assert figures["total"]["pairs"] and weights != Weights()
+    measured = [c for row in rows_of(tmp_path / "bank") for c in row.candidates if c.scores.ranking is not None]
+    assert all(c.scores.ranking == pytest.approx(comprehensive(c.scores, weights)) for c in measured)
+    spreads = [[c.scores.semantic for c in measured], [math.exp(c.scores.fluency) for c in measured]]
+    for weight, values in zip(weights, spreads, strict=False):  # all 20 references were among the first
+        mean = sum(values) / len(values)
+        assert weight == pytest.approx(1 / math.sqrt(sum((v - mean) ** 2 for v in values) / len(values)), rel=6e-3)
+
+
+def test_bertscore_by_any_encoder(settings, tmp_path):
+    encoder = tmp_path / "bert"
+    save_encoder(encoder, SENTENCES)
+    chosen = settings(tmp_path / "bank", references=6, semantic="bertscore", semantic_model=str(encoder))
+    assert build(chosen)["total"]["pairs"]
+    assert "BERTScore\\|encoder:bert\\|layer:-1" in (tmp_path / "bank" / "README.md").read_text()
+
+
+def test_guards_refuse_and_the_next_best_takes_the_place(settings, made, tmp_path):
+    build(settings(tmp_path / "bank", guards=["negation", "number", "name"]))
+    guarded, free = rows_of(tmp_path / "bank"), rows_of(made)
+    reasons = {c.reason for row in guarded for c in row.candidates}
+    assert reasons & {"negation", "number", "name"}
+    for one, other in zip(guarded, free, strict=True):
+        kept = {c.text for c in one.candidates if c.reason in (None, "rank")}
+        assert kept <= {c.text for c in other.candidates if c.reason in (None, "rank")}
+
+
+def test_the_ranking_can_be_asked_again(made):
+    row = next(row for row in rows_of(made) if sum(c.reason == "rank" for c in row.candidates) > 1)
+    for one in row.candidates:
+        one.rank, one.reason = None, None if one.reason == "rank" else one.reason
+    (done,) = rank_by_ranking([row], 2)
+    assert [c.rank for c in done.paraphrases] == [0, 1]
+
+
+def test_the_command_line_knows_it(settings, tmp_path, capsys):
+    spec = importlib.util.spec_from_file_location("build_parabank", ROOT / "scripts" / "build_parabank.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    found = dataclasses.asdict(settings(tmp_path / "bank", references=5))
+    flags = [
+        f"--{key}={value}" for key, value in found.items() if value not in (None, [], True, False) and key != "text"
+    ]
+    assert script.main(["paranet", "--text", *found["text"], *flags]) == 0
+    assert "pairs of 5 references" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"lang": "zh"}, "wanted a language that is written with spaces, got zh"),
+        ({"lang": "de"}, "wanted --stop_words for de, got none: give a file with one word per line"),
+        ({"permutations": 0}, "wanted permutations of at least 1, got 0"),
+        ({"permutations": 10**6}, "wanted permutations of at most 1,000"),
+        ({"drop_rate": 1.5}, r"wanted drop_rate in \[0, 1\], got 1.5"),
+        ({"fluency_weight": math.nan}, "wanted fluency_weight in"),
+        ({"semantic": "bleu"}, "wanted semantic of cosine, bertscore, got 'bleu'"),
+        ({"jaccard": "index"}, "wanted jaccard of distance, similarity, got 'index'"),
+        ({"beam": 0}, "wanted beam of at least 1, got 0"),
+    ],
+)
+def test_settings_out_of_range_are_one_line(settings, tmp_path, changed, message):
+    with pytest.raises(ValueError, match=message):
+        settings(tmp_path, **changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"min_chars": 900, "max_chars": 901}, "wanted sentences of 900 to 901 characters, got none in"),
+        ({"infiller": "starter/de-en"}, "wanted a T5-type model as infiller, got 'starter/de-en', which is marian"),
+        ({"infiller": "nobody/t5"}, "wanted a .*, got 'nobody/t5'"),
+        ({"fluency_model": "starter/encoder"}, "wanted a causal language model or an infiller, got 'starter/encoder'"),
+        ({"wordnet": "README.md"}, "wanted UTF-8 lines of synonyms with tabs between them"),
+        ({"lang": "fr", "stop_words": "README.md"}, "wanted text in fr, got en in most of"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(settings, tmp_path, monkeypatch, changed, message):
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(ValueError, match=message):
+        build(settings(tmp_path / "bank", **changed))
+    assert not list(tmp_path.rglob("*.parquet"))
