@@ -10,15 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.contents import contents_of
+from toolkit.generate.prompt import prompt_file, read_prompt
 from toolkit.parallel import processes
 from toolkit.rows import Row
-from toolkit.run import RunSettings, check_run, make_shards, started
+from toolkit.run import LM, RunSettings, check_run, make_shards, started
 from toolkit.run_bitext import BitextRun
 
 if TYPE_CHECKING:
     from accelerate import PartialState
 
+    from toolkit.score.overlap import PieceSplitter
     from toolkit.translator.load import Translator
+
+
+BATCH_TOKENS = 8192  # ours: of a scoring batch of candidates that a language model wrote
 
 
 @dataclass(frozen=True)
@@ -27,15 +32,29 @@ class Pipeline:
 
     Attributes:
         recipe: Takes the rows of one shard and yields the same rows with candidates.
-        forward: The translator that generates the candidates; the card measures overlap in its pieces.
+        pieces: Cuts a text into the pieces in which the card measures overlap; None cuts into words.
         models: For each model its description on the card: role, name, licence and quality.
         stages: The number of stages of the recipe that report their rows (`toolkit.progress`).
     """
 
     recipe: Callable[[Iterable[Row]], Iterator[Row]]
-    forward: Translator
+    pieces: PieceSplitter | None
     models: list[dict]
     stages: int = 1
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the candidates of a run come from.
+
+    Attributes:
+        generate: Takes rows without candidates and yields them with candidates, which have the scores that the paper's
+            generation gives; None if the source is the paper's.
+        models: Its lines on the card.
+    """
+
+    generate: Callable[[Iterable[Row]], Iterator[Row]] | None
+    models: list[dict]
 
 
 def build_parabank(
@@ -74,6 +93,10 @@ def build_parabank(
     from toolkit.package.keep import write_kept
 
     state, recorded, output = processes(), recorded or run, Path(run.output_dir)
+    if run.generator == LM:
+        models = {**models, "model": run.model or ""}
+        files = {**files, "prompt": [prompt_file(run.prompt)]}
+        read_prompt(run.prompt)  # a prompt that cannot be used is an error before anything else
     contents: dict[str, str] = {}
     if state.is_main_process:
         check_package(output, run.version, name)
@@ -87,10 +110,37 @@ def build_parabank(
         shards = choose(state) if choose else run.shards_dir
         if not state.is_main_process:
             return {}
-        pieces = pipeline.forward.target.split
-        return package_parabank(
-            shards, output, output.name, run.version, run.license, pipeline.models, name, pieces=pieces
-        )
+        about = run.version, run.license, pipeline.models, name
+        return package_parabank(shards, output, output.name, *about, pieces=pipeline.pieces)
+
+
+def load_source(run: RunSettings, state: PartialState, forward: Translator | None = None) -> Source:
+    """Load the language model of a run with `generator` "lm"; other runs have the paper's candidates.
+
+    Args:
+        run: The settings of the run.
+        state: The processes.
+        forward: The translator that gives candidates their forward score, if the pipeline has one.
+    """
+    if run.generator != LM:
+        return Source(None, [])
+    from toolkit.generate.language_model import Asking, ask_rows
+    from toolkit.models.language_model import load_language_model
+    from toolkit.score.dual import forward_rows
+    from toolkit.translator.load import described
+
+    prompt = read_prompt(run.prompt)
+    model = load_language_model(run.model or "", run.dtype, state.device)
+    seed = getattr(run, "seed", 0)
+    asking = Asking(prompt, run.samples, run.temperature, run.top_p, run.replies_at_once, seed)
+
+    def generate(rows: Iterable[Row]) -> Iterator[Row]:
+        rows = ask_rows(rows, model, asking)
+        return forward_rows(rows, forward, BATCH_TOKENS) if forward else rows
+
+    own = {"role": "generator"} | described(run.model or "") | {"signature": asking.signature}
+    asked = {"role": "prompt", "name": prompt.name, "bleu": None, "signature": prompt.text, "license": None}
+    return Source(generate, [own, asked])
 
 
 def load_forward(name: str, run: BitextRun, state: PartialState) -> Translator:

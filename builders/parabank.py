@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.build import Pipeline, build_parabank, load_forward
+from builders.build import Pipeline, build_parabank, load_forward, load_source
 from toolkit.bitext.idf import Idf, read_idf
 from toolkit.bitext.words import read_words
 from toolkit.generate.inflections import part_of_speech, spacy_tagger
@@ -80,7 +80,13 @@ class Lexicon:
     known_words: Set[str] = frozenset()
 
 
-def parabank(rows: Iterable[Row], forward: Translator, lexicon: Lexicon, settings: ParaBank) -> Iterator[Row]:
+def parabank(
+    rows: Iterable[Row],
+    forward: Translator,
+    lexicon: Lexicon,
+    settings: ParaBank,
+    generate: Callable[[Iterable[Row]], Iterator[Row]] | None = None,
+) -> Iterator[Row]:
     """The pipeline of section 3.2, on the rows of one shard.
 
     Args:
@@ -88,6 +94,7 @@ def parabank(rows: Iterable[Row], forward: Translator, lexicon: Lexicon, setting
         forward: Translates the source language to the references' language.
         lexicon: The resources for choosing constraints.
         settings: The settings of the pipeline.
+        generate: Another source of candidates, with the scores that the paper's generation gives; None is the paper's.
 
     Yields:
         The same rows with a candidate for every distinct text, whose origins name all systems that generated it.
@@ -111,9 +118,12 @@ def parabank(rows: Iterable[Row], forward: Translator, lexicon: Lexicon, setting
             for constraint_set in constraint_sets(system, row.reference, row.id, settings.seed, *resources)
         ]
 
-    rows = constrain_rows(  # 2.3 lexically constrained decoding; 5.3 identical outputs are merged
-        rows, forward, sets_of, settings.beam, settings.batch_rows, known_words=lexicon.known_words
-    )
+    if generate is None:
+        rows = constrain_rows(  # 2.3 lexically constrained decoding; 5.3 identical outputs are merged
+            rows, forward, sets_of, settings.beam, settings.batch_rows, known_words=lexicon.known_words
+        )
+    else:
+        rows = generate(rows)
     rows = refuse_copies(rows)  # ours
     rows = guard_rows(rows, settings.guards)  # ours; without guards it refuses nothing
     rows = judgment_rows(rows)  # 5.1 scoring
@@ -201,5 +211,10 @@ def load(run: ParaBankRun, state: PartialState) -> Pipeline:
         references = (row.reference for row in run.input_rows() if row.reason is None)
         check_pools(references, parse_systems(run.systems), lexicon.idf)
     forward = load_forward(run.forward, run, state)
-    models = [{"role": "forward"} | described(forward.name)]
-    return Pipeline(lambda rows: parabank(rows, forward, lexicon, run), forward, models)
+    source = load_source(run, state, forward)
+    models = [*source.models, {"role": "forward"} | described(forward.name)]
+
+    def recipe(rows: Iterable[Row]) -> Iterator[Row]:
+        return parabank(rows, forward, lexicon, run, source.generate)
+
+    return Pipeline(recipe, forward.target.split, models)

@@ -6,12 +6,12 @@ Clustering", CoNLL. `parabank2` below is its section 2, top to bottom; the defau
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.build import Pipeline, build_parabank, load_forward
+from builders.build import Pipeline, build_parabank, load_forward, load_source
 from toolkit.bitext.words import read_words
 from toolkit.rows import Row
 from toolkit.run_bitext import BitextRun
@@ -89,6 +89,7 @@ def parabank2(
     backward: Translator,
     settings: ParaBank2,
     known_words: Set[str] = frozenset(),
+    generate: Callable[[Iterable[Row]], Iterator[Row]] | None = None,
 ) -> Iterator[Row]:
     """The pipeline of section 2, on the rows of one shard.
 
@@ -98,6 +99,7 @@ def parabank2(
         backward: Translates from the references' language to the source language; it only scores.
         settings: The settings of the pipeline.
         known_words: Candidates with other words are refused; if empty, as in the paper, nothing is refused.
+        generate: Another source of candidates, with the scores that the paper's generation gives; None is the paper's.
 
     Yields:
         The same rows with every candidate: chosen ones have a rank, refused ones a reason.
@@ -110,18 +112,21 @@ def parabank2(
     from toolkit.select.filter import refuse_dual, refuse_unknown_words
     from toolkit.select.rank import rank_rows
 
-    rows = sample_rows(  # 2.1 constrained sampling
-        rows,
-        forward,
-        settings.constraint_sets,
-        settings.samples_per_set,
-        settings.top_k,
-        settings.constraint_rate,
-        settings.batch_rows,
-        settings.seed,
-        settings.min_p,
-        settings.forbid,
-    )
+    if generate is None:
+        rows = sample_rows(  # 2.1 constrained sampling
+            rows,
+            forward,
+            settings.constraint_sets,
+            settings.samples_per_set,
+            settings.top_k,
+            settings.constraint_rate,
+            settings.batch_rows,
+            settings.seed,
+            settings.min_p,
+            settings.forbid,
+        )
+    else:
+        rows = generate(rows)
     rows = refuse_unknown_words(rows, known_words)  # ours; without known words it refuses nothing
     rows = guard_rows(rows, settings.guards)  # ours; without guards it refuses nothing
     rows = dual_rows(rows, backward, settings.batch_tokens)  # 2.2 back-translation likelihoods
@@ -173,5 +178,10 @@ def load(run: ParaBank2Run, state: PartialState) -> Pipeline:
     known = read_words(words_file(run.known_words)) if run.known_words else frozenset()
     forward = load_forward(run.forward, run, state)
     backward = load_translator(run.backward, run.dtype, state.device, run.lang, run.source_lang, scoring=True)
+    source = load_source(run, state, forward)
     models = [{"role": role} | described(t.name) for role, t in (("forward", forward), ("backward", backward))]
-    return Pipeline(lambda rows: parabank2(rows, forward, backward, run, known), forward, models, stages=2)
+
+    def recipe(rows: Iterable[Row]) -> Iterator[Row]:
+        return parabank2(rows, forward, backward, run, known, source.generate)
+
+    return Pipeline(recipe, forward.target.split, [*source.models, *models], stages=2)

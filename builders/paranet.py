@@ -7,17 +7,17 @@ the defaults of `ParaNet` are its section 4 and appendix A. It needs running tex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.build import Pipeline, build_parabank
+from builders.build import Pipeline, build_parabank, load_source
 from toolkit.bitext.words import read_words
 from toolkit.generate.keywords import DROP_RATE, NO_SPACES, PERMUTATIONS, STOP_WORDS
 from toolkit.rows import Row
-from toolkit.run import MAX_BEAM
+from toolkit.run import MAX_BEAM, PAPER
 from toolkit.run_text import TextRun
 from toolkit.score.comprehensive import FITTED_ON, Weights, comprehensive_rows, fitted_weights
 from toolkit.score.diversity import JACCARD, diversity_rows, diversity_signature
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from toolkit.translator.load import Translator
 
 SEMANTIC = ("cosine", "bertscore")
+SCORING = ("fluency_model", "semantic_model")
 MAX_PERMUTATIONS = 1000  # ours: the orders of one sentence are decoded beside each other
 MAX_WEIGHT = 1e6  # ours
 RULE = {"bleu": None, "license": None}  # of a part of the pipeline that is no model, on the card
@@ -93,27 +94,35 @@ class ParaNet:
         return Weights(self.semantic_weight, self.fluency_weight, self.diversity_weight)
 
 
-def paranet(
-    rows: Iterable[Row],
-    infiller: Translator,
-    measure: Measure,
-    language_model: LanguageModel | Translator,
-    settings: ParaNet,
-    weights: Weights,
-    stop_words: Set[str] = STOP_WORDS,
-    synonyms: Synonyms | None = None,
-) -> Iterator[Row]:
+@dataclass(frozen=True)
+class Parts:
+    """The models and words of a run.
+
+    Attributes:
+        infiller: A T5-type model; None if `generate` is there.
+        measure: The semantic score of each pair of a reference and a candidate.
+        language_model: Says how fluent a candidate is: a causal language model, or an infiller.
+        stop_words: Words that are no keywords.
+        synonyms: What may replace a keyword; None replaces nothing.
+        generate: Another source of candidates; None is the paper's.
+    """
+
+    infiller: Translator | None
+    measure: Measure
+    language_model: LanguageModel | Translator
+    stop_words: Set[str] = STOP_WORDS
+    synonyms: Synonyms | None = None
+    generate: Callable[[Iterable[Row]], Iterator[Row]] | None = None
+
+
+def paranet(rows: Iterable[Row], parts: Parts, settings: ParaNet, weights: Weights) -> Iterator[Row]:
     """The pipeline of section 3, on the rows of one shard.
 
     Args:
         rows: Rows with a reference and its context, without candidates.
-        infiller: A T5-type model.
-        measure: The semantic score of each pair of a reference and a candidate.
-        language_model: Says how fluent a candidate is: a causal language model, or an infiller.
+        parts: The models and words.
         settings: The settings of the pipeline.
         weights: Of the comprehensive score: `settings.weights`, or fitted ones.
-        stop_words: Words that are no keywords.
-        synonyms: What may replace a keyword; None replaces nothing.
 
     Yields:
         The same rows with every candidate: chosen ones have a rank, refused ones a reason.
@@ -121,42 +130,37 @@ def paranet(
     # Imported here because it loads torch, so that --help and the error for a mistyped flag appear at once.
     from toolkit.select.rank import rank_by_ranking
 
-    rows = scored(rows, infiller, measure, language_model, settings, stop_words, synonyms)
+    rows = scored(rows, parts, settings)
     rows = comprehensive_rows(rows, weights)  # 3.3.4
     return rank_by_ranking(rows, settings.paraphrases)  # 3.3
 
 
-def scored(
-    rows: Iterable[Row],
-    infiller: Translator,
-    measure: Measure,
-    language_model: LanguageModel | Translator,
-    settings: ParaNet,
-    stop_words: Set[str],
-    synonyms: Synonyms | None,
-) -> Iterator[Row]:
+def scored(rows: Iterable[Row], parts: Parts, settings: ParaNet) -> Iterator[Row]:
     """Sections 3.1 to 3.3.3: the rows with their candidates and the three scores of each."""
     from toolkit.generate.infill import infill_rows
     from toolkit.score.fluency import fluency_rows
     from toolkit.score.semantic import measured_rows
     from toolkit.select.filter import refuse_repeats
 
-    rows = infill_rows(  # 3.1 keywords: extraction, filtering, substitution, permutation; 3.2 generation
-        rows,
-        infiller,
-        stop_words,
-        synonyms,
-        settings.permutations,
-        settings.drop_rate,
-        settings.beam,
-        settings.batch_rows,
-        settings.batch_tokens,
-        settings.seed,
-    )
+    if parts.infiller is not None:
+        rows = infill_rows(  # 3.1 keywords: extraction, filtering, substitution, permutation; 3.2 generation
+            rows,
+            parts.infiller,
+            parts.stop_words,
+            parts.synonyms,
+            settings.permutations,
+            settings.drop_rate,
+            settings.beam,
+            settings.batch_rows,
+            settings.batch_tokens,
+            settings.seed,
+        )
+    elif parts.generate is not None:
+        rows = parts.generate(rows)
     rows = refuse_repeats(rows)  # ours: the order of the reference itself brings copies of it
     rows = guard_rows(rows, settings.guards)  # ours; without guards it refuses nothing
-    rows = measured_rows(rows, measure)  # 3.3.1
-    rows = fluency_rows(rows, language_model, settings.batch_tokens)  # 3.3.2
+    rows = measured_rows(rows, parts.measure)  # 3.3.1
+    rows = fluency_rows(rows, parts.language_model, settings.batch_tokens)  # 3.3.2
     return diversity_rows(rows, settings.jaccard)  # 3.3.3
 
 
@@ -214,7 +218,8 @@ def build(run: ParaNetRun) -> dict:
     """
     own = {name: value for name in ("wordnet", "stop_words") if (value := getattr(run, name))}
     files: dict[str, list[str | Path]] = {"text": [*run.text], **{name: [value] for name, value in own.items()}}
-    models = {name: getattr(run, name) for name in ("infiller", "fluency_model", "semantic_model")}
+    names = ("infiller", "fluency_model", "semantic_model") if run.generator == PAPER else SCORING
+    models = {name: getattr(run, name) for name in names}
     return build_parabank(run, "paranet", files, models, lambda state: load(run, state))
 
 
@@ -227,26 +232,22 @@ def load(run: ParaNetRun, state: PartialState) -> Pipeline:
 
     stop_words = read_words(Path(run.stop_words)) if run.stop_words else STOP_WORDS
     synonyms = read_synonyms(Path(run.wordnet)) if run.wordnet else None
-    infiller = load_infiller(run.infiller, run.dtype, state.device, run.lang)
-    same = run.fluency_model == run.infiller
-    language_model = infiller if same else load_fluency(run.fluency_model, run.dtype, state.device, run.lang)
+    source = load_source(run, state)
+    infiller = None if source.generate else load_infiller(run.infiller, run.dtype, state.device, run.lang)
+    same = infiller if run.fluency_model == run.infiller else None
+    language_model = same or load_fluency(run.fluency_model, run.dtype, state.device, run.lang)
     measure, semantic = load_measure(run, state)
-    weights = run.weights
-    if run.fit_weights:
-        weights = fit(run, infiller, measure, language_model, stop_words, synonyms)
+    parts = Parts(infiller, measure, language_model, stop_words, synonyms, source.generate)
+    weights, how = (fit(run, parts), "fitted") if run.fit_weights else (run.weights, "equation 3")
     models = [
-        {"role": "infiller"} | described(run.infiller),
+        *(source.models or [{"role": "infiller"} | described(run.infiller)]),
         {"role": "semantic score"} | described(run.semantic_model) | {"signature": semantic},
         {"role": "fluency"} | described(run.fluency_model) | {"signature": fluency_signature(language_model)},
         RULE | {"role": "diversity", "name": "equation 2", "signature": diversity_signature(run.jaccard)},
-        RULE
-        | {"role": "ranking", "name": "fitted" if run.fit_weights else "equation 3", "signature": weights.signature},
+        RULE | {"role": "ranking", "name": how, "signature": weights.signature},
     ]
-
-    def recipe(rows: Iterable[Row]) -> Iterator[Row]:
-        return paranet(rows, infiller, measure, language_model, run, weights, stop_words, synonyms)
-
-    return Pipeline(recipe, infiller, models)
+    pieces = infiller.target.split if infiller else None
+    return Pipeline(lambda rows: paranet(rows, parts, run, weights), pieces, models)
 
 
 def load_measure(run: ParaNetRun, state: PartialState) -> tuple[Measure, str]:
@@ -264,14 +265,7 @@ def load_measure(run: ParaNetRun, state: PartialState) -> tuple[Measure, str]:
     return lambda pairs: pair_cosines(pairs, encoder, run.batch_texts), signature
 
 
-def fit(
-    run: ParaNetRun,
-    infiller: Translator,
-    measure: Measure,
-    language_model: LanguageModel | Translator,
-    stop_words: Set[str],
-    synonyms: Synonyms | None,
-) -> Weights:
+def fit(run: ParaNetRun, parts: Parts) -> Weights:
     """Fit the weights to the candidates of the first references; every process finds the same.
 
     Raises:
@@ -279,5 +273,4 @@ def fit(
     """
     rows = (row for row in run.input_rows() if row.reason is None)
     first = list(islice(rows, -(-FITTED_ON // run.permutations)))
-    done = scored(first, infiller, measure, language_model, run, stop_words, synonyms)
-    return fitted_weights([one for row in done for one in row.candidates if one.reason is None])
+    return fitted_weights([one for row in scored(first, parts, run) for one in row.candidates if one.reason is None])

@@ -7,12 +7,13 @@ selects pairs by them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.build import Pipeline, build_parabank, load_forward
+from builders.build import Pipeline, build_parabank, load_forward, load_source
 from toolkit.package.parquet import finished_shards
 from toolkit.parallel import mine
 from toolkit.rows import Row
@@ -57,7 +58,13 @@ class ParaNMT:
         check_at_most("beam", self.beam, MAX_BEAM)
 
 
-def paranmt(rows: Iterable[Row], forward: Translator, encoder: SentenceTransformer, settings: ParaNMT) -> Iterator[Row]:
+def paranmt(
+    rows: Iterable[Row],
+    forward: Translator,
+    encoder: SentenceTransformer,
+    settings: ParaNMT,
+    generate: Callable[[Iterable[Row]], Iterator[Row]] | None = None,
+) -> Iterator[Row]:
     """The pipeline of section 3, on the rows of one shard.
 
     Args:
@@ -65,6 +72,7 @@ def paranmt(rows: Iterable[Row], forward: Translator, encoder: SentenceTransform
         forward: Translates the source language to the references' language.
         encoder: A sentence encoder for the references' language, for the paraphrase score.
         settings: The settings of the pipeline.
+        generate: Another source of candidates, with the scores that the paper's generation gives; None is the paper's.
 
     Yields:
         The same rows, each with its best translation and the scores; a translation that cannot be used has a reason.
@@ -75,7 +83,9 @@ def paranmt(rows: Iterable[Row], forward: Translator, encoder: SentenceTransform
     from toolkit.score.semantic import semantic_rows
     from toolkit.select.rank import rank_all
 
-    rows = translate_rows(rows, forward, settings.beam, settings.batch_rows)  # 3.1; and 5.4, the translation score
+    if generate is None:  # 3.1; and 5.4, the translation score
+        generate = partial(translate_rows, translator=forward, beam=settings.beam, batch_rows=settings.batch_rows)
+    rows = generate(rows)
     rows = guard_rows(rows, settings.guards)  # ours; without guards it refuses nothing
     rows = trigram_rows(rows)  # 5.4, footnote 6
     rows = semantic_rows(rows, encoder, settings.batch_texts)  # 3.1, the paraphrase score
@@ -134,8 +144,13 @@ def load(run: ParaNMTRun, state: PartialState) -> Pipeline:
     encoder = load_encoder(run.semantic_model, state.device)
     signature = {"signature": semantic_signature(encoder, run.semantic_model)}
     score = {"role": "paraphrase score"} | described(run.semantic_model) | signature
-    models = [{"role": "forward"} | described(forward.name), score]
-    return Pipeline(lambda rows: paranmt(rows, forward, encoder, run), forward, models)
+    source = load_source(run, state, forward)
+    models = [*source.models, {"role": "forward"} | described(forward.name), score]
+
+    def recipe(rows: Iterable[Row]) -> Iterator[Row]:
+        return paranmt(rows, forward, encoder, run, source.generate)
+
+    return Pipeline(recipe, forward.target.split, models)
 
 
 def chosen(run: ParaNMTRun, state: PartialState) -> Path:

@@ -18,7 +18,13 @@ NAMED = re.compile(r"`((?:[\w.-]+/)+[\w.*-]*)`")
 MADE_UP = {
     *("builders/NAME.py", "cards/NAME.md", "my_parabank/", "my_parabank.shards/"),
     *("starter/de-en", "starter/en-de", "starter/encoder", "starter/paraphraser", "starter/infiller"),
-    *("Helsinki-NLP/opus-mt-de-en", "google-t5/t5-large", "openai-community/gpt2", "FacebookAI/roberta-large-mnli"),
+    *(
+        "Qwen/Qwen2.5-7B-Instruct",
+        "Helsinki-NLP/opus-mt-de-en",
+        "google-t5/t5-large",
+        "openai-community/gpt2",
+        "FacebookAI/roberta-large-mnli",
+    ),
 }
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NOT_MEASURED = {

@@ -28,6 +28,7 @@ from toolkit.settings import (
     SETTINGS,
     check_among,
     check_at_least_one,
+    check_between,
     check_machine,
     check_record,
     compare_record,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from accelerate import PartialState
 
 ALL, CHOSEN = "all", "chosen"  # what `keep` may be, beside a number
+PAPER, LM = "paper", "lm"  # what `generator` may be
 MAX_BEAM = 1000  # ours: the hypotheses of one search are decoded in one batch
 NEW_OBJECTS = 50_000  # ours: so many new objects, some MB, before Python searches them for cycles
 
@@ -68,6 +70,14 @@ class RunSettings:
         threads: Threads of each process on a CPU; fixed for a run, because it can change the last bits of a number.
         dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it, else float32), or "int8": matrix
             products in 8 bits, on a CPU with AVX-512 VNNI, and "auto" for the rest.
+        generator: Where candidates come from: "paper", or "lm", a language model that is asked for them.
+        model: Causal or chat language model of "lm": a Hub id or a local folder.
+        prompt: What it is asked: "paraphrase", "context" (for running text) or "examples" (for models that do not
+            chat), or a file with {reference} in it.
+        samples: Replies to each prompt.
+        temperature: Of the draw of a reply; 0 is greedy, with one sample.
+        top_p: A reply is drawn from the most probable tokens with this probability together.
+        replies_at_once: Replies that are decoded at a time.
         version: Version of the packaged data set, MAJOR.MINOR.PATCH.
         license: Licence of the input, for the card.
     """
@@ -83,6 +93,13 @@ class RunSettings:
     processes: int = 1
     threads: int = 2
     dtype: str = "auto"
+    generator: str = PAPER
+    model: str | None = None
+    prompt: str = "paraphrase"
+    samples: int = 8
+    temperature: float = 1.0
+    top_p: float = 0.95
+    replies_at_once: int = 64
     version: str = "1.0.0"
     license: str = "unknown"
 
@@ -92,7 +109,17 @@ class RunSettings:
         Raises:
             ValueError: A setting is out of its range.
         """
-        check_at_least_one(self, "shard_rows")
+        check_at_least_one(self, "shard_rows", "samples", "replies_at_once")
+        check_among(self, "generator", (PAPER, LM))
+        check_between(self, 0, 10, "temperature")
+        check_between(self, 0, 1, "top_p")
+        if (self.generator == LM) != (self.model is not None):
+            got = f"{self.generator} and {self.model or 'no model'}"
+            raise ValueError(f"wanted --generator lm and --model together, got {got}")
+        if self.temperature == 0 and self.samples > 1 and self.generator == LM:
+            raise ValueError(
+                f"wanted one of --samples with temperature 0, got {self.samples}: greedy replies are equal"
+            )
         check_machine(self)
         check_among(self, "dtype", DTYPES)
         check_code(self.lang, "--lang")

@@ -48,7 +48,10 @@ def test_a_score_on_an_edge_is_in_the_bin_above_it(tmp_path):
     """Such as 29/50 for intersection over union, which divided by 0.02 is less than 29."""
     scores = [number / 50 for number in range(51)]
     file = str(tmp_path / "pairs.parquet")
-    empty = {name: [None] * 51 for name in ("forward_logprob", "backward_logprob", "semantic", "trigram_overlap")}
+    empty = {
+        name: [None] * 51
+        for name in ("forward_logprob", "backward_logprob", "semantic", "trigram_overlap", "fluency", "diversity")
+    }
     counts = {"forward_tokens": [None] * 51, "backward_tokens": [None] * 51}
     pq.write_table(
         pa.table(empty | counts | {"intersection_over_union": scores, "judgment": [2.0 * n for n in range(51)]}), file

@@ -14,6 +14,7 @@ OF_LINES = {
 OF_CANDIDATES = {
     "empty": "the model wrote no text",
     "no_keywords": "the reference has no keyword",
+    "refusal": "the language model would not answer",
     "unfinished": "it did not end within the limit of its length",
     "source_too_long": "the source is longer than the model reads",
     "too_long": "the pair is too long to be scored",

@@ -9,7 +9,7 @@ from itertools import compress
 from toolkit.decode.engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.progress import at_hand
-from toolkit.rows import Row
+from toolkit.rows import Candidate, Row
 from toolkit.translator.load import Translator
 
 
@@ -26,19 +26,65 @@ def dual_rows(rows: Iterable[Row], backward: Translator, batch_tokens: int) -> I
 
     Source: ParaBank 2 (Hu et al. 2019b), section 2.2.
     """
-    shard, engine = list(rows), engine_of(backward.model)
+    shard = list(rows)
     sources = backward.target.encode([row.source or "" for row in shard])
     waiting = [(i, c) for i, row in enumerate(shard) for c in row.candidates if c.reason is None]
     inputs = backward.source.encode([c.text for _, c in waiting])
+    scored = likelihoods(shard, waiting, inputs, [sources[i] for i, _ in waiting], backward, batch_tokens)
+    for candidate, score, tokens in scored:
+        candidate.scores.backward_logprob, candidate.scores.backward_tokens = score, tokens
+    yield from shard
+
+
+def forward_rows(rows: Iterable[Row], forward: Translator, batch_tokens: int) -> Iterator[Row]:
+    """Fill `forward_logprob` and `forward_tokens` of every candidate without a reason: of one that no translator wrote.
+
+    Args:
+        rows: Rows with a source; all of a shard are held at a time.
+        forward: A translator from the source language to the references' language.
+        batch_tokens: As of `dual_rows`, of which the reason "too_long" is, too.
+    """
+    shard = list(rows)
+    sources = forward.source.encode([row.source or "" for row in shard])
+    waiting = [(i, c) for i, row in enumerate(shard) for c in row.candidates if c.reason is None]
+    outputs = forward.target.encode([c.text for _, c in waiting])
+    scored = likelihoods(shard, waiting, [sources[i] for i, _ in waiting], outputs, forward, batch_tokens)
+    for candidate, score, tokens in scored:
+        candidate.scores.forward_logprob, candidate.scores.forward_tokens = score, tokens
+    yield from shard
+
+
+def likelihoods(
+    shard: Sequence[Row],
+    waiting: Sequence[tuple[int, Candidate]],
+    inputs: Sequence[Sequence[int]],
+    outputs: Sequence[Sequence[int]],
+    model: Translator,
+    batch_tokens: int,
+) -> Iterator[tuple[Candidate, float, int]]:
+    """The log-likelihood of each output given its input; what is longer than the model gets the reason "too_long".
+
+    Args:
+        shard: The rows.
+        waiting: Numbers of rows with one of their candidates.
+        inputs: Ids for each of them.
+        outputs: Likewise.
+        model: It scores.
+        batch_tokens: Greatest size of a batch.
+
+    Yields:
+        The candidates that are not too long, the log-likelihood, and the number of tokens of the output.
+    """
+    engine = engine_of(model.model)
     longest_output = engine.limit - len(engine.given) + 1  # the decoder reads the given tokens, and not the last token
     fits = [
-        len(ids) <= engine.limit and len(sources[i]) <= longest_output
-        for ids, (i, _) in zip(inputs, waiting, strict=True)
+        len(read) <= engine.limit and len(said) <= longest_output for read, said in zip(inputs, outputs, strict=True)
     ]
     for fit, (_, candidate) in zip(fits, waiting, strict=True):
         candidate.reason = None if fit else "too_long"
-    waiting, inputs = list(compress(waiting, fits)), list(compress(inputs, fits))
-    outputs, owners = [sources[i] for i, _ in waiting], [shard[i] for i, _ in waiting]
+    waiting = list(compress(waiting, fits))
+    inputs, outputs = list(compress(inputs, fits)), list(compress(outputs, fits))
+    owners = [shard[i] for i, _ in waiting]
     rows_per_candidate = len(shard) / max(1, len(waiting))  # for the progress bar, which counts rows
 
     def working(batch: Sequence[int]) -> AbstractContextManager[None]:
@@ -46,5 +92,4 @@ def dual_rows(rows: Iterable[Row], backward: Translator, batch_tokens: int) -> I
 
     scores = log_likelihood(engine, inputs, outputs, batch_tokens, working)
     for output, (_, candidate), score in zip(outputs, waiting, scores, strict=True):
-        candidate.scores.backward_logprob, candidate.scores.backward_tokens = score, len(output)
-    yield from shard
+        yield candidate, score, len(output)

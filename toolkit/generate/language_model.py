@@ -1,0 +1,149 @@
+"""Candidates from any causal or chat language model, which is asked to say each reference in other words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from toolkit.generate.prompt import Prompt
+from toolkit.generate.replies import is_refusal, sentence_in
+from toolkit.models.language_model import LanguageModel
+from toolkit.progress import at_hand
+from toolkit.rows import Candidate, Origin, Row
+
+STRIPPED = "{}, stripped"  # recipe of a candidate whose reply had more than the sentence
+MORE_TOKENS = 32  # ours: a reply has at most twice the tokens of its reference and so many more
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How replies are drawn.
+
+    Attributes:
+        prompt: What the model is asked.
+        samples: Replies to each prompt.
+        temperature: Of the draw; 0 is greedy.
+        top_p: The draw is from the most probable tokens with this probability together.
+        batch_rows: Replies that are decoded at a time.
+        seed: Of the draw.
+    """
+
+    prompt: Prompt
+    samples: int
+    temperature: float
+    top_p: float
+    batch_rows: int
+    seed: int
+
+    @property
+    def signature(self) -> str:
+        """The settings in one short string, for provenance."""
+        kind = f"temperature:{self.temperature:g}|top_p:{self.top_p:g}" if self.temperature else "greedy"
+        return f"prompt:{self.prompt.name}|samples:{self.samples}|{kind}"
+
+
+def ask_rows(rows: Iterable[Row], model: LanguageModel, asking: Asking) -> Iterator[Row]:
+    """Give every row the distinct sentences of a model's replies.
+
+    A chat model gets the prompt in its own template, any other model as it is. Replies of a batch share a seed that
+    comes from the ids of its rows.
+
+    Args:
+        rows: Rows with a reference, without candidates; all of a shard are held at a time.
+        model: The model.
+        asking: How replies are drawn.
+
+    Yields:
+        The rows in their order, `candidates` filled. The recipe of an origin is the name of the prompt, and ends with
+        ", stripped" where the reply had more than the sentence. Reasons: "refusal" where the model would not answer,
+        "empty" where it said nothing, "unfinished" where the reply did not end.
+    """
+    shard = list(rows)
+    replies: list[list[tuple[str, bool]]] = [[] for _ in shard]
+    asked = [as_ids(asking.prompt.asked(row), model) for row in shard]
+    limits = [2 * len(model.tokenizer(row.reference)["input_ids"]) + MORE_TOKENS for row in shard]
+    at_a_time = max(1, asking.batch_rows // asking.samples)
+    order = sorted(range(len(shard)), key=lambda i: (len(asked[i]), i))
+    for begin in range(0, len(order), at_a_time):
+        batch = order[begin : begin + at_a_time]
+        with at_hand([shard[i] for i in batch], len(batch)):
+            seed = seed_of([shard[i].id for i in batch], asking.seed)
+            found = drawn([asked[i] for i in batch], max(limits[i] for i in batch), model, asking, seed)
+            for place, i in enumerate(batch):
+                replies[i] = found[place * asking.samples : (place + 1) * asking.samples]
+    signature = f"{model.signature}|{asking.signature}"
+    for row, own in zip(shard, replies, strict=True):
+        row.candidates = merged(own, row.reference, asking.prompt.name, signature)
+    yield from shard
+
+
+def as_ids(prompt: str, model: LanguageModel) -> list[int]:
+    """A prompt as the model reads it."""
+    tokenizer: Any = model.tokenizer
+    if getattr(tokenizer, "chat_template", None):
+        chat = [{"role": "user", "content": prompt}]
+        prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+        return tokenizer(prompt, add_special_tokens=False, verbose=False)["input_ids"]
+    return tokenizer(prompt, verbose=False)["input_ids"]
+
+
+def seed_of(ids: Sequence[str], seed: int) -> int:
+    """The seed of a batch."""
+    return int.from_bytes(hashlib.blake2b("\t".join([str(seed), *ids]).encode(), digest_size=4).digest(), "big")
+
+
+@torch.inference_mode()
+def drawn(
+    asked: Sequence[Sequence[int]], most: int, model: LanguageModel, asking: Asking, seed: int
+) -> list[tuple[str, bool]]:
+    """The replies to prompts, `samples` of each, and whether each ended.
+
+    Args:
+        asked: Ids of each prompt.
+        most: The most tokens of a reply.
+        model: The model.
+        asking: How replies are drawn.
+        seed: The seed.
+    """
+    tokenizer, network = model.tokenizer, model.model
+    device = network.device
+    longest = max(map(len, asked))
+    pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
+    rows = torch.tensor([[pad] * (longest - len(ids)) + list(ids) for ids in asked], device=device)
+    mask = torch.tensor([[0] * (longest - len(ids)) + [1] * len(ids) for ids in asked], device=device)
+    how: dict[str, Any] = {"do_sample": asking.temperature > 0, "num_return_sequences": asking.samples}
+    if asking.temperature > 0:
+        how |= {"temperature": asking.temperature, "top_p": asking.top_p, "top_k": 0}
+    with ExitStack() as stack:
+        stack.enter_context(torch.random.fork_rng(devices=[device] if device.type == "cuda" else []))
+        torch.manual_seed(seed)
+        generated: Any = network
+        said = generated.generate(input_ids=rows, attention_mask=mask, max_new_tokens=most, pad_token_id=pad, **how)[
+            :, longest:
+        ].tolist()
+    ends = generated.generation_config.eos_token_id
+    stops = set(ends if isinstance(ends, list) else [ends])
+    texts = tokenizer.batch_decode(said, skip_special_tokens=True)
+    return [(text, bool(stops & set(ids)) or "\n" in text.strip()) for text, ids in zip(texts, said, strict=True)]
+
+
+def merged(replies: Sequence[tuple[str, bool]], reference: str, prompt: str, signature: str) -> list[Candidate]:
+    """One candidate for each distinct sentence or refusal of the replies to a prompt."""
+    found: dict[str, Candidate] = {}
+    for reply, ended in replies:
+        text, more = sentence_in(reply, reference)
+        refused = is_refusal(reply, reference)
+        text = reply.strip() if refused else text
+        reason = "refusal" if refused else "empty" if not text else None if ended else "unfinished"
+        candidate = found.setdefault(text, Candidate(text, "lm", draws=0, generator=signature, reason=reason))
+        candidate.draws += 1
+        candidate.reason = candidate.reason and reason
+        origin = Origin(STRIPPED.format(prompt) if more and not refused else prompt)
+        if origin not in candidate.origins:
+            candidate.origins.append(origin)
+    return list(found.values())

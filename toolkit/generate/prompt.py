@@ -1,0 +1,61 @@
+"""What a language model is asked for a paraphrase: a text with places for the reference and its context."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolkit.rows import Row
+
+PROMPTS = Path(__file__).parent / "prompts"
+PLACES = ("reference", "context_before", "context_after", "lang")
+PLACE = re.compile(r"\{(\w*)\}")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt.
+
+    Attributes:
+        name: Of its file, without suffix.
+        text: With places such as {reference}.
+    """
+
+    name: str
+    text: str
+
+    def asked(self, row: Row) -> str:
+        """The prompt for a row."""
+        values = {place: getattr(row, place) or "" for place in PLACES}
+        return PLACE.sub(lambda found: values[found[1]], self.text)
+
+
+def read_prompt(name: str) -> Prompt:
+    """A prompt by its name in the toolkit, or by its file.
+
+    >>> read_prompt("paraphrase").asked(Row("a-1", "a", None, None, "He left.", "en", "train")).splitlines()[-1]
+    'He left.'
+
+    Raises:
+        ValueError: There is no such prompt, or it has no place for the reference, or another place.
+    """
+    file = prompt_file(name)
+    try:
+        text = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        known = ", ".join(sorted(path.stem for path in PROMPTS.glob("*.txt")))
+        raise ValueError(f"wanted a prompt of {known}, or a text file, got {name!r} ({error})") from None
+    unknown = sorted(set(PLACE.findall(text)) - set(PLACES))
+    if "{reference}" not in text or unknown:
+        got = f"{{{unknown[0]}}}" if unknown else "none for the reference"
+        raise ValueError(
+            f"wanted a prompt with places of {', '.join(f'{{{one}}}' for one in PLACES)}, got {got} in {file}"
+        )
+    return Prompt(file.stem, text)
+
+
+def prompt_file(name: str) -> Path:
+    """The file of a prompt: of the toolkit, if it has one of that name."""
+    own = PROMPTS / f"{name}.txt"
+    return own if re.fullmatch(r"\w+", name) and own.is_file() else Path(name)
