@@ -4,14 +4,17 @@ import dataclasses
 import importlib.util
 import json
 import math
+import os
 import re
+import subprocess
 
 import datasets
 import pytest
 
 from builders.paranet import ParaNetRun, build
 from tests.score.test_bertscore import save_encoder
-from tests.tiny import DEMO, ROOT
+from tests.test_run import ALONE, KILL_AT_SHARD_3, ranks
+from tests.tiny import DEMO, ENVIRONMENT, ROOT
 from toolkit.generate.keywords import keywords
 from toolkit.outputs import LOCK
 from toolkit.score.comprehensive import Weights, comprehensive
@@ -141,6 +144,30 @@ def test_killed_and_started_again_it_makes_the_same_bytes(made, settings, tmp_pa
     assert {p: b for p, b in contents(made).items() if p.suffix == ".parquet"} == {
         p: b for p, b in contents(tmp_path / "bank").items() if p.suffix == ".parquet"
     }
+
+
+@pytest.mark.slow
+def test_two_processes_one_of_them_killed_make_the_same_bytes(settings, tmp_path):
+    found = dataclasses.asdict(settings(tmp_path))
+    given = {key: value for key, value in found.items() if value not in (None, [], True, False) and key != "text"}
+
+    def launched(program, output, before=""):
+        (tmp_path / "sitecustomize.py").write_text(before)
+        environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true", "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+        flags = [f"--{key}={value}" for key, value in (given | {"output_dir": output}).items()]
+        command = [*program, "paranet", "--text", *found["text"], *flags]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+
+    alone, two = tmp_path / "alone" / "bank", tmp_path / "two" / "bank"
+    assert launched(ALONE, alone).returncode == 0
+    assert launched(ranks(2), two, KILL_AT_SHARD_3).returncode != 0
+    assert not (two / "README.md").exists()
+    done = launched(ranks(2), two)
+    assert done.returncode == 0, done.stderr
+    assert contents(alone) == contents(two) and len(contents(alone)) > 6
+    shards = [contents(one.with_name("bank.shards")) for one in (alone, two)]
+    parquet = [{path: made for path, made in one.items() if path.suffix == ".parquet"} for one in shards]
+    assert parquet[0] == parquet[1] and len(parquet[0]) > 6
 
 
 def test_fitted_weights_are_those_of_the_first_candidates(settings, tmp_path):
