@@ -7,8 +7,9 @@ with the best semantic scores in `sem_rank`, and the chosen paraphrase Y. The ru
 
 - Keywords: ours of all rows before the drop against theirs after it, so that precision cannot reach 100 %.
 - Infilling: whether Y says all keywords, and whether Y cut at its keywords and put together again by our rule is Y.
-- Choice: in how many rows our sum puts Y above all of `sem_rank`, with each score alone and with all, over `--rows`
-  rows by chance. Rows whose Y is one of the five are left out, and counted.
+- Choice: in how many of `--rows` rows, drawn by chance, our sum puts Y above all of `sem_rank`: with each score alone,
+  with the run's weights, and with weights of one over the standard deviations. Rows whose Y is one of the five are left
+  out, and counted.
 - Semantic score: Spearman's correlation of ours with the order of `sem_rank` within a row; equal texts are one text.
 
 The released data has no other scores, so that fluency and diversity can only be compared by the choice.
@@ -34,8 +35,8 @@ from reports import report
 from toolkit.encoder.load import load_encoder
 from toolkit.generate.keywords import keywords
 from toolkit.generate.sentinels import sentence_of
-from toolkit.rows import Scores
-from toolkit.score.comprehensive import Weights, comprehensive
+from toolkit.rows import Candidate, Scores
+from toolkit.score.comprehensive import Weights, comprehensive, fitted_weights
 from toolkit.score.diversity import JACCARD, diversity
 from toolkit.score.fluency import fluencies, fluency_signature, load_fluency
 from toolkit.score.semantic import pair_cosines, semantic_signature
@@ -116,24 +117,22 @@ def compare_choice(rows: Sequence[dict], options: argparse.Namespace) -> dict[st
     said = [text for _, text in pairs]
     fluent = dict(zip(said, fluencies(said, model, BATCH_TOKENS), strict=True))
     shares: dict[str, dict[str, float]] = {}
+    fitted: dict[str, Weights] = {}
     for jaccard in JACCARD:
+        scored = [
+            [
+                Scores(semantic=semantic[x, text], fluency=fluent[text], diversity=diversity(x, text, jaccard))
+                for text in (row["Y"], *row["sem_rank"])
+            ]
+            for row in apart
+            for x in (row["X"],)
+        ]
+        every = [Candidate("", "infill", scores=scores) for own in scored for scores in own]
+        fitted[jaccard] = fitted_weights(every)
         shares[jaccard] = {}
-        for name, weights in ARMS.items():
-            wins = 0
-            for row in apart:
-                sums = [
-                    comprehensive(
-                        Scores(
-                            semantic=semantic[row["X"], text],
-                            fluency=fluent[text],
-                            diversity=diversity(row["X"], text, jaccard),
-                        ),
-                        weights,
-                    )
-                    for text in (row["Y"], *row["sem_rank"])
-                ]
-                wins += sums[0] > max(sums[1:])
-            shares[jaccard][name] = 100 * wins / len(apart)
+        for name, weights in (ARMS | {"fitted weights": fitted[jaccard]}).items():
+            sums = [[comprehensive(scores, weights) for scores in own] for own in scored]
+            shares[jaccard][name] = 100 * sum(own[0] > max(own[1:]) for own in sums) / len(apart)
     correlations = []
     for row in rows:
         order = list(dict.fromkeys(row["sem_rank"]))
@@ -144,6 +143,7 @@ def compare_choice(rows: Sequence[dict], options: argparse.Namespace) -> dict[st
         "rows": len(rows),
         "y_among_the_five": 100 * (len(rows) - len(apart)) / len(rows),
         "y_above_the_five": shares,
+        "fitted": {jaccard: list(weights) for jaccard, weights in fitted.items()},
         "spearman_semantic": fmean(correlations),
         "spearman_rows": len(correlations),
         "semantic": semantic_signature(encoder, options.encoder),
