@@ -94,7 +94,7 @@ def test_the_card_says_what_it_is_and_shows_what_it_writes(made):
     card, record = (made / "README.md").read_text(), json.loads((made / "training.json").read_text())
     assert "It is small" in card and "Own sentences." in card and "{{" not in card
     assert f"{record['sentences']:,} sentences" in card
-    for example in record["examples"]:
+    for example in record["shown"]:
         assert example["reference"] in card and example["in_another"]["text"] in card
     assert str(made.parent) not in card
 

@@ -44,6 +44,7 @@ from toolkit.shards import write_whole
 from toolkit.training import MEASURED, check_folder, finish, in_folder, is_finished
 from toolkit.translator.load import load_checkpoint
 
+PATHS = ("text", "sentences", "output_dir")  # of this machine, which no record or card needs
 CHECKPOINTS, PIECES = "checkpoints", "pieces.model"
 KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
 LOGGED = 50  # ours: steps
@@ -229,7 +230,7 @@ def save(
     tokenizer.save_pretrained(folder)
     history = trainer.state.log_history
     record: dict[str, Any] = {
-        "settings": asdict(settings),
+        "settings": {name: value for name, value in asdict(settings).items() if name not in PATHS},
         "parameters": sum(p.numel() for p in model.parameters()),
         "sentences": sentences,
         "examples": len(cast(Dataset, trainer.train_dataset)),
@@ -238,8 +239,8 @@ def save(
         "loss": [[entry["step"], entry["loss"]] for entry in history if "loss" in entry],
         "held_out_loss": loss,
     }
-    write_whole(folder / MEASURED, json.dumps(stated(asdict(settings))) + "\n")
-    record["examples"] = shown(folder, held_out, settings)
+    write_whole(folder / MEASURED, json.dumps(stated(asdict(settings)) | {"license": settings.license}) + "\n")
+    record["shown"] = shown(folder, held_out, settings)
     write_whole(folder / "README.md", infiller_card(record))
     finish(folder, record, [folder / CHECKPOINTS, folder / PIECES])
 

@@ -14,7 +14,8 @@ def starter(name: str) -> Path:
     """The local path of a starter model: a translator in the format of a Hub checkpoint, or a SentenceTransformer.
 
     Args:
-        name: "de-en" (German to English), "en-de", "encoder" (English sentences to vectors) or "paraphraser" (English).
+        name: "de-en" (German to English), "en-de", "encoder" (English sentences to vectors), "paraphraser" or
+            "infiller" (both English).
 
     Raises:
         ValueError: No such starter.
