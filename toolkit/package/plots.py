@@ -105,6 +105,12 @@ def most_first(counts: dict[str, int]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
+def label(score: str, statistics: dict) -> str:
+    """How a score is named: without a source the forward score is that of the infilling."""
+    infilled = score == "translation_score" and not statistics["source_languages"]
+    return "likelihood of the infilling, nats per token" if infilled else SHOWN[score]
+
+
 def scores(statistics: dict) -> Figure:
     """Histograms of the pairs by each score that they have."""
     found = statistics["scores"]
@@ -112,7 +118,7 @@ def scores(statistics: dict) -> Figure:
     for one, (name, bins) in zip(axes, found.items(), strict=True):
         edges = [bins["least"] + bins["width"] * number for number in range(BINS)]
         one.bar(edges, bins["pairs"], width=0.92 * bins["width"], align="edge", color=BLUE)
-        one.set_xlabel(SHOWN[name], fontsize=8, color=INK)
+        one.set_xlabel(label(name, statistics), fontsize=8, color=INK)
         one.set_ylabel("pairs", fontsize=8, color=INK)
         one.yaxis.set_major_formatter("{x:,.0f}")
     return figure

@@ -25,7 +25,7 @@ from toolkit.package.folder import AGAIN, check_whole, files_of, is_parabank
 from toolkit.package.histograms import SCORES
 from toolkit.package.keep import place_of
 from toolkit.package.parquet import finished_shards
-from toolkit.package.plots import OTHERS, READ, SHOWN, most_first
+from toolkit.package.plots import OTHERS, READ, label, most_first
 from toolkit.package.reasons import OF_CANDIDATES, OF_LINES
 from toolkit.rows import Candidate, Row, Scores, from_record, hints_of
 from toolkit.shards import INPUTS, read_record, write_whole
@@ -132,12 +132,13 @@ def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     style, own_style, script, text = ((folder / name).read_text(encoding="utf-8") for name in FILES)
     names = list(statistics["scores"])
+    scores = statistics["scores"]
     data = {
         "path": path,
         "again": losers,
         "total": statistics["total"]["pairs"],
         "scores": {
-            name: statistics["scores"][name] | {"label": SHOWN[name], "most": name in AT_MOST, "sql": SCORES[name][0]}
+            name: scores[name] | {"label": label(name, statistics), "most": name in AT_MOST, "sql": SCORES[name][0]}
             for name in names
         },
         "columns": [name for name in names if SCORES[name][0] == name],
