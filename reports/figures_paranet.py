@@ -76,7 +76,20 @@ def paranet_among() -> str:
     return number(experiment("paranet_yardstick")["results"]["choice"]["y_among_the_five"])
 
 
+def paranet_errors() -> str:
+    """Appendix B's errors of the paraphrases before and after the guards, in % of the paraphrases."""
+    results = experiment("paranet_errors")["results"]
+    lines = []
+    for name in ("before the guards", "after the guards"):
+        found = results[name]
+        shares = [f"{number(100 * count / found['paraphrases'])} %" for count in found["errors"].values()]
+        lines.append([name, number(found["paraphrases"], 0), *shares])
+    head = ["", "paraphrases", "negation", "number", "name", "antonym", "noun missing", "hyphen split"]
+    return table(head, lines)
+
+
 MADE = (
+    paranet_errors,
     paranet_speed,
     paranet_ratio,
     paranet_memory,
