@@ -8,8 +8,9 @@ from transformers import T5Config, T5ForConditionalGeneration, T5Tokenizer
 
 from tests import tiny
 from toolkit.bitext.words import tokens
-from toolkit.generate.infill import batches, infill_rows, informative
+from toolkit.generate.infill import infill_rows, informative
 from toolkit.generate.keywords import STOP_WORDS, keywords
+from toolkit.generate.merge import even_batches
 from toolkit.generate.sentinels import (
     fills,
     infill_input,
@@ -140,7 +141,7 @@ def test_quotes_and_what_is_not_said():
 def test_batches_have_inputs_of_similar_length():
     chance = random.Random(0)
     searches = [(n, [], [0] * chance.randint(1, 90)) for n in range(200)]
-    cut = list(batches(searches, 32))
+    cut = [[searches[n] for n in batch] for batch in even_batches([len(ids) for _, _, ids in searches], 32)]
     lengths = [len(ids) for batch in cut for _, _, ids in batch]
     assert lengths == sorted(lengths) and sorted(one[0] for batch in cut for one in batch) == list(range(200))
     assert all(len(batch) <= 32 for batch in cut) and min(len(batch) for batch in cut[-4:-1]) < 15

@@ -15,7 +15,7 @@ from toolkit.decode.engine import engine_of
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.generate.keywords import Keyword, keywords, permutations
-from toolkit.generate.merge import max_output_tokens, merge, rows_at_once, source_too_long
+from toolkit.generate.merge import even_batches, max_output_tokens, merge, source_too_long
 from toolkit.generate.sentinels import (
     MOST_KEYWORDS,
     fills,
@@ -111,7 +111,8 @@ def search(
     engine, orders_of = engine_of(infiller.model), Counter(number for number, _, _ in searches)
     lengths = [len(ids) for ids in infiller.target.encode([row.reference for row in shard])]
     found: list[list[tuple[list[str], Hypothesis]]] = [[] for _ in shard]
-    for batch in releasing(batches(searches, batch_rows // beam)):
+    for places in releasing(even_batches([len(ids) for _, _, ids in searches], batch_rows // beam)):
+        batch = [searches[place] for place in places]
         numbers = [number for number, _, _ in batch]
         with at_hand([shard[number] for number in numbers], sum(1 / orders_of[number] for number in numbers)):
             limits = [max_output_tokens(lengths[number]) + len(order) + 2 for number, order, _ in batch]
@@ -124,18 +125,6 @@ def search(
 def named(chosen: Iterable[Sequence[Keyword]]) -> list[list[str]]:
     """The texts of keywords."""
     return [[one.text for one in own] for own in chosen]
-
-
-def batches(searches: Sequence[Search], batch_rows: int) -> Iterator[list[Search]]:
-    """Cut searches into batches of similar length; batches of long inputs have fewer (`rows_at_once`)."""
-    batch: list[Search] = []
-    for one in sorted(searches, key=lambda search: (len(search[2]), search[0])):
-        if batch and len(batch) + 1 > rows_at_once(batch_rows, len(one[2])):
-            yield batch
-            batch = []
-        batch.append(one)
-    if batch:
-        yield batch
 
 
 def informative(

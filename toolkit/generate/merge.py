@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.sampling import Sample
@@ -31,6 +31,29 @@ def rows_at_once(batch_rows: int, source_tokens: int) -> float:
         source_tokens: EOS counted.
     """
     return batch_rows if source_tokens <= LONG else batch_rows * LONG / source_tokens
+
+
+def even_batches(tokens: Sequence[int], batch_rows: int) -> Iterator[list[int]]:
+    """Cut sources into batches of similar length, short ones first; long sources have smaller ones (`rows_at_once`).
+
+    >>> list(even_batches([5, 3, 64, 4], 2))
+    [[1, 3], [0], [2]]
+
+    Args:
+        tokens: Of each source, EOS counted.
+        batch_rows: The most sources of a batch.
+
+    Yields:
+        Numbers of sources; at least one.
+    """
+    batch: list[int] = []
+    for i in sorted(range(len(tokens)), key=tokens.__getitem__):
+        if batch and len(batch) + 1 > rows_at_once(batch_rows, tokens[i]):
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
 
 
 def source_too_long(method: str, generator: str) -> Candidate:

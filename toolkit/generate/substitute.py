@@ -5,12 +5,12 @@ Source: ParaNet (Liu et al. 2022), section 3.1 and appendix B.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from toolkit.decode.beam import beam_search
 from toolkit.decode.engine import engine_of
 from toolkit.generate.keywords import Keyword, whole_words
-from toolkit.generate.merge import rows_at_once
+from toolkit.generate.merge import even_batches
 from toolkit.generate.sentinels import fills, masked_input, sentinel_ids
 from toolkit.generate.synonyms import Synonyms, bases
 from toolkit.memory import releasing
@@ -51,7 +51,8 @@ def substituted(
     inputs = infiller.source.encode(texts)
     readable = [place for place, ids in enumerate(inputs) if len(ids) <= engine.limit]
     found: dict[tuple[int, Keyword], str] = {}
-    for batch in releasing(batches(readable, inputs, batch_rows // CHOICES)):
+    for numbers in releasing(even_batches([len(inputs[i]) for i in readable], batch_rows // CHOICES)):
+        batch = [readable[n] for n in numbers]
         searched = beam_search(engine, [inputs[i] for i in batch], CHOICES, MOST_TOKENS, n_best=CHOICES)
         for i, hypotheses in zip(batch, searched, strict=True):
             second = fills(hypotheses[-1].ids, marks, infiller.target)[:1] if len(hypotheses) == CHOICES else []
@@ -59,18 +60,6 @@ def substituted(
             if second and second[0].isalpha() and synonyms.holds(word.text, second[0]):
                 found[number, word] = second[0]
     return [[replaced(one, rows[n].reference, found, n) for one in own] for n, own in enumerate(chosen)]
-
-
-def batches(order: Sequence[int], inputs: Sequence[Sequence[int]], batch_rows: int) -> Iterator[list[int]]:
-    """Cut inputs into batches of similar length; batches of long inputs have fewer (`rows_at_once`)."""
-    batch: list[int] = []
-    for i in sorted(order, key=lambda i: (len(inputs[i]), i)):
-        if batch and len(batch) + 1 > rows_at_once(batch_rows, len(inputs[i])):
-            yield batch
-            batch = []
-        batch.append(i)
-    if batch:
-        yield batch
 
 
 def replaced(keyword: Keyword, reference: str, found: dict[tuple[int, Keyword], str], number: int) -> str:

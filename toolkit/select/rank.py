@@ -71,14 +71,7 @@ def rank_by_ranking(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
 
     Source: ParaNet (Liu et al. 2022), section 3.3.4: the best candidate is the paraphrase.
     """
-    for row in rows:
-        waiting = [candidate for candidate in row.candidates if candidate.reason is None]
-        for rank, candidate in enumerate(sorted(waiting, key=lambda one: (-(one.scores.ranking or 0.0), one.text))):
-            if rank < paraphrases:
-                candidate.rank = rank
-            else:
-                candidate.reason = "rank"
-        yield row
+    yield from rank_best(rows, paraphrases, lambda one: (-(one.scores.ranking or 0.0), one.text))
 
 
 def rank_by_judgment(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
@@ -92,8 +85,19 @@ def rank_by_judgment(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
 
     Source: ParaBank (Hu et al. 2019a), section 5.1; the order is ours.
     """
+    yield from rank_best(rows, paraphrases, judgment_order)
+
+
+def rank_best(rows: Iterable[Row], paraphrases: int, order: Callable[[Candidate], Any]) -> Iterator[Row]:
+    """Rank the candidates that have not been refused by a sort key; refuse those after the best: reason "rank".
+
+    Args:
+        rows: Rows with candidates.
+        paraphrases: The most candidates of a row that are ranked; 0 ranks all.
+        order: The sort key of candidates, better ones first.
+    """
     for row in rows:
-        for rank, candidate in enumerate(sorted((c for c in row.candidates if c.reason is None), key=judgment_order)):
+        for rank, candidate in enumerate(sorted((c for c in row.candidates if c.reason is None), key=order)):
             if paraphrases and rank >= paraphrases:
                 candidate.reason = "rank"
             else:
