@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from toolkit.outputs import MANIFEST, check_output_folder
 from toolkit.package.folder import check_version, is_parabank
 from toolkit.rows import Row
+from toolkit.run import LM
 from toolkit.select.corpus import chosen_folder, copy_shards, write_records
 from toolkit.select.deciles import DecileSettings
-from toolkit.select.rank import rank_all, rank_by_judgment, rank_rows
+from toolkit.select.rank import rank_all, rank_by_judgment, rank_by_ranking, rank_rows
 from toolkit.select.where import check_measured, check_where, chosen_anew, meeting
 from toolkit.settings import SETTINGS
 from toolkit.shards import read_record, read_shard
@@ -27,6 +28,7 @@ RANKINGS: dict[str, Callable[[dict], Rank]] = {  # by builder, how its recipe ra
     "parabank2": lambda settings: lambda rows: rank_rows(rows, settings["paraphrases"]),
     "parabank": lambda settings: lambda rows: rank_by_judgment(rows, settings["paraphrases"]),
     "paranmt": lambda settings: rank_all,
+    "paranet": lambda settings: lambda rows: rank_by_ranking(rows, settings["paraphrases"]),
 }
 
 
@@ -178,11 +180,17 @@ def remove_other(folder: Path, wanted: dict, packaged: Path) -> None:
 
 
 def pieces_of(recorded: dict) -> Pieces | None:
-    """The pieces in which a card counts overlaps; None, said on the terminal, if the run's translator is not here."""
+    """The pieces in which a card counts overlaps; None, said on the terminal, if the run's model is not here."""
+    from toolkit.generate.sentinels import load_infiller
     from toolkit.translator.load import load_translator
 
-    name = recorded["forward"]
+    from_text = recorded["builder"] == "paranet"
+    if from_text and recorded["generator"] == LM:
+        return None
+    name = recorded["infiller"] if from_text else recorded["forward"]
     try:
+        if from_text:
+            return load_infiller(name, "float32", "cpu", recorded["lang"]).target
         return load_translator(name, "float32", "cpu", recorded["source_lang"], recorded["lang"]).target
     except (OSError, ValueError):
         print(f"{name} is not here: the card counts overlaps in words, not in its pieces", file=sys.stderr)

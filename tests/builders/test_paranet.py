@@ -11,6 +11,8 @@ import subprocess
 import datasets
 import pytest
 
+from builders.__main__ import BUILDERS
+from builders.filter import RANKINGS, Filter, filter_parabank
 from builders.paranet import ParaNetRun, build
 from tests.score.test_bertscore import save_encoder
 from tests.test_run import ALONE, KILL_AT_SHARD_3, ranks
@@ -200,6 +202,18 @@ def test_guards_refuse_and_the_next_best_takes_the_place(settings, made, tmp_pat
     for one, other in zip(guarded, free, strict=True):
         kept = {c.text for c in one.candidates if c.reason in (None, "rank")}
         assert kept <= {c.text for c in other.candidates if c.reason in (None, "rank")}
+
+
+def test_a_filter_chooses_again_by_its_scores(made, tmp_path):
+    condition = "semantic > 0.5 and fluency > -9 and diversity > 0.1 and ranking > 0"
+    figures = filter_parabank(Filter(parabank=made, output_dir=tmp_path / "strict", where=condition))
+    chosen = [c.scores for row in rows_of(tmp_path / "strict") for c in row.paraphrases]
+    assert 0 < figures["total"]["pairs"] == len(chosen)
+    assert all(s.semantic > 0.5 and s.fluency > -9 and s.diversity > 0.1 for s in chosen)
+    kept = {row.id: row.paraphrases[0].text for row in rows_of(tmp_path / "strict") if row.paraphrases}
+    met = {row.id: row.paraphrases[0].text for row in rows_of(made) if row.paraphrases}
+    assert RANKINGS.keys() == BUILDERS.keys(), "every builder can be filtered"
+    assert sum(kept[one] == met[one] for one in kept) > 0 and "piece" in (tmp_path / "strict" / "README.md").read_text()
 
 
 def test_the_ranking_can_be_asked_again(made):
