@@ -123,3 +123,11 @@ def demo_parabank(demo_run: Path, demo_models: list[dict]) -> Path:
 
     package_parabank(demo_run, demo_run.parent / "demo", "demo", "1.2.0", "cc-by-2.0", demo_models)
     return demo_run.parent / "demo"
+
+
+@pytest.fixture(scope="module")
+def on_a_cpu():
+    """Accelerate computes on the CPU, wherever the tests run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACCELERATE_USE_CPU", "true")
+        yield

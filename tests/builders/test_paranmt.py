@@ -21,12 +21,7 @@ from toolkit.rows import Row
 from toolkit.score.overlap import trigram_overlap
 from toolkit.shards import read_shard
 
-
-@pytest.fixture(scope="module", autouse=True)
-def on_a_cpu():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACCELERATE_USE_CPU", "true")
-        yield
+pytestmark = pytest.mark.usefixtures("on_a_cpu")
 
 
 @pytest.fixture(scope="module")

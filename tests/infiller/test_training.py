@@ -19,11 +19,7 @@ from toolkit.rows import Row
 SENTENCES = [line.split("\t")[1] for line in DEMO.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def on_a_cpu():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACCELERATE_USE_CPU", "true")
-        yield
+pytestmark = pytest.mark.usefixtures("on_a_cpu")
 
 
 @pytest.fixture(scope="module")

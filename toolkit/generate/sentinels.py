@@ -11,15 +11,12 @@ import re
 from collections.abc import Mapping, Sequence
 
 import torch
-from transformers import AutoConfig
 
 from toolkit.bitext.hub_subwords import HubPieces
 from toolkit.bitext.languages import near
 from toolkit.bitext.subwords import Pieces
-from toolkit.errors import named_line
 from toolkit.generate.keywords import Keyword
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT
-from toolkit.starters import resolve
+from toolkit.models.language_model import read_config
 from toolkit.translator.load import Translator, described, load_translator
 
 SENTINEL = "<extra_id_{}>"  # of T5's tokenizers; the model reads and says them in this order
@@ -79,13 +76,7 @@ def load_infiller(name: str, dtype: str, device: torch.device | str, lang: str) 
     Raises:
         ValueError: The name is none of these, the model is not T5-like, or it states another language.
     """
-    try:
-        family = AutoConfig.from_pretrained(resolve(name)).model_type
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(
-            f"wanted an infiller, got {name!r}, which is neither a starter/NAME, a folder with a model, nor a Hub id "
-            f"that can be reached ({named_line(error)})"
-        ) from error
+    family = read_config(name, "an infiller").model_type
     if not family.endswith("t5"):
         raise ValueError(f"wanted a T5-type model as infiller, got {name!r}, which is {family}: give a T5 or mT5")
     stated = described(name)["lang"]

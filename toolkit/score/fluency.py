@@ -9,16 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import torch
-from transformers import AutoConfig
 
 from toolkit.decode.engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
-from toolkit.errors import named_line
 from toolkit.generate.sentinels import infill_input, infill_output, load_infiller
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT
-from toolkit.models.language_model import LanguageModel, load_language_model, log_probabilities
+from toolkit.models.language_model import LanguageModel, load_language_model, log_probabilities, read_config
 from toolkit.rows import Row
-from toolkit.starters import resolve
 from toolkit.translator.load import Translator
 
 DECIMALS = 6  # ours: further digits differ from batch to batch
@@ -42,14 +38,7 @@ def load_fluency(name: str, dtype: str, device: torch.device, lang: str) -> Lang
     Raises:
         ValueError: The name is neither.
     """
-    try:
-        config = AutoConfig.from_pretrained(resolve(name))
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(
-            f"wanted a causal language model or an infiller, got {name!r}, which is neither a starter/NAME, a folder "
-            f"with a model, nor a Hub id that can be reached ({named_line(error)})"
-        ) from error
-    if not config.is_encoder_decoder:
+    if not read_config(name, "a causal language model or an infiller").is_encoder_decoder:
         return load_language_model(name, dtype, device)
     return load_infiller(name, dtype, device, lang)
 
