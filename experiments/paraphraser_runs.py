@@ -1,7 +1,8 @@
 """Make equal corpora of ParaNMT, ParaBank, ParaBank 2 and ParaNet, and train paraphrasers on them.
 
 `corpora.py` makes the first three of the same references; ParaNet is the authors' corpus, whose lower-cased tokens are
-put back into the form of sentences. Every step goes on where it was interrupted. `paraphraser_table.py` measures.
+put back into the form of sentences; a ParaNet of our own can stand beside it. Every step goes on where it was
+interrupted. `paraphraser_table.py` measures.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import random
 import re
 from collections import Counter
+from collections.abc import Collection, Container
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,9 @@ from toolkit.paraphraser.training import train
 
 TRANSLATOR = "starter/de-en"  # it writes English and reads German; `base` teaches it to read English
 BASE_STEPS, SWAPPED = 600, 0.15  # of that training, and the share of words that change places in its inputs
-CORPORA = ("ParaNMT", "ParaBank", "ParaBank 2", "ParaNet")  # those of `corpora.BUILDERS` first
+OF_BITEXT = ("ParaNMT", "ParaBank", "ParaBank 2")  # in the order of `corpora.BUILDERS`
+CORPORA = (*OF_BITEXT, "ParaNet")
+OURS = "ParaNet, ours"
 PARANET = "paraphrase/paranet/paramac_run311.jsonl.gz"
 FINE_EPOCHS, FINE_PAIRS = 2, 16  # ParaMac, section 5.1.3, and appendix A: 4 pairs and 4 accumulated batches
 FINE_RATE = 3e-4  # ours: the paper's 1e-4 is for a model 40 times as large
@@ -45,24 +49,45 @@ def read_pairs(path: Path) -> list[Pair]:
     return [(one, other) for one, _, other in found]
 
 
-def corpora(data: Path, work: Path, count: int) -> None:
-    """Write `count` pairs of each corpus: of ParaNMT, ParaBank and ParaBank 2 the best of the same references."""
-    if all((work / f"{slug(name)}.tsv").exists() for name in CORPORA):
-        return
+def corpora(data: Path, work: Path, count: int, names: Collection[str] = CORPORA, ours: Path | None = None) -> None:
+    """Write the pairs of each corpus, of those of a bitext the best of the same `count` references.
+
+    Args:
+        data: The folder of the data.
+        work: The folder of the experiment.
+        count: How many pairs those of a bitext have; ParaNet's are all written.
+        names: Of the corpora: of `CORPORA`, or `OURS`.
+        ours: The folder of a built ParaNet, for `OURS`.
+    """
+    missing = [name for name in names if not (work / f"{slug(name)}.tsv").exists()]
+    if not {*missing}.isdisjoint(OF_BITEXT):
+        write_of_bitext(data, work, count)
+    if "ParaNet" in missing:
+        write_tsv(work / f"{slug('ParaNet')}.tsv", paranet(data))
+    if OURS in missing and ours is not None:
+        pairs = sorted(best_pairs(ours, test_keys(data)).items())
+        random.Random(0).shuffle(pairs)
+        write_tsv(work / f"{slug(OURS)}.tsv", pairs)
+
+
+def write_of_bitext(data: Path, work: Path, count: int) -> None:
+    """Write `count` pairs of ParaNMT, ParaBank and ParaBank 2, of the same references."""
     used = test_keys(data)
-    found: dict[str, dict[str, str]] = {}
-    for name, folder in zip(CORPORA, parabanks(data, work).values(), strict=False):
-        chosen = ((row.reference, row.paraphrases[0].text) for row in read_references(folder) if row.paraphrases)
-        found[name] = {
-            one: other for one, other in chosen if match_key(one) != match_key(other) and match_key(one) not in used
-        }
+    found = {
+        name: best_pairs(folder, used) for name, folder in zip(OF_BITEXT, parabanks(data, work).values(), strict=True)
+    }
     shared = [reference for reference in found["ParaNMT"] if all(reference in best for best in found.values())]
     if len(shared) < count:
         raise ValueError(f"wanted {count} references with a paraphrase in all corpora, got {len(shared)}")
     shared = random.Random(0).sample(sorted(shared), count)
     for name, best in found.items():
         write_tsv(work / f"{slug(name)}.tsv", [(reference, best[reference]) for reference in shared])
-    write_tsv(work / f"{slug('ParaNet')}.tsv", paranet(data))
+
+
+def best_pairs(folder: Path, used: Container[str]) -> dict[str, str]:
+    """The best paraphrase of each reference of a parabank that is no copy of it, without the texts of tests."""
+    chosen = ((row.reference, row.paraphrases[0].text) for row in read_references(folder) if row.paraphrases)
+    return {one: other for one, other in chosen if match_key(one) != match_key(other) and match_key(one) not in used}
 
 
 def paranet(data: Path) -> list[Pair]:

@@ -15,6 +15,9 @@ five counts; the first output stands beside it. The tables:
   ParaBank 2's and ParaNet's.
 - 6: more pairs of ParaNet, and of ParaBank 2. 7: more epochs on a part of the pairs of ParaNet.
 
+--corpora chooses among the corpora; with --paranet FOLDER, a ParaNet that was built here, its pairs are a corpus more,
+"ParaNet, ours".
+
 The work goes on where it was interrupted; --tables chooses. The seeds can be run at the same time, each by a command of
 its own, once the base model is there; a last command with all of them then writes the JSON.
 """
@@ -31,7 +34,7 @@ from typing import Any
 import torch
 
 from experiments.paraphraser_data import DOMAINS, TESTS, test_set
-from experiments.paraphraser_runs import CORPORA, TRANSLATOR, adapted, base, corpora, corpus_model, slug
+from experiments.paraphraser_runs import CORPORA, OURS, TRANSLATOR, adapted, base, corpora, corpus_model, slug
 from reports import report
 from reports.figures_paraphrasers import TESTED, tested_table
 from toolkit.evaluate.paraphraser import CHOICES, Paraphrased, evaluate
@@ -45,7 +48,7 @@ from toolkit.translator.load import load_translator
 N = 5  # outputs of which the best counts
 SUPERVISED = {"QQP": (500, 10_000), "MSCOCO": (500, 10_000)}  # table 2: pairs of the domain
 LOW_RESOURCE = {"KQA Pro": (100, 500, 1000)}  # table 4
-ADAPTED = (None, "ParaBank 2", "ParaNet")  # what the fine-tuned models begin with; None is the base model
+ADAPTED = ("ParaBank 2", "ParaNet", OURS)  # what fine-tuned models begin with, beside the base model
 SIZES = (0.25, 0.5, 1.0)  # table 6: parts of the pairs; the paper's are 25k, 50k, 75k and 100k
 EPOCHS, EPOCH_PART = (1, 5, 10, 20), 0.25  # table 7: the paper's are 5 to 25 on 10k of 80k pairs
 PAPER = {  # ParaMac, tables 1, 2, 4, 6 and 7: iBLEU, BLEU, ROUGE-1 and ROUGE-2; ParaMod is T5-base trained on ParaNet
@@ -93,7 +96,7 @@ class Experiment:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.data, self.work, self.pairs, self.seeds = options.data, options.work, options.pairs, options.seeds
-        self.texts = options.texts
+        self.texts, self.corpora = options.texts, [*options.corpora, *[OURS] * (options.paranet is not None)]
 
     def figures(self, system: str, test: str, outputs: Callable[[], Outputs]) -> Figures:
         """The figures of a system on a test, which are measured once.
@@ -140,7 +143,7 @@ class Experiment:
             test: self.baselines(test)
             | {
                 corpus: self.over_seeds(f"{corpus} {self.pairs}", test, partial(self.trained, corpus))
-                for corpus in CORPORA
+                for corpus in self.corpora
             }
             for test in TESTS
         }
@@ -158,7 +161,7 @@ class Experiment:
                     f"{begun or 'base'} {self.pairs} {test} {count}", test, partial(self.tuned, begun, test, count)
                 )
                 for count in counts
-                for begun in ADAPTED
+                for begun in (None, *(corpus for corpus in ADAPTED if corpus in self.corpora))
             }
             for test, counts in domains.items()
         }
@@ -178,6 +181,7 @@ class Experiment:
                     f"{corpus} {count}", "QQP", partial(corpus_model, self.work, self.data, corpus, count)
                 )
                 for corpus in ("ParaBank 2", "ParaNet")
+                if corpus in self.corpora
                 for count in (round(part * self.pairs) for part in SIZES)
             }
         }
@@ -242,13 +246,15 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--pairs", type=int, default=4000, help="of each corpus")
     parser.add_argument("--texts", type=int, default=500, help="inputs of each test")
+    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA))
+    parser.add_argument("--paranet", type=Path, metavar="FOLDER", help="a built ParaNet")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--tables", nargs="+", choices=["1", "2", "4", "6", "7"], default=["1", "2", "4", "6", "7"])
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    corpora(options.data, options.work, options.pairs)
     experiment = Experiment(options)
+    corpora(options.data, options.work, options.pairs, experiment.corpora, options.paranet)
     tables: dict[str, Callable[[], dict[str, Any]]] = {
         "1": experiment.table_1,
         "2": lambda: experiment.fine_tuned(SUPERVISED),

@@ -86,6 +86,10 @@ def test_the_corpora_have_the_same_references(data, tmp_path, monkeypatch):
     pairs = {name: dict(paraphraser_runs.read_pairs(tmp_path / f"{name}.tsv")) for name in ("paranmt", "parabank-2")}
     assert pairs["paranmt"] == {"I go.": "I walk.", "You go.": "You leave."}  # "A copy." is copied, "A dog." in a test
     assert pairs["parabank-2"] == {"I go.": "I run.", "You go.": "You walk."}
-    (tmp_path / "paranet.tsv").unlink()
+    assert not (tmp_path / "paranet-ours.tsv").exists()
+    paraphraser_runs.corpora(data, tmp_path, 2, ["ParaNet", paraphraser_runs.OURS], "parabank2")
+    ours = paraphraser_runs.read_pairs(tmp_path / "paranet-ours.tsv")
+    assert sorted(ours) == [("A copy.", "Copied."), ("I go.", "I run."), ("We.", "Us."), ("You go.", "You walk.")]
+    (tmp_path / "parabank-2.tsv").unlink()
     with pytest.raises(ValueError, match="wanted 3 references with a paraphrase in all corpora, got 2"):
         paraphraser_runs.corpora(data, tmp_path, 3)
