@@ -125,12 +125,15 @@ def load_source(run: RunSettings, state: PartialState, forward: Translator | Non
     if run.generator != LM:
         return Source(None, [])
     from toolkit.generate.language_model import Asking, ask_rows
-    from toolkit.models.language_model import load_language_model
+    from toolkit.models.language_model import LanguageModel, load_language_model
+    from toolkit.models.served import ServedModel, connect
     from toolkit.score.dual import forward_rows
     from toolkit.translator.load import described
 
-    prompt = read_prompt(run.prompt)
-    model = load_language_model(run.model or "", run.dtype, state.device)
+    prompt, name = read_prompt(run.prompt), run.model or ""
+    model: LanguageModel | ServedModel = (
+        connect(name, run.server) if run.server else load_language_model(name, run.dtype, state.device)
+    )
     seed = getattr(run, "seed", 0)
     asking = Asking(prompt, run.samples, run.temperature, run.top_p, run.replies_at_once, seed)
 
@@ -138,7 +141,7 @@ def load_source(run: RunSettings, state: PartialState, forward: Translator | Non
         rows = ask_rows(rows, model, asking)
         return forward_rows(rows, forward, BATCH_TOKENS) if forward else rows
 
-    own = {"role": "generator"} | described(run.model or "") | {"signature": asking.signature}
+    own = {"role": "generator"} | described(name) | {"signature": asking.signature}
     asked = {"role": "prompt", "name": prompt.name, "bleu": None, "signature": prompt.text, "license": None}
     return Source(generate, [own, asked])
 

@@ -72,12 +72,13 @@ class RunSettings:
             products in 8 bits, on a CPU with AVX-512 VNNI, and "auto" for the rest.
         generator: Where candidates come from: "paper", or "lm", a language model that is asked for them.
         model: Causal or chat language model of "lm": a Hub id or a local folder.
+        server: Address of a server that has the model, such as vLLM's, "http://localhost:8000/v1"; None loads it here.
         prompt: What it is asked: "paraphrase", "context" (for running text) or "examples" (for models that do not
             chat), or a file with {reference} in it.
         samples: Replies to each prompt.
         temperature: Of the draw of a reply; 0 is greedy, with one sample.
         top_p: A reply is drawn from the most probable tokens with this probability together.
-        replies_at_once: Replies that are decoded at a time.
+        replies_at_once: Replies that are decoded at a time, or asked of the server at a time.
         version: Version of the packaged data set, MAJOR.MINOR.PATCH.
         license: Licence of the input, for the card.
     """
@@ -95,6 +96,7 @@ class RunSettings:
     dtype: str = "auto"
     generator: str = PAPER
     model: str | None = None
+    server: str | None = None
     prompt: str = "paraphrase"
     samples: int = 8
     temperature: float = 1.0
@@ -116,6 +118,8 @@ class RunSettings:
         if (self.generator == LM) != (self.model is not None):
             got = f"{self.generator} and {self.model or 'no model'}"
             raise ValueError(f"wanted --generator lm and --model together, got {got}")
+        if self.server is not None and self.generator != LM:
+            raise ValueError(f"wanted --server with --generator lm, got {self.generator}: leave --server out")
         if self.temperature == 0 and self.samples > 1 and self.generator == LM:
             raise ValueError(
                 f"wanted one of --samples with temperature 0, got {self.samples}: greedy replies are equal"

@@ -1,6 +1,8 @@
 """Candidates from a tiny causal model, and every builder with them: the plumbing, not the sentences."""
 
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import torch
@@ -12,11 +14,13 @@ from tests.tiny import DEMO, folder
 from toolkit.generate.language_model import Asking, ask_rows, merged
 from toolkit.generate.prompt import read_prompt
 from toolkit.models.language_model import load_language_model
+from toolkit.models.served import connect
 from toolkit.rows import Row
 from toolkit.shards import read_shard
 
 SENTENCES = [line.split("\t")[1] for line in DEMO.read_text(encoding="utf-8").splitlines()]
-CHAT = "{% for m in messages %}<user>{{ m['content'] }}{% endfor %}{% if add_generation_prompt %}<model>{% endif %}"
+CHAT_BEGIN, CHAT_END = "<user> ", " <model>"
+CHAT = f"{CHAT_BEGIN}{{{{ messages[0]['content'] }}}}{{% if add_generation_prompt %}}{CHAT_END}{{% endif %}}"
 
 
 pytestmark = pytest.mark.usefixtures("on_a_cpu")
@@ -165,3 +169,94 @@ def test_what_cannot_be_used_is_one_line(gpt2, tmp_path):
         paranet.build(paranet.ParaNetRun(**run, model=str(gpt2), prompt="lost"))
     with pytest.raises(ValueError, match=r"wanted a causal language model, got .* marian model, which has an encoder"):
         paranet.build(paranet.ParaNetRun(**run, model="starter/de-en"))
+
+
+class Api(BaseHTTPRequestHandler):
+    """What vLLM answers, as far as it is asked here: the models, and replies that come from the ids of the prompt."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.answer(200, {"object": "list", "data": [{"id": self.server.model, "object": "model", "created": 0,
+                                                      "owned_by": "vllm"}]})  # fmt: skip
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(asked)
+        if len(self.server.asked) > self.server.failing_after:
+            self.answer(400, {"error": {"message": "the prompt is too long", "code": 400}})
+            return
+        texts = [f"Here is a paraphrase: Words {sum(asked['prompt'])} and {n % 2}." for n in range(asked["n"])]
+        choices = [{"index": n, "text": text, "finish_reason": "length" if n == 3 else "stop", "logprobs": None}
+                   for n, text in enumerate(texts)]  # fmt: skip
+        self.answer(200, {"id": "1", "object": "text_completion", "created": 0, "model": asked["model"],
+                          "choices": choices})  # fmt: skip
+
+    def answer(self, code, body):
+        data = json.dumps(body).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server(gpt2):
+    """A server of the tiny model's name; `asked` are the requests."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Api) as one:
+        one.model, one.asked, one.failing_after = str(gpt2), [], 1000
+        thread = threading.Thread(target=one.serve_forever)
+        thread.start()
+        yield one
+        one.shutdown()
+        thread.join()
+
+
+def address(server):
+    return f"http://127.0.0.1:{server.server_port}/v1"
+
+
+def test_a_server_is_asked_what_the_model_would_read(gpt2, server):
+    model = connect(str(gpt2), address(server))
+    first, again = (list(ask_rows(rows(5), model, asking())) for _ in range(2))
+    assert first == again
+    one = next(c for c in first[0].candidates if c.text.endswith("0."))
+    assert one.text.startswith("Words ") and one.draws == 2 and one.origins[0].recipe == "paraphrase, stripped"
+    assert {c.reason for row in first for c in row.candidates} == {None}  # the cut reply is equal to a whole one
+    assert one.generator == f"{gpt2.name}|served by vllm|prompt:paraphrase|samples:4|temperature:1|top_p:0.95"
+    sent = sorted(server.asked, key=lambda asked: asked["seed"])
+    assert len(sent) == 10 and [one["seed"] for one in sent[::2]] == [one["seed"] for one in sent[1::2]]
+    assert len({one["seed"] for one in sent}) == 5 and {(one["n"], one["top_p"]) for one in sent} == {(4, 0.95)}
+    text = asking().prompt.asked(rows(1)[0])
+    text = CHAT_BEGIN + text + CHAT_END if gpt2.name == "chat" else text
+    assert model.tokenizer(text)["input_ids"] in [one["prompt"] for one in sent]
+
+
+def test_a_run_with_a_server(gpt2, server, tmp_path):
+    (tmp_path / "book.txt").write_text("\n".join(SENTENCES[:12]))
+    own = {"text": [str(tmp_path / "book.txt")], "lang": "en", "min_chars": 20, "fluency_model": str(gpt2),
+           "generator": "lm", "model": str(gpt2), "samples": 3, "threads": 1, "dtype": "float32"}  # fmt: skip
+    run = paranet.ParaNetRun(**own, server=address(server), output_dir=str(tmp_path / "paranet"))
+    assert paranet.build(run)["total"]["pairs"] > 0
+    card = (tmp_path / "paranet" / "README.md").read_text()
+    assert "served by vllm" in (tmp_path / "paranet" / "parabank.json").read_text() + card
+    assert str(server.server_port) not in card and "127.0.0.1" not in card
+    server.failing_after = len(server.asked) + 2
+    with pytest.raises(RuntimeError, match=r"input-00000.parquet: row \S+: the server at http\S+ gave no reply .*long"):
+        paranet.build(paranet.ParaNetRun(**own, server=address(server), output_dir=str(tmp_path / "failing")))
+
+
+def test_a_server_that_cannot_be_used_is_one_line(gpt2, server, tmp_path):
+    with pytest.raises(ValueError, match=rf"wanted the model 'other' at \S+, got a server of {gpt2}: give --model its"):
+        connect("other", address(server))
+    with pytest.raises(ValueError, match=r"wanted a server with OpenAI's API as --server, got 'http://127.0.0.1:9/v1'"):
+        connect(str(gpt2), "http://127.0.0.1:9/v1")
+    server.model = str(tmp_path)
+    with pytest.raises(ValueError, match=r"wanted the tokenizer of .*, got neither a folder with one nor a Hub id"):
+        connect(str(tmp_path), address(server))
+    with pytest.raises(ValueError, match="wanted --server with --generator lm, got paper: leave --server out"):
+        paranet.ParaNetRun(text=["t"], lang="en", output_dir=str(tmp_path), server="http://x/v1")

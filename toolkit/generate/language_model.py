@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 from toolkit.generate.prompt import Prompt
 from toolkit.generate.replies import is_refusal, sentence_in
 from toolkit.models.language_model import LanguageModel
+from toolkit.models.served import ServedModel, served_replies
 from toolkit.progress import at_hand
 from toolkit.rows import Candidate, Origin, Row
 
@@ -29,7 +31,7 @@ class Asking:
         samples: Replies to each prompt.
         temperature: Of the draw; 0 is greedy.
         top_p: The draw is from the most probable tokens with this probability together.
-        batch_rows: Replies that are decoded at a time.
+        batch_rows: Replies that are decoded at a time, or asked of a server at a time.
         seed: Of the draw.
     """
 
@@ -47,11 +49,11 @@ class Asking:
         return f"prompt:{self.prompt.name}|samples:{self.samples}|{kind}"
 
 
-def ask_rows(rows: Iterable[Row], model: LanguageModel, asking: Asking) -> Iterator[Row]:
+def ask_rows(rows: Iterable[Row], model: LanguageModel | ServedModel, asking: Asking) -> Iterator[Row]:
     """Give every row the distinct sentences of a model's replies.
 
     A chat model gets the prompt in its own template, any other model as it is. Replies of a batch share a seed that
-    comes from the ids of its rows.
+    comes from the ids of its rows; on a server every row has a seed.
 
     Args:
         rows: Rows with a reference, without candidates; all of a shard are held at a time.
@@ -64,9 +66,24 @@ def ask_rows(rows: Iterable[Row], model: LanguageModel, asking: Asking) -> Itera
         "empty" where it said nothing, "unfinished" where the reply did not end.
     """
     shard = list(rows)
-    replies: list[list[tuple[str, bool]]] = [[] for _ in shard]
-    asked = [as_ids(asking.prompt.asked(row), model) for row in shard]
+    asked = [as_ids(asking.prompt.asked(row), model.tokenizer) for row in shard]
     limits = [2 * len(model.tokenizer(row.reference)["input_ids"]) + MORE_TOKENS for row in shard]
+    replies = (
+        from_server(shard, asked, limits, model, asking)
+        if isinstance(model, ServedModel)
+        else in_batches(shard, asked, limits, model, asking)
+    )
+    signature = f"{model.signature}|{asking.signature}"
+    for row, own in zip(shard, replies, strict=True):
+        row.candidates = merged(own, row.reference, asking.prompt.name, signature)
+    yield from shard
+
+
+def in_batches(
+    shard: Sequence[Row], asked: Sequence[Sequence[int]], limits: Sequence[int], model: LanguageModel, asking: Asking
+) -> list[list[tuple[str, bool]]]:
+    """The replies to the prompt of each row, and whether each ended; prompts of similar length are decoded together."""
+    replies: list[list[tuple[str, bool]]] = [[] for _ in shard]
     at_a_time = max(1, asking.batch_rows // asking.samples)
     order = sorted(range(len(shard)), key=lambda i: (len(asked[i]), i))
     for begin in range(0, len(order), at_a_time):
@@ -76,15 +93,33 @@ def ask_rows(rows: Iterable[Row], model: LanguageModel, asking: Asking) -> Itera
             found = drawn([asked[i] for i in batch], max(limits[i] for i in batch), model, asking, seed)
             for place, i in enumerate(batch):
                 replies[i] = found[place * asking.samples : (place + 1) * asking.samples]
-    signature = f"{model.signature}|{asking.signature}"
-    for row, own in zip(shard, replies, strict=True):
-        row.candidates = merged(own, row.reference, asking.prompt.name, signature)
-    yield from shard
+    return replies
 
 
-def as_ids(prompt: str, model: LanguageModel) -> list[int]:
+def from_server(
+    shard: Sequence[Row], asked: Sequence[Sequence[int]], limits: Sequence[int], model: ServedModel, asking: Asking
+) -> list[list[tuple[str, bool]]]:
+    """The replies of a server to the prompt of each row, and whether each ended.
+
+    A request is for one row and has a seed that comes from its id; the server batches the requests that are under way.
+    """
+    replies, how = [], (asking.temperature, asking.top_p)
+    with ThreadPoolExecutor(max(1, asking.batch_rows // asking.samples)) as requests:
+        futures = [
+            requests.submit(served_replies, model, ids, asking.samples, most, *how, seed_of([row.id], asking.seed))
+            for row, ids, most in zip(shard, asked, limits, strict=True)
+        ]
+        try:
+            for row, future in zip(shard, futures, strict=True):
+                with at_hand([row]):
+                    replies.append(future.result())
+        finally:
+            requests.shutdown(cancel_futures=True)  # after an error nothing more is asked
+    return replies
+
+
+def as_ids(prompt: str, tokenizer: Any) -> list[int]:
     """A prompt as the model reads it."""
-    tokenizer: Any = model.tokenizer
     if getattr(tokenizer, "chat_template", None):
         chat = [{"role": "user", "content": prompt}]
         prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
@@ -129,7 +164,7 @@ def drawn(
     ends = generated.generation_config.eos_token_id
     stops = set(ends if isinstance(ends, list) else [ends])
     texts = tokenizer.batch_decode(said, skip_special_tokens=True)
-    return [(text, bool(stops & set(ids)) or "\n" in text.strip()) for text, ids in zip(texts, said, strict=True)]
+    return [(text, bool(stops & set(ids))) for text, ids in zip(texts, said, strict=True)]
 
 
 def merged(replies: Sequence[tuple[str, bool]], reference: str, prompt: str, signature: str) -> list[Candidate]:
@@ -139,6 +174,7 @@ def merged(replies: Sequence[tuple[str, bool]], reference: str, prompt: str, sig
         text, more = sentence_in(reply, reference)
         refused = is_refusal(reply, reference)
         text = reply.strip() if refused else text
+        ended = ended or "\n" in reply.strip()  # what follows the sentence may be cut
         reason = "refusal" if refused else "empty" if not text else None if ended else "unfinished"
         candidate = found.setdefault(text, Candidate(text, "lm", draws=0, generator=signature, reason=reason))
         candidate.draws += 1

@@ -73,25 +73,6 @@ def load_language_model(name: str, dtype: str = "auto", device: torch.device | s
     return LanguageModel(name, model, tokenizer, f"{shown_name(name)}|{size:.1f}M|{kind}")
 
 
-def read_config(name: str, wanted: str) -> Any:
-    """The configuration of a checkpoint, by which its kind is known before it is loaded.
-
-    Args:
-        name: A Hub id, a local path or "starter/NAME".
-        wanted: What the model should be, for the error: "an infiller".
-
-    Raises:
-        ValueError: There is no such checkpoint.
-    """
-    try:
-        return AutoConfig.from_pretrained(resolve(name))
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(
-            f"wanted {wanted}, got {name!r}, which is neither a starter/NAME, a folder with a model, nor a Hub id that "
-            f"can be reached ({named_line(error)})"
-        ) from error
-
-
 @torch.inference_mode()
 def log_probabilities(texts: Sequence[str], model: LanguageModel, batch_tokens: int) -> list[tuple[float, int]]:
     """The log-probability of each text, and the number of tokens that it sums over.

@@ -155,15 +155,19 @@ def made_in_sibling(output_dir: Path) -> Iterator[Path]:
 
 
 def public(settings: dict) -> dict:
-    """Settings without this machine's folders: an absolute path is cut to its last part.
+    """Settings without this machine's folders and servers: an absolute path is cut to its last part.
 
     >>> public({"seed": 1, "forward": "/home/me/models/de-en", "bitext": ["/home/me/a.de", "a.en"]})
     {'seed': 1, 'forward': 'de-en', 'bitext': ['a.de', 'a.en']}
+    >>> public({"server": "http://10.0.0.7:8000/v1"})
+    {'server': 'yes'}
     """
 
     def shown(value: object) -> object:
         if isinstance(value, list):
             return [shown(item) for item in value]
+        if isinstance(value, str) and value.startswith(("http://", "https://")):
+            return "yes"
         return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
     return {key: shown(value) for key, value in settings.items()}

@@ -1,0 +1,113 @@
+"""A language model that a server has: vLLM's, or another with OpenAI's API that reads token ids.
+
+Whoever serves the model chooses how it is spread over GPUs and machines; here it is only asked. Prompts are tokenized
+here, so that the model reads what it reads when `transformers` runs it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
+
+from toolkit.errors import named_line
+from toolkit.models.checkpoint import NOT_A_CHECKPOINT
+from toolkit.starters import resolve, shown_name
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+KEY = "OPENAI_API_KEY"  # of the environment, for servers that ask for one
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A causal language model on a server.
+
+    Attributes:
+        name: The name by which the server has it.
+        client: Asks the server.
+        tokenizer: The model's tokenizer.
+        signature: Its name and who serves it in one short string, for provenance.
+    """
+
+    name: str
+    client: OpenAI
+    tokenizer: PreTrainedTokenizerBase
+    signature: str
+
+
+def connect(name: str, url: str) -> ServedModel:
+    """Connect to a server.
+
+    Args:
+        name: A Hub id or a local path: what the server was given, and where its tokenizer is.
+        url: Of the server's API: "http://localhost:8000/v1".
+
+    Raises:
+        ValueError: The package `openai` is missing, the server cannot be reached or has no such model, or there is no
+            tokenizer of that name.
+    """
+    try:
+        from openai import OpenAI, OpenAIError
+    except ImportError:
+        raise ValueError(
+            "wanted the package openai for --server, got none: pip install 'parabank-toolkit[server]'"
+        ) from None
+    client = OpenAI(base_url=url, api_key=os.environ.get(KEY) or "none")
+    try:
+        served = {one.id: one.owned_by for one in client.models.list()}
+    except (OpenAIError, ValueError) as error:
+        raise ValueError(
+            f"wanted a server with OpenAI's API as --server, got {url!r} ({named_line(error)}): start one, for "
+            f"instance with `vllm serve {name}`, and give its address with /v1"
+        ) from None
+    if name not in served:
+        raise ValueError(
+            f"wanted the model {name!r} at {url}, got a server of {', '.join(served) or 'none'}: give --model its name"
+        )
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(resolve(name))
+    except NOT_A_CHECKPOINT as error:
+        raise ValueError(
+            f"wanted the tokenizer of {name!r}, got neither a folder with one nor a Hub id that can be reached "
+            f"({named_line(error)})"
+        ) from error
+    return ServedModel(name, client, tokenizer, f"{shown_name(name)}|served by {served[name] or 'a server'}")
+
+
+def served_replies(
+    model: ServedModel, ids: Sequence[int], samples: int, most: int, temperature: float, top_p: float, seed: int
+) -> list[tuple[str, bool]]:
+    """Replies of a server to one prompt, and whether each ended.
+
+    Args:
+        model: The model.
+        ids: The prompt.
+        samples: How many replies.
+        most: The most tokens of a reply.
+        temperature: Of the draw; 0 is greedy.
+        top_p: The draw is from the most probable tokens with this probability together.
+        seed: Of the draw.
+
+    Raises:
+        RuntimeError: The server does not answer, or not with so many replies.
+    """
+    from openai import OpenAIError
+
+    try:
+        answer = model.client.completions.create(
+            model=model.name, prompt=list(ids), n=samples, max_tokens=most, temperature=temperature, top_p=top_p,
+            seed=seed,
+        )  # fmt: skip
+    except OpenAIError as error:
+        raise RuntimeError(
+            f"the server at {model.client.base_url} gave no reply ({named_line(error)}); run the same command again "
+            f"when it does, and it goes on"
+        ) from error
+    if len(answer.choices) != samples:
+        raise RuntimeError(f"wanted {samples} replies of the server, got {len(answer.choices)}")
+    return [(one.text, one.finish_reason == "stop") for one in answer.choices]
