@@ -43,7 +43,7 @@ def draw_pictures(statistics: dict, folder: Path) -> list[str]:
         The names of the pictures, without suffix.
     """
     pictures: dict[str, Callable[[dict], Figure]] = {"funnel": funnel, "scores": scores, "lengths": lengths}
-    if len(statistics["diversity"]["by_rank"]) > 1:
+    if most_paraphrases(statistics) > 1:
         pictures["diversity"] = diversity
     if not statistics["scores"]:
         del pictures["scores"]
@@ -143,7 +143,7 @@ def lengths(statistics: dict) -> Figure:
 
 def diversity(statistics: dict) -> Figure:
     """How different the paraphrases of each rank are from their references, beside the figures of ParaBank 2."""
-    ranks = statistics["diversity"]["by_rank"]
+    ranks = statistics["diversity"]["by_rank"][: most_paraphrases(statistics)]
     figure, axes = panels(2, 2, 2.3)
     shown = (("one_minus_bleu", "(1-BLEU) x 100", 0), ("intersection_over_union", "intersection over union x 100", 1))
     for one, (key, label, place) in zip(axes, shown, strict=True):
@@ -156,3 +156,8 @@ def diversity(statistics: dict) -> Figure:
         one.set_ylabel(label, fontsize=8, color=INK)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=2, frameon=False, fontsize=8)
     return figure
+
+
+def most_paraphrases(statistics: dict) -> int:
+    """The most paraphrases of a reference; the measures of further ranks are those of its last one."""
+    return max(map(int, statistics["paraphrases_per_reference"]))
