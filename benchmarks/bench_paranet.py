@@ -1,6 +1,6 @@
-"""ParaNet's pipeline in batches against the paper's, one text at a time, with equal models: pairs/s and memory.
+r"""ParaNet's pipeline in batches against the paper's, one text at a time, with equal models: pairs/s and memory.
 
-    python -m benchmarks.bench_paranet --data DIR --memory 100000 --json benchmarks/results/paranet.json
+    python -m benchmarks.bench_paranet --data DIR --json benchmarks/results/paranet.json
 
 DIR holds books as text files. A pair is the best of up to 15 infilled orders of a reference's keywords, with its
 keywords ranked by p(S | k), and every candidate scored for meaning, fluency and diversity. The infiller is the starter,
@@ -10,12 +10,22 @@ T5-large on an RTX 3090. Each engine runs in a process of its own:
 - `ours`: the stages of `builders/paranet.py`, a shard at a time, each of them timed.
 - `one_by_one`: `transformers` with a call for every keyword, order and candidate, as the paper had it. Its float32 and
   bfloat16 are tried on a part, and the faster one is measured.
+- `ours_int8`: ours with an infiller in 8 bits, on processors that have them.
+- `without_context`: ours with references that have no context. It does less work: it says how fast ours would be if the
+  orders of a reference could share the encoding of its context at no cost.
+- `ours_processes` and `one_by_one_processes`: both with --threads processes of one thread instead of one process.
 
-The ratio `one_by_one` is the pairs/s of ours over those of the other. --memory SENTENCES runs everything except the
-models on SENTENCES/100, SENTENCES/10 and SENTENCES sentences, each step in a new process: the text is read and drawn
-from, and written as input shards; copies of the references replace the candidates of the models, whose memory depends
-on the size of a shard but not on that of the text; and the shards are packaged. `memory_growth` is the peak memory of
-the largest step with SENTENCES over that with SENTENCES/100. The machine must be idle.
+The ratio `one_by_one` is the pairs/s of ours over those of the other, `one_by_one_processes` the same in processes of
+one thread. The machine must be idle.
+
+    python -m benchmarks.bench_paranet --data DIR --sentences 0 --memory 1000000 \
+        --json benchmarks/results/paranet_memory.json
+
+runs everything except the models on SENTENCES/1,000, SENTENCES/10 and SENTENCES sentences, each step in a new process:
+the text is read and drawn from, and written as input shards; copies of the references replace the candidates of the
+models, whose memory depends on the size of a shard but not on that of the text; and the shards are packaged.
+`memory_growth` is the peak memory of the largest step with SENTENCES/10 over that with SENTENCES/1,000, and
+`memory_growth_further` that with SENTENCES over SENTENCES/10.
 """
 
 from __future__ import annotations
@@ -25,6 +35,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,14 +45,21 @@ from benchmarks import processor
 from benchmarks.bench_pipeline import CHOSEN, COPIES, copied
 from benchmarks.paranet_engines import Job, Sentence, one_by_one, ours
 from reports import report
-from reports.child import in_child
+from reports.child import child, in_child, send_result
 from reports.figures import number, table
 
 if TYPE_CHECKING:
     from builders.paranet import ParaNetRun
 
-ENGINES: dict[str, Callable[[Job, str], dict[str, Any]]] = {"ours": ours, "one_by_one": one_by_one}
-MEMORY_PARTS = (100, 10, 1)
+ENGINES: dict[str, Callable[[Job, str], dict[str, Any]]] = {
+    "ours": ours,
+    "ours_int8": ours,
+    "without_context": ours,
+    "ours_processes": ours,
+    "one_by_one": one_by_one,
+    "one_by_one_processes": one_by_one,
+}
+MEMORY_PARTS = (1000, 10, 1)
 
 
 def read_sentences(data: str, wanted: int, seed: int) -> list[Sentence]:
@@ -66,11 +85,12 @@ def run_settings(text: str, folder: str, **changed: Any) -> ParaNetRun:
     return ParaNetRun(text=[text], lang="en", output_dir=f"{folder}/paranet", threads=1, **changed)
 
 
-def has_bfloat16() -> bool:
-    """Whether the processor has bfloat16; runs in a child process."""
+def numbers_of() -> tuple[bool, bool]:
+    """Whether the processor has bfloat16, and 8-bit products; runs in a child process."""
     from toolkit.models.precision import has_bfloat16
+    from toolkit.translator.int8 import has_int8
 
-    return has_bfloat16()
+    return has_bfloat16(), has_int8()
 
 
 def paths(infiller: str) -> tuple[str, str]:
@@ -87,28 +107,60 @@ def compare(arguments: argparse.Namespace) -> tuple[dict, dict[str, float]]:
     (infiller, encoder), _ = in_child(paths, arguments.model)
     settings = arguments.beam, arguments.threads, arguments.rounds, arguments.seed
     job = Job(infiller, encoder, sentences, arguments.few, *settings)
-    dtypes = ("float32", "bfloat16") if in_child(has_bfloat16)[0] else ("float32",)
-    part = Job(infiller, encoder, sentences[: arguments.few], max(1, arguments.few // 4), arguments.beam,
-               arguments.threads, 1, arguments.seed)  # fmt: skip
-    tried = {dtype: in_child(one_by_one, part, dtype)[0]["pairs_per_second"] for dtype in dtypes}
+    (bfloat16, int8), _ = in_child(numbers_of)
+    part = replace(job, sentences=sentences[: arguments.few], few=max(1, arguments.few // 4), rounds=1)
+    tried = {
+        dtype: in_child(one_by_one, part, dtype)[0]["pairs_per_second"]
+        for dtype in ("float32", *["bfloat16"] * bfloat16)
+    }
     results: dict[str, Any] = {"model": arguments.model, "beam": arguments.beam}
     for name, work in ENGINES.items():
-        dtype = "auto" if name == "ours" else max(tried, key=lambda one: tried[one])
-        found, peak = in_child(work, job, dtype)
-        results[name] = found | {"dtype": dtype, "peak_megabytes": peak}
-        print(f"{name}: {found['pairs_per_second']} pairs/s", file=sys.stderr)
+        if name == "ours_int8" and not int8:
+            continue
+        dtype = "int8" if name == "ours_int8" else "auto" if work is ours else max(tried, key=lambda one: tried[one])
+        results[name] = in_processes(work, jobs_of(job, name), dtype) | {"dtype": dtype}
+        print(f"{name}: {results[name]['pairs_per_second']} pairs/s", file=sys.stderr)
     lines = [
         [
             name,
-            number(found["pairs_per_second"], 3),
-            number(found["peak_megabytes"], 0),
-            ", ".join(f"{stage} {number(100 * share)} %" for stage, share in found["shares"].items()),
+            number(results[name]["pairs_per_second"], 3),
+            number(results[name]["peak_megabytes"], 0),
+            ", ".join(f"{stage} {number(100 * share)} %" for stage, share in results[name]["shares"].items()),
         ]
-        for name, found in ((name, results[name]) for name in ENGINES)
+        for name in ENGINES
+        if name in results
     ]
     print(table(["engine", "pairs/s", "MB", "shares"], lines))
-    ratio = results["ours"]["pairs_per_second"] / results["one_by_one"]["pairs_per_second"]
-    return results, {"one_by_one": round(ratio, 3)}
+    rate = {name: results[name]["pairs_per_second"] for name in ENGINES if name in results}
+    ratios = {
+        "one_by_one": rate["ours"] / rate["one_by_one"],
+        "one_by_one_processes": rate["ours_processes"] / rate["one_by_one_processes"],
+    }
+    return results, {name: round(ratio, 3) for name, ratio in ratios.items()}
+
+
+def jobs_of(job: Job, engine: str) -> list[Job]:
+    """What each process of an engine does."""
+    if engine == "without_context":
+        return [replace(job, sentences=[replace(one, before="", after="") for one in job.sentences])]
+    if engine.endswith("_processes"):
+        parts = [job.sentences[n :: job.threads] for n in range(job.threads)]
+        return [replace(job, sentences=part, few=max(1, job.few // job.threads), threads=1) for part in parts]
+    return [job]
+
+
+def in_processes(work: Callable[[Job, str], dict[str, Any]], jobs: list[Job], dtype: str) -> dict[str, Any]:
+    """The figures of an engine that has a process for each job: their pairs/s and memory in all, and those of each."""
+    with ExitStack() as stack:
+        processes = [stack.enter_context(child(send_result, work, job, dtype)) for job in jobs]
+        found = [process.received() for process in processes]
+    own = [figures for figures, _ in found]
+    return own[0] | {
+        "pairs_per_second": round(sum(one["pairs_per_second"] for one in own), 4),
+        "seconds": [one["seconds"] for one in own] if len(own) > 1 else own[0]["seconds"],
+        "sentences": sum(one["sentences"] for one in own),
+        "peak_megabytes": round(sum(peak for _, peak in found), 1),
+    }
 
 
 def write_books(data: str, sentences: int, path: str) -> None:
@@ -163,7 +215,7 @@ STEPS = {"read, draw, shard": draw_and_shard, "make shards of copies": fill_shar
 
 
 def memory(data: Path, sentences: int) -> tuple[dict, dict[str, float]]:
-    """Peak memory of every step with SENTENCES/100, SENTENCES/10 and SENTENCES sentences."""
+    """Peak memory of every step with three numbers of sentences."""
     results: dict[str, Any] = {
         "what": f"no model runs: {COPIES} copies of each reference stand for the candidates, {CHOSEN} of them chosen",
         "sentences": {},
@@ -179,7 +231,10 @@ def memory(data: Path, sentences: int) -> tuple[dict, dict[str, float]]:
                 print(f"{some} sentences, {name}: {figures['seconds']:.1f} s, peak {peak:.0f} MB")
         results["sentences"][str(some)] = steps
     peaks = [max(step["peak_megabytes"] for step in steps.values()) for steps in results["sentences"].values()]
-    return results, {"memory_growth": round(peaks[-1] / peaks[0], 3)}
+    return results, {
+        "memory_growth": round(peaks[1] / peaks[0], 3),
+        "memory_growth_further": round(peaks[2] / peaks[1], 3),
+    }
 
 
 def main() -> None:

@@ -43,7 +43,6 @@ from reports.figures_paraphrasers import ENGINES, OURS, PEERS
 SIZES = {"t5_small": "google-t5/t5-small", "t5_base": "google-t5/t5-base", "bart_base": "facebook/bart-base"}
 STARTER = "starter/paraphraser"
 SIZED_PART = 3  # models of published sizes paraphrase a third of the texts
-NO_INT8 = ("t5_small", "t5_base")  # the toolkit has no int8 for T5
 ENTROPY = 0.9  # ours: nats of a step of a model with random weights; the starters' have 0.7 to 0.9
 MEMORY_PART = 100  # memory is measured on all texts and on so small a part of them
 KEYS = ("sentences_per_second", "outputs_of_a_text", "words_of_an_output", "peak_megabytes")
@@ -80,8 +79,6 @@ def measure(
         job = Job(model, str(folder / "ct2"), size is None, texts, *settings)
         results: dict[str, Any] = {"model": about}
         for engine in arguments.engines:
-            if engine == "ours_equal_int8" and size in NO_INT8:
-                continue
             found, peak = in_child(work[engine], job, engine)
             results[engine] = found | {"peak_megabytes": peak}
             print(f"{size or model} {engine}: {found['sentences_per_second']} texts/s", file=sys.stderr)

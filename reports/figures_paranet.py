@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from reports.figures import benchmark, experiment, machine, number, table
 
+ENGINES = {  # of `benchmarks/bench_paranet.py`
+    "ours": "ours",
+    "one_by_one": "one text at a time",
+    "ours_processes": "ours, two processes of one thread",
+    "one_by_one_processes": "one text at a time, two processes of one thread",
+    "ours_int8": "ours, int8",
+    "without_context": "ours, references without context (less work)",
+}
 STAGES = ("keywords by p(S | k)", "infilling", "semantic score", "fluency")
 
 
 def paranet_speed() -> str:
-    """Pairs per second of both engines, and the share of each stage."""
+    """Pairs per second of all engines, and the share of each stage."""
     record = benchmark("paranet")
     found = record["results"]["engines"]
     lines = [
         [name, number(found[key]["pairs_per_second"], 2), number(found[key]["peak_megabytes"], 0)]
         + [f"{number(100 * found[key]['shares'][stage], 1)} %" for stage in STAGES]
-        for name, key in (("ours", "ours"), ("one text at a time", "one_by_one"))
+        for key, name in ENGINES.items()
+        if key in found
     ]
     head = ["", "pairs/s", "MB", *(stage.replace("|", "given") for stage in STAGES)]
     return table(head, lines, machine(record))
@@ -25,15 +34,16 @@ def paranet_ratio() -> str:
     return number(benchmark("paranet")["ratios"]["one_by_one"])
 
 
+def paranet_ratio_processes() -> str:
+    """The same, both in processes of one thread."""
+    return number(benchmark("paranet")["ratios"]["one_by_one_processes"])
+
+
 def paranet_memory() -> str:
-    """The peak memory of the largest step with 1,000 and with 100,000 sentences, and their ratio."""
-    record = benchmark("paranet")
-    peaks = [
-        max(step["peak_megabytes"] for step in steps.values())
-        for steps in record["results"]["memory"]["sentences"].values()
-    ]
-    ratio = number(record["ratios"]["memory_growth"], 2)
-    return f"{number(peaks[0], 0)} MB and {number(peaks[-1], 0)} MB, {ratio} times"
+    """The peak memory of the largest step by the number of sentences."""
+    found = benchmark("paranet_memory")["results"]["memory"]["sentences"]
+    peaks = {count: max(step["peak_megabytes"] for step in steps.values()) for count, steps in found.items()}
+    return ", ".join(f"{number(peak, 0)} MB for {number(int(count), 0)}" for count, peak in peaks.items())
 
 
 def paranet_keywords() -> str:
@@ -91,6 +101,7 @@ def paranet_errors() -> str:
 MADE = (
     paranet_errors,
     paranet_speed,
+    paranet_ratio_processes,
     paranet_ratio,
     paranet_memory,
     paranet_keywords,

@@ -128,6 +128,11 @@ def tested(number_of_table: str) -> str:
     return tested_table(experiment("paraphraser_table")["results"]["tables"][number_of_table])
 
 
+def paranet_trained(number_of_table: str) -> str:
+    """One of ParaMac's tables for the authors' ParaNet and ours."""
+    return tested_table(experiment("paraphraser_paranet")["results"]["tables"][number_of_table])
+
+
 def tested_table(tests: dict[str, dict]) -> str:
     """A line for each system of each test: its best output of several (`experiments/paraphraser_table.py`)."""
     lines = []
@@ -169,6 +174,16 @@ def paramac_6() -> str:
 def paramac_7() -> str:
     """By the number of epochs."""
     return tested("7")
+
+
+def paranet_1() -> str:
+    """The authors' ParaNet and ours on every test."""
+    return paranet_trained("1")
+
+
+def paranet_4() -> str:
+    """The same after fine-tuning on few pairs."""
+    return paranet_trained("4")
 
 
 def rewriter() -> str:
@@ -257,5 +272,5 @@ def texts_table(head: list[str], lines: Iterable[list[str]]) -> str:
 MADE = (
     paraphraser_speed, paraphraser_ratios, paraphraser_memory, guards, paraphraser_defaults, corrections_grammar,
     corrections_wording, syntax_obeyed, syntax_examples, rewriter, merged_outputs, paramac_1, paramac_2, paramac_4,
-    paramac_6, paramac_7,
+    paramac_6, paramac_7, paranet_1, paranet_4,
 )  # fmt: skip

@@ -105,8 +105,9 @@ def test_files_are_cut_and_numbered(demo_run, tmp_path):
     )
 
 
-def test_small_row_groups_hold_the_same_rows(demo_run, tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "ROW_GROUP_ROWS", 1)
+@pytest.mark.parametrize("limit", ["ROW_GROUP_ROWS", "ROW_GROUP_BYTES"])
+def test_small_row_groups_hold_the_same_rows(demo_run, tmp_path, monkeypatch, limit):
+    monkeypatch.setattr(parquet, limit, 1)
     one = write(finished_shards(demo_run), tmp_path / "one")["pairs"]["train"]
     monkeypatch.undo()
     other = write(finished_shards(demo_run), tmp_path / "other")["pairs"]["train"]

@@ -82,7 +82,7 @@ def load_infiller(name: str, dtype: str, device: torch.device | str, lang: str) 
     stated = described(name)["lang"]
     if stated is not None and not near(stated, lang):
         raise ValueError(f"wanted an infiller of {lang}, got {name!r}, which states {stated}: give another, or --lang")
-    infiller = load_translator(name, dtype, device)
+    infiller = load_translator(name, dtype, device, scoring=True)  # the encoder takes as long as the decoder
     sentinel_ids(infiller)
     return infiller
 

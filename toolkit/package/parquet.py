@@ -23,7 +23,8 @@ DATA = "data"  # the folder of the Parquet files within the folder of a data set
 SPLITS = ("train", "validation", "test")
 BATCH_ROWS = 1000  # ours: rows in memory at a time, with all their candidates
 # The columns of a shard, as Parquet names them, that hold the reasons why candidates were refused
-ROW_GROUP_ROWS = 50_000  # ours: the least rows of a row group, where a file has so many
+# ours: the least rows of a row group, or its least bytes in memory, where a file has so many
+ROW_GROUP_ROWS, ROW_GROUP_BYTES = 50_000, 16 << 20
 
 
 def paraphrase_fields() -> list[pa.Field]:
@@ -162,7 +163,8 @@ class SplitWriter:
     def write(self, table: pa.Table) -> None:
         """Buffer rows, and write them when there are enough for a row group."""
         self.buffer.append(table)
-        if sum(map(len, self.buffer)) >= ROW_GROUP_ROWS:
+        rows, size = sum(map(len, self.buffer)), sum(part.nbytes for part in self.buffer)
+        if rows >= ROW_GROUP_ROWS or size >= ROW_GROUP_BYTES:
             self.flush()
 
     def flush(self) -> None:

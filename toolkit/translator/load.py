@@ -73,7 +73,7 @@ def load_translator(
         device: Device on which it computes.
         source_lang: Language that it reads (ISO 639-1); a model that states another is refused.
         lang: Language that it writes.
-        scoring: Whether the model is to score known outputs, so that int8 holds for its encoder, too.
+        scoring: Whether much of its time is its encoder's, as when it scores known outputs; int8 holds for it, too.
 
     Raises:
         ValueError: The name is none of these, the model is not seq2seq, a tensor is missing or not finite, the model
@@ -104,13 +104,12 @@ def load_translator(
 
 
 def _check_int8(model: PreTrainedModel, name: str, device: torch.device) -> None:
-    """Refuse int8 on a device that is no CPU, and for a model whose code reads the weights of its layers (T5)."""
+    """Refuse int8 on a device that is no CPU, and for a model whose code may read the weights of its layers."""
     if device.type != "cpu":
         raise ValueError(f"wanted a CPU for int8, got {device}; use dtype auto")
-    families = [family for family in FAMILIES if not family.endswith("t5")]
-    if model.config.model_type not in families:
+    if model.config.model_type not in FAMILIES:
         raise ValueError(
-            f"wanted a model of one of {', '.join(families)} for int8, got {name!r}, which is "
+            f"wanted a model of one of {', '.join(FAMILIES)} for int8, got {name!r}, which is "
             f"{model.config.model_type}; use dtype auto"
         )
 
