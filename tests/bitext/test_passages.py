@@ -117,6 +117,7 @@ def test_typographic_marks_are_those_of_keyboards_unless_the_language_has_its_ow
         ("Caf\xe9".encode("latin-1"), "a.txt", r"wanted UTF-8, got .*a.txt with other bytes in line 1: convert it"),
         (gzip.compress(b"x" * 100)[:-8], "a.txt.gz", r"wanted a whole file, got .*a.txt.gz"),
     ],
+    ids=["latin-1", "cut gzip"],  # the bytes hold the time of day, and workers must agree on a test's name
 )
 def test_a_bad_file_is_named(tmp_path, content, name, message):
     (tmp_path / name).write_bytes(content)
