@@ -7,6 +7,7 @@ section 5.1; the 37 systems of its table 3 are `toolkit.generate.systems`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -208,7 +209,7 @@ def load(run: ParaBankRun, state: PartialState) -> Pipeline:
 
     lexicon = read_lexicon(run)
     if state.is_main_process:
-        references = (row.reference for row in run.input_rows() if row.reason is None)
+        references = (pair.reference for pair in run.usable(Counter()))
         check_pools(references, parse_systems(run.systems), lexicon.idf)
     forward = load_forward(run.forward, run, state)
     source = load_source(run, state, forward)

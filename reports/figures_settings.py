@@ -13,6 +13,7 @@ from builders.paranmt import ParaNMTRun
 from reports.figures import table
 from toolkit.augmentation.file_settings import AugmentFile
 from toolkit.augmentation.study_settings import StudyFile
+from toolkit.clean.clean_file import CleanFile
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
 from toolkit.infiller.settings import InfillerTraining
 from toolkit.pair_classifier.settings import PairClassifierSettings
@@ -60,6 +61,11 @@ def settings_paranmt() -> str:
 def settings_paranet() -> str:
     """Of `python -m builders paranet`."""
     return settings_of(ParaNetRun)
+
+
+def settings_clean() -> str:
+    """Of scripts/clean_bitext.py."""
+    return settings_of(CleanFile)
 
 
 def settings_infiller() -> str:
@@ -112,6 +118,7 @@ MADE = (
     settings_parabank,
     settings_paranmt,
     settings_paranet,
+    settings_clean,
     settings_encoder,
     settings_transformer,
     settings_translator,

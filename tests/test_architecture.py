@@ -22,7 +22,7 @@ PURE = [
         *("rows.py", "shards.py", "settings.py", "contents.py", "database.py"),
         *("evaluate/corpus.py", "score/overlap.py"),
         *(f"bitext/{name}.py" for name in ("read", "normalize", "split")),
-        *(f"clean/{name}.py" for name in ("rules", "scripts", "duplicates")),
+        *(f"clean/{name}.py" for name in ("rules", "measures", "corpus", "duplicates", "clean_file")),
         *(f"select/{name}.py" for name in ("filter", "rank", "cluster", "deciles", "corpus")),
         *(f"package/{n}.py" for n in ("parquet", "statistics", "card", "equal", "checksums", "folder", "build")),
         "package/read.py",

@@ -8,7 +8,7 @@ import pytest
 from reports import figures, render_tables
 from toolkit.clean.rules import REASONS
 from toolkit.package.parquet import pairs_schema, paraphrase_fields
-from toolkit.package.reasons import OF_CANDIDATES, OF_LINES
+from toolkit.package.reasons import OF_CANDIDATES
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [path for form in render_tables.DOCUMENTS for path in sorted(ROOT.glob(form))]
@@ -90,7 +90,7 @@ def test_the_data_format_names_every_column_and_every_reason():
     reasons = {reason for text in sources for reason in re.findall(r'reason ?= ?"(\w+)"', text)}
     assert len(reasons) > 7 and reasons | set(REASONS) <= named
     lines, candidates = page.partition("reason of a line")[2].split("reason of a candidate")
-    for table, meanings in ((lines, OF_LINES), (candidates, OF_CANDIDATES)):
+    for table, meanings in ((lines, REASONS), (candidates, OF_CANDIDATES)):
         rows = re.findall(r"^\| (`.*?) \|", table.partition("\n\n")[0], re.MULTILINE)
         assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(meanings)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import duckdb
 
@@ -14,16 +15,19 @@ MEMORY_LIMIT = "2GB"  # ours: a tenth of the memory of one machine; beyond it Du
 
 
 @contextmanager
-def database(memory_limit: str = MEMORY_LIMIT, threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def database(
+    memory_limit: str = MEMORY_LIMIT, threads: int | None = None, folder: Path | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A DuckDB database in memory with the SQL function `token_count`.
 
-    It spills to a temporary folder and downloads no extensions.
+    It downloads no extensions, and removes at the end what it has spilled.
 
     Args:
         memory_limit: How much it holds before it spills; every thread needs its part.
         threads: Of DuckDB; None is one for each core.
+        folder: Where it spills to; None is the system's folder for temporary files.
     """
-    with tempfile.TemporaryDirectory() as spill:
+    with tempfile.TemporaryDirectory(dir=folder) as spill:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": memory_limit,
             "temp_directory": spill,

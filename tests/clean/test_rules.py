@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from toolkit.bitext.read import Pair, read_bitext
-from toolkit.clean.rules import RULES, CleanSettings, clean, width
-from toolkit.clean.scripts import in_script
+from toolkit.clean.measures import script_shares, widths
+from toolkit.clean.rules import RULES, CleanSettings, clean
+from toolkit.clean.texts import Texts
 
 DEFAULT = CleanSettings()
 
@@ -76,7 +77,7 @@ def test_chinese_is_as_wide_as_its_translation():
     assert len(reference) > 3 * len(source)  # refused, were characters not weighed
     assert reason_for(source, reference, source_lang="zh") is None
     assert reason_for(source, reference * 4, source_lang="zh") == "length_ratio"
-    assert (width("abc"), width("äöü"), width("你好，"), width("ねこ"), width("고양이")) == (3, 3, 7, 6, 9)
+    assert widths(Texts.of(["abc", "äöü", "你好，", "ねこ", "고양이"]), 3).tolist() == [3, 3, 7, 6, 9]
 
 
 @pytest.mark.parametrize(
@@ -106,8 +107,8 @@ def test_chinese_is_as_wide_as_its_translation():
         ("anything", "xx", True),
     ],
 )
-def test_in_script(text, lang, expected):
-    assert in_script(text, lang) is expected
+def test_the_share_of_a_script(text, lang, expected):
+    assert (script_shares(Texts.of([text]), lang) >= DEFAULT.min_script_share).tolist() == [expected]
 
 
 def test_duplicates_are_found_after_normalising_and_the_first_stays():
@@ -123,7 +124,7 @@ def test_the_border_between_the_sides_counts():
 @pytest.mark.parametrize(
     ("change", "source", "reference", "off"),
     [
-        ({"check_script": False}, "Привет мир", "Hello world", "wrong_script"),
+        ({"min_script_share": 0.0}, "Привет мир", "Hello world", "wrong_script"),
         ({"drop_same_text": False}, "Hotel", "Hotel", "same_text"),
         ({"max_chars": 2000}, "x" * 1500, "y" * 1500, "too_long"),
         ({"max_words": 300}, "a " * 250, "b " * 250, "too_long"),
@@ -156,15 +157,17 @@ def test_one_pair_has_one_reason_the_first():
     assert cleaned([("Ж " * 2000, "Ж")])[1] == {"too_long": 1}
     assert cleaned([("Ж" * 200, "Ж")])[1] == {"length_ratio": 1}
     assert cleaned([("Ж", "Ж"), ("Ж", "Ж")])[1] == {"same_text": 2}  # not "duplicate"
-    assert [rule.__name__ for rule in RULES] == [
-        "faulty",
+    assert list(RULES) == [
         "empty",
         "too_long",
+        "misread",
         "length_ratio",
         "same_text",
+        "english",
         "wrong_script",
         "latin",
     ]
+    assert all(rule.__name__ == reason for reason, rule in RULES.items())
 
 
 def test_clean_streams_and_keeps_line_numbers():

@@ -77,16 +77,16 @@ def check_languages(pairs: Sequence[Pair], source_lang: str, lang: str) -> None:
         return
     sides = [pair.source for pair in pairs[:SAMPLE]], [pair.reference for pair in pairs[:SAMPLE]]
     found = [main_language(texts) for texts in sides]
-    for side, wanted, got in zip(("source", "reference"), (source_lang, lang), found, strict=True):
+    for side, wanted, (got, share) in zip(("source", "reference"), (source_lang, lang), found, strict=True):
         if got is not None and not near(wanted, got):
-            swapped = found[0] == lang and found[1] == source_lang
+            swapped = found[0][0] == lang and found[1][0] == source_lang
             hint = "check the columns and the language codes"
             if swapped:
                 hint = (
                     "the columns are swapped (of a TSV: --source_column 1 --reference_column 0), or the language codes"
                 )
             raise ValueError(
-                f"wanted the {side} side in {wanted}, got {got} in most of {len(sides[0])} lines: {hint}, "
+                f"wanted the {side} side in {wanted}, got {got} in {share:.0%} of {len(sides[0])} lines: {hint}, "
                 "or say --no-check_language"
             )
 
@@ -101,20 +101,21 @@ def check_language(texts: Sequence[str], lang: str) -> None:
     Raises:
         ValueError: More than half of the sentences are identified as one other language.
     """
-    found = main_language(texts[:SAMPLE]) if len(texts) >= FEWEST else None
+    found, share = main_language(texts[:SAMPLE]) if len(texts) >= FEWEST else (None, 0.0)
     if found is not None and not near(lang, found):
         raise ValueError(
-            f"wanted text in {lang}, got {found} in most of {len(texts[:SAMPLE])} sentences: "
+            f"wanted text in {lang}, got {found} in {share:.0%} of {len(texts[:SAMPLE])} sentences: "
             "check the text and --lang, or say --no-check_language"
         )
 
 
-def main_language(texts: Sequence[str]) -> str | None:
-    """The language of more than half of the texts; None if no language has so many."""
+def main_language(texts: Sequence[str]) -> tuple[str | None, float]:
+    """The language of more than half of the texts, and their share; None if no language has so many."""
     from py3langid import classify  # its model takes a second to load
 
     label, count = Counter(str(classify(text)[0]) for text in texts).most_common(1)[0]
-    return label if 2 * count > len(texts) else None
+    share = count / len(texts)
+    return (label if share > 0.5 else None), share
 
 
 def near(lang: str, other: str) -> bool:

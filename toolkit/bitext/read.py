@@ -1,7 +1,8 @@
-"""Read a bitext as a stream of pairs, from text files, Parquet or a dataset, in constant memory.
+"""Read a bitext as a stream of pairs, or of blocks of lines, from text files, Parquet or a dataset, in constant memory.
 
 A line that cannot be used does not stop the stream: its pair carries a `fault`, and `clean` counts it. A bitext that
-cannot be used is an error at the call, before the first pair. What it does not do: change a text (`normalize.py`).
+cannot be used is an error at the call, before the first pair. What it does not do: change a text (`normalize.py`),
+except that a line feed within a text becomes a space.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import glob
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,10 @@ import pyarrow.parquet as pq
 
 SUFFIXES = (".tsv", ".txt", ".parquet")
 COMPRESSED = (".gz", ".zst")
-BUFFER = 1 << 16  # ours: bytes per read of a text file
-BATCH = 4096  # ours: records of a Parquet file in memory at a time
+BUFFER = 1 << 16  # ours: bytes per read of two text files, whose lines are counted
+BLOCK_BYTES = 1 << 22  # ours: of a block of a TSV file; it takes some hundred milliseconds to clean
+BLOCK_LINES = 20_000  # ours: of a block of two files or of Parquet
+BLOCK_RECORDS = 1000  # ours: of a block of a dataset, which may come slowly
 DATASET = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?(:[\w.-]+)?")
 
 
@@ -42,6 +45,22 @@ class Pair:
     source: str
     reference: str
     fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some lines of a bitext, undecoded.
+
+    Attributes:
+        line: The number of the first, from 1.
+        sides: The lines of the source and those of the reference, or one text whose lines have TABs between columns;
+            every line ends at a line feed.
+        columns: In one text, the columns of the source and of the reference, from 0; else None.
+    """
+
+    line: int
+    sides: tuple[bytes, ...]
+    columns: tuple[int, int] | None = None
 
 
 def read_bitext(
@@ -75,6 +94,19 @@ def read_bitext(
         ValueError: Not one or two items, an unknown suffix, a missing column or split, an empty bitext; while reading,
             files of unequal length or damaged compression.
     """
+    return chain.from_iterable(map(pairs_of, read_blocks(bitext, source_column, reference_column, data_split)))
+
+
+def read_blocks(
+    bitext: Sequence[str],
+    source_column: str | int | None = None,
+    reference_column: str | int | None = None,
+    data_split: str = "train",
+) -> Iterator[Block]:
+    """The lines of a bitext in blocks of some megabytes, in its order; `pairs_of` makes pairs of them.
+
+    The arguments, results and errors are otherwise those of `read_bitext`.
+    """
     if isinstance(bitext, str) or len(bitext) not in (1, 2):
         raise ValueError(f"wanted a list of one or two files, got {bitext!r}: put the source file before the reference")
     if len(bitext) == 2:
@@ -82,14 +114,14 @@ def read_bitext(
             raise ValueError(
                 f"wanted no columns with two files, got {source_column!r}, {reference_column!r}: leave the columns out"
             )
-        return with_first_pair(read_aligned(*bitext), " and ".join(bitext))
-    return with_first_pair(read_one(bitext[0], source_column, reference_column, data_split), bitext[0])
+        return with_first_block(read_aligned(*bitext), " and ".join(bitext))
+    return with_first_block(read_one(bitext[0], source_column, reference_column, data_split), bitext[0])
 
 
 def read_one(
     address: str, source_column: str | int | None, reference_column: str | int | None, data_split: str
-) -> Iterator[Pair]:
-    """The pairs of one file, glob or dataset. Its name, and what is on the disk, decide how it is read."""
+) -> Iterator[Block]:
+    """The lines of one file, glob or dataset. Its name, and what is on the disk, decide how it is read."""
     suffix = text_suffix(address)
     if Path(address).is_dir() or is_dataset(address):
         names = column_name(source_column, "source"), column_name(reference_column, "reference")
@@ -106,31 +138,28 @@ def read_one(
     )
 
 
-def with_first_pair(pairs: Iterator[Pair], name: str) -> Iterator[Pair]:
-    """The same pairs, the first of which has been read already, so that an unusable bitext is an error at once.
+def with_first_block(blocks: Iterator[Block], name: str) -> Iterator[Block]:
+    """The same blocks, the first of which has been read already, so that an unusable bitext is an error at once.
 
     Raises:
-        ValueError: There is no first pair.
+        ValueError: There is no first line.
     """
-    first = next(pairs, None)
+    first = next(blocks, None)
     if first is None:
         raise ValueError(f"wanted a bitext of at least one line, got {name}, which is empty: check the export")
-    return chain([first], pairs)
+    return chain([first], blocks)
 
 
-def read_tsv(path: str, source_column: int, reference_column: int) -> Iterator[Pair]:
-    """The pairs of a tab-separated file without quoting; columns count from 0."""
-    needed = max(source_column, reference_column) + 1
-    for line, raw in enumerate(lines(path), 1):
-        columns = raw.split(b"\t")
-        if len(columns) < needed:
-            yield Pair(line, decode(raw)[0], "", "columns")
-        else:
-            yield decoded_pair(line, columns[source_column], columns[reference_column])
+def read_tsv(path: str, source_column: int, reference_column: int) -> Iterator[Block]:
+    """The lines of a tab-separated file without quoting; columns count from 0."""
+    line = 1
+    for lines_of_block in whole_lines(path):
+        yield Block(line, (lines_of_block,), (source_column, reference_column))
+        line += lines_of_block.count(b"\n")
 
 
-def read_aligned(source: str, reference: str) -> Iterator[Pair]:
-    """The pairs of two files, line by line; the suffix is free ("corpus.de", "corpus.en").
+def read_aligned(source: str, reference: str) -> Iterator[Block]:
+    """The lines of two files; the suffix is free ("corpus.de", "corpus.en").
 
     Raises:
         ValueError: One file has more lines than the other; raised at the end of the shorter one.
@@ -139,30 +168,34 @@ def read_aligned(source: str, reference: str) -> Iterator[Pair]:
         if text_suffix(checked_path(path)) == ".parquet":
             raise ValueError(f"wanted two text files, got {path}: give one Parquet file and its columns")
     sources, references = lines(source), lines(reference)
-    for line, (left, right) in enumerate(zip_longest(sources, references), 1):
-        if left is None or right is None:
-            longer = line + sum(1 for _ in sources) + sum(1 for _ in references)
-            counts = (line - 1, longer) if left is None else (longer, line - 1)
+    for first in count(1, BLOCK_LINES):
+        left, right = list(islice(sources, BLOCK_LINES)), list(islice(references, BLOCK_LINES))
+        if len(left) != len(right):
+            counts = [
+                first - 1 + len(some) + sum(1 for _ in rest) for some, rest in ((left, sources), (right, references))
+            ]
             raise ValueError(
                 f"wanted files with equally many lines, got {counts[0]} in {source} and {counts[1]} in {reference}: "
                 "align them again"
             )
-        yield decoded_pair(line, left, right)
+        if not left:
+            return
+        yield Block(first, (joined(left), joined(right)))
 
 
-def read_parquet(paths: Sequence[str], source_column: str, reference_column: str) -> Iterator[Pair]:
+def read_parquet(paths: Sequence[str], source_column: str, reference_column: str) -> Iterator[Block]:
     """The pairs of Parquet files, one record batch in memory at a time."""
-    record = 0
+    record = 1
     for path in paths:
         with open_parquet(path) as file:
             names = [column_in(file.schema_arrow, name, path) for name in (source_column, reference_column)]
-            for batch in file.iter_batches(BATCH, columns=names):
-                for source, reference in zip(*(column_bytes(batch, name, path) for name in names), strict=True):
-                    record += 1
-                    yield decoded_pair(record, source, reference)
+            for batch in file.iter_batches(BLOCK_LINES, columns=names):
+                source, reference = (joined(column_bytes(batch, name, path)) for name in names)
+                yield Block(record, (source, reference))
+                record += len(batch)
 
 
-def read_dataset(address: str, source_column: str, reference_column: str, data_split: str) -> Iterator[Pair]:
+def read_dataset(address: str, source_column: str, reference_column: str, data_split: str) -> Iterator[Block]:
     """The pairs of a dataset on the Hub or in a local directory, streamed.
 
     Raises:
@@ -174,9 +207,54 @@ def read_dataset(address: str, source_column: str, reference_column: str, data_s
     schema = pa.schema([(name, nested_type(value)) for name, value in first.items()])
     columns = [column_in(schema, name, address) for name in (source_column, reference_column)]
     outer = dict.fromkeys(name if name in first else name.partition(".")[0] for name in columns)
-    for line, record in enumerate(dataset.select_columns(list(outer)), 1):
-        source, reference = (field_text(record, name, address) for name in columns)
-        yield Pair(line, source, reference)
+    records = iter(dataset.select_columns(list(outer)))
+    for line in count(1, BLOCK_RECORDS):
+        some = list(islice(records, BLOCK_RECORDS))
+        if not some:
+            return
+        texts = ([field_text(record, name, address) for record in some] for name in columns)
+        source, reference = (joined([text.encode("utf-8", "surrogatepass") for text in side]) for side in texts)
+        yield Block(line, (source, reference))
+
+
+def pairs_of(block: Block) -> Iterator[Pair]:
+    """The pairs of a block."""
+    split = [side.split(b"\n")[:-1] for side in block.sides]
+    if block.columns is None:
+        for line, (source, reference) in enumerate(zip(*split, strict=True), block.line):
+            yield decoded_pair(line, source, reference)
+        return
+    needed = max(block.columns) + 1
+    for line, raw in enumerate(split[0], block.line):
+        columns = raw.rstrip(b"\r").split(b"\t")
+        if len(columns) < needed:
+            yield Pair(line, decode(raw)[0], "", "columns")
+        else:
+            yield decoded_pair(line, *(columns[column] for column in block.columns))
+
+
+def first_lines(blocks: Iterable[Block], limit: int) -> Iterator[Block]:
+    """The first lines of some blocks.
+
+    Args:
+        blocks: All lines.
+        limit: The most lines, at least 1.
+    """
+    for block in blocks:
+        left = limit + 1 - block.line
+        if block.sides[0].count(b"\n") >= left:
+            sides = tuple(b"".join(line + b"\n" for line in side.split(b"\n", left)[:left]) for side in block.sides)
+            yield Block(block.line, sides, block.columns)
+            return
+        yield block
+
+
+def joined(texts: Sequence[bytes | None]) -> bytes:
+    """Texts as lines; a missing one is an empty line, and line feeds within a text are spaces."""
+    lines_of_texts = b"\n".join([text or b"" for text in texts] + [b""])
+    if lines_of_texts.count(b"\n") == len(texts):
+        return lines_of_texts
+    return b"".join([(text or b"").replace(b"\n", b" ") + b"\n" for text in texts])
 
 
 def open_dataset(address: str, data_split: str) -> tuple[Any, dict | None]:
@@ -210,6 +288,42 @@ def load_dataset(address: str, data_split: str) -> Any:
     return datasets.load_dataset(name, configuration or None, split=data_split, streaming=True)
 
 
+def whole_lines(path: str) -> Iterator[bytes]:
+    """A plain, .gz or .zst text file in blocks of whole lines; the last line ends at a line feed like all others.
+
+    Raises:
+        FileNotFoundError: The file does not exist.
+        ValueError: The compression is damaged or cut short.
+    """
+    checked_path(path)
+    with pa.input_stream(path, compression="detect") as file:
+        number, begun, error = 0, b"", None
+        while error is None:
+            block, error = next_bytes(file)
+            end = block.rfind(b"\n") + 1
+            if end:
+                yield begun + block[:end]
+                number, begun = number + block.count(b"\n"), b""
+            begun += block[end:]
+            if not block:
+                break
+    if error is not None:
+        raise broken(path, number, error) from error
+    if begun:
+        yield begun + b"\n"
+
+
+def next_bytes(file: pa.NativeFile) -> tuple[bytes, OSError | None]:
+    """The next `BLOCK_BYTES` of a file, less at its end; and the error that stopped reading before that, if one did."""
+    parts: list[bytes] = []
+    try:
+        while len(parts) < BLOCK_BYTES // BUFFER and (part := file.read(BUFFER)):
+            parts.append(part)
+    except OSError as error:
+        return b"".join(parts), error
+    return b"".join(parts), None
+
+
 def lines(path: str) -> Iterator[bytes]:
     """The lines of a plain, .gz or .zst file without their line ends.
 
@@ -224,9 +338,12 @@ def lines(path: str) -> Iterator[bytes]:
             for number, raw in enumerate(file, 1):  # noqa: B007 - the error names it
                 yield raw.rstrip(b"\r\n")
     except OSError as error:
-        raise ValueError(
-            f"wanted a whole file, got {path}, broken after line {number} ({error}): fetch it again"
-        ) from error
+        raise broken(path, number, error) from error
+
+
+def broken(path: str, number: int, error: OSError) -> ValueError:
+    """The error of a file that breaks off after a number of lines."""
+    return ValueError(f"wanted a whole file, got {path}, broken after line {number} ({error}): fetch it again")
 
 
 def decode(raw: bytes) -> tuple[str, str | None]:

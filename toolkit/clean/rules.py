@@ -1,53 +1,74 @@
 """The rules that refuse pairs of a bitext by their text, each with a reason that is counted.
 
-The rules read one pair at a time, except for the rule on duplicates. Rules that need a model (dual cross-entropy) are
-not here.
+A rule compares measures (`measures.py`) with a setting, for all pairs of a batch at once. `RULES` has them in their
+order. Rules that must see the whole corpus are in `corpus.py`.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from toolkit.bitext.normalize import OWN_PUNCTUATION, fits_latin, match_key, normalize
+import numpy as np
+
+from toolkit.bitext.normalize import match_key
 from toolkit.bitext.read import Pair
-from toolkit.bitext.words import LETTER_OR_DIGIT
+from toolkit.clean import measures
+from toolkit.clean.batch import Batch, Side, normal_side
 from toolkit.clean.duplicates import seen_before
-from toolkit.clean.scripts import in_script
+from toolkit.clean.normal_form import form_of
+from toolkit.clean.scripts import in_latin_script
+from toolkit.clean.texts import Texts
+from toolkit.settings import check_between
 
-LENGTH_GRACE = 10  # ours: characters, so that "Ja." and "Yes, I do." may be a pair
-WIDE_LETTER = 3  # ours: a Chinese character is about three Latin letters of the translation
-WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+")
+BATCH = 1000  # ours: pairs that are measured at a time, where they come one by one
+MUCH_TOO_LONG = 10  # ours: a text of so many times `max_chars` is refused without being normalised
 
 
 @dataclass(frozen=True)
 class CleanSettings:
-    """Which pairs are refused. Lengths are those of the normalised text; a limit on length holds for each side.
+    """How pairs are normalised and which are refused. Lengths are those of the normalised text, for each side.
 
     Attributes:
         normalize_punctuation: Typographic marks to ASCII, but not in Chinese, Japanese and Korean.
+        entities: HTML references such as "&gt;" and "&#62;" to characters.
+        half_width: Full-width letters, digits and marks to ASCII, and so the other marks of Chinese, Japanese and
+            Korean that ASCII has.
+        simplified: Traditional Chinese characters to simplified ones (OpenCC).
+        refuse_misread: Refuse a side whose bytes were decoded by a wrong codec, such as "CafÃ©" (ftfy).
         latin: Refuse a side that its language's 8-bit alphabet cannot encode; ParaBank 2, section 3.1.
         min_chars: Fewest characters of a side, >= 1.
         max_chars: Most characters of a side.
         max_words: Most words of a side, between spaces.
-        max_length_ratio: Most characters of one side per character of the other, >= 1; the first 10 are
-            free, and a Chinese, Japanese or Korean character counts as 3.
-        deduplicate: Refuse a pair seen before; False for a corpus deduplicated elsewhere, which then costs no memory.
+        max_length_ratio: Most characters of one side per character of the other, >= 1.
+        length_grace: Characters of the longer side that the ratio does not count.
+        wide_letter: Characters that a Chinese, Japanese or Korean one counts in the ratio.
+        deduplicate: Refuse a pair seen before; False for a corpus deduplicated elsewhere.
+        most_frequent: Of several translations of a source keep the one of most lines, and of these the first.
         drop_same_text: Refuse a pair whose sides are equal but for case, punctuation and spaces.
-        check_script: Refuse a side with less than half of its letters in its language's script.
+        max_english: Most English letters per character of a side in a language of another script, in [0, 1].
+        min_script_share: Least share of a side's letters that are in its language's script, in [0, 1].
     """
 
     normalize_punctuation: bool = True  # ParaBank 2, section 3.1
+    entities: bool = True  # ParaZh, section 2.2
+    half_width: bool = False  # ours: ParaZh has it; it changes the marks of Japanese and Chinese
+    simplified: bool = False  # ours: ParaZh has it
+    refuse_misread: bool = True  # ParaZh, section 2.2
     latin: bool = False  # ours: the paper has it for English and Czech; many scripts have no 8-bit alphabet
     min_chars: int = 1
     max_chars: int = 1000  # ours: beyond it a "sentence" is a paragraph that the models truncate
     max_words: int = 200  # ours: the same
     max_length_ratio: float = 3.0  # ours: misaligned beyond doubt; real translations stay below 2
+    length_grace: int = 10  # ours: "Ja." and "Yes, I do." may be a pair
+    wide_letter: float = 3.0  # ours: a Chinese character is about three Latin letters of the translation
     deduplicate: bool = True  # ParaBank 2, section 3.1
+    most_frequent: bool = False  # ours: ParaZh, section 2.2, has it
     drop_same_text: bool = True
-    check_script: bool = True
+    max_english: float = 1.0  # ours: off; ParaZh refuses more than 0.6
+    min_script_share: float = 0.5  # ours: a line with a name in another script passes, a line in another language not
 
     def __post_init__(self) -> None:
         """Check the limits against each other.
@@ -64,6 +85,9 @@ class CleanSettings:
                 f"wanted max_words and max_length_ratio of at least 1, got {self.max_words} and "
                 f"{self.max_length_ratio}: raise them"
             )
+        check_between(self, 0, self.max_chars, "length_grace")
+        check_between(self, 1, self.max_chars, "wide_letter")
+        check_between(self, 0, 1, "max_english", "min_script_share")
 
 
 def judged(
@@ -72,9 +96,10 @@ def judged(
     """The normalised pairs in their order, each with the reason for which it is refused, None if it is not.
 
     Args:
-        pairs: As read. The stream is read once. Memory is needed for the hashes of the pairs that pass the other rules,
-            about 100 bytes each (1.9 GB for ParaBank 2's 19.7 million), and none with `deduplicate=False`.
-        settings: Which pairs are refused.
+        pairs: As read. The stream is read once, some pairs ahead. Memory is needed for the hashes of the pairs that
+            pass the other rules, about 100 bytes each, and none with `deduplicate=False`; a whole corpus is cleaned by
+            `corpus.clean_corpus`.
+        settings: How pairs are normalised and which are refused.
         source_lang: The language of the sources (ISO 639-1).
         lang: The language of the references.
 
@@ -83,13 +108,17 @@ def judged(
         different pairs with equal 64-bit hashes are taken for duplicates: odds of 1 in 3000 for a hundred million.
     """
     seen: set[int] = set()
-    marks = [settings.normalize_punctuation and language not in OWN_PUNCTUATION for language in (source_lang, lang)]
-    for pair in pairs:
-        pair = Pair(pair.line, normalize(pair.source, marks[0]), normalize(pair.reference, marks[1]), pair.fault)
-        reason = first_reason(pair, settings, source_lang, lang)
-        if reason is None and settings.deduplicate and seen_before(pair, seen):
-            reason = "duplicate"
-        yield pair, reason
+    stream = iter(pairs)
+    while some := list(islice(stream, BATCH)):
+        sides = Texts.of([pair.source for pair in some]), Texts.of([pair.reference for pair in some])
+        batch = normal_batch(*sides, settings, source_lang, lang)
+        reasons = first_reasons(batch, settings, [pair.fault for pair in some])
+        texts = zip(some, batch.source.strings, batch.reference.strings, reasons, strict=True)
+        for pair, source, reference, reason in texts:
+            pair = Pair(pair.line, source, reference, pair.fault)
+            if reason is None and settings.deduplicate and seen_before(pair, seen):
+                reason = "duplicate"
+            yield pair, reason
 
 
 def clean(
@@ -141,100 +170,122 @@ def refusals(refused: Mapping[str, int]) -> str:
     return ", ".join(f"{n:,} as {reason} ({REASONS[reason]})" for reason, n in counted) or "none"
 
 
-def first_reason(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
-    """The reason of the first rule that refuses a normalised pair; None if all accept it."""
-    for rule in RULES:
-        reason = rule(pair, settings, source_lang, lang)
-        if reason is not None:
-            return reason
-    return None
+def normal_batch(source: Texts, reference: Texts, settings: CleanSettings, source_lang: str, lang: str) -> Batch:
+    """The normal form of pairs as they were read."""
+
+    def side(texts: Texts, lang: str) -> Side:
+        form = form_of(
+            lang, settings.normalize_punctuation, settings.entities, settings.half_width, settings.simplified
+        )
+        return normal_side(texts, lang, form, MUCH_TOO_LONG * settings.max_chars, settings.refuse_misread)
+
+    return Batch(side(source, source_lang), side(reference, lang))
 
 
-def faulty(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
-    """Refuse a line that could not be read: "invalid_utf8" or "columns"."""
-    return pair.fault
+def first_reasons(batch: Batch, settings: CleanSettings, faults: Sequence[str | None]) -> list[str | None]:
+    """For each pair of a batch the reason of the first rule that refuses it; None if all accept it.
+
+    Args:
+        batch: The pairs.
+        settings: Which of them are refused.
+        faults: For each of them the reason why it could not be read, which comes before all rules; None for a good one.
+    """
+    reasons = list(faults)
+    left = np.array([fault is None for fault in faults], bool)
+    for reason, rule in RULES.items():
+        if not left.any():
+            break
+        for number in np.flatnonzero(rule(batch, settings, left) & left).tolist():
+            reasons[number] = reason
+            left[number] = False
+    return reasons
 
 
-def empty(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
+def misread(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+    """Refuse a side whose bytes were decoded by a wrong codec."""
+    return either(batch, lambda side: side.misread)
+
+
+def empty(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side with fewer than `min_chars` characters."""
-    return "empty" if min(len(pair.source), len(pair.reference)) < settings.min_chars else None
+    return either(batch, lambda side: side.texts.lengths < settings.min_chars)
 
 
-def too_long(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
+def too_long(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side with more than `max_chars` characters or `max_words` words."""
-    if max(len(pair.source), len(pair.reference)) > settings.max_chars:
-        return "too_long"
-    words = 1 + max(pair.source.count(" "), pair.reference.count(" "))
-    return "too_long" if words > settings.max_words else None
+    return either(
+        batch,
+        lambda side: (side.texts.lengths > settings.max_chars) | (measures.words(side.texts) > settings.max_words),
+    )
 
 
-def length_ratio(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
+def length_ratio(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a pair with one side much longer than the other, a sign of misalignment."""
-    shorter, longer = sorted((width(pair.source), width(pair.reference)))
-    return "length_ratio" if longer > settings.max_length_ratio * shorter + LENGTH_GRACE else None
+    source, reference = (measures.widths(side.texts, settings.wide_letter) for side in batch.sides)
+    longest = settings.max_length_ratio * np.minimum(source, reference) + settings.length_grace
+    return np.maximum(source, reference) > longest
 
 
-def same_text(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
+def same_text(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a pair that is not translated: equal letters and digits in the same order."""
-    # the first letters are compared first, because most pairs differ there and the whole texts take longer
-    if not settings.drop_same_text or initial(pair.source) != initial(pair.reference):
-        return None
-    return "same_text" if match_key(pair.source) == match_key(pair.reference) else None
+    if not settings.drop_same_text:
+        return np.zeros(len(left), bool)
+    source, reference = (measures.letters_and_digits(side.texts) for side in batch.sides)
+    same = left & (source == reference)  # the texts themselves are compared where the lengths are equal
+    for number in np.flatnonzero(same).tolist():
+        same[number] = match_key(batch.source.strings[number]) == match_key(batch.reference.strings[number])
+    return same
 
 
-def wrong_script(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
+def english(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+    """Refuse a side that is mostly English letters, in a language of another script; ParaZh, section 2.4."""
+    return either(
+        batch,
+        lambda side: (
+            (measures.english_shares(side.texts) > settings.max_english)
+            & (settings.max_english < 1 and not in_latin_script(side.lang))
+        ),
+    )
+
+
+def wrong_script(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side whose letters are mostly not in the script of its language."""
-    if not settings.check_script or (in_script(pair.source, source_lang) and in_script(pair.reference, lang)):
-        return None
-    return "wrong_script"
+    return either(batch, lambda side: measures.script_shares(side.texts, side.lang) < settings.min_script_share)
 
 
-def latin(pair: Pair, settings: CleanSettings, source_lang: str, lang: str) -> str | None:
+def latin(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side that the 8-bit alphabet of its language cannot encode; ParaBank 2, section 3.1."""
-    if not settings.latin or fits_latin(pair.source, pair.reference, source_lang, lang):
-        return None
-    return "latin"
+    return either(batch, lambda side: (measures.unencodable(side.texts, side.lang) > 0) & settings.latin)
+
+
+def either(batch: Batch, refused: Callable[[Side], np.ndarray]) -> np.ndarray:
+    """Whether one side of each pair is refused or both are: (N,) of bool."""
+    return refused(batch.source) | refused(batch.reference)
 
 
 REASONS = {  # what each reason means, for messages
     "invalid_utf8": "not in UTF-8",
     "columns": "too few columns between TABs",
+    "misread": "a side was decoded by a wrong codec",
     "empty": "a side has too few characters",
     "too_long": "a side has too many characters or words",
     "length_ratio": "one side is much longer than the other",
     "same_text": "both sides say the same",
+    "english": "a side is mostly English letters",
     "wrong_script": "a side is not in the script of its language",
     "latin": "a letter its alphabet lacks",
     "duplicate": "the same text before",
+    "rarer_translation": "another translation of its source is more frequent",
 }
 
-RULES: tuple[Callable[[Pair, CleanSettings, str, str], str | None], ...] = (
-    faulty,
-    empty,
-    too_long,
-    length_ratio,
-    same_text,
-    wrong_script,
-    latin,
-)
-
-
-def initial(text: str) -> str:
-    """The first letter or digit of a text, without case; "" if there is none.
-
-    >>> initial("„Ärger“")
-    'ä'
-    """
-    first = LETTER_OR_DIGIT.search(text)
-    return match_key(first[0])[:1] if first else ""
-
-
-def width(text: str) -> int:
-    """The length of a text in Latin characters.
-
-    >>> width("Hello"), width("你好")
-    (5, 6)
-    """
-    if text.isascii():
-        return len(text)
-    return len(text) + (WIDE_LETTER - 1) * sum(map(len, WIDE.findall(text)))
+# (batch, settings, pairs that no earlier rule has refused) -> pairs that this rule refuses; both of (N,) bool
+RULES: dict[str, Callable[[Batch, CleanSettings, np.ndarray], np.ndarray]] = {
+    "empty": empty,
+    "too_long": too_long,
+    "misread": misread,
+    "length_ratio": length_ratio,
+    "same_text": same_text,
+    "english": english,
+    "wrong_script": wrong_script,
+    "latin": latin,
+}

@@ -1,10 +1,8 @@
-"""The scripts that languages are written in, and whether a text is in the script of its language."""
+"""The scripts that languages are written in."""
 
 from __future__ import annotations
 
 import re
-
-MIN_SCRIPT_SHARE = 0.5  # ours: a line with a name in another script passes, a line in another language does not
 
 # The blocks of a script as the inside of a regular expression's brackets.
 BLOCKS = {
@@ -68,20 +66,6 @@ OTHER_LETTERS = {
 }
 
 
-def in_script(text: str, lang: str) -> bool:
-    """Whether at least half of a text's letters are in the script of the language.
-
-    >>> in_script("Привет, Tom", "ru"), in_script("Привет, Tom", "en"), in_script("42!", "ru")
-    (True, False, True)
-
-    Args:
-        text: Any text; one without letters passes.
-        lang: ISO 639-1; a language without an entry in `SCRIPTS` passes.
-    """
-    if lang not in SCRIPTS or (text.isascii() and "Latin" in SCRIPTS[lang]):
-        return True
-    own = sum(map(len, OWN_LETTERS[lang].findall(text)))
-    if 2 * own >= len(text):
-        return True
-    other = sum(map(len, OTHER_LETTERS[lang].findall(text)))
-    return own + other == 0 or own >= MIN_SCRIPT_SHARE * (own + other)
+def in_latin_script(lang: str) -> bool:
+    """Whether a language is written in the Latin script, alone or beside another."""
+    return "Latin" in SCRIPTS.get(lang, ())

@@ -1,16 +1,5 @@
-"""Why a line of the bitext or a candidate was refused, in a few words. The data format page has the same reasons."""
+"""Why a candidate was refused, in a few words. The data format page has the same reasons."""
 
-OF_LINES = {
-    "invalid_utf8": "not UTF-8",
-    "columns": "too few columns",
-    "empty": "a side has too few characters",
-    "too_long": "a side has too many characters or words",
-    "length_ratio": "one side is much longer than the other",
-    "same_text": "both sides are the same text",
-    "wrong_script": "a side is not in the script of its language",
-    "latin": "a letter that the alphabet of the language lacks",
-    "duplicate": "the same was there before",
-}
 OF_CANDIDATES = {
     "empty": "the model wrote no text",
     "no_keywords": "the reference has no keyword",

@@ -18,6 +18,7 @@ from pathlib import Path
 import jinja2
 
 import toolkit
+from toolkit.clean.rules import REASONS
 from toolkit.database import database
 from toolkit.outputs import MANIFEST, check_output_file
 from toolkit.package.build import STATISTICS
@@ -26,7 +27,7 @@ from toolkit.package.histograms import SCORES
 from toolkit.package.keep import place_of
 from toolkit.package.parquet import finished_shards
 from toolkit.package.plots import OTHERS, READ, label, most_first
-from toolkit.package.reasons import OF_CANDIDATES, OF_LINES
+from toolkit.package.reasons import OF_CANDIDATES
 from toolkit.rows import Candidate, Row, Scores, from_record, hints_of
 from toolkit.shards import INPUTS, read_record, write_whole
 
@@ -165,7 +166,7 @@ def funnel(statistics: dict) -> list[dict]:
     others = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
     unit = READ[bool(statistics["source_languages"])].capitalize()
     parts = (
-        (unit, inputs["lines"], inputs["refused"], OF_LINES, "became references", total["references"]),
+        (unit, inputs["lines"], inputs["refused"], REASONS, "became references", total["references"]),
         (
             "Candidates",
             total["candidates"],

@@ -277,7 +277,7 @@ class Paraphraser:
     def _warn_of_language(self, texts: Sequence[str]) -> None:
         """Warn, once, if the texts are in another language than the model's."""
         long = [text for text in texts if len(text) >= IDENTIFIED] or [" ".join(texts[:IDENTIFIED])]
-        got = main_language(long) if len(long[0]) >= IDENTIFIED and not self.warned else None
+        got = main_language(long)[0] if len(long[0]) >= IDENTIFIED and not self.warned else None
         if got is not None and not near(self.lang, got):
             self.warned = True
             warnings.warn(f"{self.name} paraphrases {self.lang!r}, and most texts seem to be in {got!r}", stacklevel=4)

@@ -105,7 +105,7 @@ def held_out(
         ValueError: The bitext cannot be read, or has no usable pair.
     """
     refused: Counter[str] = Counter()
-    keep_all = CleanSettings(deduplicate=False, drop_same_text=False, check_script=False)
+    keep_all = CleanSettings(deduplicate=False, drop_same_text=False, refuse_misread=False, min_script_share=0)
     pairs = list(clean(read_bitext(bitext, source_column, reference_column), keep_all, source_lang, lang, refused))
     if not pairs:
         raise ValueError(none_usable(bitext, refused))

@@ -6,22 +6,27 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from toolkit.bitext.languages import SAMPLE, check_languages
-from toolkit.bitext.read import Pair, read_bitext
+from toolkit.bitext.read import read_bitext, read_blocks
 from toolkit.bitext.split import split_of
 from toolkit.bitext.subwords import train_pieces
+from toolkit.clean.corpus import clean_corpus
 from toolkit.clean.rules import CleanSettings, clean, none_usable
 from toolkit.shards import write_whole
 from toolkit.translator.settings import SIZES, Size, TrainingSettings
 
 PREPARED = "prepared.json"  # written last of what `prepare` writes
+PAIRS = pa.schema({"source": pa.large_string(), "reference": pa.large_string()})
 VALIDATION_SHARE = 0.01  # ours: of the references, where no validation bitext is given
 
 
@@ -32,7 +37,8 @@ def check_bitext(settings: TrainingSettings, bitext: list[str]) -> None:
         ValueError: It is one of these, or cannot be read.
     """
     refused: Counter[str] = Counter()
-    sample = list(islice(cleaned_pairs(settings, bitext, refused), SAMPLE))
+    pairs = read_bitext(bitext, settings.source_column, settings.reference_column)
+    sample = list(islice(clean(pairs, CleanSettings(), settings.source_lang, settings.lang, refused), SAMPLE))
     if not sample:
         raise ValueError(none_usable(bitext, refused))
     if settings.check_language:
@@ -68,15 +74,17 @@ def write_splits(settings: TrainingSettings, folder: Path) -> dict[str, int]:
         ValueError: No pair is left to train on.
     """
     refused: Counter[str] = Counter()
-    if settings.validation:
-        write_pairs(folder / "train.arrow", cleaned_pairs(settings, settings.bitext, refused))
-        write_pairs(folder / "validation.arrow", cleaned_pairs(settings, settings.validation, refused))
-    else:
-        for split in ("train", "validation"):
-            refused.clear()  # both splits read the whole bitext
-            pairs = cleaned_pairs(settings, settings.bitext, refused)
-            in_split = (p for p in pairs if split_of(p.reference, VALIDATION_SHARE, 0.0) == split)
-            write_pairs(folder / f"{split}.arrow", in_split)
+    with pair_file(folder / "train.arrow") as train, pair_file(folder / "validation.arrow") as validation:
+        for table in cleaned_tables(settings, settings.bitext, folder, refused):
+            if settings.validation:
+                train(table)
+                continue
+            splits = [split_of(reference, VALIDATION_SHARE, 0.0) for reference in table["reference"].to_pylist()]
+            for split, write in (("train", train), ("validation", validation)):
+                write(table.filter(pa.array([one == split for one in splits], pa.bool_())))
+        if settings.validation:
+            for table in cleaned_tables(settings, settings.validation, folder, refused):
+                validation(table)
     counts = {split: len(open_pairs(folder / f"{split}.arrow")) for split in ("train", "validation")}
     if not counts["train"]:
         raise ValueError(none_usable(settings.bitext, refused))
@@ -94,24 +102,22 @@ def write_pieces(size: Size, folder: Path, seed: int) -> None:
         train_pieces(sentences, folder / name, size.vocabulary, seed=seed)
 
 
-def cleaned_pairs(settings: TrainingSettings, bitext: list[str], refused: Counter[str]) -> Iterator[Pair]:
-    """The pairs of a bitext that no rule refuses; refusals are counted by reason."""
-    pairs = read_bitext(bitext, settings.source_column, settings.reference_column)
-    return clean(pairs, CleanSettings(), settings.source_lang, settings.lang, refused)
+def cleaned_tables(
+    settings: TrainingSettings, bitext: list[str], folder: Path, refused: Counter[str]
+) -> Iterator[pa.Table]:
+    """The pairs of a bitext that no rule refuses, as tables of source and reference; refusals are counted by reason."""
+    blocks = read_blocks(bitext, settings.source_column, settings.reference_column)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".cleaning-") as parts:
+        for table in clean_corpus(blocks, CleanSettings(), settings.source_lang, settings.lang, Path(parts)):
+            refused.update(table["reason"].drop_null().to_pylist())
+            yield table.filter(pc.is_null(table["reason"])).select(PAIRS.names).cast(PAIRS)
 
 
-def write_pairs(path: Path, pairs: Iterable[Pair], chunk: int = 50_000) -> None:
-    """Write a stream of pairs to an Arrow file with the columns source and reference, `chunk` pairs at a time."""
-    schema = pa.schema({"source": pa.large_string(), "reference": pa.large_string()})
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-        rows: list[tuple[str, str]] = []
-        for pair in pairs:
-            rows.append((pair.source, pair.reference))
-            if len(rows) == chunk:
-                writer.write_batch(pa.record_batch(list(zip(*rows, strict=True)), schema=schema))
-                rows = []
-        if rows:
-            writer.write_batch(pa.record_batch(list(zip(*rows, strict=True)), schema=schema))
+@contextmanager
+def pair_file(path: Path) -> Iterator[Callable[[pa.Table], None]]:
+    """A function that appends tables to an Arrow file with the columns of `PAIRS`."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, PAIRS) as writer:
+        yield writer.write_table
 
 
 def open_pairs(path: Path) -> pa.Table:

@@ -1,0 +1,146 @@
+"""A bitext cleaned in blocks and processes is the same as one pair after the other; and the rules for the corpus."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolkit.bitext import read
+from toolkit.bitext.read import Block, Pair, first_lines, pairs_of, read_blocks
+from toolkit.clean.blocks import judged_block
+from toolkit.clean.corpus import clean_corpus
+from toolkit.clean.rules import CleanSettings, judged
+
+PIECES = st.sampled_from(
+    [b"Ja", b" ", b"\t", b"\t", b"\r", b"\xe9", b"\xed\xa0\x80", "„Größe“".encode(), b"&lt;", b"\x00", "漢".encode(),
+     b"word " * 3, "CafÃ©".encode(), b"\xf0\x9f\x99\x82", b"\xff"]
+)  # fmt: skip
+LINES = st.lists(st.lists(PIECES, max_size=6).map(b"".join), min_size=1, max_size=6)
+
+
+def rows(tables):
+    """The rows of tables as tuples."""
+    return [tuple(row.values()) for table in tables for row in table.to_pylist()]
+
+
+def one_by_one(block, settings, source_lang="de", lang="en"):
+    """The rows of a block, from pairs."""
+    pairs = judged(pairs_of(block), settings, source_lang, lang)
+    return [(pair.line, pair.source, pair.reference, reason) for pair, reason in pairs]
+
+
+@settings(max_examples=300, deadline=None)
+@given(lines=LINES, columns=st.sampled_from([(0, 1), (1, 0), (2, 0), (1, 3), (1, 1)]))
+def test_a_block_of_columns_is_read_as_its_pairs(lines, columns):
+    block = Block(7, (b"".join(line + b"\n" for line in lines),), columns)
+    clean = CleanSettings(deduplicate=False)
+    found = judged_block(block, clean, "de", "en")
+    expected = one_by_one(block, clean)
+    assert [(n, r) for n, r in zip(found.lines.tolist(), found.reasons, strict=True)] == [
+        (r[0], r[3]) for r in expected
+    ]
+    readable = [n for n, row in enumerate(expected) if row[3] != "invalid_utf8"]  # of which the U+FFFD may be more
+    sides = found.batch.source.strings, found.batch.reference.strings
+    assert [(sides[0][n], sides[1][n]) for n in readable] == [expected[n][1:3] for n in readable]
+
+
+@settings(max_examples=100, deadline=None)
+@given(lines=LINES)
+def test_a_block_of_two_sides_is_read_as_its_pairs(lines):
+    sides = b"".join(line + b"\n" for line in lines), b"".join(line[::-1] + b"\n" for line in lines)
+    clean = CleanSettings(deduplicate=False, min_script_share=0, drop_same_text=False)
+    found = judged_block(Block(1, sides), clean, "de", "en")
+    expected = one_by_one(Block(1, sides), clean)
+    assert found.reasons == [row[3] for row in expected]
+
+
+def write(path, pairs):
+    """Write pairs as a TSV file."""
+    path.write_text("".join(f"{source}\t{reference}\n" for source, reference in pairs), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def bitext(tmp_path, monkeypatch):
+    """A bitext of many small blocks with duplicates all over it."""
+    monkeypatch.setattr(read, "BLOCK_BYTES", read.BUFFER)
+    pairs = [(f"Satz {n % 4000} „ist“ da", f"Sentence {n % 4000} is & there") for n in range(9000)]
+    pairs[5::7] = [("", "nothing")] * len(pairs[5::7])
+    return write(tmp_path / "a.tsv", pairs)
+
+
+@pytest.mark.slow
+def test_one_process_and_two_find_the_same_as_one_pair_after_the_other(bitext, tmp_path):
+    assert len(list(read_blocks([bitext]))) > 3
+    expected = one_by_one(Block(1, (Path(bitext).read_bytes(),), (0, 1)), CleanSettings())
+    for processes in (1, 2):
+        folder = tmp_path / str(processes)
+        folder.mkdir()
+        found = rows(clean_corpus(read_blocks([bitext]), CleanSettings(), "de", "en", folder, processes))
+        assert found == expected
+    assert Counter(row[3] for row in found)["duplicate"] > 3000
+
+
+def corpus(tmp_path, pairs, **changed):
+    """The rows of a small corpus after cleaning, by line."""
+    path, folder = write(tmp_path / "small.tsv", pairs), tmp_path / "parts"
+    folder.mkdir()
+    return rows(clean_corpus(read_blocks([path]), CleanSettings(**changed), "en", "de", folder, 1))
+
+
+def test_the_most_frequent_translation_stays(tmp_path):
+    pairs = [
+        ("Yes.", "Jawohl."),
+        ("Yes.", "Ja."),
+        ("Yes.", "Ja."),
+        ("Yes.", "Doch."),
+        ("No.", "Nein."),
+        ("Tom", ""),
+        ("Maybe.", "Vielleicht."),
+        ("Maybe.", "Mag sein."),
+        ("Yes.", "Doch."),
+        ("Yes.", "Ja."),
+    ]
+    found = {row[0]: row[3] for row in corpus(tmp_path, pairs, most_frequent=True)}
+    assert found == {
+        1: "rarer_translation",
+        2: None,  # the most lines
+        3: "duplicate",
+        4: "rarer_translation",
+        5: None,
+        6: "empty",
+        7: None,  # as frequent as the other, and the first
+        8: "rarer_translation",
+        9: "duplicate",
+        10: "duplicate",
+    }
+
+
+def test_the_most_frequent_translation_without_a_look_at_duplicates(tmp_path):
+    pairs = [("Yes.", "Doch."), ("Yes.", "Ja."), ("Yes.", "Ja.")]
+    found = corpus(tmp_path, pairs, most_frequent=True, deduplicate=False)
+    assert [row[3] for row in found] == ["rarer_translation", None, None]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 9])
+def test_the_first_lines_of_blocks(limit):
+    texts = [b"a\tb\nc\td\n", b"e\tf\n", b"g\th\ni\tj\n"]
+    blocks = [Block(line, (text,), (0, 1)) for line, text in zip((1, 3, 4), texts, strict=True)]
+    found = [pair for block in first_lines(blocks, limit) for pair in pairs_of(block)]
+    assert found == [Pair(n, *pair) for n, pair in enumerate(["ab", "cd", "ef", "gh", "ij"], 1)][:limit]
+
+
+class Deadly:
+    """Settings that kill the process which receives them."""
+
+    def __reduce__(self):
+        return os._exit, (9,)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_is_one_line(bitext, tmp_path):
+    with pytest.raises(RuntimeError, match="wanted all processes to clean their part, got one that was killed"):
+        list(clean_corpus(read_blocks([bitext]), Deadly(), "de", "en", tmp_path, 2))

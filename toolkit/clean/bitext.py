@@ -1,0 +1,80 @@
+"""The settings of whatever reads a bitext and cleans it, and the check that it can be used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+
+from toolkit.bitext.languages import SAMPLE, check_codes, check_languages
+from toolkit.bitext.read import Block, Pair, first_lines, pairs_of, read_blocks
+from toolkit.clean.corpus import clean_corpus
+from toolkit.clean.rules import CleanSettings, clean, none_usable
+
+
+@dataclass(frozen=True, kw_only=True)
+class BitextSettings(CleanSettings):
+    """Which bitext is read.
+
+    Attributes:
+        bitext: A TSV file (plain, .gz, .zst), Parquet file or dataset, or two line-aligned files: source and reference.
+        source_lang: Language of the source (ISO 639-1).
+        lang: Language of the references (ISO 639-1).
+        source_column: Column of the source: a number in a TSV file (0 by default), else a name ("source").
+        reference_column: Column of the reference: a number in a TSV file (1 by default), else a name ("reference").
+        data_split: Split to read, if the bitext is a dataset.
+        limit: Number of lines to read; by default all.
+        check_language: Refuse a bitext if one side is not in the language that the settings name.
+    """
+
+    bitext: list[str]
+    source_lang: str
+    lang: str
+    source_column: str | None = None
+    reference_column: str | None = None
+    data_split: str = "train"
+    limit: int | None = None
+    check_language: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ValueError: A setting is out of its range.
+        """
+        super().__post_init__()
+        check_codes(self)
+        if self.limit is not None and self.limit < 1:
+            raise ValueError(f"wanted limit of at least 1, got {self.limit}")
+
+    def read(self) -> Iterator[Block]:
+        """The lines of the bitext, at most `limit`."""
+        blocks = read_blocks(self.bitext, self.source_column, self.reference_column, self.data_split)
+        return blocks if self.limit is None else first_lines(blocks, self.limit)
+
+    def check_bitext(self) -> None:
+        """Refuse a bitext that cannot be read, is in other languages than the settings name, or has no usable pair.
+
+        Raises:
+            OSError: The bitext does not exist.
+            ValueError: The bitext cannot be used; the message counts the refused lines by reason.
+        """
+        refused: Counter[str] = Counter()
+        first_pairs = list(islice(self.usable(refused), SAMPLE))
+        if not first_pairs:
+            raise ValueError(none_usable(self.bitext, refused))
+        if self.check_language:
+            check_languages(first_pairs, self.source_lang, self.lang)
+
+    def usable(self, refused: Counter[str]) -> Iterator[Pair]:
+        """The pairs that the rules for a pair keep, as a stream, for those who need only the first; as `clean`."""
+        pairs = (pair for block in self.read() for pair in pairs_of(block))
+        return clean(pairs, self, self.source_lang, self.lang, refused)
+
+    def cleaned(self, folder: Path, processes: int | None = None) -> Iterator[pa.Table]:
+        """The pairs of the bitext in normal form, with the reasons of those that are refused; as `clean_corpus`."""
+        return clean_corpus(self.read(), self, self.source_lang, self.lang, folder, processes)

@@ -1,0 +1,95 @@
+"""A block of a bitext, cleaned: read as arrays, normalised, and judged by the rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from toolkit.bitext.read import Block
+from toolkit.clean.batch import Batch
+from toolkit.clean.rules import CleanSettings, first_reasons, normal_batch
+from toolkit.clean.texts import Texts, code_points, line_bounds
+
+TAB = 9
+ESCAPED = (0xDC80, 0xDCFF)  # what Python makes of bytes that are not UTF-8
+REPLACEMENT = 0xFFFD
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The pairs of a block after the rules.
+
+    Attributes:
+        lines: Their numbers in the bitext: (N,).
+        batch: Both sides in normal form.
+        reasons: For each pair the reason why it is refused, None if it is not.
+    """
+
+    lines: np.ndarray
+    batch: Batch
+    reasons: list[str | None]
+
+
+def judged_block(block: Block, settings: CleanSettings, source_lang: str, lang: str) -> Judged:
+    """The pairs of a block, and the reason for which each is refused."""
+    source, reference, faults = sides_of(block)
+    batch = normal_batch(source, reference, settings, source_lang, lang)
+    lines = np.arange(block.line, block.line + len(faults))
+    return Judged(lines, batch, first_reasons(batch, settings, faults))
+
+
+def sides_of(block: Block) -> tuple[Texts, Texts, list[str | None]]:
+    """Both sides of a block as they were read, and for each pair why it could not be read, as in `Pair.fault`."""
+    buffers = [decoded(side) for side in block.sides]
+    if block.columns is None:
+        sides = [Texts(points, line_bounds(points)) for points in buffers]
+        missing = np.zeros(len(sides[0].lengths), bool)
+    else:
+        (points,) = buffers
+        bounds, missing = column_bounds(points, block.columns)
+        sides = [Texts(points, one) for one in bounds]
+    bad = np.zeros(len(missing), bool)
+    for number, texts in enumerate(sides):
+        escaped = (texts.points >= ESCAPED[0]) & (texts.points <= ESCAPED[1])
+        if escaped.any():
+            bad |= texts.count(escaped) > 0
+            sides[number] = Texts(np.where(escaped, np.uint32(REPLACEMENT), texts.points), texts.bounds)
+    faults = ["columns" if few else "invalid_utf8" if odd else None for few, odd in zip(missing, bad, strict=True)]
+    return sides[0], sides[1], faults
+
+
+def decoded(raw: bytes) -> np.ndarray:
+    """The code points of UTF-8, with those of `ESCAPED` for bytes that are none; Windows line ends are line feeds."""
+    return code_points(raw.replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape"))
+
+
+def column_bounds(points: np.ndarray, columns: tuple[int, int]) -> tuple[list[np.ndarray], np.ndarray]:
+    r"""The bounds of two columns in the lines of a text, and which lines do not have both.
+
+    A line that has not is the text of the first column, and the second is empty.
+
+    >>> bounds, missing = column_bounds(code_points("a\tbc\tdef\nno tab\n"), (2, 0))
+    >>> [one.tolist() for one in bounds], missing.tolist()
+    ([[5, 8, 9, 15], [0, 1, 15, 15]], [False, True])
+
+    Args:
+        points: Lines that each end at a line feed: (C,) of uint32.
+        columns: The numbers of the columns, from 0.
+
+    Returns:
+        Both bounds, (2 N,) each, as in `Texts`; and (N,) of bool.
+    """
+    lines, tabs = line_bounds(points), np.flatnonzero(points == TAB)
+    begins, ends = lines[::2], lines[1::2]
+    first = np.searchsorted(tabs, begins)  # the first TAB of each line
+    count = np.searchsorted(tabs, ends) - first
+    missing = count < max(columns)
+    padded = np.append(tabs, np.zeros(max(columns) + 1, tabs.dtype))  # so that a missing TAB has a place, too
+    bounds = []
+    for place, column in enumerate(columns):
+        begin = padded[first + column - 1] + 1 if column else begins
+        end = np.where(count > column, padded[first + column], ends)
+        begin = np.where(missing, ends if place else begins, begin)
+        bounds.append(np.stack([begin, np.where(missing, ends, end)], 1).ravel())
+    return bounds, missing

@@ -1,0 +1,134 @@
+"""Clean a bitext from file to file: the pairs that are kept, and if asked those that are refused with their reasons."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from toolkit.bitext.read import COMPRESSED, text_suffix
+from toolkit.clean.bitext import BitextSettings
+from toolkit.clean.rules import none_usable
+from toolkit.outputs import check_output_file
+from toolkit.settings import MAX_THREADS
+
+SUFFIXES = (".tsv", ".txt", ".parquet")
+CODECS = {".gz": "gzip", ".zst": "zstd"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanFile(BitextSettings):
+    """The settings of `clean_file`.
+
+    Attributes:
+        output: File of the pairs that are kept, in normal form: source TAB reference (.tsv, also .gz or .zst) or
+            Parquet (.parquet), which has the numbers of the lines, too.
+        refused: File of the refused pairs, likewise, with the line and the reason of each; by default none.
+        workers: Processes that share the work; by default one for each core.
+    """
+
+    output: str
+    refused: str | None = None
+    workers: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ValueError: A setting is out of its range, or an output has an unknown suffix.
+        """
+        super().__post_init__()
+        if self.workers is not None and not 1 <= self.workers <= MAX_THREADS:
+            raise ValueError(f"wanted workers from 1 to {MAX_THREADS}, got {self.workers}")
+        for path in filter(None, (self.output, self.refused)):
+            if text_suffix(path) not in SUFFIXES or (path.endswith(COMPRESSED) and ".parquet" in path):
+                raise ValueError(f"wanted a file in {', '.join(SUFFIXES)} (text also .gz, .zst), got {path}: rename it")
+        if self.refused == self.output:
+            raise ValueError(f"wanted two files, got {self.output} as both: choose another --refused")
+
+
+def clean_file(settings: CleanFile) -> Counter[str]:
+    """Clean a bitext and write it; the outputs get their names when they are complete.
+
+    Returns:
+        The numbers of refused lines by reason, and of kept ones as "kept".
+
+    Raises:
+        OSError: The bitext does not exist, or an output cannot be written.
+        ValueError: The bitext cannot be used, or no pair is left.
+    """
+    outputs = [Path(path) for path in (settings.output, settings.refused) if path]
+    for path in outputs:
+        check_output_file(path, settings.bitext)
+    settings.check_bitext()
+    counts: Counter[str] = Counter()
+    with ExitStack() as stack:
+        write = [
+            stack.enter_context(writer(path, refused)) for path, refused in zip(outputs, (False, True), strict=False)
+        ]
+        folder = stack.enter_context(tempfile.TemporaryDirectory(dir=outputs[0].parent, prefix=".cleaning-"))
+        for table in settings.cleaned(Path(folder), settings.workers):
+            kept = table.filter(pc.is_null(table["reason"])).drop_columns("reason")
+            refused = table.filter(pc.is_valid(table["reason"]))
+            counts.update(refused["reason"].to_pylist())
+            counts["kept"] += len(kept)
+            for one, rows in zip(write, (kept, refused), strict=False):
+                one(rows)
+        if not counts["kept"]:
+            raise ValueError(none_usable(settings.bitext, +counts))
+    return counts
+
+
+@contextmanager
+def writer(path: Path, with_reasons: bool) -> Iterator[Callable[[pa.Table], None]]:
+    """A function that appends tables to a file, which gets its name at the end of the block, if no error ends it.
+
+    Args:
+        path: The file.
+        with_reasons: Whether text has the number of the line and the reason before source and reference.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with ExitStack() as stack:
+            if path.suffix == ".parquet":
+                yield parquet_rows(temporary, stack)
+            else:
+                codec = CODECS.get(path.suffix)
+                file = stack.enter_context(pa.output_stream(str(temporary), compression=codec))
+                columns = ["line", "reason", "source", "reference"] if with_reasons else ["source", "reference"]
+                yield lambda table: file.write(lines_of(table.select(columns)))
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def parquet_rows(path: Path, stack: ExitStack) -> Callable[[pa.Table], None]:
+    """A function that appends tables to a Parquet file."""
+    opened: list[pq.ParquetWriter] = []
+
+    def write(table: pa.Table) -> None:
+        if not opened:
+            opened.append(stack.enter_context(pq.ParquetWriter(path, table.schema, compression="zstd")))
+        opened[0].write_table(table)
+
+    return write
+
+
+def lines_of(table: pa.Table) -> bytes:
+    """The rows of a table as lines with TABs between the columns; TABs and line ends within a text are spaces."""
+    columns = [map(str, column.to_pylist()) for column in table.columns]
+    rows = zip(*columns, strict=True)
+    text = "".join(["\t".join([field.translate(BREAKS) for field in row]) + "\n" for row in rows])
+    return text.encode("utf-8", "replace")
+
+
+BREAKS = {ord(mark): " " for mark in "\t\n\r"}

@@ -1,0 +1,160 @@
+"""Clean a whole bitext on all cores: each block by the rules for a pair, then the corpus by those that must see it all.
+
+The blocks become Parquet files in a folder. What must be compared over the corpus is compared by DuckDB, in narrow
+columns and from the disk, so that memory does not grow with the bitext. The result depends neither on the number of
+processes nor on the size of the blocks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from loky import ProcessPoolExecutor
+
+from toolkit.bitext.read import Block
+from toolkit.clean.blocks import judged_block
+from toolkit.clean.rules import CleanSettings
+from toolkit.database import database
+
+SCHEMA = pa.schema([("line", pa.int64()), ("source", pa.string()), ("reference", pa.string()), ("reason", pa.string())])
+# ours: DuckDB's part of the memory, whatever the number of lines, and the threads that share it; beyond some million
+# lines it spills to the disk
+MEMORY_LIMIT, THREADS = "256MB", 2
+WAITING = 2  # ours: blocks that are read ahead for every process
+
+PAIRS_SQL = """
+CREATE TEMP TABLE pairs AS
+SELECT line, hash(source) AS source, hash(source, reference) AS pair FROM read_parquet($parts) WHERE reason IS NULL
+"""
+REFUSED_SQL = "CREATE TEMP TABLE refused (line BIGINT, reason VARCHAR)"
+DUPLICATES_SQL = """
+INSERT INTO refused
+SELECT line, 'duplicate'
+FROM pairs JOIN (SELECT pair, min(line) AS first FROM pairs GROUP BY pair HAVING count(*) > 1) USING (pair)
+WHERE line > first
+"""
+# Of the translations of a source the one of most lines stays; of equally frequent ones that of the first line.
+RARER_SQL = """
+INSERT INTO refused
+SELECT line, 'rarer_translation'
+FROM pairs JOIN (
+    SELECT pair FROM (
+        SELECT pair, row_number() OVER (PARTITION BY source ORDER BY count(*) DESC, min(line)) AS place
+        FROM pairs SEMI JOIN (SELECT source FROM pairs GROUP BY source HAVING min(pair) < max(pair)) USING (source)
+        GROUP BY source, pair)
+    WHERE place > 1) USING (pair)
+WHERE line NOT IN (SELECT line FROM refused)
+"""
+
+
+def clean_corpus(
+    blocks: Iterable[Block],
+    settings: CleanSettings,
+    source_lang: str,
+    lang: str,
+    folder: Path,
+    processes: int | None = None,
+) -> Iterator[pa.Table]:
+    """The pairs of a bitext in normal form, each with the reason for which it is refused, in the order of the bitext.
+
+    Args:
+        blocks: The bitext, as `read_blocks` reads it; it is read once, before the first table.
+        settings: How pairs are normalised and which are refused.
+        source_lang: The language of the sources (ISO 639-1).
+        lang: The language of the references.
+        folder: An empty folder for files that are as large as the bitext; the caller removes it.
+        processes: How many share the work; None is one for each core that this process may use.
+
+    Yields:
+        Tables of the columns of `SCHEMA`; the reason is null in pairs that are kept. Two different pairs with equal
+        64-bit hashes are taken for duplicates: odds of 1 in 3000 for a hundred million.
+
+    Raises:
+        RuntimeError: A process ended without an error of its own, as when memory is short.
+    """
+    parts = list(clean_blocks(blocks, settings, source_lang, lang, folder, processes or cores()))
+    with database(MEMORY_LIMIT, THREADS, folder) as connection:
+        refuse_over_corpus(connection, parts, settings)
+        for part in parts:
+            yield with_refused(pq.read_table(part), connection)
+
+
+def cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def clean_blocks(
+    blocks: Iterable[Block], settings: CleanSettings, source_lang: str, lang: str, folder: Path, processes: int
+) -> Iterator[Path]:
+    """Clean each block by itself and write it to a file, in several processes if there are several blocks.
+
+    Yields:
+        The files, in the order of the blocks.
+    """
+    numbered = enumerate(blocks)
+    work = partial(clean_block, settings=settings, source_lang=source_lang, lang=lang, folder=folder)
+    first = list(islice(numbered, 2))
+    if processes == 1 or len(first) < 2:
+        yield from (work(number, block) for number, block in chain(first, numbered))
+        return
+    # loky's processes are new ones: a forked one would have the locks of this one's models without their threads, and
+    # those of `multiprocessing` would run the user's script once more
+    with ProcessPoolExecutor(processes) as pool:
+        waiting: deque[Future[Path]] = deque()
+        try:
+            for number, block in chain(first, numbered):
+                waiting.append(pool.submit(work, number, block))
+                if len(waiting) > WAITING * processes:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BrokenProcessPool as error:
+            raise RuntimeError(
+                "wanted all processes to clean their part, got one that was killed, perhaps for its memory: "
+                "give fewer processes"
+            ) from error
+
+
+def clean_block(number: int, block: Block, settings: CleanSettings, source_lang: str, lang: str, folder: Path) -> Path:
+    """Clean a block and write its pairs to a file of the folder."""
+    judged = judged_block(block, settings, source_lang, lang)
+    columns = [judged.lines, judged.batch.source.strings, judged.batch.reference.strings, judged.reasons]
+    path = folder / f"part-{number:06d}.parquet"
+    pq.write_table(pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], SCHEMA), path)
+    return path
+
+
+def refuse_over_corpus(connection: duckdb.DuckDBPyConnection, parts: list[Path], settings: CleanSettings) -> None:
+    """Fill the table `refused` with the lines that only a look at the whole corpus refuses, and their reasons."""
+    connection.execute(REFUSED_SQL)
+    if not parts or not (settings.deduplicate or settings.most_frequent):
+        return
+    connection.execute(PAIRS_SQL, {"parts": [str(part) for part in parts]})
+    if settings.deduplicate:
+        connection.execute(DUPLICATES_SQL)
+    if settings.most_frequent:
+        connection.execute(RARER_SQL)
+    connection.execute("DROP TABLE pairs")
+
+
+def with_refused(part: pa.Table, connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """The pairs of a part with the reasons of the table `refused`."""
+    lines = part["line"].to_numpy()
+    query = "SELECT line, reason FROM refused WHERE line BETWEEN ? AND ?"
+    found = connection.sql(query, params=[int(lines[0]), int(lines[-1])]).fetchnumpy()
+    if not len(found["line"]):
+        return part
+    reasons = part["reason"].to_numpy(zero_copy_only=False).copy()
+    reasons[found["line"] - lines[0]] = found["reason"]
+    return part.set_column(SCHEMA.get_field_index("reason"), "reason", pa.array(reasons, pa.string()))
