@@ -86,8 +86,9 @@ def test_one_process_and_two_find_the_same_as_one_pair_after_the_other(bitext, t
 
 def corpus(tmp_path, pairs, **changed):
     """The rows of a small corpus after cleaning, by line."""
-    path, folder = write(tmp_path / "small.tsv", pairs), tmp_path / "parts"
-    folder.mkdir()
+    folder = tmp_path / "parts"
+    folder.mkdir(parents=True)
+    path = write(tmp_path / "small.tsv", pairs)
     return rows(clean_corpus(read_blocks([path]), CleanSettings(**changed), "en", "de", folder, 1))
 
 
@@ -123,6 +124,17 @@ def test_the_most_frequent_translation_without_a_look_at_duplicates(tmp_path):
     pairs = [("Yes.", "Doch."), ("Yes.", "Ja."), ("Yes.", "Ja.")]
     found = corpus(tmp_path, pairs, most_frequent=True, deduplicate=False)
     assert [row[3] for row in found] == ["rarer_translation", None, None]
+
+
+def test_pairs_of_rare_tokens(tmp_path):
+    pairs = [(f"the old house {word}", f"das alte Haus {word}") for word in ("one", "two", "three", "four")]
+    pairs += [("Zyx wvu the", "das Srq"), ("the House", "das haus das Haus"), ("...", "!!!")]
+    found = corpus(tmp_path, pairs, max_rare_share=0.5, rare_below=4)
+    # "zyx", "wvu" and "srq": three of five tokens; "one" and the like: two of eight; marks are no tokens
+    assert [row[3] for row in found] == [None] * 4 + ["rare_tokens", None, "same_text"]
+    assert [row[3] for row in corpus(tmp_path / "again", pairs, max_rare_share=0.1, rare_below=4)][:4] == [
+        "rare_tokens"
+    ] * 4
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 9])

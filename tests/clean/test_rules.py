@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from toolkit.bitext.languages import CODES
 from toolkit.bitext.read import Pair, read_bitext
+from toolkit.clean import language
 from toolkit.clean.measures import script_shares, widths
 from toolkit.clean.rules import RULES, CleanSettings, clean
 from toolkit.clean.texts import Texts
@@ -166,6 +168,7 @@ def test_one_pair_has_one_reason_the_first():
         "english",
         "wrong_script",
         "latin",
+        "wrong_language",
     ]
     assert all(rule.__name__ == reason for reason, rule in RULES.items())
 
@@ -203,3 +206,46 @@ def test_settings_that_pass_nothing(wrong):
 def test_length_ratio_below_one_is_refused():
     with pytest.raises(ValueError, match=r"^wanted .*max_length_ratio.*, got 200 and 0\.5: raise them$"):
         CleanSettings(max_length_ratio=0.5)
+
+
+@pytest.mark.parametrize("wrong", [{"max_english": 1.5}, {"min_script_share": -1}, {"max_rare_share": 2}])
+def test_a_share_is_between_0_and_1(wrong):
+    with pytest.raises(ValueError, match=r"^wanted \w+ in \[0, 1\], got"):
+        CleanSettings(**wrong)
+
+
+def test_english_in_chinese():
+    half = replace(DEFAULT, max_english=0.6, min_script_share=0.0)
+    assert reason_for("我用iPhone", "I use an iPhone", half, "zh", "en") == "english"  # six of eight characters
+    assert reason_for("我喜欢iPad", "I like the iPad", half, "zh", "en") is None  # four of seven
+    assert reason_for("I use", "Ich nutze", half, "en", "de") is None
+    assert reason_for("我用iPhone", "I use an iPhone", replace(half, max_english=1.0), "zh", "en") is None
+
+
+def test_a_side_that_is_surely_in_another_language():
+    from_30 = replace(DEFAULT, identify_from=30)
+    german, english = "Das ist ein schönes altes Haus am Meer.", "This is a beautiful old house at the seaside."
+    assert reason_for(german, english, from_30) is None
+    assert reason_for(german, "Questa è una bella vecchia casa sul mare.", from_30) == "wrong_language"
+    assert reason_for(german, "Questa è una bella vecchia casa sul mare.") is None
+    assert reason_for("Das ist gut.", "Questo è buono.", from_30) is None  # too short to be sure
+    assert reason_for("这是海边的一座漂亮的老房子。", english, from_30, "zh", "en") is None
+    assert (
+        reason_for("Det er et smukt gammelt hus ved havet.", english, from_30, "nb", "en") is None
+    )  # Danish: too near
+
+
+def test_the_identifier_knows_its_own_labels():
+    known = set(language.identifier().get_confidence_all())
+    assert all(labels <= known for labels in language.LABELS.values())
+    assert language.LABELS.keys() <= CODES and set(language.UNSURE) <= known
+    groups = [code for group in language.NEAR for code in group.split()]
+    assert set(groups) <= language.LABELS.keys()
+
+
+def test_without_the_identifier_or_its_language_the_error_says_what_to_do(monkeypatch):
+    with pytest.raises(ValueError, match="wanted languages that heliport knows, got 'na': leave --identify_from out"):
+        language.check_identifier("en", "na")
+    monkeypatch.setattr(language.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"wanted heliport for --identify_from, got no such package: pip install"):
+        language.check_identifier("en")

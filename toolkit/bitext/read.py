@@ -16,15 +16,16 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 SUFFIXES = (".tsv", ".txt", ".parquet")
 COMPRESSED = (".gz", ".zst")
-BUFFER = 1 << 16  # ours: bytes per read of two text files, whose lines are counted
-BLOCK_BYTES = 1 << 22  # ours: of a block of a TSV file; it takes some hundred milliseconds to clean
-BLOCK_LINES = 20_000  # ours: of a block of two files or of Parquet
+BUFFER = 1 << 16  # ours: bytes per read of a text file
+BLOCK_BYTES = 1 << 20  # ours: of a block of a TSV file; its arrays stay in the cache
+BLOCK_LINES = 20_000  # ours: of a block of Parquet
 BLOCK_RECORDS = 1000  # ours: of a block of a dataset, which may come slowly
 DATASET = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?(:[\w.-]+)?")
 
@@ -167,20 +168,49 @@ def read_aligned(source: str, reference: str) -> Iterator[Block]:
     for path in (source, reference):
         if text_suffix(checked_path(path)) == ".parquet":
             raise ValueError(f"wanted two text files, got {path}: give one Parquet file and its columns")
-    sources, references = lines(source), lines(reference)
-    for first in count(1, BLOCK_LINES):
-        left, right = list(islice(sources, BLOCK_LINES)), list(islice(references, BLOCK_LINES))
-        if len(left) != len(right):
-            counts = [
-                first - 1 + len(some) + sum(1 for _ in rest) for some, rest in ((left, sources), (right, references))
-            ]
-            raise ValueError(
-                f"wanted files with equally many lines, got {counts[0]} in {source} and {counts[1]} in {reference}: "
-                "align them again"
-            )
-        if not left:
-            return
-        yield Block(first, (joined(left), joined(right)))
+    sources, references, line = whole_lines(source), Lines(whole_lines(reference)), 1
+    for left in sources:
+        wanted = left.count(b"\n")
+        right = references.next(wanted)
+        if (got := right.count(b"\n")) < wanted:
+            longer = line - 1 + wanted + sum(block.count(b"\n") for block in sources)
+            raise unequal(source, longer, reference, line - 1 + got)
+        yield Block(line, (left, right))
+        line += wanted
+    if rest := references.rest():
+        raise unequal(source, line - 1, reference, line - 1 + rest)
+
+
+class Lines:
+    """Lines that are taken some at a time from blocks of others."""
+
+    def __init__(self, blocks: Iterator[bytes]):
+        self.blocks, self.left = blocks, b""
+
+    def next(self, wanted: int) -> bytes:
+        """So many lines; fewer at the end."""
+        parts, found = [self.left], self.left.count(b"\n")
+        while found < wanted and (block := next(self.blocks, b"")):
+            parts.append(block)
+            found += block.count(b"\n")
+        text = b"".join(parts)
+        if found <= wanted:
+            self.left = b""
+            return text
+        end = int(np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))[wanted - 1]) + 1
+        self.left = text[end:]
+        return text[:end]
+
+    def rest(self) -> int:
+        """The number of lines that have not been taken."""
+        return self.left.count(b"\n") + sum(block.count(b"\n") for block in self.blocks)
+
+
+def unequal(source: str, left: int, reference: str, right: int) -> ValueError:
+    """The error of two files with different numbers of lines."""
+    return ValueError(
+        f"wanted files with equally many lines, got {left} in {source} and {right} in {reference}: align them again"
+    )
 
 
 def read_parquet(paths: Sequence[str], source_column: str, reference_column: str) -> Iterator[Block]:

@@ -139,6 +139,23 @@ def words_of(text: str) -> set[str]:
     return set(LETTERS.findall(text.lower()))
 
 
+def lower_words(text: str, lang: str) -> list[str]:
+    """The lower-cased words of a text in order: runs of letters and digits; of Chinese the words that jieba cuts.
+
+    >>> lower_words("The 2nd house!", "en"), lower_words("我来到北京清华大学。", "zh")
+    (['the', '2nd', 'house'], ['我', '来到', '北京', '清华大学'])
+
+    Args:
+        text: Any text.
+        lang: Its language (ISO 639-1).
+    """
+    if lang != "zh":
+        return LETTERS_AND_DIGITS.findall(text.lower())
+    from rjieba import cut  # jieba's dictionary and algorithm, in Rust
+
+    return [word for word in cut(text.lower()) if LETTER_OR_DIGIT.match(word)]
+
+
 def write_words(path: Path, texts: Iterable[str]) -> None:
     """Write the words of some texts to a file, one a line, sorted."""
     found: set[str] = set()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from toolkit.clean.characters import ALONE, abnormal, misread, replaced
 from toolkit.clean.normal_form import NormalForm, normal
-from toolkit.clean.texts import Texts, text_of
+from toolkit.clean.texts import Texts, text_of, utf8_lengths
 
 SPACE = 32
 
@@ -33,6 +33,17 @@ class Side:
     def texts(self) -> Texts:
         """The texts as arrays."""
         return Texts.of(self.strings)
+
+    @property
+    def column(self) -> pa.LargeStringArray:
+        """The texts as an Arrow array: (N,). It takes a third of the time of `pa.array(strings)`."""
+        ends = np.cumsum(
+            self.texts.lengths if self.texts.is_ascii else self.texts.count(utf8_lengths(self.texts.points))
+        )
+        data = "".join(self.strings).encode()
+        offsets = np.concatenate([np.zeros(1, np.int64), ends])
+        buffers = pa.py_buffer(offsets), pa.py_buffer(data)
+        return pa.LargeStringArray.from_buffers(len(ends), *buffers)
 
 
 @dataclass(frozen=True)
@@ -96,8 +107,3 @@ def misread_texts(texts: Texts) -> np.ndarray:
         for number in np.flatnonzero(found).tolist():
             found[number] = is_bad(as_read[texts.bounds[2 * number] : texts.bounds[2 * number + 1]])
     return found
-
-
-def strings_at(side: Side, numbers: np.ndarray) -> Sequence[str]:
-    """The texts of a side with some numbers."""
-    return [side.strings[number] for number in numbers.tolist()]

@@ -13,6 +13,7 @@ import pyarrow as pa
 from toolkit.bitext.languages import SAMPLE, check_codes, check_languages
 from toolkit.bitext.read import Block, Pair, first_lines, pairs_of, read_blocks
 from toolkit.clean.corpus import clean_corpus
+from toolkit.clean.language import check_identifier
 from toolkit.clean.rules import CleanSettings, clean, none_usable
 
 
@@ -48,6 +49,8 @@ class BitextSettings(CleanSettings):
         """
         super().__post_init__()
         check_codes(self)
+        if self.identify_from is not None:
+            check_identifier(self.source_lang, self.lang)
         if self.limit is not None and self.limit < 1:
             raise ValueError(f"wanted limit of at least 1, got {self.limit}")
 

@@ -55,7 +55,9 @@ def sides_of(block: Block) -> tuple[Texts, Texts, list[str | None]]:
         if escaped.any():
             bad |= texts.count(escaped) > 0
             sides[number] = Texts(np.where(escaped, np.uint32(REPLACEMENT), texts.points), texts.bounds)
-    faults = ["columns" if few else "invalid_utf8" if odd else None for few, odd in zip(missing, bad, strict=True)]
+    faults: list[str | None] = [None] * len(bad)
+    for number in np.flatnonzero(missing | bad).tolist():
+        faults[number] = "columns" if missing[number] else "invalid_utf8"
     return sides[0], sides[1], faults
 
 

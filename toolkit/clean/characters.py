@@ -15,6 +15,7 @@ import numpy as np
 from toolkit.bitext.normalize import CODECS, PUNCTUATION, match_key
 from toolkit.clean.normal_form import FULL_WIDTH, NormalForm, traditional
 from toolkit.clean.scripts import OTHER_LETTERS, OWN_LETTERS
+from toolkit.clean.texts import code_points, text_of
 
 POINTS = sys.maxunicode + 1
 OWN, OTHER = 1, 2  # a letter in a script of the language, and another letter
@@ -27,7 +28,7 @@ WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\
 @cache
 def all_characters() -> str:
     """Every code point, in order."""
-    return "".join(map(chr, range(POINTS)))
+    return text_of(np.arange(POINTS, dtype=np.uint32))
 
 
 def matching(pattern: re.Pattern[str]) -> np.ndarray:
@@ -84,16 +85,22 @@ def replaced(form: NormalForm) -> np.ndarray:
 
 
 @cache
+def unstable() -> np.ndarray:
+    """Whether each code point is not printable, or may be composed or decomposed in NFC: (POINTS,) of bool."""
+    printable = [c for c in all_characters() if c.isprintable()]
+    stable = [c for c in printable if not unicodedata.combining(c) and unicodedata.is_normalized("NFC", c)]
+    pairs = [pair for c in printable if len(pair := unicodedata.decomposition(c).split()) == 2 and pair[0][0] != "<"]
+    table = np.ones(POINTS, bool)
+    table[code_points("".join(stable))] = False
+    table[[int(second, 16) for _, second in pairs]] = True  # what may compose with the character before it
+    table[0x1161:0x1200] = True  # likewise the vowels and finals of Hangul
+    return table
+
+
+@cache
 def abnormal(form: NormalForm) -> np.ndarray:
     """Whether text with a code point may differ from its normal form, after `replaced`: (POINTS,) of bool."""
-    table = np.ones(POINTS, bool)
-    for character in filter(str.isprintable, all_characters()):
-        table[ord(character)] = not unicodedata.is_normalized("NFC", character) or unicodedata.combining(character)
-    for character in filter(str.isprintable, all_characters()):
-        first, _, second = unicodedata.decomposition(character).partition(" ")
-        if second and first[0] != "<":
-            table[int(second, 16)] = True  # it composes with what is before it
-    table[0x1161:0x1200] = True  # so do the vowels and finals of Hangul
+    table = unstable().copy()
     if form.punctuation:
         table[[ord(mark) for mark, own in PUNCTUATION.items() if len(mark) == 1 < len(own)]] = True
     if form.entities:

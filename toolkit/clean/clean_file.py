@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -22,6 +23,7 @@ from toolkit.settings import MAX_THREADS
 
 SUFFIXES = (".tsv", ".txt", ".parquet")
 CODECS = {".gz": "gzip", ".zst": "zstd"}
+BREAKS = "[\t\n\r]"  # in a text of a line, these are spaces
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +107,7 @@ def writer(path: Path, with_reasons: bool) -> Iterator[Callable[[pa.Table], None
                 codec = CODECS.get(path.suffix)
                 file = stack.enter_context(pa.output_stream(str(temporary), compression=codec))
                 columns = ["line", "reason", "source", "reference"] if with_reasons else ["source", "reference"]
-                yield lambda table: file.write(lines_of(table.select(columns)))
+                yield lambda table: file.write(lines_of(table.select(columns), with_reasons))
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -123,12 +125,24 @@ def parquet_rows(path: Path, stack: ExitStack) -> Callable[[pa.Table], None]:
     return write
 
 
-def lines_of(table: pa.Table) -> bytes:
-    """The rows of a table as lines with TABs between the columns; TABs and line ends within a text are spaces."""
-    columns = [map(str, column.to_pylist()) for column in table.columns]
-    rows = zip(*columns, strict=True)
-    text = "".join(["\t".join([field.translate(BREAKS) for field in row]) + "\n" for row in rows])
-    return text.encode("utf-8", "replace")
+def lines_of(table: pa.Table, with_breaks: bool) -> bytes:
+    """The rows of a table as lines with TABs between the columns.
+
+    Args:
+        table: Columns of texts and numbers.
+        with_breaks: Whether a text may have TABs and line ends, as of refused pairs; they become spaces.
+    """
+    large = pa.large_string()
+    columns = [column.cast(large) for column in table.columns]
+    if with_breaks:
+        columns = [pc.replace_substring_regex(column, BREAKS, " ") for column in columns]
+    between, end, nothing = (pa.scalar(mark, large) for mark in ("\t", "\n", ""))
+    rows = pc.binary_join_element_wise(pc.binary_join_element_wise(*columns, between), nothing, end)
+    return b"".join(data_of(chunk) for chunk in rows.chunks)
 
 
-BREAKS = {ord(mark): " " for mark in "\t\n\r"}
+def data_of(texts: pa.LargeStringArray) -> bytes:
+    """The texts of an array, one after the other, as they lie in its memory."""
+    offsets = np.frombuffer(texts.buffers()[1], np.int64)
+    first, last = int(offsets[texts.offset]), int(offsets[texts.offset + len(texts)])
+    return texts.buffers()[2].slice(first, last - first).to_pybytes() if last > first else b""

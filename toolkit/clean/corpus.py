@@ -17,16 +17,22 @@ from itertools import chain, islice
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from loky import ProcessPoolExecutor
 
 from toolkit.bitext.read import Block
+from toolkit.bitext.words import lower_words
 from toolkit.clean.blocks import judged_block
 from toolkit.clean.rules import CleanSettings
 from toolkit.database import database
 
-SCHEMA = pa.schema([("line", pa.int64()), ("source", pa.string()), ("reference", pa.string()), ("reason", pa.string())])
+SCHEMA = pa.schema(
+    [("line", pa.int64()), ("source", pa.large_string()), ("reference", pa.large_string()), ("reason", pa.string())]
+)
+TOKENS = pa.list_(pa.string())
 # ours: DuckDB's part of the memory, whatever the number of lines, and the threads that share it; beyond some million
 # lines it spills to the disk
 MEMORY_LIMIT, THREADS = "256MB", 2
@@ -54,6 +60,23 @@ FROM pairs JOIN (
         GROUP BY source, pair)
     WHERE place > 1) USING (pair)
 WHERE line NOT IN (SELECT line FROM refused)
+"""
+# The tokens of each side are counted apart: a word that is frequent in English may be rare in Chinese.
+TOKENS_SQL = """
+SELECT line, 0 AS side, unnest(source_tokens) AS token FROM read_parquet($parts) WHERE reason IS NULL
+UNION ALL
+SELECT line, 1 AS side, unnest(reference_tokens) AS token FROM read_parquet($parts) WHERE reason IS NULL
+"""
+RARE_SQL = f"""
+INSERT INTO refused
+SELECT line, 'rare_tokens'
+FROM (
+    SELECT line, count(*) AS rare
+    FROM ({TOKENS_SQL}) SEMI JOIN (
+        SELECT side, token FROM ({TOKENS_SQL}) GROUP BY side, token HAVING count(*) < $rare_below) USING (side, token)
+    GROUP BY line)
+JOIN (SELECT line, len(source_tokens) + len(reference_tokens) AS tokens FROM read_parquet($parts)) USING (line)
+WHERE rare > $max_rare_share * tokens AND line NOT IN (SELECT line FROM refused)
 """
 
 
@@ -86,7 +109,7 @@ def clean_corpus(
     with database(MEMORY_LIMIT, THREADS, folder) as connection:
         refuse_over_corpus(connection, parts, settings)
         for part in parts:
-            yield with_refused(pq.read_table(part), connection)
+            yield with_refused(pq.read_table(part, columns=SCHEMA.names), connection)
 
 
 def cores() -> int:
@@ -129,32 +152,41 @@ def clean_blocks(
 def clean_block(number: int, block: Block, settings: CleanSettings, source_lang: str, lang: str, folder: Path) -> Path:
     """Clean a block and write its pairs to a file of the folder."""
     judged = judged_block(block, settings, source_lang, lang)
-    columns = [judged.lines, judged.batch.source.strings, judged.batch.reference.strings, judged.reasons]
+    batch, reasons = judged.batch, pa.array(judged.reasons, pa.string())
+    table = pa.table([pa.array(judged.lines), batch.source.column, batch.reference.column, reasons], SCHEMA)
+    if settings.max_rare_share < 1:
+        for name, side in (("source_tokens", batch.source), ("reference_tokens", batch.reference)):
+            table = table.append_column(name, pa.array([lower_words(text, side.lang) for text in side.strings], TOKENS))
     path = folder / f"part-{number:06d}.parquet"
-    pq.write_table(pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], SCHEMA), path)
+    pq.write_table(table, path, compression="none", use_dictionary=False, write_statistics=False)
     return path
 
 
 def refuse_over_corpus(connection: duckdb.DuckDBPyConnection, parts: list[Path], settings: CleanSettings) -> None:
     """Fill the table `refused` with the lines that only a look at the whole corpus refuses, and their reasons."""
     connection.execute(REFUSED_SQL)
-    if not parts or not (settings.deduplicate or settings.most_frequent):
-        return
-    connection.execute(PAIRS_SQL, {"parts": [str(part) for part in parts]})
-    if settings.deduplicate:
-        connection.execute(DUPLICATES_SQL)
-    if settings.most_frequent:
-        connection.execute(RARER_SQL)
-    connection.execute("DROP TABLE pairs")
+    files = {"parts": [str(part) for part in parts]}
+    if parts and (settings.deduplicate or settings.most_frequent):
+        connection.execute(PAIRS_SQL, files)
+        if settings.deduplicate:
+            connection.execute(DUPLICATES_SQL)
+        if settings.most_frequent:
+            connection.execute(RARER_SQL)
+        connection.execute("DROP TABLE pairs")
+    if parts and settings.max_rare_share < 1:
+        share = {"rare_below": settings.rare_below, "max_rare_share": settings.max_rare_share}
+        connection.execute(RARE_SQL, files | share)
 
 
 def with_refused(part: pa.Table, connection: duckdb.DuckDBPyConnection) -> pa.Table:
     """The pairs of a part with the reasons of the table `refused`."""
-    lines = part["line"].to_numpy()
-    query = "SELECT line, reason FROM refused WHERE line BETWEEN ? AND ?"
-    found = connection.sql(query, params=[int(lines[0]), int(lines[-1])]).fetchnumpy()
-    if not len(found["line"]):
+    first, last = (int(part["line"][place].as_py()) for place in (0, -1))
+    query = "SELECT line, reason FROM refused WHERE line BETWEEN ? AND ? ORDER BY line"
+    found = connection.sql(query, params=[first, last]).fetchall()
+    if not found:
         return part
-    reasons = part["reason"].to_numpy(zero_copy_only=False).copy()
-    reasons[found["line"] - lines[0]] = found["reason"]
-    return part.set_column(SCHEMA.get_field_index("reason"), "reason", pa.array(reasons, pa.string()))
+    mask = np.zeros(len(part), bool)
+    mask[[line - first for line, _ in found]] = True
+    reasons = pa.array([reason for _, reason in found], pa.string())
+    column = pc.replace_with_mask(part["reason"].combine_chunks(), pa.array(mask), reasons)
+    return part.set_column(SCHEMA.get_field_index("reason"), "reason", column)

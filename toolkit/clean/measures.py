@@ -10,8 +10,6 @@ from toolkit.clean.characters import OTHER, OWN, encodable, letters, match_lengt
 from toolkit.clean.scripts import SCRIPTS
 from toolkit.clean.texts import Texts
 
-ASCII = 128
-
 
 def words(texts: Texts) -> np.ndarray:
     """The number of words between single spaces, at least 1: (N,).
@@ -37,7 +35,7 @@ def script_shares(texts: Texts, lang: str) -> np.ndarray:
     >>> script_shares(Texts.of(["Привет, Tom", "42!"]), "ru").tolist()
     [0.6666666666666666, 1.0]
     """
-    if lang not in SCRIPTS or ("Latin" in SCRIPTS[lang] and only_ascii(texts)):
+    if lang not in SCRIPTS or ("Latin" in SCRIPTS[lang] and texts.is_ascii):
         return np.ones(len(texts.lengths))
     kinds = letters(lang)[texts.points]
     own, other = texts.count(kinds == OWN), texts.count(kinds == OTHER)
@@ -60,7 +58,7 @@ def english_shares(texts: Texts) -> np.ndarray:
 
 def unencodable(texts: Texts, lang: str) -> np.ndarray:
     """The number of characters that the 8-bit alphabet of the language does not have: (N,); 0 where it has none."""
-    if lang not in CODECS or only_ascii(texts):
+    if lang not in CODECS or texts.is_ascii:
         return np.zeros(len(texts.lengths), np.int64)
     return texts.count(~encodable(lang)[texts.points])
 
@@ -68,8 +66,3 @@ def unencodable(texts: Texts, lang: str) -> np.ndarray:
 def letters_and_digits(texts: Texts) -> np.ndarray:
     """The length of the `match_key` of each text: (N,)."""
     return texts.count(match_lengths()[texts.points])
-
-
-def only_ascii(texts: Texts) -> bool:
-    """Whether no text has a character beyond ASCII."""
-    return not len(texts.points) or bool(texts.points.max() < ASCII)

@@ -18,10 +18,11 @@ from toolkit.bitext.read import Pair
 from toolkit.clean import measures
 from toolkit.clean.batch import Batch, Side, normal_side
 from toolkit.clean.duplicates import seen_before
+from toolkit.clean.language import in_other_language
 from toolkit.clean.normal_form import form_of
 from toolkit.clean.scripts import in_latin_script
 from toolkit.clean.texts import Texts
-from toolkit.settings import check_between
+from toolkit.settings import check_at_least_one, check_between
 
 BATCH = 1000  # ours: pairs that are measured at a time, where they come one by one
 MUCH_TOO_LONG = 10  # ours: a text of so many times `max_chars` is refused without being normalised
@@ -50,6 +51,10 @@ class CleanSettings:
         drop_same_text: Refuse a pair whose sides are equal but for case, punctuation and spaces.
         max_english: Most English letters per character of a side in a language of another script, in [0, 1].
         min_script_share: Least share of a side's letters that are in its language's script, in [0, 1].
+        identify_from: Refuse a side that is surely in another language, if it has so many letters (a Chinese one counts
+            as for the ratio); 30 is good. It needs heliport, of the extra "language".
+        max_rare_share: Most rare tokens per token of both sides, in [0, 1].
+        rare_below: A token is rare if fewer lines than this have it, repetitions counted.
     """
 
     normalize_punctuation: bool = True  # ParaBank 2, section 3.1
@@ -69,6 +74,9 @@ class CleanSettings:
     drop_same_text: bool = True
     max_english: float = 1.0  # ours: off; ParaZh refuses more than 0.6
     min_script_share: float = 0.5  # ours: a line with a name in another script passes, a line in another language not
+    identify_from: int | None = None  # ours: not in the papers
+    max_rare_share: float = 1.0  # ours: off; ParaZh, section 2.2, has it and prints no number
+    rare_below: int = 5  # ours
 
     def __post_init__(self) -> None:
         """Check the limits against each other.
@@ -87,7 +95,8 @@ class CleanSettings:
             )
         check_between(self, 0, self.max_chars, "length_grace")
         check_between(self, 1, self.max_chars, "wide_letter")
-        check_between(self, 0, 1, "max_english", "min_script_share")
+        check_between(self, 0, 1, "max_english", "min_script_share", "max_rare_share")
+        check_at_least_one(self, "rare_below", *(["identify_from"] if self.identify_from is not None else []))
 
 
 def judged(
@@ -191,7 +200,7 @@ def first_reasons(batch: Batch, settings: CleanSettings, faults: Sequence[str | 
         faults: For each of them the reason why it could not be read, which comes before all rules; None for a good one.
     """
     reasons = list(faults)
-    left = np.array([fault is None for fault in faults], bool)
+    left = np.array([fault is None for fault in faults], bool) if any(faults) else np.ones(len(reasons), bool)
     for reason, rule in RULES.items():
         if not left.any():
             break
@@ -239,13 +248,11 @@ def same_text(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.nda
 
 def english(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side that is mostly English letters, in a language of another script; ParaZh, section 2.4."""
-    return either(
-        batch,
-        lambda side: (
-            (measures.english_shares(side.texts) > settings.max_english)
-            & (settings.max_english < 1 and not in_latin_script(side.lang))
-        ),
-    )
+    refused = np.zeros(len(left), bool)
+    for side in batch.sides if settings.max_english < 1 else ():
+        if not in_latin_script(side.lang):
+            refused |= measures.english_shares(side.texts) > settings.max_english
+    return refused
 
 
 def wrong_script(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
@@ -255,7 +262,19 @@ def wrong_script(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.
 
 def latin(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side that the 8-bit alphabet of its language cannot encode; ParaBank 2, section 3.1."""
-    return either(batch, lambda side: (measures.unencodable(side.texts, side.lang) > 0) & settings.latin)
+    if not settings.latin:
+        return np.zeros(len(left), bool)
+    return either(batch, lambda side: measures.unencodable(side.texts, side.lang) > 0)
+
+
+def wrong_language(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+    """Refuse a side that is surely in another language."""
+    refused = np.zeros(len(left), bool)
+    for side in batch.sides if settings.identify_from is not None else ():
+        long = measures.widths(side.texts, settings.wide_letter) >= settings.identify_from
+        numbers = np.flatnonzero(left & ~refused & long)
+        refused[numbers] = in_other_language([side.strings[number] for number in numbers.tolist()], side.lang)
+    return refused
 
 
 def either(batch: Batch, refused: Callable[[Side], np.ndarray]) -> np.ndarray:
@@ -274,8 +293,10 @@ REASONS = {  # what each reason means, for messages
     "english": "a side is mostly English letters",
     "wrong_script": "a side is not in the script of its language",
     "latin": "a letter its alphabet lacks",
+    "wrong_language": "a side is in another language",
     "duplicate": "the same text before",
     "rarer_translation": "another translation of its source is more frequent",
+    "rare_tokens": "too many tokens are rare in the corpus",
 }
 
 # (batch, settings, pairs that no earlier rule has refused) -> pairs that this rule refuses; both of (N,) bool
@@ -288,4 +309,5 @@ RULES: dict[str, Callable[[Batch, CleanSettings, np.ndarray], np.ndarray]] = {
     "english": english,
     "wrong_script": wrong_script,
     "latin": latin,
+    "wrong_language": wrong_language,
 }

@@ -44,6 +44,11 @@ class Texts:
         """The number of characters of each text: (N,)."""
         return self.bounds[1::2] - self.bounds[::2]
 
+    @cached_property
+    def is_ascii(self) -> bool:
+        """Whether no text has a character beyond ASCII."""
+        return not len(self.points) or bool(self.points.max() < 0x80)
+
     def count(self, numbers: np.ndarray) -> np.ndarray:
         """The sum over the characters of each text of a number of each character.
 
@@ -67,6 +72,15 @@ class Texts:
         """The texts as strings; of other code points in the same places, if they are given."""
         joined = text_of(self.points if points is None else points)
         return [joined[begin:end] for begin, end in zip(*self.bounds.reshape(-1, 2).T.tolist(), strict=True)]
+
+
+def utf8_lengths(points: np.ndarray) -> np.ndarray:
+    """The number of bytes of each code point in UTF-8: (C,).
+
+    >>> utf8_lengths(code_points("aä漢🙂")).tolist()
+    [1, 2, 3, 4]
+    """
+    return np.uint8(1) + (points >= 0x80) + (points >= 0x800) + (points >= 0x10000)
 
 
 def code_points(text: str) -> np.ndarray:
