@@ -2,15 +2,19 @@ r"""Cleaning of a bitext, from file to file: lines per second against OpusFilter
 
     python -m benchmarks.bench_cleaning --data DIR --json benchmarks/results/cleaning.json
 
-DIR holds bitext/tvsub. All engines read the same two line-aligned files, whose lines are in our normal form, and apply
-the same five rules: characters of a side, words of a side, ratio of the lengths, share of the letters in the script of
-the language, duplicates. They must keep the same pairs, up to --differing of them.
+DIR holds bitext/tvsub. All engines read the same two line-aligned files, normalise them (spaces, typographic marks,
+invisible characters, HTML references) and apply the same five rules: characters of a side, words of a side, ratio of
+the lengths, share of the letters in the script of the language, duplicates. They must keep the same pairs, up to
+--differing of the lines.
 
-- `ours`: `scripts/clean_bitext.py` with these rules; it normalises each line, too.
-- `opusfilter`: `remove_duplicates` and `filter` of OpusFilter, in an environment of its own, which is installed once.
-- `map`: what a user would write with `datasets`: two calls of `filter`, the first with a function of these rules on
-  batches, the second with a set of the pairs that were seen.
+- `ours`: `scripts/clean_bitext.py` with these rules.
+- `opusfilter`: `preprocess`, `remove_duplicates` and `filter` of OpusFilter, in an environment of its own, which is
+  installed once.
+- `map`: what a user would write with `datasets`: a function that normalises and one of these rules, on batches, and a
+  set of the pairs that were seen.
 - `ours_all`: ours with all rules of `CleanSettings` and the settings of ParaZh.
+- `ours_normal` and `opusfilter_normal`: the first two on text that is in normal form already, where OpusFilter has no
+  `preprocess` to do and ours looks for what it would normalise.
 - `ours_language` and `opusfilter_language`: the identification of the language of every side by heliport, and no rule.
 
 Each is run on one core, and on two (`..._2`). The ratios `opusfilter` and `map` are lines per second of ours over
@@ -27,9 +31,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import chain, count, islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +42,16 @@ from reports import report
 from reports.child import in_child, interpreter
 from reports.figures import number, table
 
-BITEXT = "bitext/tvsub/zho-eng.train.episode-zho-eng.tsv.zst"
+BITEXT, BITEXT_LINES = "bitext/tvsub/zho-eng.train.episode-zho-eng.tsv.zst", 2_150_945
 OPUSFILTER_PACKAGES = ("opusfilter==3.3.1", "heliport==1.0.1")
-MIN_CHARS, MAX_CHARS, MAX_WORDS, RATIO, SCRIPT = (
-    2,
-    60,
-    12,
-    6.0,
-    0.5,
-)  # thresholds at which every rule refuses some lines
+# thresholds at which every rule refuses some lines
+MIN_CHARS, MAX_CHARS, MAX_WORDS, RATIO, SCRIPT = 2, 60, 12, 6.0, 0.5
 ONE, TWO = [0], [0, 1]
-RULES = {
+RULES: dict[str, Any] = {
     "min_chars": MIN_CHARS, "max_chars": MAX_CHARS, "max_words": MAX_WORDS, "max_length_ratio": RATIO,
     "length_grace": 0, "wide_letter": 1.0, "min_script_share": SCRIPT, "refuse_misread": False, "drop_same_text": False,
 }  # fmt: skip
-OFF = RULES | {
+OFF: dict[str, Any] = RULES | {
     "min_chars": 1, "max_chars": 10**6, "max_words": 10**6, "max_length_ratio": 10.0**6, "min_script_share": 0.0,
     "deduplicate": False,
 }  # fmt: skip
@@ -63,28 +62,40 @@ FILTERS = [
     {"LengthRatioFilter": {"unit": "char", "threshold": RATIO + 1e-9}},  # it refuses what has the threshold
     {"CharacterScoreFilter": {"scripts": ["Han", "Latin"], "thresholds": [SCRIPT, SCRIPT]}},
 ]
+# what the normal form of ours replaces in these languages, as the patterns of OpusFilter and of a user
+INVISIBLE = [
+    "[\\x00-\\x08\\x0e-\\x1b\\x7f-\\x84\\x86-\\x9f\\xad\\u200b\\u2060\\ufeff\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]",
+    "",
+]
+REFERENCES = [["&lt;", "<"], ["&gt;", ">"], ["&quot;", '"'], ["&#39;", "'"], ["&nbsp;", " "], ["&amp;", "&"]]
+MARKS = [
+    ["[‘’‚‛′‵‹›ʼ`´]", "'"], ["«[\\u00a0\\u202f]|[\\u00a0\\u202f]»|[“”„‟″‶«»]", '"'],
+    ["[‐‑‒–−]", "-"], ["[—―]", " - "], ["…", "..."],
+]  # fmt: skip
+CHINESE, ENGLISH = [*REFERENCES, INVISIBLE], [*REFERENCES, *MARKS, INVISIBLE]
+PREPROCESS = [
+    {"RegExpSub": {"lang_patterns": [[[*one, 0, []] for one in side] for side in (CHINESE, ENGLISH)]}},
+    {"WhitespaceNormalizer": {}},
+]
 HELIPORT = [{"HeliportSimpleFilter": {"languages": ["", "en"]}}]  # "" is what it makes of heliport's "cmn"
 
 
-def write_sides(data: str, lines: int, folder: str) -> None:
-    """Write two line-aligned files in normal form, with the lines of the bitext again and again if it has too few."""
-    from toolkit.bitext.read import read_blocks
-    from toolkit.clean.corpus import clean_corpus
-    from toolkit.clean.rules import CleanSettings
+def write_sides(data: str, lines: int, folder: str, normalised: bool = False) -> None:
+    """Write two line-aligned files, with the lines of the bitext again and again if it has too few."""
+    from toolkit.bitext.read import read_bitext
+    from toolkit.clean.normal_form import form_of, normal
 
-    def rows() -> Iterator[tuple[str, str]]:
-        for round_ in range(1000):
-            with tempfile.TemporaryDirectory() as parts:
-                blocks = read_blocks([str(Path(data, BITEXT))], 1, 2)
-                for some in clean_corpus(blocks, CleanSettings(**OFF), "zh", "en", Path(parts)):
-                    columns = (some[name].to_pylist() for name in ("source", "reference", "reason"))
-                    again = f" {round_}" if round_ else ""
-                    yield from ((s + again, r + again) for s, r, reason in zip(*columns, strict=True) if reason is None)
-
+    bitext = str(Path(data, BITEXT))
+    forms = [form_of(lang, True, True, False, False) for lang in ("zh", "en")]
+    rounds = (read_bitext([bitext], 1, 2) for _ in count())
     with open(f"{folder}/source.txt", "w") as sources, open(f"{folder}/reference.txt", "w") as references:
-        for source, reference in islice(rows(), lines):
-            sources.write(source + "\n")
-            references.write(reference + "\n")
+        for number, pair in enumerate(islice(chain.from_iterable(rounds), lines)):
+            again = f" {number // BITEXT_LINES}" if number >= BITEXT_LINES else ""
+            source, reference = pair.source.replace("\r", " "), pair.reference.replace("\r", " ")
+            if normalised:
+                source, reference = normal(source, forms[0]), normal(reference, forms[1])
+            sources.write(source + again + "\n")
+            references.write(reference + again + "\n")
 
 
 def ours(folder: str, cores: list[int], settings: dict[str, Any]) -> dict[str, Any]:
@@ -109,7 +120,18 @@ def by_map(folder: str, cores: list[int]) -> dict[str, Any]:
     import datasets
 
     datasets.disable_progress_bars()
+    patterns = [[(re.compile(pattern), own) for pattern, own in side] for side in (CHINESE, ENGLISH)]
     letter, han, latin = re.compile(r"[^\W\d_]"), re.compile("[\u3005-\u3007\u3400-\u9fff]"), re.compile("[a-zA-ZÀ-ʯ]")
+
+    def normal(batch: dict[str, list[str]]) -> dict[str, list[str]]:
+        made: dict[str, list[str]] = {}
+        for name, replacements in zip(("source", "reference"), patterns, strict=True):
+            made[name] = texts = []
+            for text in batch[name]:
+                for pattern, own in replacements:
+                    text = pattern.sub(own, text)
+                texts.append(" ".join(text.split()))
+        return made
 
     def good(sources: list[str], references: list[str]) -> list[bool]:
         return [keep(source, reference) for source, reference in zip(sources, references, strict=True)]
@@ -135,6 +157,7 @@ def by_map(folder: str, cores: list[int]) -> dict[str, Any]:
         ]
         pairs = datasets.concatenate_datasets(sides, axis=1)
         processes = len(cores) if len(cores) > 1 else None
+        pairs = pairs.map(normal, batched=True, num_proc=processes)
         pairs = pairs.filter(good, batched=True, input_columns=["source", "reference"], num_proc=processes)
         seen: set[tuple[str, str]] = set()
 
@@ -150,7 +173,14 @@ def by_map(folder: str, cores: list[int]) -> dict[str, Any]:
     return {"seconds": time.perf_counter() - begin}
 
 
-def opusfilter(arguments: argparse.Namespace, folder: str, cores: list[int], filters: list, deduplicate: bool) -> dict:
+def opusfilter(
+    arguments: argparse.Namespace,
+    folder: str,
+    cores: list[int],
+    filters: list,
+    normalise: bool,
+    deduplicate: bool = True,
+) -> dict:
     """Clean with OpusFilter (`opusfilter_peer.py`)."""
     kept = [f"{folder}/opusfilter.source", f"{folder}/opusfilter.reference"]
     for path in kept:
@@ -161,7 +191,7 @@ def opusfilter(arguments: argparse.Namespace, folder: str, cores: list[int], fil
         "kept": kept,
         "cores": cores,
     }
-    job |= {"filters": filters, "deduplicate": deduplicate}
+    job |= {"filters": filters, "deduplicate": deduplicate, "preprocess": PREPROCESS if normalise else []}
     python = interpreter(arguments.opusfilter_env, OPUSFILTER_PACKAGES)
     script = Path(__file__).with_name("opusfilter_peer.py")
     process = subprocess.run([python, script], input=json.dumps(job), stdout=subprocess.PIPE, text=True, check=True)
@@ -183,9 +213,12 @@ def kept_pairs(folder: str, engine: str) -> set[str]:
 
 def compare(arguments: argparse.Namespace, folder: str) -> tuple[dict[str, Any], dict[str, float]]:
     """Lines per second of every engine, and the ratios."""
+    normal = f"{folder}/normal"
+    Path(normal).mkdir()
     in_child(write_sides, str(arguments.data), arguments.lines, folder)
+    in_child(write_sides, str(arguments.data), arguments.lines, normal, True)
     everything: dict[str, Any] = {"refuse_misread": True, "drop_same_text": True} | PARAZH
-    no_rules = OFF | {"identify_from": 1}
+    no_rules = OFF | {"identify_from": 1}  # it normalises, too
     engines: dict[str, Callable[[], dict[str, Any]]] = {}
     for suffix, cores in (("", ONE), ("_2", TWO)):
         engines |= {
@@ -195,8 +228,10 @@ def compare(arguments: argparse.Namespace, folder: str) -> tuple[dict[str, Any],
             f"ours_all{suffix}": partial(measured, ours, folder, cores, everything),
         }
     engines |= {
+        "ours_normal": partial(measured, ours, normal, ONE, RULES),
+        "opusfilter_normal": partial(opusfilter, arguments, normal, ONE, FILTERS, False),
         "ours_language": partial(measured, ours, folder, ONE, no_rules),
-        "opusfilter_language": partial(opusfilter, arguments, folder, ONE, HELIPORT, False),
+        "opusfilter_language": partial(opusfilter, arguments, folder, ONE, HELIPORT, False, False),
     }
     results: dict[str, Any] = {}
     for name, work in chain.from_iterable(repeat(list(engines.items()), arguments.rounds)):
@@ -234,6 +269,7 @@ def ratios_of(results: dict[str, Any]) -> dict[str, float]:
         for peer in ("opusfilter", "map")
         for suffix in ("", "_2")
     }
+    ratios["opusfilter_normal"] = rate["ours_normal"] / rate["opusfilter_normal"]
     ratios["language"] = rate["ours_language"] / rate["opusfilter_language"]
     return {name: round(ratio, 3) for name, ratio in ratios.items()}
 

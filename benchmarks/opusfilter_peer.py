@@ -3,8 +3,8 @@
     PEER_PYTHON benchmarks/opusfilter_peer.py < job.json
 
 `bench_cleaning.py` starts it. It does not import the toolkit. The job is a JSON object: `source` and `reference` (two
-line-aligned files), `kept` (two files to write), `cores`, `deduplicate` and `filters` (of OpusFilter's configuration).
-The result is a JSON object on stdout.
+line-aligned files), `kept` (two files to write), `cores`, `preprocess` and `filters` (of OpusFilter's configuration)
+and `deduplicate`. The result is a JSON object on stdout.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         inputs, steps = [job["source"], job["reference"]], []
+        if job["preprocess"]:
+            outputs = ["normal.source", "normal.reference"]
+            parameters = {"inputs": inputs, "outputs": outputs, "preprocessors": job["preprocess"]}
+            steps.append({"type": "preprocess", "parameters": parameters | {"n_jobs": len(job["cores"])}})
+            inputs = outputs
         if job["deduplicate"]:
             outputs = ["distinct.source", "distinct.reference"]
             steps.append({"type": "remove_duplicates", "parameters": {"inputs": inputs, "outputs": outputs}})

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from toolkit.clean.characters import ALONE, abnormal, misread, replaced
 from toolkit.clean.normal_form import NormalForm, normal
-from toolkit.clean.texts import Texts, text_of, utf8_lengths
+from toolkit.clean.texts import LINE_FEED, Texts, text_of, utf8_lengths
 
 SPACE = 32
 
@@ -21,29 +21,27 @@ class Side:
 
     Attributes:
         lang: Its language (ISO 639-1).
-        strings: Its texts in normal form; one that is much too long for any rule is left as it was.
+        texts: Its texts in normal form, as lines; one that is much too long for any rule is left as it was.
         misread: Whether the bytes of each text were decoded by a wrong codec before they came here: (N,) of bool.
     """
 
     lang: str
-    strings: list[str]
+    texts: Texts
     misread: np.ndarray
 
     @cached_property
-    def texts(self) -> Texts:
-        """The texts as arrays."""
-        return Texts.of(self.strings)
+    def strings(self) -> list[str]:
+        """The texts as strings."""
+        return self.texts.strings()
 
     @property
     def column(self) -> pa.LargeStringArray:
-        """The texts as an Arrow array: (N,). It takes a third of the time of `pa.array(strings)`."""
-        ends = np.cumsum(
-            self.texts.lengths if self.texts.is_ascii else self.texts.count(utf8_lengths(self.texts.points))
-        )
-        data = "".join(self.strings).encode()
-        offsets = np.concatenate([np.zeros(1, np.int64), ends])
-        buffers = pa.py_buffer(offsets), pa.py_buffer(data)
-        return pa.LargeStringArray.from_buffers(len(ends), *buffers)
+        """The texts as an Arrow array: (N,)."""
+        points = self.texts.points
+        sizes = self.texts.lengths if self.texts.is_ascii else self.texts.count(utf8_lengths(points))
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        data = text_of(points[points != LINE_FEED]).encode("utf-8", "replace")
+        return pa.LargeStringArray.from_buffers(len(sizes), pa.py_buffer(offsets), pa.py_buffer(data))
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,8 @@ class Batch:
 def normal_side(texts: Texts, lang: str, form: NormalForm, most: int, find_misread: bool) -> Side:
     """A side of a batch in normal form.
 
-    Only texts with a character or spaces that the normal form does not have are normalised one by one.
+    Characters that become one other are replaced in all texts at once; only texts with a character or spaces that the
+    normal form does not have are then normalised one by one.
 
     Args:
         texts: As they were read.
@@ -76,19 +75,26 @@ def normal_side(texts: Texts, lang: str, form: NormalForm, most: int, find_misre
         most: Texts with more characters than this are not normalised: a rule refuses them.
         find_misread: Whether to look for texts that were decoded by a wrong codec.
     """
-    points = replaced(form)[texts.points]
-    strings = texts.strings(points)
-    spaces = points == SPACE
-    odd = abnormal(form)[points]
+    texts = texts.alone
+    as_read = Texts(replaced(form)[texts.points], texts.bounds)
+    spaces = as_read.points == SPACE
+    odd = abnormal(form)[as_read.points]
     odd[1:] |= spaces[1:] & spaces[:-1]
     begins, ends = texts.bounds[::2], texts.bounds[1::2]
     flagged = (texts.count(odd) > 0) | spaces[begins] | spaces[ends - 1]
     flagged &= (texts.lengths > 0) & (texts.lengths <= most)
-    if flagged.any():
-        as_read = text_of(texts.points)
-        for number in np.flatnonzero(flagged).tolist():
-            strings[number] = normal(as_read[begins[number] : ends[number]], form)
-    return Side(lang, strings, misread_texts(texts) if find_misread else np.zeros(len(strings), bool))
+    found = misread_texts(texts) if find_misread else np.zeros(len(flagged), bool)
+    return Side(lang, normalized(texts, as_read, np.flatnonzero(flagged), form) if flagged.any() else as_read, found)
+
+
+def normalized(texts: Texts, replaced_texts: Texts, flagged: np.ndarray, form: NormalForm) -> Texts:
+    """Lines of which some are normalised one by one, and the others are those of `replaced_texts`."""
+    whole, done = text_of(texts.points), 0
+    rest, parts = text_of(replaced_texts.points), []
+    for begin, end in texts.bounds.reshape(-1, 2)[flagged].tolist():
+        parts += [rest[done:begin], normal(whole[begin:end], form)]
+        done = end
+    return Texts.of_lines("".join([*parts, rest[done:]]))
 
 
 def misread_texts(texts: Texts) -> np.ndarray:

@@ -27,15 +27,16 @@ WIDE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\
 
 @cache
 def all_characters() -> str:
-    """Every code point, in order."""
-    return text_of(np.arange(POINTS, dtype=np.uint32))
+    """The code points that may be characters, in order, without planes that are empty or for private use."""
+    points = np.arange(POINTS, dtype=np.uint32)
+    return text_of(points[(points < 0x40000) | ((points >= 0xE0000) & (points < 0xE0200))])
 
 
 def matching(pattern: re.Pattern[str]) -> np.ndarray:
     """Whether each code point matches a pattern of one character, or of runs of characters: (POINTS,) of bool."""
-    table = np.zeros(POINTS, bool)
+    table, points = np.zeros(POINTS, bool), code_points(all_characters())
     for run in pattern.finditer(all_characters()):
-        table[run.start() : run.end()] = True
+        table[points[run.start() : run.end()]] = True
     return table
 
 
@@ -66,9 +67,9 @@ def wide() -> np.ndarray:
 def match_lengths() -> np.ndarray:
     """The number of letters and digits that `match_key` leaves of each code point: (POINTS,) of uint8."""
     table = np.zeros(POINTS, np.uint8)
-    for point, character in enumerate(all_characters()):
+    for character in all_characters():
         if character.isalnum() or not unicodedata.is_normalized("NFKC", character):
-            table[point] = len(match_key(character))
+            table[ord(character)] = len(match_key(character))
     return table
 
 

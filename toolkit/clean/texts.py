@@ -36,8 +36,29 @@ class Texts:
         joined = "\n".join([*texts, ""])
         if joined.count("\n") > len(texts):
             joined = "\n".join([text.replace("\n", " ") for text in texts] + [""])
-        points = code_points(joined)
+        return cls.of_lines(joined)
+
+    @classmethod
+    def of_lines(cls, lines: str) -> Texts:
+        """The lines of a text, each of which ends at a line feed."""
+        points = code_points(lines)
         return cls(points, line_bounds(points))
+
+    @cached_property
+    def alone(self) -> Texts:
+        """The same texts without other characters between them, as lines that end at a line feed."""
+        if not len(self.bounds):
+            return self
+        begins, ends = self.bounds[::2], self.bounds[1::2]
+        if begins[0] == 0 and (begins[1:] == ends[:-1] + 1).all() and (self.points[ends] == LINE_FEED).all():
+            return Texts(self.points[: ends[-1] + 1], self.bounds)
+        steps = np.zeros(len(self.points) + 1, np.int8)
+        steps[begins] += 1  # no two texts begin or end at one place
+        steps[ends + 1] -= 1
+        points = self.points.copy()
+        points[ends] = LINE_FEED
+        points = points[np.cumsum(steps[:-1], dtype=np.int8) > 0]
+        return Texts(points, line_bounds(points))
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -62,15 +83,14 @@ class Texts:
         Returns:
             (N,) of int64.
         """
-        if not len(self.bounds):
-            return np.zeros(0, np.int64)
-        sums = np.add.reduceat(numbers, self.bounds, dtype=np.int64)[::2]
-        sums[self.lengths == 0] = 0  # reduceat gives the element at the begin of an empty slice
-        return sums
+        before = np.zeros(len(self.points) + 1, np.int64)  # the sum of all characters before each
+        np.cumsum(numbers, out=before[1:])
+        sums = before[self.bounds]
+        return sums[1::2] - sums[::2]
 
-    def strings(self, points: np.ndarray | None = None) -> list[str]:
-        """The texts as strings; of other code points in the same places, if they are given."""
-        joined = text_of(self.points if points is None else points)
+    def strings(self) -> list[str]:
+        """The texts as strings."""
+        joined = text_of(self.points)
         return [joined[begin:end] for begin, end in zip(*self.bounds.reshape(-1, 2).T.tolist(), strict=True)]
 
 
