@@ -6,6 +6,8 @@ r"""Build a parabank from a bitext, or from running text.
         --forward starter/de-en --semantic_model ENCODER --output_dir DIR
     python -m builders parabank --bitext FILE --source_lang de --lang en \
         --forward starter/de-en --idf starter/de-en --output_dir DIR
+    python -m builders parazh --bitext FILE --source_lang en --lang zh \
+        --forward MODEL --backward MODEL --output_dir DIR
     python -m builders paranet --text BOOKS --lang en \
         --infiller starter/infiller --fluency_model starter/infiller --output_dir DIR
     python -m builders demo
@@ -21,7 +23,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from builders import demo, parabank, parabank2, paranet, paranmt
+from builders import demo, parabank, parabank2, paranet, paranmt, parazh
 from toolkit.command import run_command
 from toolkit.settings import parse_settings
 
@@ -29,6 +31,7 @@ BUILDERS: dict[str, tuple[type[Any], Callable[[Any], dict]]] = {
     "parabank2": (parabank2.ParaBank2Run, parabank2.build),
     "parabank": (parabank.ParaBankRun, parabank.build),
     "paranmt": (paranmt.ParaNMTRun, paranmt.build),
+    "parazh": (parazh.ParaZhRun, parazh.build),
     "paranet": (paranet.ParaNetRun, paranet.build),
 }
 PROGRAM = "builders"

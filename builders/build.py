@@ -15,6 +15,7 @@ from toolkit.parallel import processes
 from toolkit.rows import Row
 from toolkit.run import LM, RunSettings, check_run, make_shards, started
 from toolkit.run_bitext import BitextRun
+from toolkit.shards import read_inputs
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -65,6 +66,7 @@ def build_parabank(
     load: Callable[[PartialState], Pipeline],
     recorded: RunSettings | None = None,
     choose: Callable[[PartialState], Path] | None = None,
+    check: Callable[[int], None] | None = None,
 ) -> dict:
     """Build the parabank of a bitext or text in all processes of the launch, and package it.
 
@@ -78,6 +80,9 @@ def build_parabank(
         load: Loads the models; called after all checks that do not need them.
         recorded: The settings that are recorded and compared when the run is resumed; `run` if None.
         choose: Returns the folder of the shards to package; the folder of the run if None. Every process calls it.
+
+        check: Called with the number of references before anything is decoded; raises ValueError if they are not
+            enough. Every process calls it.
 
     Returns:
         The measured figures of the card on the main process; an empty dictionary on the others.
@@ -105,6 +110,8 @@ def build_parabank(
     torch.set_num_threads(run.threads)
     pipeline = load(state)
     with started(recorded, name, state, contents) as inputs:
+        if check:
+            check(read_inputs(run.shards_dir)["rows"])
         make_shards(inputs, pipeline.recipe, state, pipeline.stages, partial(write_kept, keep=run.keep))
         state.wait_for_everyone()
         shards = choose(state) if choose else run.shards_dir

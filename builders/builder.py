@@ -22,9 +22,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from datasets.builder import Key
 
-from toolkit.package.equal import find_equal_pairs
 from toolkit.package.folder import FIRST_VERSION
-from toolkit.package.parquet import SPLITS, TABLES, finished_shards, read_tables, splits_in, without_repeats
+from toolkit.package.parquet import SPLITS, TABLES, finished_shards, splits_in, without_repeats
+from toolkit.select.equal import find_equal_pairs
+from toolkit.shards import read_tables
 
 
 class ParabankConfig(datasets.BuilderConfig):

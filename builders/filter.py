@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,28 +14,40 @@ from toolkit.outputs import MANIFEST, check_output_folder
 from toolkit.package.folder import check_version, is_parabank
 from toolkit.rows import Row
 from toolkit.run import LM
-from toolkit.select.corpus import chosen_folder, copy_shards, write_records
-from toolkit.select.deciles import DecileSettings
-from toolkit.select.rank import rank_all, rank_by_judgment, rank_by_ranking, rank_rows
+from toolkit.select.best import BestSettings, refuse_but_best
+from toolkit.select.corpus import CHOSEN, choose, copy_shards, write_records
+from toolkit.select.pairs import SCORES
+from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_rows
 from toolkit.select.where import check_measured, check_where, chosen_anew, meeting
-from toolkit.settings import SETTINGS
+from toolkit.settings import SETTINGS, check_among
 from toolkit.shards import read_record, read_shard
 
 if TYPE_CHECKING:
     from toolkit.score.overlap import Pieces
 
+PARAPHRASES = 1  # of a reference; ParaZh, section 2.4
+CHOICES = (
+    "--where",
+    "--ranks",
+    "--best_pairs",
+    "--best_share",
+    "--least_score",
+    "--one_per_reference",
+    "--max_similarity",
+)
 Rank = Callable[[Iterable[Row]], Iterator[Row]]
 RANKINGS: dict[str, Callable[[dict], Rank]] = {  # by builder, how its recipe ranks, with the settings of a run
     "parabank2": lambda settings: lambda rows: rank_rows(rows, settings["paraphrases"]),
     "parabank": lambda settings: lambda rows: rank_by_judgment(rows, settings["paraphrases"]),
     "paranmt": lambda settings: rank_all,
+    "parazh": lambda settings: lambda rows: rank_by_dual_sum(rows, PARAPHRASES),
     "paranet": lambda settings: lambda rows: rank_by_ranking(rows, settings["paraphrases"]),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter:
-    """What is chosen, and where it goes.
+class Filter(BestSettings):
+    """What is chosen, and where it goes; what is compared over the corpus is chosen last, by `by`.
 
     Attributes:
         parabank: A packaged parabank, with the folder of its run beside it.
@@ -42,6 +55,7 @@ class Filter:
         where: A condition of SQL on the scores of a candidate; None is met by all.
         ranks: The ranks that remain, counted from 1: "1", "1-3", or "2-" without an end; None for as many as the
             parabank has.
+        by: Score by which pairs are compared over the corpus.
         version: MAJOR.MINOR.PATCH; None is the next MINOR after that of the parabank.
     """
 
@@ -49,6 +63,7 @@ class Filter:
     output_dir: Path
     where: str | None = None
     ranks: str | None = None
+    by: str = "dual_per_token"
     version: str | None = None
 
     def __post_init__(self) -> None:
@@ -57,14 +72,28 @@ class Filter:
         Raises:
             ValueError: `where` is no condition, `ranks` are none, or nothing is to be filtered.
         """
-        if self.where is None and self.ranks is None:
-            raise ValueError("wanted --where or --ranks, got neither: the new version would be the old one")
+        BestSettings.__post_init__(self)
+        check_among(self, "by", tuple(SCORES))
+        if self.where is None and self.ranks is None and not self.over_corpus:
+            raise ValueError(f"wanted one of {', '.join(CHOICES)}, got none: the new version would be the old one")
         if self.ranks is not None:
             parse_ranks(self.ranks)
         if self.where is not None:
             check_where(self.where)
         if self.version is not None:
             check_version(self.version)
+
+    @property
+    def best(self) -> BestSettings:
+        """The settings of the choice over the corpus; without a number, a share and a least score all are taken."""
+        given = {one.name: getattr(self, one.name) for one in fields(BestSettings)}
+        counted = (self.best_pairs, self.best_share, self.least_score)
+        return BestSettings(**given | ({"best_share": 1.0} if counted == (None, None, None) else {}))
+
+    @property
+    def over_corpus(self) -> bool:
+        """Whether something is compared over the corpus."""
+        return self.best != BestSettings(best_share=1.0)
 
 
 def parse_ranks(ranks: str) -> tuple[int, int | None]:
@@ -102,6 +131,7 @@ def filter_parabank(settings: Filter) -> dict:
     """
     from toolkit.package.build import package_parabank
     from toolkit.package.parquet import finished_shards
+    from toolkit.parallel import processes
 
     run, manifest = run_of(settings.parabank)
     folder = shards_beside(settings.output_dir)
@@ -123,8 +153,12 @@ def filter_parabank(settings: Filter) -> dict:
         return chosen_anew(read_shard(shard), met, rank, first, last)
 
     copy_shards(shards, folder, rows_of)
+    chosen_from = folder
+    if settings.over_corpus:
+        rule = partial(refuse_but_best, settings=settings.best, by=settings.by, lang=recorded["lang"], lines=0)
+        chosen_from = choose(finished_shards(folder), settings.best, rule, processes())
     return package_parabank(
-        folder,
+        chosen_from,
         settings.output_dir,
         settings.output_dir.name,
         settings.version or next_minor(manifest["version"]),
@@ -145,9 +179,8 @@ def run_of(parabank: Path) -> tuple[Path, dict]:
         raise ValueError(f"wanted a packaged parabank, got {parabank} without {MANIFEST}: check the path")
     manifest = read_record(parabank / MANIFEST)
     run = shards_beside(parabank)
-    if manifest["settings"].get("by"):
-        deciles = {name: manifest["settings"][name] for name in DecileSettings.__dataclass_fields__}
-        run = chosen_folder(run, DecileSettings(**deciles))
+    if (chosen := run / manifest["settings"].get(CHOSEN, "")).is_dir():
+        run = chosen
     if not (run / SETTINGS).is_file():
         raise ValueError(f"wanted the run of {parabank} beside it, got no {run}: without it nothing can be chosen")
     return run, manifest

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 
 from builders.build import Pipeline, build_parabank, load_forward, load_source
 from toolkit.package.parquet import finished_shards
-from toolkit.parallel import mine
 from toolkit.rows import Row
 from toolkit.run import MAX_BEAM
 from toolkit.run_bitext import BitextRun
 from toolkit.score.guards import check_guards, guard_rows
-from toolkit.select.corpus import choose_shards, chosen_folder, write_thresholds
-from toolkit.select.deciles import DecileSettings
+from toolkit.select.corpus import choose
+from toolkit.select.deciles import DecileSettings, refuse_by_deciles
 from toolkit.settings import check_at_least_one, check_at_most
 
 if TYPE_CHECKING:
@@ -158,10 +157,5 @@ def chosen(run: ParaNMTRun, state: PartialState) -> Path:
     if run.by is None:
         return run.shards_dir
     settings = DecileSettings(run.by, run.deciles, run.sample, run.max_tokens, run.seed)
-    shards, folder = finished_shards(run.shards_dir), chosen_folder(run.shards_dir, settings)
-    if state.is_main_process:
-        write_thresholds(shards, settings, folder)
-    state.wait_for_everyone()
-    choose_shards(list(mine(shards, state)), settings, folder)
-    state.wait_for_everyone()
-    return folder
+    rule = partial(refuse_by_deciles, settings=settings)
+    return choose(finished_shards(run.shards_dir), settings, rule, state)

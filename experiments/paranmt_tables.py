@@ -25,6 +25,7 @@ import argparse
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
@@ -38,10 +39,11 @@ from toolkit.encoder.pairs import TextPair, number_pairs
 from toolkit.encoder.training import EncoderTraining, new_encoder
 from toolkit.evaluate.profile import LENGTH_SIGNATURE, VOCABULARY_SIGNATURE, profile
 from toolkit.package.parquet import finished_shards
+from toolkit.parallel import processes
 from toolkit.rows import Row
 from toolkit.score.overlap import without_punctuation
-from toolkit.select.corpus import choose_shards, chosen_folder, write_thresholds
-from toolkit.select.deciles import DECILES, MEASURES, DecileSettings
+from toolkit.select.corpus import choose
+from toolkit.select.deciles import DECILES, MEASURES, DecileSettings, refuse_by_deciles
 from toolkit.shards import read_shard, write_shard
 
 FILTERED = "tatoeba"  # ours: the only corpus that the starter translates well, like CzEng in the paper
@@ -120,9 +122,9 @@ def refuse_copies(row: Row) -> Row:
 
 def chosen(shards: Path, settings: DecileSettings) -> list[TextPair]:
     """The pairs of a run that a selection keeps."""
-    folder, all_shards = chosen_folder(shards, settings), finished_shards(shards)
-    write_thresholds(all_shards, settings, folder)
-    rows = [row for shard in choose_shards(all_shards, settings, folder) for row in read_shard(shard)]
+    rule = partial(refuse_by_deciles, settings=settings)
+    folder = choose(finished_shards(shards), settings, rule, processes())
+    rows = [row for shard in finished_shards(folder) for row in read_shard(shard)]
     return [pair.pair for pair in translated(rows)]
 
 

@@ -10,6 +10,7 @@ from builders.parabank import ParaBankRun
 from builders.parabank2 import ParaBank2Run
 from builders.paranet import ParaNetRun
 from builders.paranmt import ParaNMTRun
+from builders.parazh import ParaZhRun
 from reports.figures import table
 from toolkit.augmentation.file_settings import AugmentFile
 from toolkit.augmentation.study_settings import StudyFile
@@ -56,6 +57,11 @@ def settings_parabank() -> str:
 def settings_paranmt() -> str:
     """Of `python -m builders paranmt`."""
     return settings_of(ParaNMTRun)
+
+
+def settings_parazh() -> str:
+    """Of `python -m builders parazh`."""
+    return settings_of(ParaZhRun)
 
 
 def settings_paranet() -> str:
@@ -117,6 +123,7 @@ MADE = (
     settings_parabank2,
     settings_parabank,
     settings_paranmt,
+    settings_parazh,
     settings_paranet,
     settings_clean,
     settings_encoder,

@@ -23,8 +23,8 @@ PURE = [
         *("evaluate/corpus.py", "score/overlap.py"),
         *(f"bitext/{name}.py" for name in ("read", "normalize", "split")),
         *(f"clean/{name}.py" for name in ("rules", "measures", "corpus", "duplicates", "clean_file")),
-        *(f"select/{name}.py" for name in ("filter", "rank", "cluster", "deciles", "corpus")),
-        *(f"package/{n}.py" for n in ("parquet", "statistics", "card", "equal", "checksums", "folder", "build")),
+        *(f"select/{name}.py" for name in ("filter", "rank", "cluster", "deciles", "corpus", "pairs", "equal", "best")),
+        *(f"package/{n}.py" for n in ("parquet", "statistics", "card", "checksums", "folder", "build")),
         "package/read.py",
         "package/pair_files.py",
     )

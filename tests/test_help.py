@@ -7,7 +7,7 @@ import sys
 from tests.tiny import ENVIRONMENT, ROOT
 
 SLOW = ("torch", "transformers", "sentence_transformers", "datasets", "accelerate")
-BUILDERS = ("parabank2", "parabank", "paranmt", "paranet")
+BUILDERS = ("parabank2", "parabank", "paranmt", "parazh", "paranet")
 COMMANDS = [[path.name] for path in sorted((ROOT / "scripts").glob("*.py"))]
 COMMANDS += [["build_parabank.py", name] for name in BUILDERS]
 # Runs the commands one after the other in one process, and prints what each brought along and said.

@@ -11,6 +11,7 @@ from builders.parabank import ParaBank
 from builders.parabank2 import ParaBank2, ParaBank2Run
 from builders.paranet import ParaNet, ParaNetRun
 from builders.paranmt import ParaNMT, ParaNMTRun
+from builders.parazh import ParaZh
 from toolkit.bitext import passages
 from toolkit.bitext.subwords import CHARACTER_COVERAGE, VOCABULARY
 from toolkit.clean.rules import CleanSettings
@@ -23,11 +24,12 @@ from toolkit.lexicon import pairs, pmi
 from toolkit.package import samples
 from toolkit.package.statistics import PAPER_RANGES, RANGES
 from toolkit.score import comprehensive, judgment, overlap
+from toolkit.select import best
 from toolkit.select.cluster import assign
 from toolkit.select.deciles import DECILES, MEASURES, DecileSettings
 from toolkit.translator.settings import SIZES, Size
 
-PARANMT, PARABANK, PARABANK2, PARANET = "ParaNMT-50M", "ParaBank", "ParaBank 2", "ParaNet"
+PARANMT, PARABANK, PARABANK2, PARANET, PARAZH = "ParaNMT-50M", "ParaBank", "ParaBank 2", "ParaNet", "ParaZh-22M"
 FIRST_TOKENS = "about as at by for from in into of on onto over to with"
 ENCODER, DECILES_SETTINGS = EncoderTraining(pairs=[], output_dir=""), DecileSettings()
 NMT_RUN = ParaNMTRun(bitext=["b"], source_lang="cs", lang="en", output_dir="o", forward="f")
@@ -46,6 +48,9 @@ PRINTED = [
     ("examples that fit the weights", comprehensive.FITTED_ON, 500, PARANET, 'A: "we take 500 examples"'),
     ("the infiller", NET_RUN.infiller, "google-t5/t5-large", PARANET, "3.2: T5-large"),
     ("the model of the fluency", NET_RUN.fluency_model, "openai-community/gpt2", PARANET, "A: GPT-2"),
+    ("beam", ParaZh().beam, 15, PARAZH, '2.4: "a beam size of 15"'),
+    ("edit-distance ratio", ParaZh().min_edit_ratio, 0.12, PARAZH, '2.4: "a minimum edit-distance ratio of 12%"'),
+    ("pairs for a clean line", best.PAPER_SHARE, 22 / 26.4, PARAZH, "2.2: 26.4M; 2.4: ~22M"),
     ("beam", ParaNMT().beam, 12, PARANMT, '3.1: "a beam size of 12"'),
     ("beam of a run", NMT_RUN.beam, 12, PARANMT, '3.1: "a beam size of 12"'),
     ("levels of a parse", profile.PARSE_LEVELS, 2, PARANMT, "3.1, footnote 2: the top two levels"),

@@ -40,7 +40,10 @@ def test_the_builders_are_a_module_too(capsys):
     )
     assert done.returncode == 0 and all(f"python -m builders {name} --help" in done.stdout for name in BUILDERS)
     assert main(["nothing"]) == 2
-    assert capsys.readouterr().err == "builders: wanted one of parabank2, parabank, paranmt, paranet, got nothing\n"
+    assert (
+        capsys.readouterr().err
+        == "builders: wanted one of parabank2, parabank, paranmt, parazh, paranet, got nothing\n"
+    )
     with pytest.raises(SystemExit) as ended:
         main(["paranmt", "--bitext", "a.tsv"])
     assert ended.value.code == 2

@@ -368,7 +368,7 @@ def test_without_a_builder_the_usage_is_shown(main, capsys, arguments):
     shown = capsys.readouterr()
     assert "accelerate launch" in shown.out
     assert "python scripts/build_parabank.py parabank2 --help" in shown.out
-    assert ("wanted one of parabank2, parabank, paranmt, paranet" in shown.err) is ("--help" not in arguments)
+    assert ("wanted one of parabank2, parabank, paranmt, parazh, paranet" in shown.err) is ("--help" not in arguments)
 
 
 def test_python_searches_for_cycles_less_often_while_shards_are_made_and_as_before_after_an_error():

@@ -27,6 +27,7 @@ class Scores:
         forward_tokens: The number of tokens in that sum.
         backward_logprob: log p(source | candidate), the sum over the source's tokens in nats, EOS counted, <= 0.
         backward_tokens: The number of tokens in that sum.
+        edit_ratio: Edit distance of candidate and reference in characters over the reference's length, >= 0.
         intersection_over_union: Intersection over union of the sets of pieces of candidate and reference, in [0, 1].
         semantic: The cosine of the sentence vectors of candidate and reference, or their BERTScore F1, in [-1, 1].
         fluency: Log-probability of the candidate by a language model, in nats per token, <= 0.
@@ -40,6 +41,7 @@ class Scores:
     forward_tokens: int | None = None
     backward_logprob: float | None = None
     backward_tokens: int | None = None
+    edit_ratio: float | None = None
     intersection_over_union: float | None = None
     semantic: float | None = None
     fluency: float | None = None
@@ -59,6 +61,29 @@ class Scores:
             return None
         assert self.forward_tokens and self.backward_tokens
         return self.forward_logprob / self.forward_tokens + self.backward_logprob / self.backward_tokens
+
+    @property
+    def dual_sum(self) -> float | None:
+        """Forward plus backward log-likelihood, the sums over all tokens (nats, <= 0); ParaZh, equation 1.
+
+        >>> Scores(forward_logprob=-4.0, forward_tokens=4, backward_logprob=-3.0, backward_tokens=2).dual_sum
+        -7.0
+        """
+        if self.forward_logprob is None or self.backward_logprob is None:
+            return None
+        return self.forward_logprob + self.backward_logprob
+
+    @property
+    def dual_per_token(self) -> float | None:
+        """`dual_sum` per token of the candidate (nats, <= 0); ParaZh, section 2.4; the denominator is ours.
+
+        >>> Scores(forward_logprob=-4.0, forward_tokens=4, backward_logprob=-3.0, backward_tokens=2).dual_per_token
+        -1.75
+        """
+        if self.dual_sum is None:
+            return None
+        assert self.forward_tokens
+        return self.dual_sum / self.forward_tokens
 
     @property
     def translation_score(self) -> float | None:

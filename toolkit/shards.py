@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from toolkit.rows import Row, Scores, from_record, hints_of, schema, to_table
 
 INPUTS = "inputs.json"  # in a run's folder: the numbers of input shards, of rows, and of refused rows by reason
+BATCH_ROWS = 1000  # ours: rows in memory at a time, with all their candidates
 RECUT = "delete this file, and the input shards are cut again; finished shards are kept"
 
 
@@ -122,7 +123,7 @@ def check_scores(table: pa.Table, rows: Sequence[Row]) -> None:
                     )
 
 
-def read_shard(path: Path, batch_rows: int = 1000) -> Iterator[Row]:
+def read_shard(path: Path, batch_rows: int = BATCH_ROWS) -> Iterator[Row]:
     """Read the rows of a shard, a batch at a time.
 
     Raises:
@@ -134,6 +135,36 @@ def read_shard(path: Path, batch_rows: int = 1000) -> Iterator[Row]:
             raise ValueError(f"{path}: wanted a shard of rows, got a table without {sorted(missing)}; rebuild it")
         for batch in file.iter_batches(batch_rows):
             yield from map(from_record, batch.to_pylist())
+
+
+def read_tables(shard: Path, batch_rows: int = BATCH_ROWS, columns: list[str] | None = None) -> Iterator[pa.Table]:
+    """Read the rows of a shard as Arrow tables, a batch at a time.
+
+    Args:
+        shard: A Parquet file of rows.
+        batch_rows: The rows of a batch.
+        columns: The columns to read, as Parquet names them; None reads all.
+
+    Raises:
+        ValueError: The file is not a shard of rows.
+    """
+    try:
+        with pq.ParquetFile(shard) as file:
+            missing = set(schema().names) - set(file.schema_arrow.names)
+            if missing:
+                raise ValueError(f"{shard}: wanted a shard of rows, got a table without {sorted(missing)}; rebuild it")
+            for batch in file.iter_batches(batch_rows, columns=columns):
+                yield pa.Table.from_batches([batch])
+    except pa.ArrowInvalid as error:
+        raise ValueError(
+            f"{shard}: wanted a shard of rows, got a broken file ({error}); delete it, run again"
+        ) from None
+
+
+def candidates_of(rows: pa.Table) -> pa.ListArray:
+    """The column of candidates as one contiguous array."""
+    column = rows["candidates"]
+    return pa.concat_arrays(column.chunks) if rows.num_rows else column.combine_chunks()
 
 
 def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int) -> list[Path]:
@@ -219,3 +250,12 @@ def dropped_of(path: Path) -> Path:
     'run/dropped-00003.parquet'
     """
     return path.with_name(path.name.replace("rows-", "dropped-"))
+
+
+def shard_number(path: Path) -> int:
+    """The number of a shard of a run.
+
+    >>> shard_number(Path("run/rows-00003.parquet"))
+    3
+    """
+    return int(path.stem.rpartition("-")[2])

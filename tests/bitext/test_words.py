@@ -17,8 +17,8 @@ from toolkit.encoder.settings import EncoderTraining
 from toolkit.encoder.tokens import tokenize
 from toolkit.lexicon.pairs import fill_tokens
 from toolkit.rows import Candidate, Row, Scores
-from toolkit.select.corpus import chosen_rows
-from toolkit.select.deciles import DecileSettings, find_thresholds
+from toolkit.select.corpus import REFUSED_SQL
+from toolkit.select.deciles import DecileSettings, refuse_by_deciles
 from toolkit.select.filter import refuse_unknown_words
 from toolkit.shards import write_shard
 
@@ -80,8 +80,11 @@ def test_30_tokens_are_the_same_wherever_they_are_the_limit(count, text, tmp_pat
     shard = tmp_path / "rows-00000.parquet"
     write_shard(shard, [Row("t-1", "t", "x", "de", "We.", "en", "train", candidates=[candidate])])
     settings = DecileSettings(by="semantic", deciles="1")
-    (row,) = chosen_rows(shard, settings, find_thresholds([shard], settings))
-    assert row.candidates[0].reason == (None if fits else "too_long")
+    with database() as connection:
+        connection.execute(REFUSED_SQL)
+        refuse_by_deciles(connection, [shard], settings)
+        refused = connection.execute("SELECT reason FROM refused").fetchall()
+    assert refused == ([] if fits else [("too_long",)])
 
     (tmp_path / "pairs.tsv").write_text(f"we\tus\n{text.replace(chr(9), ' ')}\tthey\n", encoding="utf-8")
     with database() as connection:

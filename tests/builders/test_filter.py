@@ -102,7 +102,7 @@ def test_one_line_for_what_cannot_be(made, tmp_path, capsys):
     cases = [
         (tmp_path, ["--where", "dual > -2"], "wanted a packaged parabank, got .* without parabank.json"),
         (away, ["--where", "dual > -2"], "wanted the run of .*away beside it, got no .*away.shards"),
-        (made, [], "wanted --where or --ranks, got neither"),
+        (made, [], "wanted one of --where, --ranks, --best_pairs.* got none"),
         (made, ["--where", "semantic > 0.5"], "wanted scores that this run has measured .*got semantic"),
         (made, ["--where", "dul > 0.5"], "wanted scores of .* got 'dul'"),
         (made, ["--where", "dual > 1"], "wanted at least one paraphrase, got none of the .* candidates .* where"),

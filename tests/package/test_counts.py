@@ -1,6 +1,7 @@
 """Counts of what was dropped: together with those of what is left they are those of the whole."""
 
 import random
+from functools import partial
 
 import pytest
 
@@ -10,8 +11,8 @@ from toolkit.package.counts import TABLES, count, no_paraphrase_message
 from toolkit.package.keep import write_kept
 from toolkit.package.parquet import finished_shards
 from toolkit.rows import Candidate, Origin, Row, Scores
-from toolkit.select.corpus import choose_shards, write_thresholds
-from toolkit.select.deciles import DecileSettings
+from toolkit.select.corpus import copy_chosen, write_choice
+from toolkit.select.deciles import DecileSettings, refuse_by_deciles
 from toolkit.shards import dropped_of, input_shards, output_of, read_shard
 
 
@@ -89,8 +90,8 @@ def test_a_choice_over_the_corpus_keeps_the_counts(tmp_path):
         for path in input_shards(run):
             write_kept(output_of(path), list(read_shard(output_of(path))), keep)
         chosen = tmp_path / f"{keep}-chosen"
-        write_thresholds(finished_shards(run), settings, chosen)
-        choose_shards(finished_shards(run), settings, chosen)
+        write_choice(finished_shards(run), {}, partial(refuse_by_deciles, settings=settings), chosen)
+        copy_chosen(finished_shards(run), chosen)
         found.append(sum(counts[0] for counts in counted(finished_shards(chosen))["candidates_by_kind"].values()))
         assert dropped_of(finished_shards(chosen)[0]).exists() == (keep == "chosen")
     assert found == [sum(len(row.candidates) for row in rows)] * 2

@@ -34,7 +34,8 @@ def score_of(pair, name):
 
 def test_every_pair_with_a_score_is_in_its_bin(made):
     figures, pairs = made
-    assert set(figures["scores"]) == {"dual", "translation_score", "semantic", "trigram_overlap", "judgment"}
+    wanted = {"dual", "dual_per_token", "translation_score", "semantic", "trigram_overlap", "judgment"}
+    assert set(figures["scores"]) == wanted
     for name, bins in figures["scores"].items():
         found = [score for pair in pairs if (score := score_of(pair, name)) is not None]
         wanted = [0] * BINS
@@ -50,7 +51,10 @@ def test_a_score_on_an_edge_is_in_the_bin_above_it(tmp_path):
     file = str(tmp_path / "pairs.parquet")
     empty = {
         name: [None] * 51
-        for name in ("forward_logprob", "backward_logprob", "semantic", "trigram_overlap", "fluency", "diversity")
+        for name in (
+            *("forward_logprob", "backward_logprob", "semantic"),
+            *("trigram_overlap", "fluency", "diversity", "edit_ratio"),
+        )
     }
     counts = {"forward_tokens": [None] * 51, "backward_tokens": [None] * 51}
     pq.write_table(

@@ -4,19 +4,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from toolkit.package import parquet
-from toolkit.package.equal import find_equal_pairs
 from toolkit.package.parquet import (
     finished_shards,
     pairs_schema,
     pairs_table,
-    read_tables,
     references_schema,
     references_table,
     splits_in,
     write_parquet,
 )
 from toolkit.rows import Scores, from_record, schema, to_table
-from toolkit.shards import read_shard
+from toolkit.select.equal import find_equal_pairs
+from toolkit.shards import read_shard, read_tables
 
 
 def write(shards, folder, **options):

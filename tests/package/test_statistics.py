@@ -6,10 +6,10 @@ from tests.conftest import row as demo_row
 from tests.conftest import write_run
 from toolkit.database import database
 from toolkit.package import statistics
-from toolkit.package.equal import find_equal_pairs
 from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.statistics import BINS, WIDTHS, measure, sample
 from toolkit.rows import Candidate, Origin, Scores
+from toolkit.select.equal import find_equal_pairs
 from toolkit.shards import read_shard
 
 

@@ -4,14 +4,16 @@ import hashlib
 import json
 import random
 from collections import Counter
+from dataclasses import asdict
+from functools import partial
 
 import pytest
 
 from tests.conftest import write_run
 from toolkit.package.parquet import finished_shards
 from toolkit.rows import Candidate, Row, Scores
-from toolkit.select.corpus import choose_shards, chosen_folder, write_thresholds
-from toolkit.select.deciles import DecileSettings, find_thresholds, numbers, refusal
+from toolkit.select.corpus import chosen_folder, copy_chosen, write_choice
+from toolkit.select.deciles import DecileSettings, numbers, refuse_by_deciles
 from toolkit.select.rank import rank_all
 from toolkit.shards import read_shard
 
@@ -34,8 +36,13 @@ def corpus(count: int) -> list[Row]:
 def fates(run, settings):
     shards = finished_shards(run)
     folder = chosen_folder(run, settings)
-    write_thresholds(shards, settings, folder)
-    return {row.id: row for shard in choose_shards(shards, settings, folder) for row in read_shard(shard)}
+    write_choice(shards, asdict(settings), partial(refuse_by_deciles, settings=settings), folder)
+    return {row.id: row for shard in copy_chosen(shards, folder) for row in read_shard(shard)}
+
+
+def record_of(run, settings):
+    fates(run, settings)
+    return json.loads((chosen_folder(run, settings) / "cut.json").read_text())
 
 
 def reasons(found):
@@ -97,9 +104,8 @@ def test_every_pair_is_in_one_decile_also_where_scores_are_equal(tmp_path):
 
 def test_fewer_pairs_than_deciles(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(n, n / 10) for n in range(3)], 2)
-    cut = find_thresholds(finished_shards(run), DecileSettings(by="semantic"))
-    assert [begin[::2] for begin in cut.begins] == [(0.0, 1), (0.1, 4), (0.2, 7)]
-    assert (cut.pairs, cut.candidates, cut.last_lot) == (3, 0, None)
+    cut = record_of(run, DecileSettings(by="semantic"))
+    assert cut == {"pairs": 3, "candidates": 0, "begins": {"1": 0.0, "4": 0.1, "7": 0.2}, "last_lot": None}
 
 
 def test_thirty_words_are_not_too_long(tmp_path):
@@ -140,14 +146,16 @@ def test_the_draw_changes_with_the_seed_and_is_even(tmp_path):
     assert 30 < sum(int(i.removeprefix("demo-")) < 200 for i in drawn[0]) < 70
 
 
-@pytest.mark.parametrize("lost", [["rows-00001.parquet"], ["cut.json", "rows-00000.parquet"], ["inputs.json"]])
+@pytest.mark.parametrize(
+    "lost", [["rows-00001.parquet"], ["cut.json", "rows-00000.parquet"], ["inputs.json"], ["refused.parquet"]]
+)
 def test_killed_and_started_again_it_makes_the_same_bytes(tmp_path, lost):
     run = write_run(tmp_path / "bank.shards", corpus(40), 15)
     settings = DecileSettings(by="semantic", sample=3)
     fates(run, settings)
     folder = chosen_folder(run, settings)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert len(before) == 6
+    assert len(before) == 7
     for name in lost:
         (folder / name).unlink()
     (folder / ".rows-00001.parquet.1.tmp").write_bytes(b"half")
@@ -179,14 +187,14 @@ def test_the_folder_is_a_finished_run_with_its_settings(tmp_path):
 def test_a_corpus_without_the_score_is_refused(tmp_path):
     run = write_run(tmp_path / "bank.shards", [pair(0, 0.5), pair(1, None)], 2)
     with pytest.raises(ValueError, match=r"wanted pairs that all have a semantic, got 1 of 2 in .*bank.shards"):
-        find_thresholds(finished_shards(run), DecileSettings(by="semantic"))
+        fates(run, DecileSettings(by="semantic"))
 
 
 def test_a_corpus_without_pairs_is_refused(tmp_path):
     row = pair(0, 0.5)
     row.candidates.pop()
     with pytest.raises(ValueError, match="got 0 of 0"):
-        find_thresholds(finished_shards(write_run(tmp_path / "bank.shards", [row], 1)), DecileSettings(by="semantic"))
+        fates(write_run(tmp_path / "bank.shards", [row], 1), DecileSettings(by="semantic"))
 
 
 @pytest.mark.parametrize("deciles", ["", "0", "11", "9;10", "nine", "9,", "-1", "²"])
@@ -216,16 +224,12 @@ def test_settings_that_would_do_nothing_are_refused(given, named):
     assert DecileSettings(seed=3).by is None and DecileSettings("trigram_overlap", **given).by
 
 
-@pytest.mark.parametrize("name", ["settings.json", "cut.json"])
-def test_damaged_records_are_one_line(tmp_path, name):
+def test_a_damaged_record_is_one_line(tmp_path):
     run = write_run(tmp_path / "bank.shards", corpus(20), 20)
-    settings = DecileSettings(by="semantic")
-    fates(run, settings)
-    folder = chosen_folder(run, settings)
-    ((run if name == "settings.json" else folder) / name).write_text('{"by": ')
-    (folder / "rows-00000.parquet").unlink()
-    with pytest.raises(ValueError, match=rf"^wanted a record in JSON, got .*{name}, which is damaged .*: delete"):
-        fates(run, settings)
+    fates(run, DecileSettings(by="semantic"))
+    (run / "settings.json").write_text('{"by": ')
+    with pytest.raises(ValueError, match=r"^wanted a record in JSON, got .*settings.json, which is damaged .*: delete"):
+        fates(run, DecileSettings(by="semantic"))
 
 
 def test_numbers_may_have_spaces_and_repeat():
@@ -241,11 +245,13 @@ def test_all_that_is_in_is_ranked():
 
 
 def test_refusal_names_the_first_filter(tmp_path):
-    rows = [pair(n, n / 100) for n in range(20)]
-    settings = DecileSettings(by="semantic", deciles="10", sample=1)
-    cut = find_thresholds(finished_shards(write_run(tmp_path / "bank.shards", rows, 20)), settings)
-    assert (cut.pairs, cut.candidates) == (20, 2)
-    assert refusal((0.17, 2**64 - 1, 0, 99), settings, cut) == "decile"
-    assert refusal((0.18, 2**64 - 1, 2**64 - 1, 31), settings, cut) == "too_long"
-    assert refusal((9.0, 0, cut.last_lot + 1, 30), settings, cut) == "not_sampled"
-    assert refusal((9.0, 0, cut.last_lot, 30), settings, cut) is None
+    """Of the highest decile two pairs are short, and one is drawn; a long one of another decile is of the decile."""
+    rows = [pair(n, n / 100, 31 if n in (0, 17) else 3) for n in range(30)]
+    settings = DecileSettings(by="semantic", deciles="6,10", sample=4)
+    run = write_run(tmp_path / "bank.shards", rows, 20)
+    found, cut = reasons(fates(run, settings)), record_of(run, settings)
+    assert found["demo-0"] == "decile" and found["demo-17"] == "too_long"
+    assert Counter(found.values()) == {"decile": 24, "too_long": 1, "not_sampled": 1, None: 4}
+    assert (cut["pairs"], cut["candidates"]) == (30, 5)
+    (left_out,) = (row_id for row_id, reason in found.items() if reason == "not_sampled")
+    assert hashed(0, left_out)[1] > cut["last_lot"] == max(hashed(0, i)[1] for i, r in found.items() if r is None)

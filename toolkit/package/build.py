@@ -15,12 +15,12 @@ from toolkit.outputs import MANIFEST, check_output_folder
 from toolkit.package.card import CONTAMINATION, card_of, template
 from toolkit.package.checksums import write_checksums
 from toolkit.package.counts import no_paraphrase_message
-from toolkit.package.equal import find_equal_pairs
 from toolkit.package.folder import check_version
 from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.plots import draw_pictures
 from toolkit.package.statistics import measure
 from toolkit.score.overlap import PieceSplitter
+from toolkit.select.equal import find_equal_pairs
 from toolkit.settings import SETTINGS
 from toolkit.shards import read_record, write_whole
 
@@ -42,7 +42,7 @@ def package_parabank(
     """Make a data set of a finished run: Parquet files, statistics, card and checksums.
 
     All files are written into a hidden folder beside `output_dir`, which takes its place when it is complete. The same
-    shards give the same bytes. A pair stands once per reference text (`toolkit.package.equal`): a row keeps a
+    shards give the same bytes. A pair stands once per reference text (`toolkit.select.equal`): a row keeps a
     paraphrase unless a row of an equal reference has it with a better score, and the kept ones get the ranks 0, 1, 2,
     ...; a row that keeps none is left out. So every paraphrase stays beside its own source, and `references` nests the
     rows of `pairs`.

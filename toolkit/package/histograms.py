@@ -10,12 +10,14 @@ BINS = 50  # ours: of a score
 DUAL = "forward_logprob / forward_tokens + backward_logprob / backward_tokens"
 SCORES = {  # ours: by name, how a score is found in a pair, its least value (None if it has none) and its greatest
     "dual": (DUAL, None, 0.0),
+    "dual_per_token": ("(forward_logprob + backward_logprob) / forward_tokens", None, 0.0),
     "judgment": ("judgment", 0.0, 100.0),
     "semantic": ("semantic", -1.0, 1.0),
     "translation_score": ("forward_logprob / forward_tokens", None, 0.0),
     "trigram_overlap": ("trigram_overlap", 0.0, 1.0),
     "diversity": ("diversity", 0.0, 1.0),
     "fluency": ("fluency", None, 0.0),
+    "edit_ratio": ("edit_ratio", 0.0, 1.0),
     "intersection_over_union": ("intersection_over_union", 0.0, 1.0),
 }
 EDGE_DIGITS = 6  # ours: decimals of an edge of a bin, so that it is the number that a reader writes

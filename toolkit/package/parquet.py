@@ -16,12 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from toolkit.rows import Candidate, Row, Scores, schema
-from toolkit.shards import input_shards, output_of
+from toolkit.shards import candidates_of, input_shards, output_of, read_tables
 
 CONFIGS = ("pairs", "references")
 DATA = "data"  # the folder of the Parquet files within the folder of a data set
 SPLITS = ("train", "validation", "test")
-BATCH_ROWS = 1000  # ours: rows in memory at a time, with all their candidates
 # The columns of a shard, as Parquet names them, that hold the reasons why candidates were refused
 # ours: the least rows of a row group, or its least bytes in memory, where a file has so many
 ROW_GROUP_ROWS, ROW_GROUP_BYTES = 50_000, 16 << 20
@@ -69,12 +68,6 @@ def chosen_candidates(rows: pa.Table) -> pa.Table:
     return table.select(["row", *(field.name for field in paraphrase_fields())])
 
 
-def candidates_of(rows: pa.Table) -> pa.ListArray:
-    """The column of candidates as one contiguous array."""
-    column = rows["candidates"]
-    return pa.concat_arrays(column.chunks) if rows.num_rows else column.combine_chunks()
-
-
 def pairs_table(rows: pa.Table) -> pa.Table:
     """The pairs of a table of rows (`toolkit.rows.schema`), in order; columns `pairs_schema()`."""
     candidates = chosen_candidates(rows)
@@ -117,30 +110,6 @@ def finished_shards(folder: Path) -> list[Path]:
             "missing): run the same command again, it goes on where it stopped"
         )
     return shards
-
-
-def read_tables(shard: Path, batch_rows: int = BATCH_ROWS, columns: list[str] | None = None) -> Iterator[pa.Table]:
-    """Read the rows of a shard as Arrow tables, a batch at a time.
-
-    Args:
-        shard: A Parquet file of rows.
-        batch_rows: The rows of a batch.
-        columns: The columns to read, as Parquet names them; None reads all.
-
-    Raises:
-        ValueError: The file is not a shard of rows.
-    """
-    try:
-        with pq.ParquetFile(shard) as file:
-            missing = set(schema().names) - set(file.schema_arrow.names)
-            if missing:
-                raise ValueError(f"{shard}: wanted a shard of rows, got a table without {sorted(missing)}; rebuild it")
-            for batch in file.iter_batches(batch_rows, columns=columns):
-                yield pa.Table.from_batches([batch])
-    except pa.ArrowInvalid as error:
-        raise ValueError(
-            f"{shard}: wanted a shard of rows, got a broken file ({error}); delete it, run again"
-        ) from None
 
 
 class SplitWriter:
@@ -209,7 +178,7 @@ def without_repeats(tables: Iterator[pa.Table], repeated: np.ndarray) -> Iterato
     Args:
         tables: The rows of one shard, in order.
         repeated: The indices of these candidates among all candidates of the shard, ascending
-            (`toolkit.package.equal`).
+            (`toolkit.select.equal`).
     """
     if not len(repeated):
         yield from tables
@@ -235,7 +204,7 @@ def write_parquet(
     Args:
         shards: Finished shards, in order.
         folder: The data set's folder.
-        repeated: For each shard, the candidates that repeat a better pair (`toolkit.package.equal`).
+        repeated: For each shard, the candidates that repeat a better pair (`toolkit.select.equal`).
         max_rows_per_file: The most rows of a file.
 
     Returns:

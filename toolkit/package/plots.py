@@ -20,8 +20,10 @@ BLUE, GREY, ORANGE, INK = "#0b6e99", "#b8c0c8", "#c45500", "#30363c"
 DPI = 130
 SHOWN = {  # how a picture names the scores
     "dual": "dual score, nats per token",
+    "dual_per_token": "both scores per token, nats",
     "translation_score": "translation score, nats per token",
     "semantic": "semantic score",
+    "edit_ratio": "edit ratio",
     "trigram_overlap": "overlap of word trigrams",
     "intersection_over_union": "intersection over union of pieces",
     "judgment": "predicted human judgment",

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from toolkit.bitext.read import text_suffix
-from toolkit.package.equal import find_equal_pairs
 from toolkit.package.folder import check_whole, files_of, is_parabank
 from toolkit.package.pair_files import BATCH_ROWS, FILE_READERS, PAIRS, file_tables, pairs_of
-from toolkit.package.parquet import TABLES, finished_shards, read_tables, without_repeats
+from toolkit.package.parquet import TABLES, finished_shards, without_repeats
 from toolkit.rows import Candidate, Row, Scores
-from toolkit.shards import INPUTS
+from toolkit.select.equal import find_equal_pairs
+from toolkit.shards import INPUTS, read_tables
 
 FORMS = (
     "a packaged parabank (folder or Hub name), a run's folder of shards, or a .parquet, .tsv or .jsonl file of "
@@ -112,7 +112,7 @@ def read_config(source: str | Path, config: str, split: str | None) -> Iterator[
 
 
 def run_tables(shards: list[Path], config: str, split: str | None) -> Iterator[pa.Table]:
-    """Read the tables of a run's shards, without repeated pairs (`toolkit.package.equal`)."""
+    """Read the tables of a run's shards, without repeated pairs (`toolkit.select.equal`)."""
     _, make_table = TABLES[config]
     for shard, repeated in zip(shards, find_equal_pairs(shards).repeated, strict=True):
         for rows in without_repeats(read_tables(shard), repeated):

@@ -23,5 +23,10 @@ OF_CANDIDATES = {
     "rank": "enough others are better",
     "decile": "in a decile that was not chosen",
     "not_sampled": "not drawn from its decile",
+    "edit_ratio": "it is worded nearly as the reference",
+    "duplicate": "it equals a better pair of the corpus",
+    "better_pair": "another pair of the same reference is better",
+    "near_duplicate": "it nearly repeats a better pair of the corpus",
+    "dual_per_token": "other pairs of the corpus have better scores",
     "where": "it does not meet the condition of the filter",
 }

@@ -56,7 +56,7 @@ def measure(
         shards: The run's finished shards, in the folder of `inputs.json`.
         files: The files that `write_parquet` wrote, by config and split.
         copies: The number of pairs whose paraphrase equals the reference except for case and punctuation
-            (`toolkit.package.equal`).
+            (`toolkit.select.equal`).
         pieces: Splits a text into subword pieces, for the intersection/union of the diversity table.
 
     Returns:

@@ -1,8 +1,8 @@
-"""Select a part of a whole corpus: find thresholds over all shards, then copy the shards; an interrupted copy resumes.
+"""Select a part of a whole corpus: find what is refused over all shards, then copy them; an interrupted copy resumes.
 
-The shards of the run are not changed. `write_thresholds` reads all of them once and records the thresholds;
-`choose_shards` copies them to a folder of their own, where a paraphrase that is not selected has a reason instead of a
-rank. This folder has the same files as that of a run, so it can be packaged or read like one.
+The shards of the run are not changed. `write_choice` applies a rule to all of them at once and records which pairs it
+refuses; `copy_chosen` copies them to a folder of their own, where a refused pair has a reason instead of a rank. This
+folder has the same files as that of a run, so it can be packaged or read like one.
 """
 
 from __future__ import annotations
@@ -12,58 +12,121 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow.parquet as pq
 
 from toolkit.database import database
+from toolkit.parallel import mine
 from toolkit.rows import Row
-from toolkit.select.deciles import MEASURES, PAIRS_SQL, DecileSettings, Thresholds, find_thresholds, refusal
 from toolkit.settings import SETTINGS
-from toolkit.shards import INPUTS, dropped_of, read_record, read_shard, remove_unfinished, write_shard, write_whole
+from toolkit.shards import (
+    INPUTS,
+    dropped_of,
+    read_record,
+    read_shard,
+    remove_unfinished,
+    shard_number,
+    write_shard,
+    write_whole,
+)
 
-THRESHOLDS = "cut.json"  # the file with the thresholds of a selection
+if TYPE_CHECKING:
+    from accelerate import PartialState
+
+CUT = "cut.json"  # the file with what a rule says of its selection, such as thresholds
+CHOSEN = "chosen"  # in the record of a selection, the name of its folder
+REFUSED = "refused.parquet"  # the file with the pairs that it refuses
+BATCH_ROWS = 100_000  # ours: refused pairs that are written at a time
+# `number` is the place of the candidate in its row, `row` that of the row in its shard
+REFUSED_SQL = "CREATE TEMP TABLE refused (shard INTEGER, row INTEGER, number INTEGER, reason VARCHAR)"
+
+# Takes a database and all shards, fills the table `refused`, and returns what cut.json says of it
+Rule = Callable[[duckdb.DuckDBPyConnection, list[Path]], dict]
 
 
-def chosen_folder(run: Path, settings: DecileSettings) -> Path:
+def chosen_folder(run: Path, settings: Any) -> Path:
     """The folder of a selection, within the folder of the run; its name depends on the settings.
 
+    >>> from toolkit.select.deciles import DecileSettings
     >>> chosen_folder(Path("bank.shards"), DecileSettings(by="trigram_overlap")).as_posix()
     'bank.shards/chosen-3940099d'
+
+    Args:
+        run: The folder of the run.
+        settings: A dataclass.
     """
     digest = hashlib.blake2b(json.dumps(asdict(settings)).encode(), digest_size=4).hexdigest()
     return run / f"chosen-{digest}"
 
 
-def write_thresholds(shards: list[Path], settings: DecileSettings, folder: Path) -> None:
-    """Create the folder of a selection: the thresholds, and the records of the run with the settings of the selection.
+def choose(shards: list[Path], settings: Any, rule: Rule, state: PartialState) -> Path:
+    """Apply a rule to the corpus, and copy the shards of a run accordingly; every process calls it.
 
-    One process calls this before any process calls `choose_shards`, which reads the thresholds from the folder.
+    Args:
+        shards: All finished shards of the run.
+        settings: The settings of the rule, a dataclass.
+        rule: Decides on the pairs.
+        state: The processes.
+
+    Returns:
+        The folder of the copies.
+    """
+    folder = chosen_folder(shards[0].parent, settings)
+    if state.is_main_process:
+        write_choice(shards, asdict(settings), rule, folder)
+    state.wait_for_everyone()
+    copy_chosen(list(mine(shards, state)), folder)
+    state.wait_for_everyone()
+    return folder
+
+
+def write_choice(shards: list[Path], settings: dict, rule: Rule, folder: Path) -> None:
+    """Create the folder of a selection: what the rule refuses, and the records of the run with its settings.
+
+    One process calls this before any process calls `copy_chosen`, which reads the folder.
 
     Args:
         shards: All finished shards of a run.
-        settings: The settings of the selection; `by` is not None.
+        settings: The settings of the rule.
+        rule: Decides on the pairs.
         folder: The folder for the copies of the shards.
 
     Raises:
-        ValueError: As `find_thresholds`.
+        ValueError: The rule cannot decide; the message says why.
     """
-    write_records(shards[0].parent, asdict(settings), folder)
-    if not (folder / THRESHOLDS).exists():
-        write_whole(folder / THRESHOLDS, json.dumps(asdict(find_thresholds(shards, settings)), indent=1))
+    write_records(shards[0].parent, settings | {CHOSEN: folder.name}, folder)
+    if (folder / REFUSED).exists() and (folder / CUT).exists():
+        return
+    with database() as connection:
+        connection.execute(REFUSED_SQL)
+        record = rule(connection, shards)
+        write_refused(connection, folder / REFUSED)
+    write_whole(folder / CUT, json.dumps(record, indent=1))
 
 
-def choose_shards(shards: list[Path], settings: DecileSettings, folder: Path) -> list[Path]:
-    """Copy shards into the folder of a selection, skipping finished copies; pairs not selected lose their rank.
+def write_refused(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Write the table `refused` to a file, whole or not at all, in the order of the shards and rows."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    reader = connection.sql("FROM refused ORDER BY ALL").to_arrow_reader(BATCH_ROWS)
+    with pq.ParquetWriter(temporary, reader.schema, compression="zstd") as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+    temporary.replace(path)
+
+
+def copy_chosen(shards: list[Path], folder: Path) -> list[Path]:
+    """Copy shards into the folder of a selection, skipping finished copies; refused pairs lose their rank.
 
     Args:
         shards: Finished shards of a run: all, or one process's share.
-        settings: The settings of the selection; `by` is not None.
-        folder: The folder that `write_thresholds` created.
+        folder: The folder that `write_choice` created.
 
     Returns:
         The paths of the copies, in order.
     """
-    record = read_record(folder / THRESHOLDS)
-    thresholds = Thresholds(**record | {"begins": [tuple(begin) for begin in record["begins"]]})
-    return copy_shards(shards, folder, lambda shard: chosen_rows(shard, settings, thresholds))
+    return copy_shards(shards, folder, lambda shard: chosen_rows(shard, folder / REFUSED))
 
 
 def copy_shards(shards: list[Path], folder: Path, rows_of: Callable[[Path], Iterable[Row]]) -> list[Path]:
@@ -94,15 +157,19 @@ def write_records(run: Path, settings: dict, folder: Path) -> None:
     write_whole(folder / INPUTS, (run / INPUTS).read_bytes())
 
 
-def chosen_rows(shard: Path, settings: DecileSettings, thresholds: Thresholds) -> Iterator[Row]:
-    """The rows of a shard after the selection: refused pairs have a reason, all others are ranked anew from 0."""
-    query = PAIRS_SQL.format(measure=MEASURES[str(settings.by)])
-    with database() as connection:
-        pairs = connection.execute(query, {"shards": [str(shard)], "seed": settings.seed}).fetchall()
-    reasons = {pair[:2]: refusal(pair[2:], settings, thresholds) for pair in pairs}
-    for row in read_shard(shard):
+def chosen_rows(shard: Path, refused: Path) -> Iterator[Row]:
+    """The rows of a shard after the selection: refused pairs have a reason, all others are ranked anew from 0.
+
+    Args:
+        shard: A finished shard of the run.
+        refused: The file of `write_refused`.
+    """
+    columns = ["row", "number", "reason"]
+    table = pq.read_table(refused, columns=columns, filters=[("shard", "==", shard_number(shard))])
+    reasons = {(row, number): reason for row, number, reason in zip(*table.to_pydict().values(), strict=True)}
+    for place, row in enumerate(read_shard(shard)):
         for number, candidate in enumerate(row.candidates):
-            if reason := reasons.get((row.id, number)):
+            if reason := reasons.get((place, number)):
                 candidate.rank, candidate.reason = None, reason
         for rank, candidate in enumerate(row.paraphrases):
             candidate.rank = rank

@@ -1,48 +1,47 @@
 """Select a part of a corpus by the deciles of a score, by length and by random sampling (ParaNMT-50M, section 5.4).
 
-This module finds the thresholds of the deciles and of the sample, and applies them to a pair; `toolkit.select.corpus`
-copies the shards.
+This is a rule of `toolkit.select.corpus`, which copies the shards.
 """
 
 from __future__ import annotations
 
-from bisect import bisect
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 from toolkit.bitext.words import PARANMT_TOKENS
-from toolkit.database import database
+from toolkit.select.pairs import SCORES, check_scored, chosen_pairs
+from toolkit.shards import shard_number
 
 DECILES = 10  # ParaNMT-50M, section 5.4
-MEASURES = {  # ParaNMT-50M, section 5.4: the three filters; decile 10 has the greatest numbers
-    "semantic": "c.scores.semantic",
-    "trigram_overlap": "c.scores.trigram_overlap",
-    "translation_score": "c.scores.forward_logprob / c.scores.forward_tokens",
-}
+MEASURES = ("semantic", "trigram_overlap", "translation_score")  # section 5.4: the three filters
 
-# Every ranked candidate of some shards, with the id of its row and its number in the row. `place` is a random number
-# that orders equal scores, and `lot` one that draws the sample: they are the two halves of one hash, so that they are
-# independent, and a decile that begins among equal scores is sampled evenly.
+# `place` is a random number that orders equal scores, and `lot` one that draws the sample: they are the two halves of
+# one hash, so that they are independent, and a decile that begins among equal scores is sampled evenly.
 PAIRS_SQL = """
-SELECT id, number, {measure} AS score, md5_number_lower(chance) AS place, md5_number_upper(chance) AS lot,
-    greatest(token_count(reference), token_count(c.text)) AS tokens
-FROM (SELECT id, reference, c, number, concat_ws(chr(31), $seed, id, number) AS chance FROM (
-    SELECT id, reference, unnest(candidates) AS c, generate_subscripts(candidates, 1) - 1 AS number
-    FROM read_parquet($shards)) WHERE c.rank IS NOT NULL)
+CREATE TEMP TABLE pairs
+    (shard INTEGER, row INTEGER, number INTEGER, score DOUBLE, place UBIGINT, lot UBIGINT, tokens BIGINT)
+"""
+INSERT_SQL = """
+INSERT INTO pairs
+SELECT $shard, row, number, {score}, md5_number_lower(chance), md5_number_upper(chance),
+    greatest(token_count(reference), token_count(text))
+FROM (SELECT *, concat_ws(chr(31), $seed, id, number) AS chance FROM chosen)
 """
 DECILES_SQL = f"""
-CREATE TEMP TABLE pairs AS
-SELECT score, place, lot, tokens,
-    (row_number() OVER (ORDER BY score, place) - 1) * {DECILES} // count(*) OVER () + 1 AS decile
-FROM ({PAIRS_SQL})
+CREATE TEMP TABLE ranked AS
+SELECT *, (row_number() OVER (ORDER BY score, place) - 1) * {DECILES} // count(*) OVER () + 1 AS decile FROM pairs
 """
-BEGINS_SQL = """
-SELECT first.score, first.place, decile
-FROM (SELECT decile, min({'score': score, 'place': place}) AS first FROM pairs GROUP BY decile) ORDER BY decile
+BEGINS_SQL = "SELECT decile, min(score) FROM ranked GROUP BY decile ORDER BY decile"
+DRAWN_SQL = "FROM ranked WHERE list_contains($deciles, decile) AND tokens <= $max_tokens"
+# Of the pairs of the chosen deciles that are not too long, `sample` are drawn: those with the lowest lots.
+REFUSED_SQL = """
+INSERT INTO refused
+SELECT shard, row, number, CASE WHEN NOT list_contains($deciles, decile) THEN 'decile'
+    WHEN tokens > $max_tokens THEN 'too_long' WHEN lot > $last_lot THEN 'not_sampled' END AS reason
+FROM ranked WHERE reason IS NOT NULL
 """
-LOTS_SQL = "SELECT lot FROM pairs WHERE list_contains($deciles, decile) AND tokens <= $max_tokens"
 
 
 @dataclass(frozen=True)
@@ -109,75 +108,44 @@ def numbers(deciles: str) -> list[int]:
     return sorted({int(part) for part in parts})
 
 
-@dataclass(frozen=True)
-class Thresholds:
-    """The thresholds of a selection.
-
-    Attributes:
-        pairs: The number of pairs of the corpus.
-        candidates: The number of pairs in the selected deciles that are not too long.
-        begins: For each decile the score and place of its lowest pair, and the number of the decile; with fewer than 10
-            pairs, some deciles are empty and left out.
-        last_lot: The greatest lot in the sample; None if there is no sampling.
-    """
-
-    pairs: int
-    candidates: int
-    begins: list[tuple[float, int, int]]
-    last_lot: int | None
-
-
-def find_thresholds(shards: list[Path], settings: DecileSettings) -> Thresholds:
-    """Find the thresholds of the deciles and of the sample, in one pass over the shards; DuckDB sorts on disk.
+def refuse_by_deciles(connection: duckdb.DuckDBPyConnection, shards: list[Path], settings: DecileSettings) -> dict:
+    """Refuse the pairs of other deciles, those that are too long, and those that are not drawn; DuckDB sorts on disk.
 
     Pairs are ordered by score, equal scores by a hash of the seed, the row id and the candidate's number. The first
-    decile is the lowest tenth in that order. Pairs that are too long are included, because the paper ranks all pairs
-    before it selects.
+    decile is the lowest tenth in that order; 10 has the greatest numbers. Pairs that are too long are included, because
+    the paper ranks all pairs before it selects. The reasons are "decile", "too_long" and "not_sampled", the first that
+    holds.
 
     Args:
+        connection: A database with the table `refused` of `toolkit.select.corpus`.
         shards: All finished shards of a run.
         settings: The settings of the selection; `by` is not None.
+
+    Returns:
+        The number of `pairs`, that of the `candidates` of the sample, the score at which each decile `begins`, and
+        `last_lot`, the greatest lot of the sample, None if all are taken. With fewer than 10 pairs, some deciles are
+        empty and left out.
 
     Raises:
         ValueError: There is no pair, or a pair does not have that score.
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), section 5.4.
     """
-    with database() as connection:
-        parameters = {"shards": [str(shard) for shard in shards], "seed": settings.seed}
-        connection.execute(DECILES_SQL.format(measure=MEASURES[str(settings.by)]), parameters)
-        (pairs, scored), *_ = connection.execute("SELECT count(*), count(score) FROM pairs").fetchall()
-        if scored < pairs or not pairs:
-            raise ValueError(
-                f"wanted pairs that all have a {settings.by}, got {scored} of {pairs} in {shards[0].parent}: "
-                "choose by another score, or build again"
-            )
-        candidates, last_lot = draw(connection, settings)
-        return Thresholds(pairs, candidates, connection.execute(BEGINS_SQL).fetchall(), last_lot)
-
-
-def draw(connection: duckdb.DuckDBPyConnection, settings: DecileSettings) -> tuple[int, int | None]:
-    """The number of pairs to draw the sample from, and the greatest lot in the sample; None if all pairs are taken."""
-    parameters = {"deciles": numbers(settings.deciles), "max_tokens": settings.max_tokens}
-    (candidates,), *_ = connection.execute(f"SELECT count(*) FROM ({LOTS_SQL})", parameters).fetchall()
-    if candidates <= settings.sample:
-        return candidates, None
-    query = f"SELECT max(lot) FROM ({LOTS_SQL} ORDER BY lot LIMIT {settings.sample})"
-    return candidates, connection.execute(query, parameters).fetchall()[0][0]
-
-
-def refusal(pair: tuple[float, int, int, int], settings: DecileSettings, thresholds: Thresholds) -> str | None:
-    """The reason why a pair is not selected, "decile", "too_long" or "not_sampled"; None if it is selected.
-
-    Args:
-        pair: The score, place, lot and number of tokens of the pair.
-        settings: The settings of the selection; `by` is not None.
-        thresholds: The thresholds of the corpus.
-    """
-    score, place, lot, tokens = pair
-    decile = thresholds.begins[bisect(thresholds.begins, (score, place, DECILES)) - 1][2]
-    if decile not in numbers(settings.deciles):
-        return "decile"
-    if tokens > settings.max_tokens:
-        return "too_long"
-    return "not_sampled" if thresholds.last_lot is not None and lot > thresholds.last_lot else None
+    connection.execute(PAIRS_SQL)
+    insert = INSERT_SQL.format(score=SCORES[str(settings.by)])
+    for shard in shards:
+        for chosen in chosen_pairs(shard, ["id", "reference"], ["text"]):
+            connection.register("chosen", chosen)
+            connection.execute(insert, {"shard": shard_number(shard), "seed": settings.seed})
+    check_scored(connection, str(settings.by), shards[0].parent)
+    connection.execute(DECILES_SQL)
+    drawn = {"deciles": numbers(settings.deciles), "max_tokens": settings.max_tokens}
+    (candidates,), *_ = connection.execute(f"SELECT count(*) {DRAWN_SQL}", drawn).fetchall()
+    last_lot = None
+    if candidates > settings.sample:
+        query = f"SELECT max(lot) FROM (SELECT lot {DRAWN_SQL} ORDER BY lot LIMIT {settings.sample})"
+        ((last_lot,),) = connection.execute(query, drawn).fetchall()
+    connection.execute(REFUSED_SQL, drawn | {"last_lot": last_lot})
+    ((pairs,),) = connection.execute("SELECT count(*) FROM ranked").fetchall()
+    begins = dict(connection.execute(BEGINS_SQL).fetchall())
+    return {"pairs": pairs, "candidates": candidates, "begins": begins, "last_lot": last_lot}

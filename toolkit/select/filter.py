@@ -43,6 +43,23 @@ def refuse_dual(rows: Iterable[Row], max_dual_nll: float) -> Iterator[Row]:
         yield row
 
 
+def refuse_edit_ratio(rows: Iterable[Row], min_edit_ratio: float) -> Iterator[Row]:
+    """Refuse candidates that are worded nearly as their reference: reason "edit_ratio".
+
+    Args:
+        rows: Rows whose candidates have the score.
+        min_edit_ratio: The least edit ratio that stays, >= 0.
+
+    Source: ParaZh-22M (Hao et al. 2022), section 2.4: "a minimum edit-distance ratio of 12%".
+    """
+    for row in rows:
+        for candidate in row.candidates:
+            ratio = candidate.scores.edit_ratio
+            if candidate.reason is None and ratio is not None and ratio < min_edit_ratio:
+                candidate.reason = "edit_ratio"
+        yield row
+
+
 def refuse_copies(rows: Iterable[Row]) -> Iterator[Row]:
     """Refuse candidates that are equal to their reference: reason "copy". This filter is ours.
 

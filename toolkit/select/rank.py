@@ -74,6 +74,18 @@ def rank_by_ranking(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
     yield from rank_best(rows, paraphrases, lambda one: (-(one.scores.ranking or 0.0), one.text))
 
 
+def rank_by_dual_sum(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
+    """Rank candidates by `dual_sum`, greatest first, then by text; refuse those after the best: reason "rank".
+
+    Args:
+        rows: Rows whose candidates have forward and backward log-likelihoods.
+        paraphrases: The most candidates of a row that are ranked, >= 1.
+
+    Source: ParaZh-22M (Hao et al. 2022), section 2.4, equation 1.
+    """
+    yield from rank_best(rows, paraphrases, lambda one: (-(one.scores.dual_sum or 0.0), one.text))
+
+
 def rank_by_judgment(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
     """Rank candidates by predicted judgment, those without one last; refuse those after the best: reason "rank".
 

@@ -19,6 +19,8 @@ LOST = ("cluster", "rank")  # reasons of candidates that only lost to a better o
 NAMES = {  # what a condition may name, and how it is found in a candidate `c`
     **{name: f"c.scores.{name}" for name in hints_of(Scores)},
     "dual": "c.scores.forward_logprob / c.scores.forward_tokens + c.scores.backward_logprob / c.scores.backward_tokens",
+    "dual_sum": "c.scores.forward_logprob + c.scores.backward_logprob",
+    "dual_per_token": "(c.scores.forward_logprob + c.scores.backward_logprob) / c.scores.forward_tokens",
     "translation_score": "c.scores.forward_logprob / c.scores.forward_tokens",
     "draws": "c.draws",
 }

@@ -12,11 +12,11 @@ from builders.builder import ParabankBuilder
 from tests.conftest import row as demo_row
 from tests.conftest import write_run
 from toolkit.bitext.normalize import match_key
-from toolkit.package import equal
 from toolkit.package.build import package_parabank
-from toolkit.package.equal import find_equal_pairs
 from toolkit.package.parquet import finished_shards
 from toolkit.rows import Candidate, Scores
+from toolkit.select import equal
+from toolkit.select.equal import find_equal_pairs
 from toolkit.shards import read_shard
 
 
@@ -152,8 +152,8 @@ def plain(shards):
 
 @pytest.mark.parametrize("seed, batch_rows", [(0, 1000), (1, 3), (2, 1)])
 def test_as_a_plain_loop_says(tmp_path, monkeypatch, seed, batch_rows):
-    read = equal.read_tables
-    monkeypatch.setattr(equal, "read_tables", lambda shard, columns: read(shard, batch_rows, columns))
+    read = equal.chosen_pairs
+    monkeypatch.setattr(equal, "chosen_pairs", lambda *arguments: read(*arguments, batch_rows))
     shards = finished_shards(write_run(tmp_path / "bank.shards", random_rows(seed, 120), 25))
     found, (repeated, copies) = find_equal_pairs(shards), plain(shards)
     assert [part.tolist() for part in found.repeated] == repeated and len(repeated) == 5

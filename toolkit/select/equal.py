@@ -8,7 +8,6 @@ best score (dual, else predicted judgment, else translation score); of equal sco
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -16,18 +15,10 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from toolkit.bitext.normalize import match_key
 from toolkit.database import database
-from toolkit.package.parquet import candidates_of, read_tables
-
-# The scores that order equal pairs; beside them and the texts, Parquet reads no column from the disk.
-SCORES = ("forward_logprob", "forward_tokens", "backward_logprob", "backward_tokens", "judgment")
-COLUMNS = [
-    "reference",
-    *(f"candidates.list.element.{name}" for name in ("text", "rank", *(f"scores.{score}" for score in SCORES))),
-]
+from toolkit.select.pairs import chosen_pairs
 
 # ours: DuckDB's part of the memory, whatever the number of pairs, and the threads that share it. Beyond some million
 # pairs it spills; most of the time goes into the keys of the texts, so that neither makes packaging slower.
@@ -37,6 +28,8 @@ PAIRS_SQL = """
 CREATE TEMP TABLE pairs
     (shard INTEGER, candidate INTEGER, key UHUGEINT, copy BOOLEAN, rank INTEGER, score DOUBLE)
 """
+# of `scores`, what orders equal pairs
+SCORES = ("forward_logprob", "forward_tokens", "backward_logprob", "backward_tokens", "judgment")
 INSERT_SQL = """
 INSERT INTO pairs
 SELECT $shard, candidate, md5_number(concat(reference, chr(31), text)), reference = text, rank, coalesce(
@@ -82,36 +75,25 @@ def find_equal_pairs(shards: list[Path]) -> EqualPairs:
     with database(MEMORY_LIMIT, THREADS) as connection:
         connection.execute(PAIRS_SQL)
         for number, shard in enumerate(shards):
-            for chosen in chosen_texts(shard):
-                connection.register("chosen", chosen)
+            for pairs in chosen_pairs(shard, ["reference"], ["text"], SCORES):
+                connection.register("chosen", with_keys(pairs))
                 connection.execute(INSERT_SQL, {"shard": number})
         connection.execute(REPEATED_SQL)
         ((copies,),) = connection.execute(COPIES_SQL).fetchall()
         return EqualPairs(by_shard(connection, len(shards)), copies)
 
 
-def chosen_texts(shard: Path) -> Iterator[pa.Table]:
-    """The chosen candidates of a shard, a batch at a time.
+def with_keys(pairs: pa.Table) -> pa.Table:
+    """Pairs with match keys as `reference` and `text`; the key of a text without letters and digits is the text.
 
-    Yields:
-        Tables with `candidate`, the index among all candidates of the shard, `rank`, `scores`, and the match keys
-        `reference` and `text`; the key of a text without letters and digits is the text itself.
+    Args:
+        pairs: As `chosen_pairs` yields them.
     """
-    seen = 0
-    for rows in read_tables(shard, columns=COLUMNS):
-        listed = candidates_of(rows)
-        values = pa.Table.from_struct_array(listed.flatten())
-        values = values.append_column("candidate", pa.array(np.arange(seen, seen + len(values)), pa.int32()))
-        values = values.append_column("row", pc.list_parent_indices(listed))
-        seen += len(values)
-        chosen = values.filter(pc.is_valid(values["rank"]))
-        references = pa.array([match_key(text) or text for text in rows["reference"].to_pylist()], pa.string())
-        texts = pa.array([match_key(text) or text for text in chosen["text"].to_pylist()], pa.string())
-        yield (
-            chosen.select(["candidate", "rank", "scores"])
-            .append_column("reference", references.take(chosen["row"]))
-            .append_column("text", texts)
-        )
+    for name in ("reference", "text"):
+        texts = pairs[name].combine_chunks().dictionary_encode()
+        keys = pa.array([match_key(text) or text for text in texts.dictionary.to_pylist()], pa.string())
+        pairs = pairs.set_column(pairs.column_names.index(name), name, keys.take(texts.indices))
+    return pairs
 
 
 def by_shard(connection: duckdb.DuckDBPyConnection, shards: int) -> list[np.ndarray]:

@@ -1,0 +1,176 @@
+"""Select the best pairs of a corpus by a score, each once, without those that nearly repeat a better one.
+
+This is the last step of ParaZh (section 2.4) and a rule of `toolkit.select.corpus`, which copies the shards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from toolkit.select.equal import with_keys
+from toolkit.select.near import find_near, rows_of_band
+from toolkit.select.pairs import PARTS, SCORES, check_scored, numbered_pairs
+from toolkit.settings import check_at_least_one
+
+# ParaZh-22M, sections 2.4 and 2.2: it kept "~22M" pairs of the "26.4M" that cleaning had left
+PAPER_SHARE = 22 / 26.4
+
+# `id` is the number of a pair in the order of the shards; `pair` and `reference` are hashes of the match keys
+PAIRS_SQL = """
+CREATE TEMP TABLE pairs
+    (id BIGINT, shard INTEGER, row INTEGER, number INTEGER, score DOUBLE, pair UHUGEINT, reference UHUGEINT)
+"""
+INSERT_SQL = """
+INSERT INTO pairs
+SELECT id, shard, row, number, {score}, md5_number(concat(reference, chr(31), text)), md5_number(reference)
+FROM chosen
+"""
+LOST_SQL = "CREATE TEMP TABLE lost (id BIGINT, reason VARCHAR)"
+LEFT_SQL = "CREATE TEMP VIEW remaining AS FROM pairs ANTI JOIN lost USING (id)"
+BEST_FIRST = "score DESC, id"
+REPEATED_SQL = f"""
+SELECT id FROM (
+    SELECT id, row_number() OVER (PARTITION BY {{key}} ORDER BY {BEST_FIRST}) AS place
+    FROM remaining SEMI JOIN (SELECT {{key}} FROM remaining GROUP BY {{key}} HAVING count(*) > 1) USING ({{key}}))
+WHERE place > 1
+"""
+PLACES_SQL = f"CREATE TEMP TABLE places AS SELECT id, row_number() OVER (ORDER BY {BEST_FIRST}) AS place FROM remaining"
+WORSE_SQL = f"SELECT id FROM remaining ORDER BY {BEST_FIRST} OFFSET {{best}}"
+REFUSED_SQL = "INSERT INTO refused SELECT shard, row, number, reason FROM pairs JOIN lost USING (id)"
+
+
+@dataclass(frozen=True)
+class BestSettings:
+    """Which pairs of a corpus are selected by a score.
+
+    Without a number, a share and a least score as many as ParaZh kept: 22 pairs for 26.4 lines that cleaning kept.
+
+    Attributes:
+        best_pairs: The number of pairs to select, those with the highest scores.
+        best_share: Share of the pairs to select, in (0, 1]; 1 selects all.
+        least_score: Pairs with a lower score are not selected, in nats per token.
+        one_per_reference: Of the pairs of equal references only the best may be selected.
+        max_similarity: Pairs that are as similar as this to a better one are not selected: Jaccard similarity of their
+            character n-grams, in (0, 1]; 0.8 is good, 1 compares none.
+    """
+
+    best_pairs: int | None = None
+    best_share: float | None = None
+    least_score: float | None = None
+    one_per_reference: bool = False  # ours: one line of a bitext has one reference in the paper
+    max_similarity: float = 1.0  # ours: not in the paper
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ValueError: A setting is out of its range, or two say how many pairs are selected.
+        """
+        given = [f"--{name}" for name in ("best_pairs", "best_share", "least_score") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"wanted one of --best_pairs, --best_share and --least_score, got {' and '.join(given)}")
+        if self.best_pairs is not None:
+            check_at_least_one(self, "best_pairs")
+        for name, value in (("best_share", self.best_share), ("max_similarity", self.max_similarity)):
+            if value is not None and not 0 < value <= 1:
+                raise ValueError(f"wanted {name} in (0, 1], got {value}")
+
+
+def check_enough(settings: BestSettings, found: int, what: str) -> None:
+    """Refuse to select more pairs than there are.
+
+    Args:
+        settings: They may have `best_pairs`.
+        found: How many there are.
+        what: What was counted, for the message.
+
+    Raises:
+        ValueError: There are fewer.
+    """
+    if settings.best_pairs is not None and settings.best_pairs > found:
+        raise ValueError(
+            f"wanted --best_pairs of at most {found}, the number of {what}, got {settings.best_pairs}: lower it"
+        )
+
+
+def refuse_but_best(
+    connection: duckdb.DuckDBPyConnection, shards: list[Path], settings: BestSettings, by: str, lang: str, lines: int
+) -> dict:
+    """Refuse the pairs that repeat a better one, those that nearly do, and those that are not among the best.
+
+    The reasons are "duplicate", "better_pair" for another pair of the same reference, "near_duplicate", and the name of
+    the score. Of pairs with equal scores the first of the run is the better one.
+
+    Args:
+        connection: A database with the table `refused` of `toolkit.select.corpus`.
+        shards: All finished shards of a run.
+        settings: The settings of the selection.
+        by: The score, one of `toolkit.select.pairs.SCORES`.
+        lang: The language of the texts (ISO 639-1).
+        lines: The number of lines of the bitext that cleaning has kept; without a number, a share or a least score,
+            `PAPER_SHARE` of them is the most pairs that are selected.
+
+    Returns:
+        What cut.json says: the numbers of `pairs`, of those `refused` by reason, of those `selected`, and the
+        `least_score` of these.
+
+    Raises:
+        ValueError: There is no pair, a pair does not have that score, or there are fewer than `best_pairs`.
+
+    Source: ParaZh-22M (Hao et al. 2022), section 2.4: "only retain ~22M sentence pairs with the highest per-token
+    probability".
+    """
+    connection.execute(PAIRS_SQL)
+    connection.execute(LOST_SQL)
+    connection.execute(LEFT_SQL)
+    read_pairs(connection, shards, by)
+    check_scored(connection, by, shards[0].parent)
+    refused = {"duplicate": lose(connection, REPEATED_SQL.format(key="pair"), "duplicate")}
+    if settings.one_per_reference:
+        refused["better_pair"] = lose(connection, REPEATED_SQL.format(key="reference"), "better_pair")
+    if settings.max_similarity < 1:
+        connection.execute(PLACES_SQL)
+        query = find_near(connection, shards, settings.max_similarity, lang)
+        refused["near_duplicate"] = lose(connection, query, "near_duplicate")
+    refused[by] = lose(connection, worse_sql(connection, settings, lines), by)
+    connection.execute(REFUSED_SQL)
+    ((pairs,),) = connection.execute("SELECT count(*) FROM pairs").fetchall()
+    ((selected, least),) = connection.execute("SELECT count(*), min(score) FROM remaining").fetchall()
+    record = {"by": by, "pairs": pairs, "refused": refused, "selected": selected, "least_score": least}
+    if settings.max_similarity < 1:
+        record["values_per_band"] = rows_of_band(settings.max_similarity)
+    return record
+
+
+def read_pairs(connection: duckdb.DuckDBPyConnection, shards: list[Path], by: str) -> None:
+    """Fill the table `pairs`."""
+    insert = INSERT_SQL.format(score=SCORES[by])
+    for pairs in numbered_pairs(shards, PARTS):
+        connection.register("chosen", with_keys(pairs))
+        connection.execute(insert)
+
+
+def lose(connection: duckdb.DuckDBPyConnection, query: str, reason: str) -> int:
+    """Add the pairs of a query to the table `lost`, with a reason; return their number."""
+    connection.execute(f"INSERT INTO lost SELECT id, '{reason}' FROM ({query})")
+    ((count,),) = connection.execute("SELECT count(*) FROM lost WHERE reason = ?", [reason]).fetchall()
+    return count
+
+
+def worse_sql(connection: duckdb.DuckDBPyConnection, settings: BestSettings, lines: int) -> str:
+    """The query for the remaining pairs that are not among the best.
+
+    Raises:
+        ValueError: There are fewer than `best_pairs`.
+    """
+    if settings.least_score is not None:
+        return f"SELECT id FROM remaining WHERE score < {settings.least_score!r}"
+    ((remaining,),) = connection.execute("SELECT count(*) FROM remaining").fetchall()
+    check_enough(settings, remaining, "pairs to select from")
+    if settings.best_pairs is not None:
+        return WORSE_SQL.format(best=settings.best_pairs)
+    share_of = lines * PAPER_SHARE if settings.best_share is None else remaining * settings.best_share
+    return WORSE_SQL.format(best=round(share_of))
