@@ -20,7 +20,7 @@ from toolkit.select.pairs import SCORES
 from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_rows
 from toolkit.select.where import check_measured, check_where, chosen_anew, meeting
 from toolkit.settings import SETTINGS, check_among
-from toolkit.shards import read_record, read_shard
+from toolkit.shards import read_record, read_shard, write_shard
 
 if TYPE_CHECKING:
     from toolkit.score.overlap import Pieces
@@ -148,11 +148,10 @@ def filter_parabank(settings: Filter) -> dict:
     rank, pieces = RANKINGS[recorded["builder"]](recorded), pieces_of(recorded)
     first, last = parse_ranks(ranks)
 
-    def rows_of(shard: Path) -> Iterator[Row]:
-        met = meeting(shard, where)
-        return chosen_anew(read_shard(shard), met, rank, first, last)
+    def write_copy(shard: Path, copy: Path) -> None:
+        write_shard(copy, chosen_anew(read_shard(shard), meeting(shard, where), rank, first, last))
 
-    copy_shards(shards, folder, rows_of)
+    copy_shards(shards, folder, write_copy)
     chosen_from = folder
     if settings.over_corpus:
         rule = partial(refuse_but_best, settings=settings.best, by=settings.by, lang=recorded["lang"], lines=0)

@@ -93,8 +93,18 @@ def write_shard(path: Path, rows: Iterable[Row]) -> None:
         ValueError: A score is NaN or infinite; the message names the row.
     """
     whole = list(rows)
-    table, sink = to_table(whole), pa.BufferOutputStream()
+    table = to_table(whole)
     check_scores(table, whole)
+    write_table(path, table)
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write the rows of a table (`toolkit.rows.schema`) to one Parquet file, completely or not at all.
+
+    Raises:
+        OSError: The disk is full, or another error of the file system; no file is left behind.
+    """
+    sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd", use_content_defined_chunking=True)
     write_whole(path, sink.getvalue().to_pybytes())
 

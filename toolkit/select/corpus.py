@@ -9,26 +9,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from toolkit.database import database
 from toolkit.parallel import mine
-from toolkit.rows import Row
 from toolkit.settings import SETTINGS
 from toolkit.shards import (
     INPUTS,
+    candidates_of,
     dropped_of,
     read_record,
-    read_shard,
+    read_tables,
     remove_unfinished,
     shard_number,
-    write_shard,
+    write_table,
     write_whole,
 )
 
@@ -126,16 +129,16 @@ def copy_chosen(shards: list[Path], folder: Path) -> list[Path]:
     Returns:
         The paths of the copies, in order.
     """
-    return copy_shards(shards, folder, lambda shard: chosen_rows(shard, folder / REFUSED))
+    return copy_shards(shards, folder, lambda shard, copy: write_table(copy, chosen_table(shard, folder / REFUSED)))
 
 
-def copy_shards(shards: list[Path], folder: Path, rows_of: Callable[[Path], Iterable[Row]]) -> list[Path]:
-    """Copy shards with other rows into the folder of a selection, skipping finished copies.
+def copy_shards(shards: list[Path], folder: Path, write_copy: Callable[[Path, Path], None]) -> list[Path]:
+    """Copy shards into the folder of a selection, skipping finished copies.
 
     Args:
         shards: Finished shards of a run: all, or one process's share.
         folder: The folder of the selection.
-        rows_of: The rows of the copy of a shard.
+        write_copy: Writes the copy of a shard, which has other rows: whole, or not at all.
 
     Returns:
         The paths of the copies, in order.
@@ -145,7 +148,7 @@ def copy_shards(shards: list[Path], folder: Path, rows_of: Callable[[Path], Iter
         if not copy.exists():
             if dropped_of(shard).exists():
                 write_whole(dropped_of(copy), dropped_of(shard).read_bytes())
-            write_shard(copy, rows_of(shard))
+            write_copy(shard, copy)
     return copies
 
 
@@ -157,20 +160,51 @@ def write_records(run: Path, settings: dict, folder: Path) -> None:
     write_whole(folder / INPUTS, (run / INPUTS).read_bytes())
 
 
-def chosen_rows(shard: Path, refused: Path) -> Iterator[Row]:
+def chosen_table(shard: Path, refused: Path) -> pa.Table:
     """The rows of a shard after the selection: refused pairs have a reason, all others are ranked anew from 0.
 
     Args:
         shard: A finished shard of the run.
         refused: The file of `write_refused`.
     """
-    columns = ["row", "number", "reason"]
-    table = pq.read_table(refused, columns=columns, filters=[("shard", "==", shard_number(shard))])
-    reasons = {(row, number): reason for row, number, reason in zip(*table.to_pydict().values(), strict=True)}
-    for place, row in enumerate(read_shard(shard)):
-        for number, candidate in enumerate(row.candidates):
-            if reason := reasons.get((place, number)):
-                candidate.rank, candidate.reason = None, reason
-        for rank, candidate in enumerate(row.paraphrases):
-            candidate.rank = rank
-        yield row
+    rows = pa.concat_tables(read_tables(shard)).combine_chunks()
+    listed = candidates_of(rows)
+    values = pa.Table.from_struct_array(listed.flatten())
+    lost = pq.read_table(
+        refused, columns=["row", "number", "reason"], filters=[("shard", "==", shard_number(shard))]
+    ).combine_chunks()
+    first_of_row = np.concatenate([[0], np.cumsum(pc.list_value_length(listed))])
+    places = first_of_row[lost["row"].to_numpy()] + lost["number"].to_numpy()
+    is_lost = np.zeros(len(values), bool)
+    is_lost[places] = True
+    reasons = np.full(len(values), None, object)
+    reasons[places] = lost["reason"].to_numpy()
+    ranks = pc.if_else(pa.array(is_lost), pa.scalar(None, pa.int32()), values["rank"])
+    anew = ranks_anew(ranks.combine_chunks(), pc.list_parent_indices(listed).to_numpy())
+    told = pc.if_else(pa.array(is_lost), pa.array(reasons, pa.string()), values["reason"])
+    for name, column in (("rank", anew), ("reason", told)):
+        place = values.column_names.index(name)
+        values = values.set_column(place, values.schema.field(place), column)
+    offsets = pa.array(first_of_row, pa.int32())
+    lists = pa.ListArray.from_arrays(offsets, values.combine_chunks().to_struct_array().combine_chunks())
+    place = rows.column_names.index("candidates")
+    return rows.set_column(place, rows.schema.field(place), lists.cast(rows.schema.field(place).type))
+
+
+def ranks_anew(ranks: pa.Int32Array, rows: np.ndarray) -> pa.Array:
+    """Ranks that count from 0 in each row, in the order of other ranks.
+
+    >>> ranks_anew(pa.array([3, None, 1, 0, 5], pa.int32()), np.array([0, 0, 0, 1, 1])).to_pylist()
+    [1, None, 0, 0, 1]
+
+    Args:
+        ranks: Of all candidates, null where one is not chosen: (N,).
+        rows: The row of each, ascending: (N,).
+    """
+    ranked = np.flatnonzero(ranks.is_valid().to_numpy(zero_copy_only=False))
+    order = ranked[np.lexsort((ranks.take(pa.array(ranked)).to_numpy(), rows[ranked]))]
+    anew = np.zeros(len(ranks), np.int32)
+    anew[order] = np.arange(len(order)) - np.searchsorted(rows[order], rows[order])
+    missing = np.ones(len(ranks), bool)
+    missing[order] = False
+    return pa.array(anew, mask=missing)

@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from toolkit.bitext.normalize import match_key
+from toolkit.clean.match_keys import match_keys
 from toolkit.database import database
 from toolkit.select.pairs import chosen_pairs
 
@@ -90,9 +90,8 @@ def with_keys(pairs: pa.Table) -> pa.Table:
         pairs: As `chosen_pairs` yields them.
     """
     for name in ("reference", "text"):
-        texts = pairs[name].combine_chunks().dictionary_encode()
-        keys = pa.array([match_key(text) or text for text in texts.dictionary.to_pylist()], pa.string())
-        pairs = pairs.set_column(pairs.column_names.index(name), name, keys.take(texts.indices))
+        keys = match_keys(pairs[name].combine_chunks())
+        pairs = pairs.set_column(pairs.column_names.index(name), name, keys)
     return pairs
 
 
