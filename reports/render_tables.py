@@ -27,6 +27,7 @@ from reports import (
     figures_paranet,
     figures_paranmt,
     figures_paraphrasers,
+    figures_selection,
     figures_settings,
     figures_speed,
 )
@@ -45,7 +46,7 @@ MODULES = (
         figures_paranmt,
         figures_settings,
     ),
-    *(figures_augmentation, figures_cleaning, figures_paraphrasers, figures_speed),
+    *(figures_augmentation, figures_cleaning, figures_paraphrasers, figures_selection, figures_speed),
 )
 MADE: dict[str, Callable[[], str]] = {one.__name__: one for module in MODULES for one in module.MADE}
 

@@ -22,22 +22,21 @@ def keys_of_characters() -> np.ndarray:
     """What `match_key` leaves of each code point: its lower case, 0 for nothing, or `ODD`: (POINTS,) of uint32."""
     table, may_compose = np.zeros(POINTS, np.uint32), unstable()
     for character in all_characters():
-        if character.isascii():
-            table[ord(character)] = ord(character.lower()) if character.isalnum() else 0
-            continue
         plain = unicodedata.is_normalized("NFKC", character)
         form = character if plain else unicodedata.normalize("NFKC", character)
         if character.isalnum() or not plain or may_compose[ord(character)]:
             key = match_key(character)
             odd = len(key) > 1 or may_compose[code_points(form)].any() or character in CONTEXT
             table[ord(character)] = ODD if odd else ord(key) if key else 0
+    table[:0x80] = keys_of_bytes()[:0x80]  # control characters count as unstable, but leave nothing
     return table
 
 
 @cache
 def keys_of_bytes() -> np.ndarray:
-    """The same of ASCII: (256,) of uint8."""
-    return keys_of_characters()[:256].astype(np.uint8)
+    """The same of ASCII, and nothing of other bytes: (256,) of uint8."""
+    kept = [ord(chr(point).lower()) if chr(point).isalnum() else 0 for point in range(0x80)]
+    return np.array(kept + [0] * 0x80, np.uint8)
 
 
 def match_keys(texts: pa.StringArray | pa.LargeStringArray) -> pa.LargeStringArray:

@@ -18,16 +18,12 @@ from toolkit.settings import check_at_least_one
 # ParaZh-22M, sections 2.4 and 2.2: it kept "~22M" pairs of the "26.4M" that cleaning had left
 PAPER_SHARE = 22 / 26.4
 
-# `id` is the number of a pair in the order of the shards; `pair` and `reference` are hashes of the match keys
+# `id` is the number of a pair in the order of the shards; `reference` and `text` are hashes of the match keys
 PAIRS_SQL = """
 CREATE TEMP TABLE pairs
-    (id BIGINT, shard INTEGER, row INTEGER, number INTEGER, score DOUBLE, pair UHUGEINT, reference UHUGEINT)
+    (id BIGINT, shard INTEGER, row INTEGER, number INTEGER, score DOUBLE, reference UBIGINT, text UBIGINT)
 """
-INSERT_SQL = """
-INSERT INTO pairs
-SELECT id, shard, row, number, {score}, md5_number(concat(reference, chr(31), text)), md5_number(reference)
-FROM chosen
-"""
+INSERT_SQL = "INSERT INTO pairs SELECT id, shard, row, number, {score}, hash(reference), hash(text) FROM chosen"
 LOST_SQL = "CREATE TEMP TABLE lost (id BIGINT, reason VARCHAR)"
 LEFT_SQL = "CREATE TEMP VIEW remaining AS FROM pairs ANTI JOIN lost USING (id)"
 BEST_FIRST = "score DESC, id"
@@ -128,7 +124,7 @@ def refuse_but_best(
     connection.execute(LEFT_SQL)
     read_pairs(connection, shards, by)
     check_scored(connection, by, shards[0].parent)
-    refused = {"duplicate": lose(connection, REPEATED_SQL.format(key="pair"), "duplicate")}
+    refused = {"duplicate": lose(connection, REPEATED_SQL.format(key="reference, text"), "duplicate")}
     if settings.one_per_reference:
         refused["better_pair"] = lose(connection, REPEATED_SQL.format(key="reference"), "better_pair")
     if settings.max_similarity < 1:
