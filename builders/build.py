@@ -80,7 +80,6 @@ def build_parabank(
         load: Loads the models; called after all checks that do not need them.
         recorded: The settings that are recorded and compared when the run is resumed; `run` if None.
         choose: Returns the folder of the shards to package; the folder of the run if None. Every process calls it.
-
         check: Called with the number of references before anything is decoded; raises ValueError if they are not
             enough. Every process calls it.
 

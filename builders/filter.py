@@ -25,22 +25,13 @@ from toolkit.shards import read_record, read_shard, write_shard
 if TYPE_CHECKING:
     from toolkit.score.overlap import Pieces
 
-PARAPHRASES = 1  # of a reference; ParaZh, section 2.4
-CHOICES = (
-    "--where",
-    "--ranks",
-    "--best_pairs",
-    "--best_share",
-    "--least_score",
-    "--one_per_reference",
-    "--max_similarity",
-)
+CHOICES = tuple(f"--{name}" for name in ("where", "ranks", *(one.name for one in fields(BestSettings))))
 Rank = Callable[[Iterable[Row]], Iterator[Row]]
 RANKINGS: dict[str, Callable[[dict], Rank]] = {  # by builder, how its recipe ranks, with the settings of a run
     "parabank2": lambda settings: lambda rows: rank_rows(rows, settings["paraphrases"]),
     "parabank": lambda settings: lambda rows: rank_by_judgment(rows, settings["paraphrases"]),
     "paranmt": lambda settings: rank_all,
-    "parazh": lambda settings: lambda rows: rank_by_dual_sum(rows, PARAPHRASES),
+    "parazh": lambda settings: rank_by_dual_sum,
     "paranet": lambda settings: lambda rows: rank_by_ranking(rows, settings["paraphrases"]),
 }
 

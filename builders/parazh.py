@@ -98,7 +98,7 @@ def parazh(
     rows = edit_rows(rows)
     rows = refuse_edit_ratio(rows, settings.min_edit_ratio)  # "a minimum edit-distance ratio of 12%"
     rows = dual_rows(rows, backward, settings.batch_tokens)  # equation 1
-    return rank_by_dual_sum(rows, paraphrases=1)  # "the candidate with the highest p_dual"
+    return rank_by_dual_sum(rows)  # "the candidate with the highest p_dual"
 
 
 @dataclass(frozen=True, kw_only=True)

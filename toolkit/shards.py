@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -175,6 +176,20 @@ def candidates_of(rows: pa.Table) -> pa.ListArray:
     """The column of candidates as one contiguous array."""
     column = rows["candidates"]
     return pa.concat_arrays(column.chunks) if rows.num_rows else column.combine_chunks()
+
+
+def with_candidates(rows: pa.Table, values: pa.Table) -> pa.Table:
+    """Rows whose candidates have other values.
+
+    Args:
+        rows: Rows (`toolkit.rows.schema`).
+        values: All their candidates, in order, a column for each field.
+    """
+    offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(candidates_of(rows)))])
+    structs = values.combine_chunks().to_struct_array().combine_chunks()
+    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), structs)
+    place = rows.column_names.index("candidates")
+    return rows.set_column(place, rows.schema.field(place), lists.cast(rows.schema.field(place).type))
 
 
 def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int) -> list[Path]:

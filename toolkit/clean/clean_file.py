@@ -15,13 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from toolkit.bitext.read import COMPRESSED, text_suffix
+from toolkit.bitext.read import COMPRESSED, SUFFIXES, text_suffix
 from toolkit.clean.bitext import BitextSettings
 from toolkit.clean.rules import none_usable
 from toolkit.outputs import check_output_file
 from toolkit.settings import MAX_THREADS
 
-SUFFIXES = (".tsv", ".txt", ".parquet")
 CODECS = {".gz": "gzip", ".zst": "zstd"}
 BREAKS = "[\t\n\r]"  # in a text of a line, these are spaces
 

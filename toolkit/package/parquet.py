@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from toolkit.rows import Candidate, Row, Scores, schema
-from toolkit.shards import candidates_of, input_shards, output_of, read_tables
+from toolkit.shards import candidates_of, input_shards, output_of, read_tables, with_candidates
 
 CONFIGS = ("pairs", "references")
 DATA = "data"  # the folder of the Parquet files within the folder of a data set
@@ -184,16 +184,12 @@ def without_repeats(tables: Iterator[pa.Table], repeated: np.ndarray) -> Iterato
         yield from tables
     seen = 0
     for rows in tables:
-        listed = candidates_of(rows)
-        values = pa.Table.from_struct_array(listed.flatten())
+        values = pa.Table.from_struct_array(candidates_of(rows).flatten())
         indices = np.arange(seen, seen + len(values))
         seen += len(values)
         column, no_rank = values.column_names.index("rank"), pa.scalar(None, pa.int32())
         ranks = pc.if_else(pa.array(np.isin(indices, repeated, kind="sort")), no_rank, values["rank"])
-        structs = values.set_column(column, values.schema.field(column), ranks).to_struct_array()
-        offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(listed))])
-        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.concat_arrays(structs.chunks))
-        yield rows.set_column(rows.column_names.index("candidates"), rows.schema.field("candidates"), lists)
+        yield with_candidates(rows, values.set_column(column, values.schema.field(column), ranks))
 
 
 def write_parquet(

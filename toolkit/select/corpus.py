@@ -31,6 +31,7 @@ from toolkit.shards import (
     read_tables,
     remove_unfinished,
     shard_number,
+    with_candidates,
     write_table,
     write_whole,
 )
@@ -185,10 +186,7 @@ def chosen_table(shard: Path, refused: Path) -> pa.Table:
     for name, column in (("rank", anew), ("reason", told)):
         place = values.column_names.index(name)
         values = values.set_column(place, values.schema.field(place), column)
-    offsets = pa.array(first_of_row, pa.int32())
-    lists = pa.ListArray.from_arrays(offsets, values.combine_chunks().to_struct_array().combine_chunks())
-    place = rows.column_names.index("candidates")
-    return rows.set_column(place, rows.schema.field(place), lists.cast(rows.schema.field(place).type))
+    return with_candidates(rows, values)
 
 
 def ranks_anew(ranks: pa.Int32Array, rows: np.ndarray) -> pa.Array:

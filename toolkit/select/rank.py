@@ -74,7 +74,7 @@ def rank_by_ranking(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
     yield from rank_best(rows, paraphrases, lambda one: (-(one.scores.ranking or 0.0), one.text))
 
 
-def rank_by_dual_sum(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
+def rank_by_dual_sum(rows: Iterable[Row], paraphrases: int = 1) -> Iterator[Row]:
     """Rank candidates by `dual_sum`, greatest first, then by text; refuse those after the best: reason "rank".
 
     Args:
