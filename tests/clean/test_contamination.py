@@ -1,0 +1,101 @@
+"""Contamination against a plain loop over all texts."""
+
+import random
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+
+from toolkit.bitext.normalize import match_key
+from toolkit.clean import contamination
+from toolkit.clean.contamination import CONTAINED, LEAST_NGRAMS, NGRAM, EvaluationSet, found_in, index_of, record
+
+WORDS = [
+    "the",
+    "cat",
+    "sat",
+    "on",
+    "a",
+    "mat",
+    "and",
+    "dog",
+    "ran",
+    "after",
+    "it",
+    "over",
+    "hills",
+    "far",
+    "away",
+    "where",
+    "nobody",
+    "ever",
+    "lived",
+    "before",
+    "them",
+]
+
+
+def grams(text):
+    key = match_key(text)
+    return {key[i : i + NGRAM] for i in range(len(key) - NGRAM + 1)}
+
+
+def plain(sets, text):
+    equal = [n for n, one in enumerate(sets) if match_key(text) in {match_key(other) or other for other in one.texts}]
+    if equal:
+        return equal[0], "equal"
+    own = grams(text)
+    contained = []
+    for number, one in enumerate(sets):
+        for other in one.texts:
+            wanted = grams(other)
+            long = len(match_key(other)) - NGRAM + 1 >= LEAST_NGRAMS
+            if long and len(wanted & own) >= CONTAINED * len(wanted):
+                contained.append(number)
+    return (min(contained), "contains") if contained else None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_as_a_plain_loop_says(seed):
+    chance = random.Random(seed)
+
+    def said(least, most):
+        return " ".join(chance.choices(WORDS, k=chance.randint(least, most)))
+
+    sets = [EvaluationSet(f"set-{n}", "1", [said(1, 9) for _ in range(40)]) for n in range(3)]
+    texts = [said(1, 12) for _ in range(150)]
+    for one in sets:
+        for text in chance.sample(one.texts, 15):
+            texts += [f"{text.upper()}!", f"{said(1, 4)}, {text}", " ".join(text.split()[1:]), f"{text} {said(6, 9)}"]
+    found = found_in(index_of(sets), pa.array(texts))
+    assert found == [plain(sets, text) for text in texts]
+    kinds = Counter(one[1] if one else None for one in found)
+    assert min(kinds.values()) > 20 and len(kinds) == 3
+
+
+def test_short_texts_are_compared_as_a_whole():
+    index = index_of([EvaluationSet("demo", "1", ["I don't know.", "", "?"])])
+    texts = ["i dont KNOW", "I don't know him.", "?", "..."]
+    assert found_in(index, pa.array(texts)) == [(0, "equal"), None, (0, "equal"), None]
+
+
+def test_without_evaluation_texts_nothing_is_found():
+    assert found_in(index_of([]), pa.array(["We go home.", ""])) == [None, None]
+    assert found_in(index_of([EvaluationSet("demo", "1", ["Ja."])]), pa.array([], pa.string())) == []
+
+
+def test_a_common_ngram_is_not_followed(monkeypatch):
+    monkeypatch.setattr(contamination, "COMMON", 0)
+    text = "the cat sat on the mat where nobody lived"
+    assert found_in(index_of([EvaluationSet("demo", "1", [text])]), pa.array([f"so {text}", text])) == [
+        None,
+        (0, "equal"),
+    ]
+
+
+def test_the_record_has_a_line_for_each_set():
+    index = index_of([EvaluationSet("sts", "ab12", ["One.", "Two."]), EvaluationSet("qqp", "cd34", ["Three."])])
+    lines = record(index, Counter({(0, "equal"): 3, (1, "contains"): 1}), "pairs")
+    assert [line["set"] for line in lines] == ["sts", "qqp"] and lines[0].keys() == lines[1].keys()
+    assert [line["pairs equal"] for line in lines] == [3, 0] and lines[0]["texts"] == 2
+    assert lines[1]["pairs that contain one"] == 1 and "80%" in lines[0]["rule"]

@@ -1,0 +1,75 @@
+"""Evaluation sets are read from whatever form they have."""
+
+import gzip
+import json
+
+import datasets
+import pytest
+
+from toolkit.clean.evaluation_sets import read_set, read_sets
+
+ONE, TWO = "A man is playing a flute.", "Nobody was at home, was there?"
+RECORDS = [{"id": 7, "label": "entailment", "texts": {"premise": ONE, "hypothesis": [TWO]}}]
+
+
+def put(path, content):
+    path.write_bytes(gzip.compress(content.encode()) if path.suffix == ".gz" else content.encode())
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.tsv", f"main-captions\tMSRvid\t0001\t5.000\t{ONE}\t{TWO}\n"),
+        ("a.tsv.gz", f"{ONE}\t{TWO}\n"),
+        ("a.txt", f"{ONE}\n{TWO}\n\n"),
+        ("a.csv", f'label,one,two\nyes,{ONE},"{TWO}"\n'),
+        ("a.jsonl", json.dumps(RECORDS[0]) + "\n\n"),
+        ("a.all", f"1 {ONE}\n{TWO}\n".replace("1 ", "")),
+    ],
+)
+def test_texts_of_a_file(tmp_path, name, content):
+    found = read_set(put(tmp_path / name, content))
+    assert set(found.texts) == {ONE, TWO} and len(found.revision) == 12
+    assert found.name.endswith(f"/{name}") and str(tmp_path) not in found.name
+
+
+def test_another_content_is_another_revision(tmp_path):
+    before = read_set(put(tmp_path / "a.txt", f"{ONE}\n")).revision
+    assert read_set(put(tmp_path / "a.txt", f"{ONE}\n")).revision == before
+    assert read_set(put(tmp_path / "a.txt", f"{TWO}\n")).revision != before
+
+
+def test_parquet_and_data_sets(tmp_path):
+    made = datasets.Dataset.from_list([{"label": 1, "texts": [ONE, TWO], "nested": {"more": "他在吹笛子,她在唱歌。"}}])
+    made.to_parquet(str(tmp_path / "a.parquet"))
+    datasets.DatasetDict({"test": made}).save_to_disk(str(tmp_path / "saved"))
+    for address in ("a.parquet", "saved"):
+        assert set(read_set(str(tmp_path / address)).texts) == {ONE, TWO, "他在吹笛子,她在唱歌。"}
+
+
+def test_a_glob_is_several_sets(tmp_path):
+    for name in ("b.txt", "a.txt"):
+        put(tmp_path / name, f"{ONE}\n")
+    assert [one.name.split("/")[-1] for one in read_sets([str(tmp_path / "*.txt")])] == ["a.txt", "b.txt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", "yes\nno\n3.5\n", "wanted sentences in .*a.txt, got none of 12 letters: check the file"),
+        ("a.jsonl", '{"a": 1}\n{"b": \n', "a.jsonl, line 2: wanted a record in JSON, got '{\"b\": '"),
+        ("a.pkl", "x", "wanted files .*, got .*a.pkl: convert it"),
+    ],
+)
+def test_bad_files_are_one_line(tmp_path, name, content, message):
+    with pytest.raises(ValueError, match=message):
+        read_set(put(tmp_path / name, content))
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"wanted an existing file, got .*lost.tsv: check the path"):
+        read_sets([str(tmp_path / "lost.tsv")])
+    with pytest.raises(ValueError, match=r"bytes.txt, line 1: wanted UTF-8"):
+        (tmp_path / "bytes.txt").write_bytes(b"caf\xe9 au lait for everybody\n")
+        read_set(str(tmp_path / "bytes.txt"))

@@ -1,0 +1,171 @@
+"""Find texts that are in evaluation sets: equal ones, and those that contain nearly all of an evaluation text.
+
+Both are compared by their letters and digits in lower case (`toolkit.bitext.normalize.match_key`). A text contains an
+evaluation text if it has nearly all of its character n-grams. An inverse index from n-grams to evaluation texts finds
+which are to be compared, so that a text without such n-grams costs one look-up for each of its characters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from toolkit.clean.match_keys import match_keys
+from toolkit.clean.texts import Texts
+
+NGRAM = 8  # ours: characters of an n-gram
+CONTAINED = 0.8  # ours: the least share of the n-grams of an evaluation text that a text has which contains it
+LEAST_NGRAMS = 12  # ours: evaluation texts with fewer are only compared as a whole: "i don't know" is in everything
+COMMON = 1000  # ours: an n-gram of more evaluation texts than this says nothing of one of them
+EXACT, CONTAINS = "equal", "contains"  # how a text is in an evaluation set
+MULTIPLIER, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+
+
+@dataclass(frozen=True)
+class EvaluationSet:
+    """The texts of an evaluation set.
+
+    Attributes:
+        name: Its name, for the record.
+        revision: What tells its content from that of another revision: a hash of its file, or that of a data set.
+        texts: As they were read; several may be equal.
+    """
+
+    name: str
+    revision: str
+    texts: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Index:
+    """Evaluation texts, to be looked up.
+
+    Attributes:
+        sets: Where they are from.
+        exact: By match key the number of the first set that has the text.
+        set_of: The number of the set of each text that is long enough to be contained: (E,).
+        sizes: The number of its distinct n-grams: (E,).
+        grams: The hashes of their n-grams, ascending, each as often as there are texts with it: (G,) of uint64.
+        owners: The texts that have them: (G,).
+    """
+
+    sets: Sequence[EvaluationSet]
+    exact: dict[str, int]
+    set_of: np.ndarray
+    sizes: np.ndarray
+    grams: np.ndarray
+    owners: np.ndarray
+
+
+def index_of(sets: Sequence[EvaluationSet]) -> Index:
+    """The index of evaluation sets."""
+    exact: dict[str, int] = {}
+    for number, one in enumerate(sets):
+        for key in match_keys(pa.array(one.texts, pa.large_string())).to_pylist():
+            exact.setdefault(key, number)
+    keys = [key for key in exact if len(key) >= NGRAM + LEAST_NGRAMS - 1]
+    hashes, offsets = key_ngrams(keys)
+    owners = np.repeat(np.arange(len(keys)), np.diff(offsets))
+    distinct = np.unique(np.stack([owners.astype(np.uint64), hashes]), axis=1)
+    owners, hashes = distinct[0].astype(np.int64), distinct[1]
+    order = np.argsort(hashes, kind="stable")
+    sizes = np.bincount(owners, minlength=len(keys))
+    return Index(sets, exact, np.array([exact[key] for key in keys], np.int64), sizes, hashes[order], owners[order])
+
+
+def key_ngrams(keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Hashes of the n-grams of match keys; a key that is shorter than an n-gram has none.
+
+    Returns:
+        The hashes of all keys, one after another, as uint64, and where each key begins and the last ends: (N + 1,).
+    """
+    texts = Texts.of(keys)
+    points = texts.points.astype(np.uint64)
+    hashes = np.zeros(max(0, len(points) - NGRAM + 1), np.uint64)
+    for n in range(NGRAM):
+        hashes = hashes * MULTIPLIER + points[n : n + len(hashes)]
+    counts = np.maximum(texts.lengths - NGRAM + 1, 0)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    hashes = hashes[np.repeat(texts.bounds[::2] - offsets[:-1], counts) + np.arange(offsets[-1])]
+    return (hashes ^ (hashes >> np.uint64(31))) * MIXER, offsets
+
+
+def found_in(index: Index, texts: pa.Array) -> list[tuple[int, str] | None]:
+    """Where each text is in the evaluation sets.
+
+    >>> index = index_of([EvaluationSet("demo", "1", ["The cat sat on the mat, and the dog barked at it."])])
+    >>> say = ["the cat sat on the mat and the dog barked at it", "He said: the cat sat on the mat, and the dog barked"]
+    >>> found_in(index, pa.array([*say, "The cat sat on a chair."]))
+    [(0, 'equal'), (0, 'contains'), None]
+
+    Args:
+        index: The evaluation sets.
+        texts: (N,) of strings.
+
+    Returns:
+        For each text the number of the first set that has it, and whether it is equal or contains one; None if it is in
+        none.
+    """
+    keys = match_keys(texts).to_pylist()
+    found = [None if (number := index.exact.get(key)) is None else (number, EXACT) for key in keys]
+    for number, text in contained_in(index, keys):
+        if found[number] is None:
+            found[number] = int(index.set_of[text]), CONTAINS
+    return found
+
+
+def contained_in(index: Index, keys: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Which keys contain which evaluation texts.
+
+    Args:
+        index: The evaluation sets.
+        keys: Match keys.
+
+    Yields:
+        The number of a key, and that of an evaluation text which it contains; the texts of a key in order.
+    """
+    hashes, offsets = key_ngrams(keys)
+    if not len(index.grams):
+        return
+    begins = np.searchsorted(index.grams, hashes)
+    known = np.flatnonzero(index.grams[np.minimum(begins, len(index.grams) - 1)] == hashes)
+    key_of = np.repeat(np.arange(len(keys)), np.diff(offsets))
+    both = np.unique(key_of[known] * len(index.grams) + begins[known])  # each n-gram of a key once
+    key_of, begins = np.divmod(both, len(index.grams))
+    counts = np.searchsorted(index.grams, index.grams[begins], "right") - begins
+    rare = counts <= COMMON
+    key_of, begins, counts = key_of[rare], begins[rare], counts[rare]
+    ends = np.cumsum(counts)
+    places = np.repeat(begins - (ends - counts), counts) + np.arange(counts.sum())
+    shared = np.repeat(key_of, counts) * len(index.sizes) + index.owners[places]
+    distinct, times = np.unique(shared, return_counts=True)
+    numbers, texts = np.divmod(distinct, max(1, len(index.sizes)))
+    enough = times >= CONTAINED * index.sizes[texts]
+    order = np.lexsort((index.set_of[texts[enough]], numbers[enough]))
+    yield from zip(numbers[enough][order].tolist(), texts[enough][order].tolist(), strict=True)
+
+
+def record(index: Index, counts: Counter[tuple[int, str]], unit: str) -> list[dict]:
+    """What contamination.json says: a record for each set.
+
+    Args:
+        index: The evaluation sets.
+        counts: How many texts were found, by set and by how.
+        unit: What was counted, such as "pairs".
+    """
+    rule = f"equal letters and digits, or {CONTAINED:.0%} of the {NGRAM}-grams of a text with at least {LEAST_NGRAMS}"
+    return [
+        {
+            "set": one.name,
+            "revision": one.revision,
+            "texts": len(one.texts),
+            "rule": rule,
+            f"{unit} equal": counts[number, EXACT],
+            f"{unit} that contain one": counts[number, CONTAINS],
+        }
+        for number, one in enumerate(index.sets)
+    ]

@@ -1,0 +1,147 @@
+"""Read the texts of evaluation sets: of any file with texts in its columns, or of a data set with all its splits."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import io
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from toolkit.bitext.normalize import match_key
+from toolkit.bitext.read import checked_path, decode, is_dataset, lines, open_parquet, text_suffix
+from toolkit.clean.characters import WIDE
+from toolkit.clean.contamination import EvaluationSet
+from toolkit.contents import content_of
+
+LEAST_LETTERS = 12  # ours: letters and digits of a text; fewer are a label, a score, or said by everybody
+WIDE_LETTERS = 4  # ours: a Chinese, Japanese or Korean character counts as three of them
+SUFFIXES = (".txt", ".tsv", ".csv", ".json", ".jsonl", ".parquet")
+FORMS = "files (.txt, .tsv, .csv, .jsonl or .parquet, also .gz or .zst), globs of them, or data sets"
+REVISION_DIGITS = 12  # ours: of the hash of a file's content
+
+
+def read_sets(addresses: Sequence[str]) -> list[EvaluationSet]:
+    """The evaluation sets that some addresses name.
+
+    Args:
+        addresses: Files, globs of files, folders of data sets, and Hub ids ("id:configuration" where it has several).
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: A file cannot be read, or a set has no text.
+    """
+    return [read_set(path) for address in addresses for path in expanded(address)]
+
+
+def expanded(address: str) -> list[str]:
+    """The files of a glob; any other address alone."""
+    if glob.has_magic(address) and not Path(address).exists():
+        return sorted(glob.glob(address, recursive=True)) or [checked_path(address)]
+    return [address]
+
+
+def read_set(address: str) -> EvaluationSet:
+    """One evaluation set: every field of every record that is long enough to be a sentence.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: The file cannot be read, or has no text.
+    """
+    if Path(address).is_dir() or is_dataset(address):
+        revision, found = dataset_texts(address)
+    else:
+        revision, found = content_of([Path(checked_path(address))]).split()[-1][:REVISION_DIGITS], file_texts(address)
+    texts = list(dict.fromkeys(text for text in found if is_sentence(text)))
+    if not texts:
+        raise ValueError(f"wanted sentences in {address}, got none of {LEAST_LETTERS} letters: check the file")
+    name = address if not Path(address).is_absolute() else "/".join(Path(address).parts[-2:])
+    return EvaluationSet(name, revision, texts)
+
+
+def is_sentence(text: str) -> bool:
+    """Whether a field of a record is a text to look for, not a label or a number.
+
+    >>> [is_sentence(text) for text in ("entailment", "3.250", "A man is playing a flute.", "他在吹笛子。")]
+    [False, False, True, True]
+    """
+    key = match_key(text)
+    wide = sum(map(len, WIDE.findall(key)))
+    return wide >= WIDE_LETTERS or (len(key) >= LEAST_LETTERS and any(c.isspace() for c in text.strip()))
+
+
+def file_texts(path: str) -> Iterator[str]:
+    """The fields of all records of a file.
+
+    Raises:
+        ValueError: Its form is unknown, or it cannot be read; the message names the line.
+    """
+    suffix = text_suffix(path)
+    if suffix == ".parquet":
+        for batch in open_parquet(path).iter_batches():
+            yield from strings_of(batch.to_pylist())
+    elif suffix in (".json", ".jsonl"):
+        for number, line in enumerate(decoded(path), 1):
+            if line.strip():
+                try:
+                    yield from strings_of(json.loads(line))
+                except ValueError as error:
+                    raise ValueError(
+                        f"{path}, line {number}: wanted a record in JSON, got {line[:60]!r} ({error})"
+                    ) from None
+    elif suffix == ".csv":
+        for record in csv.reader(io.StringIO("\n".join(decoded(path)), newline="")):
+            yield from record
+    elif Path(path).suffix in SUFFIXES or suffix in SUFFIXES or not suffix or suffix == ".all":
+        for line in decoded(path):
+            yield from line.split("\t")
+    else:
+        raise ValueError(f"wanted {FORMS}, got {path}: convert it")
+
+
+def decoded(path: str) -> Iterator[str]:
+    """The lines of a text file.
+
+    Raises:
+        ValueError: A line is not UTF-8.
+    """
+    for number, raw in enumerate(lines(path), 1):
+        line, fault = decode(raw)
+        if fault:
+            raise ValueError(f"{path}, line {number}: wanted UTF-8, got {line[:60]!r}: convert the file")
+        yield line.removeprefix("\ufeff")
+
+
+def strings_of(value: Any) -> Iterator[str]:
+    """The strings within a record, whatever their depth."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from strings_of(one)
+
+
+def dataset_texts(address: str) -> tuple[str, Iterator[str]]:
+    """The revision of a data set, and the strings of all records of all its splits.
+
+    Raises:
+        ValueError: It does not load.
+    """
+    import datasets  # most evaluation sets are files: they need not wait for this import
+
+    name, _, configuration = (address, "", "") if Path(address).is_dir() else address.partition(":")
+    try:
+        if Path(name, "dataset_dict.json").exists() or Path(name, "state.json").exists():
+            loaded = datasets.load_from_disk(name)
+        else:
+            loaded = datasets.load_dataset(name, configuration or None)
+    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise ValueError(
+            f"wanted {FORMS}, got {address}, which does not load ({reason}): check the path or Hub id"
+        ) from error
+    splits = list(loaded.values()) if isinstance(loaded, dict) else [loaded]
+    revision = "-".join(split._fingerprint[:REVISION_DIGITS] for split in splits)
+    return revision, (text for split in splits for batch in split.iter(1000) for text in strings_of(batch))
