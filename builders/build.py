@@ -101,6 +101,8 @@ def build_parabank(
         models = {**models, "model": run.model or ""}
         files = {**files, "prompt": [prompt_file(run.prompt)]}
         read_prompt(run.prompt)  # a prompt that cannot be used is an error before anything else
+    if run.decontaminate:
+        files = {**files, "decontaminate": [*run.decontaminate]}
     contents: dict[str, str] = {}
     if state.is_main_process:
         check_package(output, run.version, name)

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+CONTAMINATION = "contamination.json"  # of a run and of its data set: the evaluation sets that were searched
 MANIFEST = "parabank.json"  # of a packaged parabank
 LOCK = ".lock"  # of a folder that a launch works in (`toolkit.lock`)
 

@@ -10,7 +10,7 @@ import contextlib
 import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -79,6 +79,8 @@ class RunSettings:
         temperature: Of the draw of a reply; 0 is greedy, with one sample.
         top_p: A reply is drawn from the most probable tokens with this probability together.
         replies_at_once: Replies that are decoded at a time, or asked of the server at a time.
+        decontaminate: Evaluation sets whose texts must not be in the parabank: files, globs or data sets. A line with a
+            side that equals such a text, or contains nearly all of it, is refused.
         version: Version of the packaged data set, MAJOR.MINOR.PATCH.
         license: Licence of the input, for the card.
     """
@@ -102,6 +104,7 @@ class RunSettings:
     temperature: float = 1.0
     top_p: float = 0.95
     replies_at_once: int = 64
+    decontaminate: list[str] = field(default_factory=list)
     version: str = "1.0.0"
     license: str = "unknown"
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from toolkit.bitext.split import split_of
 from toolkit.clean.bitext import BitextSettings
+from toolkit.clean.contamination import Search, search_for
+from toolkit.clean.evaluation_sets import read_sets
+from toolkit.outputs import CONTAMINATION
 from toolkit.rows import Row
 from toolkit.run import RunSettings
+from toolkit.shards import write_whole
 
 CLEANING = ".cleaning"  # in a run's folder, while its bitext is cleaned
 
@@ -41,6 +50,7 @@ class BitextRun(BitextSettings, RunSettings):
 
     def check_inputs(self) -> None:
         """Refuse a bitext that cannot be used; as `check_bitext`."""
+        read_sets(self.decontaminate)
         self.check_bitext()
 
     def input_rows(self) -> Iterator[Row]:
@@ -49,13 +59,35 @@ class BitextRun(BitextSettings, RunSettings):
         folder = self.shards_dir / CLEANING
         shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
         folder.mkdir(parents=True)
+        search = search_for(read_sets(self.decontaminate))
         try:
             for table in self.cleaned(folder):
+                table = without_evaluation_sets(table, search)
                 columns = (table[name].to_pylist() for name in ("line", "source", "reference", "reason"))
                 for line, source, reference, reason in zip(*columns, strict=True):
                     split = split_of(reference, self.validation_share, self.test_share)
                     yield Row(
                         f"{origin}-{line}", origin, source, self.source_lang, reference, self.lang, split, reason=reason
                     )
+            if self.decontaminate:
+                write_whole(self.shards_dir / CONTAMINATION, json.dumps(search.record(self.UNIT), indent=1))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def without_evaluation_sets(table: pa.Table, search: Search) -> pa.Table:
+    """Pairs of which those with a text of an evaluation set on either side have the reason "contaminated".
+
+    Args:
+        table: The columns of `toolkit.clean.corpus.SCHEMA`.
+        search: The evaluation sets; it counts the pairs.
+    """
+    kept = np.flatnonzero(pc.is_null(table["reason"]).to_numpy())
+    some = table.take(pa.array(kept))
+    found = kept[search.found(some["source"], some["reference"])]
+    if not len(found):
+        return table
+    mask = np.zeros(len(table), bool)
+    mask[found] = True
+    reasons = pc.if_else(pa.array(mask), pa.scalar("contaminated"), table["reason"])
+    return table.set_column(table.column_names.index("reason"), "reason", reasons)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
+
+import pyarrow as pa
 
 from toolkit.bitext.books import read_books
 from toolkit.bitext.languages import SAMPLE, check_language
 from toolkit.bitext.passages import CONTEXT, MAX_CHARS, MIN_CHARS, Passage, draw_key, drawn, read_passages
 from toolkit.bitext.split import split_of
+from toolkit.clean.contamination import search_for
+from toolkit.clean.evaluation_sets import read_sets
+from toolkit.outputs import CONTAMINATION
 from toolkit.rows import Row
 from toolkit.run import RunSettings
 from toolkit.settings import check_at_least_one
+from toolkit.shards import write_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +82,7 @@ class TextRun(RunSettings):
             OSError: The text does not exist.
             ValueError: The text cannot be used.
         """
+        read_sets(self.decontaminate)
         first = [passage.sentence for passage in itertools.islice(self.passages(), SAMPLE)]
         if not first:
             raise ValueError(
@@ -98,12 +106,17 @@ class TextRun(RunSettings):
         if self.references is not None:
             wanted = drawn((passage.sentence for passage in self.passages()), self.references, self.seed)
         seen: set[bytes] = set()
+        search = search_for(read_sets(self.decontaminate))
         for one in self.passages():
             key = draw_key(one.sentence, self.seed)
             if wanted is not None and key not in wanted:
                 continue
             reason = "duplicate" if key in seen else None
             seen.add(key)
+            if reason is None and self.decontaminate and search.found(pa.array([one.sentence])).any():
+                reason = "contaminated"
             split, context = split_of(one.sentence, self.validation_share, self.test_share), (one.before, one.after)
             row_id = f"{one.origin}-{one.number}"
             yield Row(row_id, one.origin, None, None, one.sentence, self.lang, split, *context, reason=reason)
+        if self.decontaminate:
+            write_whole(self.shards_dir / CONTAMINATION, json.dumps(search.record(self.UNIT), indent=1))

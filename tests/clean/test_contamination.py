@@ -8,7 +8,7 @@ import pytest
 
 from toolkit.bitext.normalize import match_key
 from toolkit.clean import contamination
-from toolkit.clean.contamination import CONTAINED, LEAST_NGRAMS, NGRAM, EvaluationSet, found_in, index_of, record
+from toolkit.clean.contamination import CONTAINED, LEAST_NGRAMS, NGRAM, EvaluationSet, found_in, index_of, search_for
 
 WORDS = [
     "the",
@@ -93,9 +93,16 @@ def test_a_common_ngram_is_not_followed(monkeypatch):
     ]
 
 
-def test_the_record_has_a_line_for_each_set():
-    index = index_of([EvaluationSet("sts", "ab12", ["One.", "Two."]), EvaluationSet("qqp", "cd34", ["Three."])])
-    lines = record(index, Counter({(0, "equal"): 3, (1, "contains"): 1}), "pairs")
+def test_a_search_counts_each_record_once():
+    long = "the dog ran over the far hills and nobody lived there"
+    sets = [EvaluationSet("sts", "ab12", ["We go home now.", "Two."]), EvaluationSet("qqp", "cd34", [long])]
+    search = search_for(sets)
+    found = search.found(
+        pa.array(["we go home now", "x", f"so {long}"]), pa.chunked_array([["We go home now!", "y", long]])
+    )
+    assert found.tolist() == [True, False, True]
+    lines = search.record("pairs")
     assert [line["set"] for line in lines] == ["sts", "qqp"] and lines[0].keys() == lines[1].keys()
-    assert [line["pairs equal"] for line in lines] == [3, 0] and lines[0]["texts"] == 2
-    assert lines[1]["pairs that contain one"] == 1 and "80%" in lines[0]["rule"]
+    assert [line["pairs equal"] for line in lines] == [1, 0] and lines[0]["texts"] == 2
+    assert [line["pairs that contain one"] for line in lines] == [0, 1] and "80%" in lines[0]["rule"]
+    assert not search_for([]).found(pa.array(["We go."])).any()

@@ -149,23 +149,57 @@ def contained_in(index: Index, keys: Sequence[str]) -> Iterator[tuple[int, int]]
     yield from zip(numbers[enough][order].tolist(), texts[enough][order].tolist(), strict=True)
 
 
-def record(index: Index, counts: Counter[tuple[int, str]], unit: str) -> list[dict]:
-    """What contamination.json says: a record for each set.
+@dataclass(frozen=True)
+class Search:
+    """A search for evaluation sets in records of some texts, with its counts.
 
-    Args:
+    Attributes:
         index: The evaluation sets.
-        counts: How many texts were found, by set and by how.
-        unit: What was counted, such as "pairs".
+        counts: How many records were found, by the number of the set and by how.
     """
-    rule = f"equal letters and digits, or {CONTAINED:.0%} of the {NGRAM}-grams of a text with at least {LEAST_NGRAMS}"
-    return [
-        {
-            "set": one.name,
-            "revision": one.revision,
-            "texts": len(one.texts),
-            "rule": rule,
-            f"{unit} equal": counts[number, EXACT],
-            f"{unit} that contain one": counts[number, CONTAINS],
-        }
-        for number, one in enumerate(index.sets)
-    ]
+
+    index: Index
+    counts: Counter[tuple[int, str]]
+
+    def found(self, *columns: pa.Array | pa.ChunkedArray) -> np.ndarray:
+        """Which records have a text of an evaluation set in one of their columns; each is counted once.
+
+        Args:
+            columns: The texts of N records, (N,) each.
+
+        Returns:
+            (N,) of bool.
+        """
+        if not self.index.exact:
+            return np.zeros(len(columns[0]), bool)
+        texts = [one.combine_chunks() if isinstance(one, pa.ChunkedArray) else one for one in columns]
+        by_column = zip(*(found_in(self.index, one) for one in texts), strict=True)
+        first = [next((one for one in record if one), None) for record in by_column]
+        self.counts.update(one for one in first if one)
+        return np.array([one is not None for one in first], bool)
+
+    def record(self, unit: str) -> list[dict]:
+        """What contamination.json says: a record for each set.
+
+        Args:
+            unit: What was counted, such as "lines".
+        """
+        rule = (
+            f"equal letters and digits, or {CONTAINED:.0%} of the {NGRAM}-grams of a text with at least {LEAST_NGRAMS}"
+        )
+        return [
+            {
+                "set": one.name,
+                "revision": one.revision,
+                "texts": len(one.texts),
+                "rule": rule,
+                f"{unit} equal": self.counts[number, EXACT],
+                f"{unit} that contain one": self.counts[number, CONTAINS],
+            }
+            for number, one in enumerate(self.index.sets)
+        ]
+
+
+def search_for(sets: Sequence[EvaluationSet]) -> Search:
+    """A search for evaluation sets."""
+    return Search(index_of(sets), Counter())

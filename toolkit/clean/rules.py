@@ -294,6 +294,7 @@ REASONS = {  # what each reason means, for messages
     "wrong_script": "a side is not in the script of its language",
     "latin": "a letter its alphabet lacks",
     "wrong_language": "a side is in another language",
+    "contaminated": "a side is in an evaluation set",
     "duplicate": "the same text before",
     "rarer_translation": "another translation of its source is more frequent",
     "rare_tokens": "too many tokens are rare in the corpus",

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import toolkit
-from toolkit.outputs import MANIFEST, check_output_folder
-from toolkit.package.card import CONTAMINATION, card_of, template
+from toolkit.outputs import CONTAMINATION, MANIFEST, check_output_folder
+from toolkit.package.card import card_of, template
 from toolkit.package.checksums import write_checksums
 from toolkit.package.counts import no_paraphrase_message
 from toolkit.package.folder import check_version

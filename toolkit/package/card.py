@@ -14,6 +14,7 @@ from huggingface_hub import DatasetCard, DatasetCardData
 import toolkit
 from toolkit.contents import hash_file
 from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
+from toolkit.outputs import CONTAMINATION
 from toolkit.package.parquet import DATA
 from toolkit.package.plots import ASSETS
 
@@ -30,7 +31,6 @@ SIZES = {
 LARGEST = "n>1B"
 PARTS = "parts.md"  # what the templates share, put in behind the head
 HEAD = "---\n{{ card_data }}\n---\n"
-CONTAMINATION = "contamination.json"  # of a run and of its data set, if test sets were searched: a list of them
 BAR = "\\|"  # a bar inside of a cell of a table
 DESCRIPTIONS = {
     "pairs": "One row per reference and paraphrase",

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from toolkit.database import database
+from toolkit.outputs import CONTAMINATION
 from toolkit.parallel import mine
 from toolkit.settings import SETTINGS
 from toolkit.shards import (
@@ -159,6 +160,8 @@ def write_records(run: Path, settings: dict, folder: Path) -> None:
     remove_unfinished(folder)
     write_whole(folder / SETTINGS, json.dumps(read_record(run / SETTINGS) | settings, indent=1))
     write_whole(folder / INPUTS, (run / INPUTS).read_bytes())
+    if (run / CONTAMINATION).exists():
+        write_whole(folder / CONTAMINATION, (run / CONTAMINATION).read_bytes())
 
 
 def chosen_table(shard: Path, refused: Path) -> pa.Table:

@@ -1,0 +1,69 @@
+"""Lines of evaluation sets are not in a parabank, and the card says so."""
+
+import json
+
+import pytest
+
+from builders.paranet import ParaNetRun
+from builders.paranet import build as build_paranet
+from builders.parazh import ParaZhRun, build
+from tests.tiny import DEMO, folder
+from toolkit.shards import read_shard
+
+pytestmark = pytest.mark.usefixtures("on_a_cpu")
+LINES = [line.split("\t") for line in DEMO.read_text(encoding="utf-8").splitlines()][:40]
+
+
+@pytest.fixture
+def settings(tmp_path):
+    """A run of 40 lines, of which two are in one evaluation set, by their reference and by their source."""
+    (tmp_path / "sts.tsv").write_text(f"0.5\t{LINES[3][1].upper()}\tSomething else altogether.\n")
+    (tmp_path / "other.txt").write_text(f"{LINES[7][0]}\nNobody has ever said this.\n")
+
+    def made(**changed):
+        kept = {"bitext": [str(DEMO)], "source_lang": "de", "lang": "en", "limit": 40, "shard_rows": 20, "threads": 1}
+        models = {"forward": str(folder() / "de-en"), "backward": str(folder() / "en-de"), "dtype": "float32"}
+        sets = {"decontaminate": [str(tmp_path / "sts.tsv"), str(tmp_path / "other.txt")]}
+        output = {"output_dir": str(tmp_path / "bank"), "beam": 2, "best_share": 1.0}
+        return ParaZhRun(**{**kept, **models, **sets, **output, **changed})
+
+    return made
+
+
+def test_lines_of_evaluation_sets_are_refused_and_the_card_names_them(settings, tmp_path):
+    figures = build(settings())
+    rows = [row for shard in sorted((tmp_path / "bank.shards").glob("rows-*")) for row in read_shard(shard)]
+    refused = {row.id for row in rows if row.reason == "contaminated"}
+    assert {"bitext-4", "bitext-8"} <= refused and figures["inputs"]["refused"]["contaminated"] == len(refused)
+    found = json.loads((tmp_path / "bank" / "contamination.json").read_text())
+    assert [one["set"].split("/")[-1] for one in found] == ["sts.tsv", "other.txt"]
+    assert sum(one["lines equal"] + one["lines that contain one"] for one in found) == len(refused)
+    card = (tmp_path / "bank" / "README.md").read_text()
+    assert "### Test sets" in card and f"| {found[1]['set']} | {found[1]['revision']} | 2 |" in card
+
+
+def test_another_evaluation_set_is_another_run(settings, tmp_path):
+    build(settings(limit=20))
+    (tmp_path / "other.txt").write_text("Nobody has ever said this, nor will anybody.\n")
+    with pytest.raises(ValueError, match="decontaminate"):
+        build(settings(limit=20))
+
+
+def test_a_bad_set_is_an_error_before_anything_is_made(settings, tmp_path):
+    (tmp_path / "sts.tsv").write_text("1\t0.5\n")
+    with pytest.raises(ValueError, match=r"wanted sentences in .*sts.tsv, got none of 12 letters"):
+        build(settings())
+    assert not (tmp_path / "bank.shards").exists()
+
+
+def test_sentences_of_books_too(tmp_path):
+    sentences = [reference for _, reference in LINES]
+    (tmp_path / "book.txt").write_text("\n".join(sentences))
+    wanted = next(one for one in sentences if len(one) > 40)
+    (tmp_path / "sts.txt").write_text(f"{wanted}\n")
+    models = {"infiller": "starter/infiller", "fluency_model": "starter/infiller", "dtype": "float32", "threads": 1}
+    few = {"min_chars": 30, "permutations": 2, "beam": 1, "context": 40, "decontaminate": [str(tmp_path / "sts.txt")]}
+    run = ParaNetRun(text=[str(tmp_path / "book.txt")], lang="en", output_dir=str(tmp_path / "net"), **models, **few)
+    assert build_paranet(run)["inputs"]["refused"] == {"contaminated": 1}
+    (found,) = json.loads((tmp_path / "net" / "contamination.json").read_text())
+    assert found["sentences equal"] == 1
