@@ -128,7 +128,7 @@ def pairs(folder: Path) -> tuple[list[Pair], list[Pair]]:
         held_out=HELD_OUT,
     )
     people, machine = (
-        [(one.text, one.output) for one in read_training(replace(settings, pairs=[str(folder / name)]))[0]]
+        [(one.text, one.output) for one in read_training(replace(settings, pairs=[str(folder / name)])).pairs]
         for name in ("natural.tsv", "parabank2")
     )
     cosines = pair_cosines(machine, load_encoder("starter/encoder"))

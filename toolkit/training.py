@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.contents import contents_of, with_contents
 from toolkit.lock import check_free, held
 from toolkit.models.checkpoint import fingerprint, writing
-from toolkit.outputs import check_output_folder
+from toolkit.outputs import CONTAMINATION, check_output_folder
 from toolkit.settings import SETTINGS, check_record, compare_record
 from toolkit.shards import write_whole
 
@@ -96,6 +96,17 @@ def in_folder(folder: Path, record: dict, free: Set[str], state: PartialState) -
         state.wait_for_everyone()
 
 
+def write_record(model: Path, record: dict) -> None:
+    """Write the record of a training to the folder of its model; which evaluation sets were searched, beside it, too.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    if record.get("contamination"):
+        write_whole(model / CONTAMINATION, json.dumps(record["contamination"], indent=1) + "\n")
+    write_whole(model / RECORD, json.dumps(record, indent=1) + "\n")
+
+
 def finish(model: Path, record: dict, checkpoints: Sequence[Path] = ()) -> None:
     """Record how a saved model was trained, and remove the checkpoints; for the main process alone.
 
@@ -107,7 +118,7 @@ def finish(model: Path, record: dict, checkpoints: Sequence[Path] = ()) -> None:
     Raises:
         OSError: The record cannot be written.
     """
-    write_whole(model / RECORD, json.dumps(record, indent=1) + "\n")
+    write_record(model, record)
     for path in checkpoints:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

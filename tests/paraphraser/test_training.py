@@ -81,7 +81,8 @@ def test_the_weights_of_pairs():
 
 def test_held_out_references_are_not_trained_on(bitext):
     settings = dataclasses.replace(SETTINGS, pairs=[str(bitext)], held_out=3)
-    train, held_out, _ = read_training(settings)
+    text = read_training(settings)
+    train, held_out = text.pairs, text.held_out
     assert 0 < len(held_out) <= 3 and len(train) > 300
     texts, references = inputs_and_references(held_out)
     assert not set(texts) & {one.text for one in train} and len(texts) == len(references)
@@ -244,11 +245,27 @@ def test_held_out_sentences_are_in_no_pair_of_any_source(tmp_path):
     (tmp_path / "one.tsv").write_text("He left!\tHe is gone.\nShe came.\tShe arrived.\n")
     (tmp_path / "other.tsv").write_text("He walked off.\tHe went away\nIt rains.\tRain falls.\n")
     sources = [str(tmp_path / name) for name in ("one.tsv", "other.tsv")]
-    train, held_out, refused = read_training(
+    text = read_training(
         dataclasses.replace(SETTINGS, pairs=sources, validation=str(tmp_path / "held.tsv"), held_out=5)
     )
-    assert [(one.text, one.output) for one in train] == [("She came.", "She arrived."), ("It rains.", "Rain falls.")]
-    assert [[one.output for one in some] for some in held_out] == [["He went away."]] and refused == {"held_out": 2}
+    assert texts_of(text.pairs) == [("She came.", "She arrived."), ("It rains.", "Rain falls.")]
+    assert [texts_of(some) for some in text.held_out] == [[("He left.", "He went away.")]]
+    assert text.refused == {"held_out": 2} and text.contamination == []
+
+
+def test_texts_of_evaluation_sets_are_neither_trained_on_nor_held_out(tmp_path):
+    (tmp_path / "pairs.tsv").write_text("He left the house.\tHe went away.\nShe came.\tShe arrived.\n")
+    (tmp_path / "held.tsv").write_text("It rains.\tRain falls.\nHe sleeps.\tThe man is sleeping now.\n")
+    (tmp_path / "qqp.tsv").write_text("1\the left the house!\tThe man is sleeping, now.\n")
+    given = {"pairs": [str(tmp_path / "pairs.tsv")], "validation": str(tmp_path / "held.tsv"), "held_out": 5}
+    text = read_training(dataclasses.replace(SETTINGS, **given, decontaminate=[str(tmp_path / "qqp.tsv")]))
+    assert texts_of(text.pairs) == [("She came.", "She arrived.")]
+    assert [texts_of(some) for some in text.held_out] == [[("It rains.", "Rain falls.")]]
+    assert text.refused == {"contaminated": 1} and text.contamination[0]["texts equal"] == 2
+
+
+def texts_of(pairs):
+    return [(one.text, one.output) for one in pairs]
 
 
 def test_nothing_is_held_out_of_few_pairs(tmp_path):

@@ -25,11 +25,17 @@ def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
     (folder / "pairs.tsv").write_text(synonyms(60))
     (folder / "sts" / "benchmark").mkdir(parents=True)
+    (folder / "test.txt").write_text(f"{DEV[1].upper()}\nnobody has ever said this\n")
     lines = [f"g\tf\ty\t{score}\t{score}\t{text}\t{DEV[0]}\n" for text, score in zip(DEV, (5, 3, 0), strict=True)]
     (folder / "sts" / "benchmark" / "sts-dev.csv").write_text("".join(lines))
     train(
         EncoderTraining(
-            pairs=[str(folder / "pairs.tsv")], output_dir=str(folder / "model"), dimensions=8, epochs=1, threads=1
+            pairs=[str(folder / "pairs.tsv")],
+            output_dir=str(folder / "model"),
+            decontaminate=[str(folder / "test.txt")],
+            dimensions=8,
+            epochs=1,
+            threads=1,
         )
     )
     return folder
@@ -89,6 +95,15 @@ def test_its_card_shows_what_was_measured(packaged):
     assert f"| rows of the word table | {training['rows']['word']:,} |" in card
     assert f"| learning_rate | {training['settings']['learning_rate']} |" in card
     assert not {"pairs", "output_dir", "word_vectors", "processes"} & training["settings"].keys()
+
+
+def test_texts_of_evaluation_sets_were_left_out_and_the_card_says_so(trained, packaged):
+    record = json.loads((packaged / "training.json").read_text())
+    (found,) = json.loads((packaged / "contamination.json").read_text())
+    assert record["refused"] == {"contaminated": 1} and record["pairs"] == 59
+    assert found["texts"] == 2 and found["texts equal"] == 1
+    assert json.loads((trained / "model" / "contamination.json").read_text()) == [found]
+    assert f"| {found['set']} | {found['revision']} | 2 |" in (packaged / "README.md").read_text()
 
 
 def test_a_full_disk_leaves_the_old_package_whole(trained, packaged, capsys):

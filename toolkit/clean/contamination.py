@@ -8,8 +8,9 @@ which are to be compared, so that a text without such n-grams costs one look-up 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from toolkit.clean.texts import Texts
 NGRAM = 8  # ours: characters of an n-gram
 CONTAINED = 0.8  # ours: the least share of the n-grams of an evaluation text that a text has which contains it
 LEAST_NGRAMS = 12  # ours: evaluation texts with fewer are only compared as a whole: "i don't know" is in everything
+BLOCK = 100_000  # ours: texts that are looked up at a time
 COMMON = 1000  # ours: an n-gram of more evaluation texts than this says nothing of one of them
 EXACT, CONTAINS = "equal", "contains"  # how a text is in an evaluation set
 MULTIPLIER, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
@@ -177,6 +179,15 @@ class Search:
         first = [next((one for one in record if one), None) for record in by_column]
         self.counts.update(one for one in first if one)
         return np.array([one is not None for one in first], bool)
+
+    def found_among(self, texts: Iterable[str]) -> frozenset[str]:
+        """The texts that are in an evaluation set; each distinct one is looked up and counted once."""
+        distinct = list(dict.fromkeys(texts)) if self.index.exact else []
+        found: set[str] = set()
+        for start in range(0, len(distinct), BLOCK):
+            some = distinct[start : start + BLOCK]
+            found.update(compress(some, self.found(pa.array(some, pa.large_string()))))
+        return frozenset(found)
 
     def record(self, unit: str) -> list[dict]:
         """What contamination.json says: a record for each set.

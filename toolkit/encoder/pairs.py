@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolkit.bitext.words import token_count
+from toolkit.clean.contamination import EvaluationSet, search_for
 from toolkit.encoder.modules import ParaphrasticEncoder
 from toolkit.encoder.tokens import tokenize
 from toolkit.encoder.vocabulary import batches
@@ -37,6 +38,7 @@ class Pairs:
         positive: (pairs,) int64, the index in `texts` of its paraphrase.
         reference: (pairs,) int64, the number of its reference; pairs of one reference are not negatives of each other.
         refused: The number of pairs that were left out, by reason.
+        contamination: The evaluation sets that were searched, as contamination.json has them.
     """
 
     texts: list[str]
@@ -44,6 +46,7 @@ class Pairs:
     positive: np.ndarray
     reference: np.ndarray
     refused: Counter[str]
+    contamination: list[dict]
 
     def __len__(self) -> int:
         return len(self.anchor)
@@ -78,12 +81,13 @@ def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPai
             raise ValueError(f"wanted pairs in {source}, got none: give a parabank with paraphrases")
 
 
-def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
-    """Number texts and references, and leave out pairs that are of no use in training.
+def number_pairs(pairs: Iterable[TextPair], max_tokens: int, sets: Sequence[EvaluationSet] = ()) -> Pairs:
+    """Number texts and references, and leave out pairs that are of no use in training, or must not be trained on.
 
     Args:
         pairs: The pairs, from `read_pairs`.
         max_tokens: A pair is left out if one of its sentences has more tokens (`toolkit.bitext.words.tokens`).
+        sets: A pair is left out if one of its sentences is in one of these evaluation sets.
 
     Raises:
         ValueError: No pair is left.
@@ -104,12 +108,20 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int) -> Pairs:
     long, empty = ((test[numbers[:, 0]] | test[numbers[:, 1]]) for test in (lengths > max_tokens, lengths == 0))
     refused |= {f"over {max_tokens} tokens": int(long.sum()), "empty": int(empty.sum())}
     numbers = numbers[~long & ~empty]
+    search = search_for(sets)
+    evaluated = search.found_among(all_texts)
+    in_sets = np.array([text in evaluated for text in all_texts], bool)
+    contaminated = in_sets[numbers[:, 0]] | in_sets[numbers[:, 1]]
+    refused["contaminated"] = int(contaminated.sum())
+    numbers = numbers[~contaminated]
     if not len(numbers):
         reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no pair at all"
         raise ValueError(f"wanted pairs of different texts of 1 to {max_tokens} tokens, got none ({reasons})")
     used, places = np.unique(numbers[:, :2], return_inverse=True)  # texts of refused pairs do not enter the vocabulary
     anchor, positive = places.reshape(-1, 2).T.copy()
-    return Pairs([all_texts[n] for n in used.tolist()], anchor, positive, numbers[:, 2].copy(), +refused)
+    return Pairs(
+        [all_texts[n] for n in used.tolist()], anchor, positive, numbers[:, 2].copy(), +refused, search.record("texts")
+    )
 
 
 def prepare_texts(texts: Sequence[str], encoder: ParaphrasticEncoder) -> dict[str, Ragged]:

@@ -85,6 +85,8 @@ class EncoderTraining:
         max_words: The largest table of words.
         max_trigrams: The largest table of trigrams.
         max_tokens: Pairs with more tokens (`toolkit.bitext.words.tokens`) on either side are left out.
+        decontaminate: Evaluation sets whose texts must not be trained on: files, globs or data sets. A pair with a
+            sentence that equals such a text, or contains nearly all of it, is left out.
         loss: "margin" is the papers'; "ranking" takes all others of a mini-batch as negatives.
         margin: How much nearer than its negative a paraphrase should be.
         batch: Pairs of a mini-batch.
@@ -113,6 +115,7 @@ class EncoderTraining:
     max_words: int = 100_000  # ours
     max_trigrams: int = 100_000  # ours
     max_tokens: int = PARANMT_TOKENS  # section 5.4
+    decontaminate: list[str] = field(default_factory=list)
     loss: str = "margin"  # section 4
     margin: float = MARGIN
     batch: int = 100  # section 5.2
@@ -164,6 +167,8 @@ class TransformerTraining:
         epochs: Times that every pair is read.
         learning_rate: At its highest, after a tenth of the steps; it falls to 0 in a line.
         max_tokens: A pair with more tokens in one sentence is left out; of the rest so many pieces are read.
+        decontaminate: Evaluation sets whose texts must not be trained on: files, globs or data sets. A pair with a
+            sentence that equals such a text, or contains nearly all of it, is left out.
         dtype: What the transformer computes in: "float32", "bfloat16", or "auto": bfloat16 where the processor has it;
             its weights are float32.
         seed: Of the order of the pairs and dropout.
@@ -182,6 +187,7 @@ class TransformerTraining:
     epochs: int = 1  # Sentence-BERT, section 3.1
     learning_rate: float = 2e-5  # Sentence-BERT, section 3.1
     max_tokens: int = 64  # ours: pieces of twice the 30 tokens of ParaNMT-50M
+    decontaminate: list[str] = field(default_factory=list)
     dtype: str = "auto"
     seed: int = 0
     save_every: int = 500  # ours

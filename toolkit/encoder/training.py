@@ -16,6 +16,7 @@ import torch
 from accelerate import PartialState
 from tqdm import tqdm
 
+from toolkit.clean.evaluation_sets import read_sets
 from toolkit.encoder.modules import ParaphrasticEncoder, kind_of, sentence_transformer
 from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
 from toolkit.encoder.settings import EncoderTraining
@@ -44,11 +45,12 @@ def train(settings: EncoderTraining) -> Path:
     """
     state, folder = processes(), Path(settings.output_dir)
     files = {"pairs": settings.pairs, "word_vectors": [settings.word_vectors] if settings.word_vectors else []}
+    files["decontaminate"] = settings.decontaminate
     settings_record = check_folder(folder, settings, files, {}, FREE, state)
     if is_finished(folder):
         return folder
     torch.set_num_threads(settings.threads)
-    pairs = number_pairs(read_pairs(settings.pairs), settings.max_tokens)
+    pairs = number_pairs(read_pairs(settings.pairs), settings.max_tokens, read_sets(settings.decontaminate))
     encoder = new_encoder(settings, pairs.texts)
     with in_folder(folder, settings_record, FREE, state):
         record = fit(encoder, pairs, settings, state, folder / CHECKPOINT)
@@ -156,6 +158,7 @@ def training_record(fitting: Fitting, seconds: float, log: list[float]) -> dict:
         "pairs": len(pairs),
         "texts": len(pairs.texts),
         "refused": dict(pairs.refused),
+        "contamination": pairs.contamination,
         "rows": {part: len(adam.weight) for part, adam in fitting.tables.items()},
         "parameters": sum(weight.numel() for weight in fitting.encoder.parameters()),
         "processes": fitting.state.num_processes,

@@ -24,6 +24,7 @@ from sentence_transformers.sentence_transformer.modules import Transformer
 from transformers import set_seed
 from transformers.utils import logging
 
+from toolkit.clean.evaluation_sets import read_sets
 from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
 from toolkit.encoder.settings import TransformerTraining
 from toolkit.encoder.transformer_loss import loss_for
@@ -53,12 +54,15 @@ def train(settings: TransformerTraining) -> Path:
         RuntimeError: Another launch works in the folder.
     """
     state, folder = processes(), Path(settings.output_dir)
-    models = {"base_model": settings.base_model}
-    settings_record = check_folder(folder, settings, {"pairs": settings.pairs}, models, FREE, state)
+    files, models = (
+        {"pairs": settings.pairs, "decontaminate": settings.decontaminate},
+        {"base_model": settings.base_model},
+    )
+    settings_record = check_folder(folder, settings, files, models, FREE, state)
     if is_finished(folder):
         return folder
     torch.set_num_threads(settings.threads)
-    pairs = number_pairs(read_pairs(settings.pairs), settings.max_tokens)
+    pairs = number_pairs(read_pairs(settings.pairs), settings.max_tokens, read_sets(settings.decontaminate))
     check_batch(settings.batch, len(pairs), state.num_processes)
     encoder = load_base(settings.base_model, settings.max_tokens, settings.seed)
     with in_folder(folder, settings_record, FREE, state):
@@ -154,6 +158,7 @@ def fit(
         "pairs": len(pairs),
         "texts": len(pairs.texts),
         "refused": dict(pairs.refused),
+        "contamination": pairs.contamination,
         "processes": state.num_processes,
         "steps": trainer.state.global_step,
         "seconds": round(output.metrics["train_runtime"], 1),

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain
 
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.split import split_of
+from toolkit.clean.contamination import search_for
+from toolkit.clean.evaluation_sets import read_sets
 from toolkit.package.read import is_file, read_references
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.rows import Candidate, Row
@@ -32,15 +35,29 @@ class TrainingPair:
     weight: float
 
 
-def read_training(settings: ParaphraserTraining) -> tuple[list[TrainingPair], list[list[TrainingPair]], Counter[str]]:
+@dataclass(frozen=True)
+class TrainingText:
+    """All that a paraphraser is trained on.
+
+    Attributes:
+        pairs: The pairs to train on.
+        held_out: For each of at most `held_out` held-out references its pairs.
+        refused: How many pairs were left out, by reason.
+        contamination: The evaluation sets that were searched, as contamination.json has them.
+    """
+
+    pairs: list[TrainingPair]
+    held_out: list[list[TrainingPair]]
+    refused: Counter[str]
+    contamination: list[dict]
+
+
+def read_training(settings: ParaphraserTraining) -> TrainingText:
     """Read all pairs, and those that are held out, reference by reference.
 
     Pairs with a sentence of a held-out reference or of its paraphrases are not trained on, whatever source they are
-    from: the reason "held_out". Held-out references beyond `held_out` are left out of both.
-
-    Returns:
-        The pairs to train on; for each of at most `held_out` held-out references its pairs; and how many pairs were
-        refused, by reason.
+    from: the reason "held_out". Held-out references beyond `held_out` are left out of both, and so are the pairs with a
+    text of an evaluation set.
 
     Raises:
         ValueError: A source cannot be read, or there is no pair to train on, or none is held out.
@@ -57,16 +74,26 @@ def read_training(settings: ParaphraserTraining) -> tuple[list[TrainingPair], li
                     pairs.append(pair)
                 else:
                     refused["held_out"] += 1
+    search = search_for(read_sets(settings.decontaminate))
+    evaluated = search.found_among(text for pair in chain(pairs, *held_out) for text in (pair.text, pair.output))
+    clean = without(pairs, evaluated)
+    refused["contaminated"] += len(pairs) - len(clean)
+    pairs, held_out = clean, list(filter(None, (without(some, evaluated) for some in held_out)))
     sources = ", ".join(settings.pairs)
     if not pairs:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items()) or "no other pair"
+        reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no other pair"
         raise ValueError(f"wanted pairs to train on, got none in {sources} (refused: {reasons})")
     if settings.held_out and not held_out:
         raise ValueError(
             f"wanted references to hold out, got none in {settings.validation or sources}: give more (one in a hundred "
             "is held out of a file), a parabank with a validation split, --validation FILE, or --held_out 0"
         )
-    return pairs, held_out, refused
+    return TrainingText(pairs, held_out, +refused, search.record("texts"))
+
+
+def without(pairs: Sequence[TrainingPair], texts: Set[str]) -> list[TrainingPair]:
+    """The pairs without any of some texts."""
+    return [pair for pair in pairs if texts.isdisjoint((pair.text, pair.output))]
 
 
 def held_out_pairs(settings: ParaphraserTraining) -> list[list[TrainingPair]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from toolkit.bitext.languages import check_code
 from toolkit.evaluate.ibleu import ALPHA
@@ -113,6 +113,8 @@ class ParaphraserTraining:
         weight: What a pair counts: "equal"; "rank", one over its rank; or "dual", by its dual score.
         known_words: Save the words of the pairs with the model; `Paraphraser` then refuses outputs with any other. For
             small models, which invent words.
+        decontaminate: Evaluation sets whose texts must not be trained on: files, globs or data sets. A pair with a
+            sentence that equals such a text, or contains nearly all of it, is left out.
         validation: Parabank or file of the held-out pairs; unless given, they are those of the parabanks' validation
             splits, and one reference in a hundred of a file.
         held_out: The most references of the held-out pairs, a random sample; 0 holds out none and saves the last
@@ -153,6 +155,7 @@ class ParaphraserTraining:
     max_dual_nll: float | None = None
     weight: str = "equal"
     known_words: bool = False
+    decontaminate: list[str] = field(default_factory=list)
     validation: str | None = None
     held_out: int = 500
     lora: bool = False

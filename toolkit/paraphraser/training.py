@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -37,7 +36,7 @@ from toolkit.parallel import processes
 from toolkit.paraphraser.batches import Batches
 from toolkit.paraphraser.card import paraphraser_card, stated
 from toolkit.paraphraser.lora import with_adapters
-from toolkit.paraphraser.pairs import TrainingPair, inputs_and_references, read_training
+from toolkit.paraphraser.pairs import TrainingPair, TrainingText, inputs_and_references, read_training
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.paraphraser.syntax import with_templates
 from toolkit.paraphraser.trainer import IGNORED, Collate, ParaphraserTrainer
@@ -72,26 +71,27 @@ def train(settings: ParaphraserTraining) -> Path:
     state, folder = processes(), Path(settings.output_dir)
     settings = replace(settings, processes=state.num_processes)  # as `accelerate launch` started them
     models = {"base_model": settings.base_model} if settings.base_model else {}
-    texts = {"pairs": settings.pairs, "validation": [settings.validation] if settings.validation else []}
-    record = check_folder(folder, settings, texts, models, FREE, state)
+    files = {"pairs": settings.pairs, "validation": [settings.validation] if settings.validation else []}
+    files["decontaminate"] = settings.decontaminate
+    record = check_folder(folder, settings, files, models, FREE, state)
     if is_finished(folder):
         return folder
     torch.set_num_threads(settings.threads)
-    pairs, held_out, refused = read_training(settings)
+    text = read_training(settings)
     with in_folder(folder, record, FREE, state):
         set_seed(settings.seed)
         if settings.syntax:
             with state.main_process_first():
-                pairs = with_templates(pairs, settings.syntax, folder / TEMPLATES)
-        model, tokenizer = begin(settings, pairs, state)
-        trainer = trainer_of(model, tokenizer, settings, state, pairs, held_out, refused)
+                text = replace(text, pairs=with_templates(text.pairs, settings.syntax, folder / TEMPLATES))
+        model, tokenizer = begin(settings, text.pairs, state)
+        trainer = trainer_of(model, tokenizer, settings, state, text)
         resumed = last_checkpoint(folder / CHECKPOINTS)
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=resumed)
         if settings.average > 1:
             average(trainer, whole_checkpoints(folder / CHECKPOINTS)[-settings.average :])
         if state.is_main_process:
-            save(trainer, tokenizer, settings, pairs, refused)
+            save(trainer, tokenizer, settings, text)
     return folder
 
 
@@ -131,27 +131,25 @@ def trainer_of(
     tokenizer: PreTrainedTokenizerBase,
     settings: ParaphraserTraining,
     state: PartialState,
-    pairs: Sequence[TrainingPair],
-    held_out: Sequence[Sequence[TrainingPair]],
-    refused: Counter[str],
+    text: TrainingText,
 ) -> ParaphraserTrainer:
-    """The trainer with its data.
+    """The trainer with its data; pairs that are too long are counted among those of the text that were left out.
 
     Raises:
         ValueError: No pair is short enough, or there are fewer batches than processes.
     """
-    train_data = examples(pairs, tokenizer, settings, held_out=False)
-    refused["too_long"] += len(pairs) - len(train_data)
+    train_data = examples(text.pairs, tokenizer, settings, held_out=False)
+    text.refused["too_long"] += len(text.pairs) - len(train_data)
     lengths = [max(len(i), len(o)) for i, o in zip(train_data["input_ids"], train_data["labels"], strict=True)]
     share = state.num_processes * settings.accumulate
     batches = Batches(lengths, settings.epochs, settings.batch_tokens, settings.batch_pairs, share, settings.seed)
     if not len(batches):
         raise ValueError(
-            f"wanted at least {share} batches of pairs of up to {settings.max_tokens} pieces, got {len(pairs)} pairs: "
+            f"wanted at least {share} batches of pairs of up to {settings.max_tokens} pieces, got {len(text.pairs)} pairs: "
             "give more, or smaller batches"
         )
-    texts, references = inputs_and_references(held_out)
-    firsts = [TrainingPair(text, some[0], 1.0) for text, some in zip(texts, references, strict=True)]
+    inputs, references = inputs_and_references(text.held_out)
+    firsts = [TrainingPair(one, some[0], 1.0) for one, some in zip(inputs, references, strict=True)]
     validation = examples(firsts, tokenizer, settings, held_out=True) if firsts else None
     trainer = ParaphraserTrainer(
         model,
@@ -159,7 +157,7 @@ def trainer_of(
         Collate(model, tokenizer.pad_token_id),
         train_data,
         validation,
-        compute_metrics=lambda prediction: held_out_ibleu(prediction, tokenizer, texts, references, settings),
+        compute_metrics=lambda prediction: held_out_ibleu(prediction, tokenizer, inputs, references, settings),
         callbacks=[
             *([EvaluateAtEnd()] if validation else []),
             *([EarlyStoppingCallback(settings.patience)] if settings.patience else []),
@@ -269,8 +267,7 @@ def save(
     trainer: ParaphraserTrainer,
     tokenizer: PreTrainedTokenizerBase,
     settings: ParaphraserTraining,
-    pairs: Sequence[TrainingPair],
-    refused: Counter[str],
+    text: TrainingText,
 ) -> None:
     """Write the best model with all that belongs to it; the record of the training is last."""
     folder = Path(settings.output_dir)
@@ -281,15 +278,15 @@ def save(
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     if settings.known_words:
-        write_words(folder / WORDS, (text for pair in pairs for text in (pair.text, pair.output)))
+        write_words(folder / WORDS, (said for pair in text.pairs for said in (pair.text, pair.output)))
     write_whole(folder / MEASURED, json.dumps(stated(asdict(settings))) + "\n")
-    record = record_of(trainer, settings, sum(p.numel() for p in model.parameters()), refused)
+    record = record_of(trainer, settings, sum(p.numel() for p in model.parameters()), text)
     write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
     finish(folder, record, [folder / CHECKPOINTS, folder / TEMPLATES])
 
 
 def record_of(
-    trainer: ParaphraserTrainer, settings: ParaphraserTraining, parameters: int, refused: Counter[str]
+    trainer: ParaphraserTrainer, settings: ParaphraserTraining, parameters: int, text: TrainingText
 ) -> dict[str, Any]:
     """What a training did: its settings, its data, its steps, the losses, and the held-out figures."""
     history, pairs = trainer.state.log_history, cast(Dataset, trainer.train_dataset)
@@ -306,7 +303,8 @@ def record_of(
         "settings": asdict(settings),
         "parameters": parameters,
         "pairs": len(pairs),
-        "refused": dict(refused),
+        "refused": dict(text.refused),
+        "contamination": text.contamination,
         "processes": trainer.args.world_size,
         "steps": trainer.state.global_step,
         "best_step": None if averaged else trainer.state.best_global_step,

@@ -18,7 +18,7 @@ from toolkit.evaluate.embeddings import as_json, check_tasks, evaluate_encoder, 
 from toolkit.outputs import check_output_folder
 from toolkit.publish.folder import made_beside, read_training
 from toolkit.shards import write_whole
-from toolkit.training import MEASURED, RECORD
+from toolkit.training import MEASURED, write_record
 
 TEMPLATE = Path(cards.__file__).parent / "encoder.md"
 SHOWN = (  # the settings that the card shows
@@ -37,7 +37,13 @@ SHOWN = (  # the settings that the card shows
     "negatives_dtype",
     "seed",
 )
-PRIVATE = ("pairs", "output_dir", "word_vectors", "processes")  # settings that describe the machine of the training
+PRIVATE = (
+    "pairs",
+    "output_dir",
+    "decontaminate",
+    "word_vectors",
+    "processes",
+)  # settings that describe the machine of the training
 
 
 def package_encoder(
@@ -84,7 +90,7 @@ def package_encoder(
             "parameters": sum(weight.numel() for weight in weights.values()),
             "evaluation": as_json({folder.name: figures})[folder.name],
         }
-        write_whole(made / RECORD, json.dumps(training, indent=1) + "\n")
+        write_record(made, training)
         write_whole(made / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
         measured["megabytes"] = round(sum(f.stat().st_size for f in made.iterdir()) / 1e6, 1)
         tables = markdown({folder.name: figures}, wanted).replace("\n## ", "\n### ").replace("## ", "### ", 1)

@@ -20,11 +20,11 @@ from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.publish.folder import made_beside, read_training
 from toolkit.shards import write_whole
 from toolkit.starters import WORDS, shown_name
-from toolkit.training import MEASURED, RECORD
+from toolkit.training import MEASURED, write_record
 from toolkit.translator.load import load_checkpoint, load_translator
 
 # settings that describe one machine
-PRIVATE = ("pairs", "validation", "output_dir", "threads", "processes")
+PRIVATE = ("pairs", "validation", "decontaminate", "output_dir", "threads", "processes")
 N = 5  # ours: outputs of each input
 
 
@@ -70,7 +70,7 @@ def package_paraphraser(
         tokenizer.save_pretrained(made)
         if Path(model, WORDS).exists():
             shutil.copyfile(Path(model, WORDS), made / WORDS)
-        write_whole(made / RECORD, json.dumps(training, indent=1) + "\n")
+        write_record(made, training)
         said = stated(training["settings"])
         write_whole(made / MEASURED, json.dumps(said) + "\n")
         texts = [one.text for one in items]
