@@ -145,8 +145,8 @@ def trainer_of(
     batches = Batches(lengths, settings.epochs, settings.batch_tokens, settings.batch_pairs, share, settings.seed)
     if not len(batches):
         raise ValueError(
-            f"wanted at least {share} batches of pairs of up to {settings.max_tokens} pieces, got {len(text.pairs)} pairs: "
-            "give more, or smaller batches"
+            f"wanted at least {share} batches of pairs of up to {settings.max_tokens} pieces, got {len(text.pairs)} "
+            "pairs: give more, or smaller batches"
         )
     inputs, references = inputs_and_references(text.held_out)
     firsts = [TrainingPair(one, some[0], 1.0) for one, some in zip(inputs, references, strict=True)]
