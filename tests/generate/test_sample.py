@@ -138,6 +138,21 @@ def said(found: Sample, phrases: list[list[int]]) -> bool:
     return any(found.ids[i : i + len(phrase)] == phrase for phrase in phrases for i in range(len(found.ids)))
 
 
+def test_negative_words_of_chinese_are_those_of_jieba():
+    pieces = Characters("小明今天来到北京。")
+    assert negative_words("小明今天来到北京。", pieces) == [("今天", [[4, 5]]), ("来到", [[6, 7]])], "no name, no mark"
+
+
+class Characters:
+    """Pieces of one character, numbered from 2 in the order of a text; 0 is unknown, 1 the end."""
+
+    def __init__(self, text):
+        self.names, self.unk = ["<unk>", "</s>", *text], 0
+
+    def encode(self, texts):
+        return [[*(self.names.index(character) for character in text), 1] for text in texts]
+
+
 def test_negative_words_are_lower_case_and_alphabetical():
     reference = "Anna saw 3 dogs, didn't she? NATO re-entered the house-boat in 2019: never again."
     found = [word for word, _ in negative_words(reference, translator("de-en").target)]

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolkit.bitext.words import LETTERS_AND_DIGITS
+from toolkit.bitext.words import lower_words
 from toolkit.shards import write_whole
 
 MIN_DF = 2  # ours: in less than 131,072 sentences a word seen once, such as a typing error, is below ParaBank's 17.0
@@ -60,7 +60,7 @@ def count_idf(sentences: Iterable[str]) -> Idf:
     count = 0
     for sentence in sentences:
         count += 1
-        df.update(set(LETTERS_AND_DIGITS.findall(sentence.lower())))
+        df.update(set(lower_words(sentence)))
     return Idf(count, dict(df))
 
 

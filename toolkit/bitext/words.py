@@ -17,6 +17,9 @@ a limit from a paper do not count the same things. This is one text under each o
 >>> list(constraint_words(text))
 ['She', 'can', "'", 't', 're', '-', 'read', 'item', '_', '2', ',', '京', '都', '!']
 
+Where one of these rules finds words, Chinese text gets spaces between them first (`spaced`); only the tokens of papers
+and the words of constraints take each of its characters for one.
+
 Two rules are not here. `toolkit.encoder.tokens` cuts arrays of code points ("can", "'t"), and DuckDB cuts by
 `toolkit.package.statistics.WORD`, in the syntax of RE2: like `COMPOUND`, with marks in words and without "_".
 """
@@ -33,6 +36,10 @@ PARANMT_TOKENS = 30  # ParaNMT-50M, section 5.4 and A.1: the most tokens of eith
 # Kana and Han, which are written without spaces: each character is a word. For the brackets of a regular expression.
 WITHOUT_SPACES = "\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 CHARACTER_WITHOUT_SPACES = re.compile(f"[{WITHOUT_SPACES}]")
+HAN = "[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+CHINESE, KANA = re.compile(HAN), re.compile("[\u3040-\u30ff]")
+# jieba's tags of what has no paraphrase: names of people, places, organisations and others, numbers, letters, marks
+WITHOUT_PARAPHRASE = ("nr", "ns", "nt", "nz", "m", "eng", "x")
 
 # Runs of letters: the files of known words. A number is no word that a sampler could have invented.
 LETTERS = re.compile(r"[^\W\d_]+")
@@ -66,6 +73,55 @@ TREEBANK_TOKEN = re.compile(
     r"|\.\.+|--+"
     r"|[^\s\0-\x1f]"  # any other mark
 )
+
+
+def is_chinese(text: str) -> bool:
+    """Whether a text has Han characters and no kana, so that jieba can cut it.
+
+    >>> is_chinese("我来到北京。"), is_chinese("東京に行く。"), is_chinese("I went to Beijing.")
+    (True, False, False)
+    """
+    return not text.isascii() and CHINESE.search(text) is not None and KANA.search(text) is None
+
+
+def spaced(text: str) -> str:
+    """A text whose Chinese words are apart, as jieba cuts them; any other text as it is.
+
+    >>> spaced("我来到北京清华大学。"), spaced("I came to Beijing.")
+    ('我 来到 北京 清华大学 。', 'I came to Beijing.')
+    """
+    if not is_chinese(text):
+        return text
+    from rjieba import cut  # jieba's dictionary and algorithm, in Rust; the dictionary takes a second to load
+
+    return " ".join(word for word in cut(text) if not word.isspace())
+
+
+def plain_word_spans(text: str) -> Iterator[tuple[int, int]]:
+    """The begin and the end of each word that could be said otherwise: no name, number or mark.
+
+    These are the lower-case words of letters between spaces and marks; of Chinese text, where nothing is lower-case,
+    the words that jieba does not take for a name or a number.
+
+    >>> text = "Tom isn't here today."
+    >>> [text[begin:end] for begin, end in plain_word_spans(text)]
+    ['here', 'today']
+    >>> text = "小明今天来到北京。"
+    >>> [text[begin:end] for begin, end in plain_word_spans(text)]
+    ['今天', '来到']
+    """
+    if not is_chinese(text):
+        for match in COMPOUND.finditer(text):
+            if match.group().isalpha() and match.group().islower():
+                yield match.span()
+        return
+    from rjieba import tag
+
+    begin = 0
+    for word, kind in tag(text):
+        if word.isalpha() and not kind.startswith(WITHOUT_PARAPHRASE):
+            yield begin, begin + len(word)
+        begin += len(word)
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:
@@ -131,29 +187,21 @@ def constraint_words(text: str) -> Iterator[str]:
 
 
 def words_of(text: str) -> set[str]:
-    """The lower-cased words of a text: runs of letters.
+    """The lower-cased words of a text: runs of letters; of Chinese the words that jieba cuts.
 
     >>> sorted(words_of("Don't go, Tom!"))
     ['don', 'go', 't', 'tom']
     """
-    return set(LETTERS.findall(text.lower()))
+    return set(LETTERS.findall(spaced(text.lower())))
 
 
-def lower_words(text: str, lang: str) -> list[str]:
+def lower_words(text: str) -> list[str]:
     """The lower-cased words of a text in order: runs of letters and digits; of Chinese the words that jieba cuts.
 
-    >>> lower_words("The 2nd house!", "en"), lower_words("我来到北京清华大学。", "zh")
+    >>> lower_words("The 2nd house!"), lower_words("我来到北京清华大学。")
     (['the', '2nd', 'house'], ['我', '来到', '北京', '清华大学'])
-
-    Args:
-        text: Any text.
-        lang: Its language (ISO 639-1).
     """
-    if lang != "zh":
-        return LETTERS_AND_DIGITS.findall(text.lower())
-    from rjieba import cut  # jieba's dictionary and algorithm, in Rust
-
-    return [word for word in cut(text.lower()) if LETTER_OR_DIGIT.match(word)]
+    return LETTERS_AND_DIGITS.findall(spaced(text.lower()))
 
 
 def write_words(path: Path, texts: Iterable[str]) -> None:

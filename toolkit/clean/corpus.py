@@ -156,7 +156,7 @@ def clean_block(number: int, block: Block, settings: CleanSettings, source_lang:
     table = pa.table([pa.array(judged.lines), batch.source.column, batch.reference.column, reasons], SCHEMA)
     if settings.max_rare_share < 1:
         for name, side in (("source_tokens", batch.source), ("reference_tokens", batch.reference)):
-            table = table.append_column(name, pa.array([lower_words(text, side.lang) for text in side.strings], TOKENS))
+            table = table.append_column(name, pa.array([lower_words(text) for text in side.strings], TOKENS))
     path = folder / f"part-{number:06d}.parquet"
     pq.write_table(table, path, compression="none", use_dictionary=False, write_statistics=False)
     return path

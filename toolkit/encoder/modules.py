@@ -88,7 +88,8 @@ class ParaphrasticEncoder(InputModule):
                     "leave it out, or give its text"
                 )
         texts = [prompt + text for text in inputs] if prompt else inputs
-        features = {name: torch.from_numpy(ids) for name, ids in self.ids_of(tokenize(texts)).items()}
+        tokens = tokenize(texts, self.architecture.chinese)
+        features = {name: torch.from_numpy(ids) for name, ids in self.ids_of(tokens).items()}
         return features | {"input_ids": next(iter(features.values()))}
 
     def ids_of(self, tokens: Tokens) -> dict[str, np.ndarray]:

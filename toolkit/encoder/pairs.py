@@ -128,7 +128,7 @@ def prepare_texts(texts: Sequence[str], encoder: ParaphrasticEncoder) -> dict[st
     """The table rows of the words or trigrams of all texts, for each kind of table; 4 bytes for each."""
     parts: dict[str, list[Ragged]] = {}
     for batch in batches(texts):
-        ids = encoder.ids_of(tokenize(batch))
+        ids = encoder.ids_of(tokenize(batch, encoder.architecture.chinese))
         for kind in encoder.vocabularies:
             rows = ids[f"{kind}_ids"].astype(np.int32), np.diff(ids[f"{kind}_offsets"])
             parts.setdefault(kind, []).append(rows)

@@ -11,6 +11,8 @@ PARTS = ("word", "trigram", "lstm")
 COMBINE = ("addition", "concatenation")  # table 8
 DIRECTIONS = ("forward", "average", "concatenation")  # LSTM; BLSTM (section 4); BLSTM, concatenation (appendix A.2)
 POOLING = ("average", "max")  # appendix A.2
+CHARACTERS = "characters"
+CHINESE = (CHARACTERS, "words")
 MARGIN = 0.4  # ParaNMT-50M, section 5.2
 LOSSES = ("margin", "ranking")
 TRANSFORMER_LOSSES = ("cached-ranking", "ranking", "margin")
@@ -28,6 +30,7 @@ class Architecture:
         hidden: Size of the recurrent part's state; as `dimensions` unless given.
         direction: "forward" is LSTM; "average" of both directions, or their "concatenation", is BLSTM.
         pooling: "average" or "max" over the recurrent part's states.
+        chinese: What a word of Chinese is: each of its "characters", or the "words" that jieba cuts.
     """
 
     parts: tuple[str, ...] = ("word", "trigram")
@@ -36,6 +39,7 @@ class Architecture:
     hidden: int | None = None
     direction: str = "forward"  # section 4: LSTM
     pooling: str = "average"  # section 4
+    chinese: str = CHARACTERS
 
     def __post_init__(self) -> None:
         """Check that such an encoder can be built.
@@ -45,7 +49,8 @@ class Architecture:
         """
         if not self.parts or len(set(self.parts)) < len(self.parts) or not set(self.parts) <= set(PARTS):
             raise ValueError(f"wanted distinct parts of {', '.join(PARTS)}, got {', '.join(self.parts) or 'none'}")
-        for name, possible in (("combine", COMBINE), ("direction", DIRECTIONS), ("pooling", POOLING)):
+        checked = (("combine", COMBINE), ("direction", DIRECTIONS), ("pooling", POOLING), ("chinese", CHINESE))
+        for name, possible in checked:
             if getattr(self, name) not in possible:
                 raise ValueError(f"wanted {name} of {' or '.join(possible)}, got {getattr(self, name)!r}")
         if self.dimensions < 1 or (self.hidden is not None and self.hidden < 1):
@@ -80,6 +85,7 @@ class EncoderTraining:
         hidden: Size of the recurrent part's state; as `dimensions` unless given.
         direction: Of the recurrent part: "forward", "average" or "concatenation" of both directions.
         pooling: Of the recurrent part's states: "average" or "max".
+        chinese: What a word of Chinese is: each of its "characters", or the "words" that jieba cuts.
         word_vectors: A text file of word vectors (GloVe's or word2vec's form) to begin with.
         min_count: A word or trigram that the texts say less often has no row of its own.
         max_words: The largest table of words.
@@ -110,6 +116,7 @@ class EncoderTraining:
     hidden: int | None = None
     direction: str = "forward"  # section 4: LSTM
     pooling: str = "average"  # section 4
+    chinese: str = CHARACTERS
     word_vectors: str | None = None  # ours: from scratch; the paper begins with PARAGRAM-SL999 (section 5.2)
     min_count: int = 2  # ours
     max_words: int = 100_000  # ours
@@ -148,7 +155,8 @@ class EncoderTraining:
     @property
     def architecture(self) -> Architecture:
         """The architecture of the encoder."""
-        return Architecture(tuple(self.parts), self.combine, self.dimensions, self.hidden, self.direction, self.pooling)
+        shape = self.combine, self.dimensions, self.hidden, self.direction, self.pooling
+        return Architecture(tuple(self.parts), *shape, self.chinese)
 
 
 @dataclass(frozen=True, kw_only=True)

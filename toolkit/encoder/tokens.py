@@ -14,10 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from toolkit.bitext.words import spaced
+from toolkit.encoder.settings import CHARACTERS
+
 BETWEEN_TEXTS = "\0"
 SPACE, LETTER, ALONE = 0, 1, 2  # classes of code points: between words, part of a word, a word by itself
 APOSTROPHES = ("'", "\N{RIGHT SINGLE QUOTATION MARK}")
-WITHOUT_SPACES = ((0x3040, 0x30FF), (0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))  # kana and Han
+KANA, HAN = (0x3040, 0x30FF), ((0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
 FACTOR = 0x9E3779B97F4A7C15  # ours: odd, so that its powers never vanish modulo 2^64
 LETTER_BITS = 21  # a Unicode code point
 LONGEST_WORD = 1024  # ours: from here on all letters of a word have one factor
@@ -38,14 +41,18 @@ class Tokens(NamedTuple):
 
 
 @cache
-def classes() -> np.ndarray:
-    """The class of every code point, (code points,) uint8; it takes 20 ms, once."""
+def classes(chinese: str) -> np.ndarray:
+    """The class of every code point, (code points,) uint8; it takes 20 ms, once.
+
+    Args:
+        chinese: As of `tokenize`.
+    """
     points = np.arange(0x110000, dtype=np.uint32)
     points[0xD800:0xE000] = 0  # surrogates are no characters
     letters = points.view("<U1")
     kinds = np.where(np.char.isalnum(letters), LETTER, ALONE).astype(np.uint8)
     kinds[np.char.isspace(letters) | (points < 0x20)] = SPACE
-    for first, last in WITHOUT_SPACES:
+    for first, last in (KANA, *(HAN if chinese == CHARACTERS else ())):
         kinds[first : last + 1] = ALONE
     return kinds
 
@@ -60,15 +67,18 @@ def code_points(texts: Sequence[str]) -> np.ndarray:
     return np.frombuffer(joined.lower().encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-def tokenize(texts: Sequence[str]) -> Tokens:
+def tokenize(texts: Sequence[str], chinese: str = CHARACTERS) -> Tokens:
     """Split texts into words.
 
     >>> tokens = tokenize(["Don't stop!", "", "你好 2"])
     >>> spell(tokens), tokens.offsets.tolist()
     (['don', "'t", 'stop', '!', '你', '好', '2'], [0, 4, 4, 7])
+    >>> spell(tokenize(["你好 2"], "words"))
+    ['你好', '2']
 
     Args:
         texts: Any texts; an empty one has no words.
+        chinese: What a word of Chinese text is: each of its "characters", or the "words" that jieba cuts.
 
     Returns:
         The words: sequences of letters and digits; an apostrophe after a letter begins a word; any other mark, and any
@@ -76,8 +86,8 @@ def tokenize(texts: Sequence[str]) -> Tokens:
     """
     if not len(texts):
         return Tokens(np.zeros(0, np.uint32), np.zeros(1, np.int64), np.zeros(1, np.int64))
-    codes = code_points(texts)
-    kind = classes()[codes]
+    codes = code_points(texts if chinese == CHARACTERS else [spaced(text) for text in texts])
+    kind = classes(chinese)[codes]
     before = np.empty_like(kind)
     before[:1], before[1:] = SPACE, kind[:-1]
     apostrophe = ((codes == ord(APOSTROPHES[0])) | (codes == ord(APOSTROPHES[1]))) & (before == LETTER)

@@ -66,11 +66,12 @@ def new_encoder(settings: EncoderTraining, texts: list[str]) -> ParaphrasticEnco
     given = read_word_vectors(Path(settings.word_vectors), settings.dimensions) if settings.word_vectors else {}
     vocabularies = {}
     if "word" in kinds:
-        frequent = count_words(texts, settings.min_count, settings.max_words - 1)
+        frequent = count_words(texts, settings.min_count, settings.max_words - 1, settings.chinese)
         known = dict.fromkeys([UNKNOWN, *frequent, *(word for word in given if word != UNKNOWN)])
         vocabularies["word"] = words(list(known)[: settings.max_words])
     if "trigram" in kinds:
-        vocabularies["trigram"] = character_trigrams(count_trigrams(texts, settings.min_count, settings.max_trigrams))
+        frequent = count_trigrams(texts, settings.min_count, settings.max_trigrams, settings.chinese)
+        vocabularies["trigram"] = character_trigrams(frequent)
     torch.manual_seed(settings.seed)
     encoder = ParaphrasticEncoder(settings.architecture, vocabularies)
     if given:

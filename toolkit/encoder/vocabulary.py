@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from toolkit.encoder.settings import CHARACTERS
 from toolkit.encoder.tokens import LETTER_BITS, Tokens, spell_trigram, tokenize, trigrams, word_keys
 from toolkit.shards import write_whole
 
@@ -104,13 +105,14 @@ def keys_of_trigrams(entries: Sequence[str]) -> np.ndarray:
     return np.array([sum(ord(c) << (LETTER_BITS * n) for n, c in enumerate(entry)) for entry in entries], np.uint64)
 
 
-def count_words(texts: Iterable[str], min_count: int, most: int) -> list[str]:
+def count_words(texts: Iterable[str], min_count: int, most: int, chinese: str = CHARACTERS) -> list[str]:
     """The most frequent words of texts, in descending order of frequency.
 
     Args:
         texts: Any number of texts.
         min_count: Words with a smaller count are left out.
         most: The largest number of words.
+        chinese: As of `tokenize`.
 
     Returns:
         The words; those of equal count in alphabetical order.
@@ -118,7 +120,7 @@ def count_words(texts: Iterable[str], min_count: int, most: int) -> list[str]:
     count: dict[int, int] = {}
     spelling: dict[int, str] = {}
     for batch in batches(texts):
-        tokens = tokenize(batch)
+        tokens = tokenize(batch, chinese)
         keys, first, counts = np.unique(word_keys(tokens), return_index=True, return_counts=True)
         new = [n for n, key in enumerate(keys.tolist()) if key not in count]
         spelling.update(zip(keys[new].tolist(), words_at(tokens, first[new]), strict=True))
@@ -133,11 +135,11 @@ def words_at(tokens: Tokens, chosen: np.ndarray) -> list[str]:
     return [tokens.codes[a:b].tobytes().decode("utf-32-le", "surrogatepass") for a, b in bounds]
 
 
-def count_trigrams(texts: Iterable[str], min_count: int, most: int) -> list[str]:
+def count_trigrams(texts: Iterable[str], min_count: int, most: int, chinese: str = CHARACTERS) -> list[str]:
     """The most frequent character trigrams of texts; as `count_words`."""
     count: dict[int, int] = {}
     for batch in batches(texts):
-        keys, counts = np.unique(trigrams(tokenize(batch))[0], return_counts=True)
+        keys, counts = np.unique(trigrams(tokenize(batch, chinese))[0], return_counts=True)
         for key, occurrences in zip(keys.tolist(), counts.tolist(), strict=True):
             count[key] = count.get(key, 0) + occurrences
     return most_frequent({spell_trigram(key): total for key, total in count.items()}, min_count, most)

@@ -14,6 +14,7 @@ from functools import lru_cache
 import sacrebleu
 from sacrebleu.metrics import BLEU
 
+from toolkit.bitext.words import spaced
 from toolkit.evaluate.trees import Parses, tree_edit_distance, tree_edit_distance_signature
 from toolkit.rows import Row
 from toolkit.score.overlap import (
@@ -42,7 +43,11 @@ BLEU_SETTINGS = f"nrefs:1|case:lc|punct:no|tok:space|ngram:4|bp:no|smooth:none|s
 BLEU_SIGNATURE = f"1-BLEU|{BLEU_SETTINGS}|v:1.0.0"
 LENGTH_SIGNATURE = "LenRatio|punct:no|tok:space|avg:corpus|v:1.0.0"
 
-bare_text = lru_cache(RECENT)(without_punctuation)
+
+@lru_cache(RECENT)
+def bare_text(text: str) -> str:
+    """The lower-cased words of a text with spaces between them; of Chinese those that jieba cuts."""
+    return without_punctuation(spaced(text))
 
 
 def one_minus_bleu(references: Sequence[str], paraphrases: Sequence[str]) -> float:
@@ -83,7 +88,7 @@ def length_ratio(references: Sequence[str], paraphrases: Sequence[str]) -> float
     Source: ParaBank 2, table 1, "Len. Ratio".
     """
     check_pairs(references, paraphrases)
-    words = [sum(len(without_punctuation(text).split()) for text in texts) for texts in (references, paraphrases)]
+    words = [sum(len(bare_text(text).split()) for text in texts) for texts in (references, paraphrases)]
     return ratio(words[1], words[0])
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from toolkit.evaluate.corpus import BLEU_SETTINGS, Comparison
+from toolkit.evaluate.corpus import BLEU_SETTINGS, Comparison, bare_text
 from toolkit.rows import Row
-from toolkit.score.overlap import without_punctuation
 
 # ours: the least words of a reference for each length; the paper's references have exactly 5, 10, 20 or 40 tokens
 LENGTHS = {5: 3, 10: 8, 20: 15, 40: 30}
@@ -67,5 +66,5 @@ def length_class(reference: str) -> int | None:
     >>> length_class("We will go home now."), length_class("Go!")
     (5, None)
     """
-    words = len(without_punctuation(reference).split())
+    words = len(bare_text(reference).split())
     return max((length for length, low in LENGTHS.items() if low <= words), default=None)

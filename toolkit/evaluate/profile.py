@@ -15,7 +15,7 @@ import sacrebleu
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from toolkit.bitext.idf import MIN_DF, Idf
-from toolkit.bitext.words import LETTERS_AND_DIGITS
+from toolkit.bitext.words import lower_words, spaced
 from toolkit.evaluate.tables import mean_and_deviation
 from toolkit.evaluate.trees import Parses, shape, top
 
@@ -60,12 +60,12 @@ def tokenizer() -> Tokenizer13a:
 
 
 def tokens(text: str) -> list[str]:
-    """The lower-cased words and punctuation marks of a text.
+    """The lower-cased words and punctuation marks of a text; of Chinese those that jieba cuts.
 
     >>> tokens("So, what's half an hour?")
     ['so', ',', "what's", 'half', 'an', 'hour', '?']
     """
-    return tokenizer()(text.lower()).split()
+    return tokenizer()(spaced(text.lower())).split()
 
 
 def entropy(counts: Iterable[int]) -> float:
@@ -91,7 +91,7 @@ def mean_idf(text: str, idf: Idf) -> float | None:
     >>> mean_idf("Go, go home!", Idf(8, {"go": 4, "home": 2}))
     1.3333333333333333
     """
-    known = [value for value in map(idf.idf, LETTERS_AND_DIGITS.findall(text.lower())) if value is not None]
+    known = [value for value in map(idf.idf, lower_words(text)) if value is not None]
     return fmean(known) if known else None
 
 
@@ -143,7 +143,7 @@ def profile(texts: Sequence[str], idf: Idf | None = None, parses: Parses | None 
 def idf_figures(texts: Sequence[str], idf: Idf) -> dict[str, float]:
     """The mean IDF over sentences with a known word, and the share of unknown words."""
     means = [mean for mean in (mean_idf(text, idf) for text in texts) if mean is not None]
-    words = [word for text in texts for word in LETTERS_AND_DIGITS.findall(text.lower())]
+    words = [word for text in texts for word in lower_words(text)]
     unknown = sum(idf.idf(word) is None for word in words)
     return {**spread("idf", means), "idf_unknown": unknown / len(words) if words else 0.0}
 

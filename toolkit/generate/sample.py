@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from toolkit.bitext.subwords import SPACE, Pieces
-from toolkit.bitext.words import COMPOUND
+from toolkit.bitext.words import is_chinese, plain_word_spans
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.engine import engine_of
 from toolkit.decode.forbidden import Phrases
@@ -155,10 +155,10 @@ def batches(order: Sequence[int], tokens: Sequence[int], each: int, batch_rows: 
 def negative_words(reference: str, pieces: Pieces) -> list[NegativeWord]:
     """The words of a reference that may be forbidden, each with the ids of all its places in the Viterbi segmentation.
 
-    Only lower-case alphabetical words are taken, as in ParaBank (Hu et al. 2019a, section 3): a forbidden name or
-    number cannot be paraphrased. This is ours for ParaBank 2, whose section 2.1 says "tokens". A word without a space
-    before it ('"maybe"') is forbidden together with the mark before it, because its own pieces may be parts of other
-    words.
+    Names and numbers are not taken, because they cannot be paraphrased (`plain_word_spans`), as in ParaBank (Hu et al.
+    2019a, section 3). This is ours for ParaBank 2, whose section 2.1 says "tokens". A word without a space before it
+    ('"maybe"') is forbidden together with the mark before it, because its own pieces may be parts of other words. So
+    may those of Chinese words, which never have a space.
 
     Args:
         reference: The human sentence.
@@ -171,13 +171,11 @@ def negative_words(reference: str, pieces: Pieces) -> list[NegativeWord]:
     visible = [_visible_text(i, pieces) for i in ids]
     text, piece_of = "".join(visible), [n for n, piece in enumerate(visible) for _ in piece]
     found: dict[str, list[list[int]]] = {}
-    for match in COMPOUND.finditer(text):
-        word, before = match.group(), match.start() - 1
-        if word.isalpha() and word.islower():
-            begin = match.start() if before < 0 or text[before] == NO_TEXT else before
-            span = ids[piece_of[begin] : piece_of[match.end() - 1] + 1]
-            if span not in found.setdefault(word, []):
-                found[word].append(span)
+    for begin, end in plain_word_spans(text):
+        alone = begin == 0 or text[begin - 1] == NO_TEXT or is_chinese(text)
+        span = ids[piece_of[begin if alone else begin - 1] : piece_of[end - 1] + 1]
+        if span not in found.setdefault(text[begin:end], []):
+            found[text[begin:end]].append(span)
     return list(found.items())
 
 

@@ -21,8 +21,9 @@ BATCH_SQL = "SELECT sentence1, sentence2, semantic AS score FROM batch"
 def tokens_of(pairs: str) -> str:
     """The SQL query that turns the texts of pairs into sets of words, or gives the reason why a pair is left out.
 
-    The words are those that a card counts, lower-cased and without punctuation; that is ours. The length of a sentence
-    includes all its tokens (`toolkit.bitext.words.tokens`). Scores are compared in float32, in which models give them.
+    The words are those that a card counts, lower-cased and without marks, of Chinese those of jieba; that is ours.
+    The length of a sentence includes all its tokens (`toolkit.bitext.words.tokens`). Scores are compared in float32, in
+    which models give them.
 
     Args:
         pairs: A query with the columns `sentence1`, `sentence2` and `score`.
@@ -39,8 +40,8 @@ def tokens_of(pairs: str) -> str:
             WHEN greatest(token_count(sentence1), token_count(sentence2)) > {PARANMT_TOKENS} THEN 'too_long'
             WHEN least(len(words1), len(words2)) = 0 THEN 'empty' END AS reason
         FROM (
-            SELECT *, regexp_extract_all(lower(coalesce(sentence1, '')), '{word}') AS words1,
-                regexp_extract_all(lower(coalesce(sentence2, '')), '{word}') AS words2
+            SELECT *, regexp_extract_all(lower(coalesce(spaced(sentence1), '')), '{word}') AS words1,
+                regexp_extract_all(lower(coalesce(spaced(sentence2), '')), '{word}') AS words2
             FROM ({pairs})
         )
     )

@@ -52,7 +52,7 @@ SELECT published, reason, rank IS NOT NULL AS chosen,
     cluster IS NOT NULL AS clustered, coalesce(cluster = 0, false) AS own_cluster,
     {bin_of("forward + backward", "dual")}, {bin_of("forward", "forward")}, {bin_of("backward", "backward")},
     coalesce(len(forbidden), 0) > 0 AS constrained,
-    list_has_any(regexp_extract_all(text, '{WORD}'), forbidden) AS came_back,
+    list_has_any(regexp_extract_all(spaced(text), '{WORD}'), forbidden) AS came_back,
     {" + ".join(f"(semantic > {above})::INTEGER" for above, _ in RANGES)} AS score_range,
     count(*) AS n, count(trigrams) AS measured, sum(trigrams) AS total, sum(trigrams * trigrams) AS squares
 FROM (

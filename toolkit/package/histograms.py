@@ -25,7 +25,7 @@ LONGEST = 60  # ours: words; longer texts are counted in the last place
 EXAMPLES = 5  # ours: pairs of each kind
 
 LENGTHS_SQL = r"""
-SELECT least(len(string_split_regex(trim({column}), '\s+')), $longest)::INTEGER, count(*)
+SELECT least(word_count({column}), $longest)::INTEGER, count(*)
 FROM read_parquet($files) GROUP BY 1
 """
 BIN_SQL = """
@@ -65,7 +65,7 @@ def score_histograms(connection: duckdb.DuckDBPyConnection, pairs: list[str]) ->
 
 
 def length_histogram(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> list[int]:
-    """The number of texts of 0, 1, 2, ... words, separated by white space; the last has all of `LONGEST` and more."""
+    """The number of texts of 0, 1, 2, ... words (`toolkit.database`); the last has all of `LONGEST` and more."""
     parameters = {"files": files, "longest": LONGEST}
     counts = dict(connection.execute(LENGTHS_SQL.format(column=column), parameters).fetchall())
     return [counts.get(length, 0) for length in range(LONGEST + 1)]

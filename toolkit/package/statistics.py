@@ -37,7 +37,7 @@ FROM recipes_by_kind GROUP BY 1 ORDER BY try_cast(recipe AS INTEGER), 1
 
 LENGTHS_SQL = r"""
 SELECT count(*), sum(words), min(words), max(words), sum(characters), min(characters), max(characters)
-FROM (SELECT length({column}) AS characters, len(string_split_regex(trim({column}), '\s+')) AS words
+FROM (SELECT length({column}) AS characters, word_count({column}) AS words
       FROM read_parquet($files))
 """
 
@@ -147,7 +147,7 @@ def paraphrases_per_reference(connection: duckdb.DuckDBPyConnection, files: list
 
 
 def lengths(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> dict[str, dict[str, float]]:
-    """Mean, minimum and maximum length of a text column, in words (separated by white space) and in characters."""
+    """Mean, minimum and maximum length of a text column, in words (of Chinese those of jieba) and in characters."""
     sums = connection.execute(LENGTHS_SQL.format(column=column), {"files": files}).fetchone()
     assert sums is not None
     n, *figures = map(int, sums)

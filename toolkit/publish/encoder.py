@@ -26,6 +26,7 @@ SHOWN = (  # the settings that the card shows
     "hidden",
     "direction",
     "pooling",
+    "chinese",
     "min_count",
     "max_tokens",
     "loss",

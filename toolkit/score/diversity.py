@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from toolkit.bitext.words import COMPOUND
+from toolkit.bitext.words import COMPOUND, spaced
 from toolkit.rows import Row
 
 WORDING, ORDER = 0.5, 0.5  # ours: the weights beta1 and beta2, which the paper does not print
@@ -47,7 +47,7 @@ def diversity(reference: str, text: str, jaccard: str = "distance") -> float:
 
 def places(sentence: str) -> tuple[dict[str, int], int]:
     """The first place of each word of a sentence, and the number of its words."""
-    words = COMPOUND.findall(sentence.lower())
+    words = COMPOUND.findall(spaced(sentence.lower()))
     found: dict[str, int] = {}
     for place, word in enumerate(words):
         found.setdefault(word, place)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
+from toolkit.bitext.words import spaced
 from toolkit.rows import Row
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ def trigram_overlap(reference: str, candidate: str) -> float:
     """The number of shared word trigrams, divided by the number of trigrams of the text that has fewer.
 
     A trigram that occurs twice counts twice, and is shared as often as it occurs in both texts. Texts are lower-cased
-    and tokenised, as in the paper (by sacreBLEU's 13a: punctuation marks are words). A text of fewer than three words
-    has no trigram, and the overlap is 0 then, also of equal texts: this is ours, the paper does not say.
+    and tokenised, as in the paper (by sacreBLEU's 13a: punctuation marks are words; Chinese is cut by jieba before). A
+    text of fewer than three words has no trigram, and the overlap is 0 then, also of equal texts: this is ours, the
+    paper does not say.
 
     >>> trigram_overlap("It was a long day.", "Yes, it was a long week.")
     0.5
@@ -55,7 +57,7 @@ def trigram_overlap(reference: str, candidate: str) -> float:
 
 def trigrams(text: str) -> Counter[tuple[str, ...]]:
     """The word trigrams of a text, counted; none if it has fewer than three words."""
-    words = tokenized(text.lower()).split()
+    words = tokenized(spaced(text.lower())).split()
     return Counter(zip(*(words[n:] for n in range(ORDER)), strict=False))
 
 
@@ -107,7 +109,8 @@ def intersection_over_union(reference: str, paraphrase: str, pieces: PieceSplitt
     Args:
         reference: A text.
         paraphrase: Another.
-        pieces: Cuts a text into subword pieces, which are compared in place of words; None cuts at white space.
+        pieces: Cuts a text into subword pieces, which are compared in place of words; None cuts at white space, and
+            Chinese by jieba.
 
     Returns:
         A number in [0, 100]; 100 where neither text has a word.
@@ -122,7 +125,7 @@ def intersection_over_union(reference: str, paraphrase: str, pieces: PieceSplitt
 def piece_set(text: str, pieces: PieceSplitter | None) -> frozenset[str]:
     """The lower-cased pieces of a text, without punctuation and SentencePiece's white space symbol."""
     if pieces is None:
-        return frozenset(without_punctuation(text).split())
+        return frozenset(without_punctuation(spaced(text)).split())
     return frozenset(map(bare_piece, pieces(text))) - {""}
 
 
