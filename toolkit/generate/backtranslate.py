@@ -130,7 +130,8 @@ def write_pairs(shards: Sequence[Path], output: Path) -> Counter[str]:
             write(kept)
         if not counts["kept"]:
             raise ValueError(
-                f"wanted at least one usable translation, got none of {counts.total()}: {dict(counts)}; try another model"
+                f"wanted at least one usable translation, got none of {counts.total()} ({dict(+counts)}): "
+                "give another model or text"
             )
     return counts
 
