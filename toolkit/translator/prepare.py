@@ -149,6 +149,17 @@ def pair_file(path: Path) -> Iterator[Callable[[pa.Table], None]]:
         yield writer.write_table
 
 
+def upsampled(table: pa.Table, pairs: int, times: int) -> pa.Table:
+    """A table whose first pairs, those of the bitext, come several times; no text is copied.
+
+    Args:
+        table: The pairs to train on.
+        pairs: How many of them are of the bitext.
+        times: How often these come.
+    """
+    return pa.concat_tables([table.slice(0, pairs)] * (times - 1) + [table])
+
+
 def open_pairs(path: Path) -> pa.Table:
     """The pairs of a file, memory-mapped: their text stays on disk."""
     return pa.ipc.open_file(pa.memory_map(str(path))).read_all()

@@ -70,6 +70,7 @@ class TrainingSettings:
         validation: A bitext for the held-out likelihood; unless given, one reference in a hundred is held out.
         synthetic: Files of back-translated pairs (`scripts/backtranslate_text.py`), each a TSV, Parquet or dataset, to
             train on beside the bitext; none is held out.
+        upsample: How often an epoch has each pair of the bitext, beside each back-translated pair once.
         base_model: A translator of this script to begin with, its weights and its pieces: a folder or "starter/NAME";
             unless given, a new one of --size.
         size: Name of a preset; unless given, that of the base model, or "starter".
@@ -98,6 +99,7 @@ class TrainingSettings:
     check_language: bool = True
     validation: list[str] = field(default_factory=list)
     synthetic: list[str] = field(default_factory=list)
+    upsample: int = 1  # ParaZh, section 2.3, mixes the pairs as they are
     base_model: str | None = None
     size: str | None = None
     alpha: float | None = 0.3  # ours: the paper names none; 0.3 samples 1.1 times the pieces of Viterbi
@@ -125,7 +127,7 @@ class TrainingSettings:
         if self.size is not None:
             check_among(self, "size", tuple(SIZES))
         check_among(self, "optimizer", OPTIMIZERS)
-        check_at_least_one(self, "max_steps", "batch_tokens", "max_tokens", "save_every", "average")
+        check_at_least_one(self, "upsample", "max_steps", "batch_tokens", "max_tokens", "save_every", "average")
         check_between(self, 0, MOST_STEPS, "warmup_steps", "cooldown_steps", "max_steps")
         check_above_zero(self, "learning_rate")
         check_machine(self)

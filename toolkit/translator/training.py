@@ -29,7 +29,7 @@ from toolkit.translator.begin import load_base, new_model, size_of
 from toolkit.translator.checkpoints import Progress, average_weights, checkpoints_in, load_checkpoint
 from toolkit.translator.loss import TranslationLoss
 from toolkit.translator.optimizer import optimizers
-from toolkit.translator.prepare import PARTS, PREPARED, check_bitexts, open_pairs, prepare
+from toolkit.translator.prepare import PARTS, PREPARED, check_bitexts, open_pairs, prepare, upsampled
 from toolkit.translator.settings import DEFAULT_SIZE, SIZES, TrainingSettings
 from toolkit.translator.steps import Text, Training, likelihood, run_epoch
 
@@ -86,7 +86,8 @@ def fit(
         counts = prepare(settings)
     with accelerator.main_process_first():
         tokenizer = saved_tokenizer(settings, folder, base[1] if base else None)
-    text = Text(open_pairs(folder / "train.arrow"), open_pairs(folder / "validation.arrow"), *pieces_of(tokenizer))
+    pairs = upsampled(open_pairs(folder / "train.arrow"), counts["train"], settings.upsample)
+    text = Text(pairs, open_pairs(folder / "validation.arrow"), *pieces_of(tokenizer))
     training = begin(settings, accelerator, text, base[0] if base else None)
     if checkpoints := checkpoints_in(folder):
         load_checkpoint(accelerator, checkpoints[-1])
