@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.tiny import model
-from toolkit.translator.optimizer import optimizers
+from toolkit.translator.optimizer import Float32Muon, optimizers
 
 
 @pytest.mark.parametrize("kind", ["muon", "adamw"])
@@ -27,6 +27,21 @@ def test_muon_takes_the_inner_matrices_only():
     rest = [names[id(p)] for g in adamw.param_groups for p in g["params"]]
     assert "model.shared.weight" in rest
     assert all("norm" in name or name.endswith(".bias") or name == "model.shared.weight" for name in rest)
+
+
+@pytest.mark.parametrize("shape", [(24, 24), (12, 40), (40, 12)])
+def test_muon_in_float32_is_torchs_but_for_its_rounding(shape):
+    start = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    settings = {"lr": 0.01, "weight_decay": 0.1, "adjust_lr_fn": "match_rms_adamw"}
+    weights = [torch.nn.Parameter(start.clone()) for _ in range(2)]
+    both = [kind([one], **settings) for kind, one in zip((torch.optim.Muon, Float32Muon), weights, strict=True)]
+    for seed in range(3):
+        gradient = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+        for optimizer, weight in zip(both, weights, strict=True):
+            weight.grad = gradient.clone()
+            optimizer.step()
+    moved = (weights[0] - start).abs().mean()
+    assert moved > 1e-3 and (weights[0] - weights[1]).abs().mean() < 0.02 * moved
 
 
 def test_another_kind_is_refused():
