@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,31 @@ def counted(pairs: Path, test: list[tuple[str, str]]) -> dict[str, float]:
     return {"pairs": len(sources), "unseen": 100 * sum(word not in known for word in said) / len(said)}
 
 
+def summary(found: dict[str, list[dict[str, float]]], metrics: Sequence[str], baseline: str) -> dict[str, Any]:
+    """By metric and arm the mean and the deviation over the seeds, and the difference from one arm.
+
+    Args:
+        found: The figures of each seed, by arm.
+        metrics: Their names.
+        baseline: The arm that the others are compared with.
+    """
+    results: dict[str, Any] = {}
+    others = [arm for arm in found if arm != baseline]
+    for name in metrics:
+        by_arm = {arm: [one[name] for one in some] for arm, some in found.items()}
+        against = dict(zip(others, compare([(by_arm[arm], by_arm[baseline]) for arm in others]), strict=True))
+        results[name] = {
+            arm: {"mean": round(float(np.mean(some)), 2), "deviation": round(float(np.std(some, ddof=1)), 2)}
+            | (
+                {f"against_{baseline}": {"difference": round(one.difference, 2), "p": round(one.p, 4)}}
+                if (one := against.get(arm))
+                else {}
+            )
+            for arm, some in by_arm.items()
+        }
+    return results
+
+
 def main() -> None:
     """Train and test, print the figures, and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -156,20 +182,7 @@ def main() -> None:
             found[arm].append(json.loads(kept.read_text()))
             counts[arm].append(counted(folder / f"{arm}.tsv", test))
             print(seed, arm, found[arm][-1], flush=True)
-    results: dict[str, Any] = {}
-    for name in metrics:
-        by_arm = {arm: [one[name] for one in some] for arm, some in found.items()}
-        compared = compare([(by_arm[arm], by_arm[NONE]) for arm in options.arms if arm != NONE])
-        against = dict(zip([arm for arm in options.arms if arm != NONE], compared, strict=True))
-        results[name] = {
-            arm: {"mean": round(float(np.mean(some)), 2), "deviation": round(float(np.std(some, ddof=1)), 2)}
-            | (
-                {"against_none": {"difference": round(against[arm].difference, 2), "p": round(against[arm].p, 4)}}
-                if arm in against
-                else {}
-            )
-            for arm, some in by_arm.items()
-        }
+    results = summary(found, list(metrics), NONE)
     results |= {
         "pairs": {arm: round(float(np.mean([one["pairs"] for one in some]))) for arm, some in counts.items()},
         "unseen_words": {

@@ -16,6 +16,7 @@ from toolkit.augmentation.file_settings import AugmentFile
 from toolkit.augmentation.study_settings import StudyFile
 from toolkit.clean.clean_file import CleanFile
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
+from toolkit.generate.monolingual import BackTranslation
 from toolkit.infiller.settings import InfillerTraining
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
@@ -94,6 +95,11 @@ def settings_translator() -> str:
     return settings_of(TrainingSettings)
 
 
+def settings_backtranslation() -> str:
+    """Of scripts/backtranslate_text.py."""
+    return settings_of(BackTranslation)
+
+
 def settings_paraphraser() -> str:
     """Of scripts/train_paraphraser.py."""
     return settings_of(ParaphraserTraining)
@@ -129,6 +135,7 @@ MADE = (
     settings_encoder,
     settings_transformer,
     settings_translator,
+    settings_backtranslation,
     settings_infiller,
     settings_paraphraser,
     settings_paraphrasing,

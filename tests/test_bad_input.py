@@ -41,6 +41,7 @@ TASK = "--base_model words --task task.tsv --output_dir new"
 PACKAGE = "--lang en --license cc0-1.0 --text x"
 PACKAGED = f"--bitext bitext.tsv --source_lang de {PACKAGE}"
 REWRITE = "--model translator --input texts.txt --output new.tsv"
+BACK = "--model back --text texts.txt --source_lang de --lang en --output new.tsv --threads 1"
 PARAPHRASE = "--pairs {} --size starter --output_dir new"
 BEGIN = "--pairs pairs.tsv --base_model {} --output_dir new"
 SAVE = "--model {} --test pairs.tsv --license mit --text x --output_dir {}"
@@ -165,6 +166,53 @@ TABLE = [
         1,
     ),
     ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --validation swapped.tsv", "the columns are swapped", 1),
+    ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --synthetic lost.tsv", "existing file, got lost.tsv", 1),
+    (
+        "train_translator.py",
+        f"{TRANSLATE.format('bitext.tsv')} --synthetic bitext.tsv empty.tsv",
+        "empty.tsv, which is empty",
+        1,
+    ),
+    ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --synthetic column.tsv", "usable pair in column.tsv", 1),
+    ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --synthetic swapped.tsv", "the columns are swapped", 1),
+    ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --base_model lost", "wanted a model, got 'lost',", 1),
+    ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --base_model words", "wanted a translator, got", 1),
+    ("train_translator.py", f"{TRANSLATE.format('bitext.tsv')} --base_model other-way", "give the other direction", 1),
+    (
+        "train_translator.py",
+        f"{TRANSLATE.format('bitext.tsv')} --base_model translator",
+        "wanted a translator that train_translator.py made, got 'translator', a Marian model with another",
+        1,
+    ),
+    (
+        "train_translator.py",
+        f"{TRANSLATE.format('bitext.tsv')} --base_model translator --output_dir translator",
+        "apart from the input translator",
+        1,
+    ),
+    ("backtranslate_text.py", f"{BACK} --output notes.txt", "got notes.txt, which exists and was not written", 1),
+    ("backtranslate_text.py", f"{BACK} --output texts.txt", "wanted an output that is no input, got texts.txt", 1),
+    ("backtranslate_text.py", f"{BACK} --output notes.txt/new.tsv", "got the file", 1),
+    ("backtranslate_text.py", f"{BACK} --text lost.txt", "wanted an existing file, got lost.txt", 1),
+    ("backtranslate_text.py", f"{BACK} --text texts.txt empty.tsv", "empty.tsv, which is empty", 1),
+    ("backtranslate_text.py", f"{BACK} --text cut.tsv.gz", "wanted a whole file, got cut.tsv.gz, broken", 1),
+    ("backtranslate_text.py", f"{BACK} --text_column text", "wanted the number of a TSV column", 1),
+    (
+        "backtranslate_text.py",
+        f"{BACK} --min_chars 90",
+        "wanted at least one usable sentence in texts.txt, got none",
+        1,
+    ),
+    ("backtranslate_text.py", f"{BACK} --text swapped.tsv --lang de", "wanted text in de, got en", 1),
+    ("backtranslate_text.py", f"{BACK} --model lost", "wanted a model, got 'lost'", 1),
+    ("backtranslate_text.py", f"{BACK} --model words", "wanted a translator, got 'words'", 1),
+    ("backtranslate_text.py", f"{BACK} --model nan", "wanted finite weights, got NaN", 1),
+    (
+        "backtranslate_text.py",
+        f"{BACK} --model other-way --source_lang en --lang de",
+        "wanted a translator from de to en, got 'other-way', which reads en and writes de: give the other direction",
+        1,
+    ),
     ("train_pair_classifier.py", f"{TASK} --task lost.tsv", "wanted a file of labelled pairs, got lost.tsv", 1),
     ("train_pair_classifier.py", f"{TASK} --task empty.tsv", "got none in empty.tsv", 1),
     ("train_pair_classifier.py", f"{TASK} --task latin1.tsv", "got latin1.tsv", 1),
@@ -276,6 +324,12 @@ TABLE = [
     ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --alpha -1", "wanted alpha of at least 0, got -1.0", 2),
     ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --max_tokens 600", "wanted max_tokens up to 256", 2),
     ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --average 0", "wanted average of at least 1, got 0", 2),
+    ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --upsample 0", "wanted upsample of at least 1", 2),
+    ("backtranslate_text.py", f"{BACK} --output new.csv", "wanted a file in .tsv, .txt, .parquet", 2),
+    ("backtranslate_text.py", f"{BACK} --batch_rows 0", "wanted batch_rows of at least 1, got 0", 2),
+    ("backtranslate_text.py", f"{BACK} --lang English", "wanted --lang as a code of ISO", 2),
+    ("backtranslate_text.py", f"{BACK} --dtype half", "wanted dtype of auto, bfloat16, float32, int8", 2),
+    ("backtranslate_text.py", f"{BACK} --limit 0", "wanted limit of at least 1, got 0", 2),
     ("train_translator.py", TRANSLATE.format("bitext.tsv") + " --seed -3", "wanted seed from 0 to 4294967295", 2),
     ("train_pair_classifier.py", "--base_model words --output_dir new", "wanted either --parabank or --task", 2),
     ("train_pair_classifier.py", f"{TASK} --epochs nan", "wanted epochs above 0, got nan", 2),

@@ -123,9 +123,9 @@ def driver(folder: Path, kill_at: int | None = None) -> subprocess.CompletedProc
     program = f"""
 import os, signal, sys
 import torch
-from toolkit.translator import steps, training
+from toolkit.translator import settings, steps, training
 torch.set_num_threads(1)
-training.SIZES["tiny"] = training.Size{TINY}
+settings.SIZES["tiny"] = settings.Size{TINY}
 save_checkpoint = steps.save_checkpoint
 def kill(accelerator, folder, step, kept):
     save_checkpoint(accelerator, folder, step, kept)

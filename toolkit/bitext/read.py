@@ -11,7 +11,7 @@ import glob
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
@@ -117,6 +117,51 @@ def read_blocks(
             )
         return with_first_block(read_aligned(*bitext), " and ".join(bitext))
     return with_first_block(read_one(bitext[0], source_column, reference_column, data_split), bitext[0])
+
+
+def read_each(bitexts: Sequence[str]) -> Iterator[Block]:
+    """The lines of several bitexts, one after the other, as if they were one; each has its default columns.
+
+    Args:
+        bitexts: For each what `read_blocks` takes as one item: a TSV file, a Parquet file, a glob of those, a dataset.
+
+    Raises:
+        ValueError: As `read_blocks`, when a bitext is reached.
+    """
+    return renumbered(block for bitext in bitexts for block in read_blocks([bitext]))
+
+
+def read_sentences(texts: Sequence[str], column: str | int | None = None, data_split: str = "train") -> Iterator[Block]:
+    r"""The lines of text in one language: pairs of a sentence with itself, so that the rules for pairs can judge them.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "demo.txt")
+    >>> _ = path.write_text("Hello!\nThanks.\n")
+    >>> [(pair.source, pair.reference) for block in read_sentences([str(path)]) for pair in pairs_of(block)]
+    [('Hello!', 'Hello!'), ('Thanks.', 'Thanks.')]
+
+    Args:
+        texts: For each what `read_blocks` takes as one item; they are read one after the other.
+        column: Of the sentence: a number of a text file (default 0), or a name (default "text").
+        data_split: Which split of a dataset to read; a file has none.
+
+    Raises:
+        ValueError: As `read_blocks`, when a text is reached.
+    """
+
+    def blocks(text: str) -> Iterator[Block]:
+        own = (0 if text_suffix(text) in (".tsv", ".txt") else "text") if column is None else column
+        return read_blocks([text], own, own, data_split)
+
+    return renumbered(block for text in texts for block in blocks(text))
+
+
+def renumbered(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The same blocks; the numbers of their lines run on from each to the next."""
+    line = 1
+    for block in blocks:
+        yield replace(block, line=line)
+        line += block.sides[0].count(b"\n")
 
 
 def read_one(

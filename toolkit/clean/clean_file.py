@@ -50,10 +50,19 @@ class CleanFile(BitextSettings):
         if self.workers is not None and not 1 <= self.workers <= MAX_THREADS:
             raise ValueError(f"wanted workers from 1 to {MAX_THREADS}, got {self.workers}")
         for path in filter(None, (self.output, self.refused)):
-            if text_suffix(path) not in SUFFIXES or (path.endswith(COMPRESSED) and ".parquet" in path):
-                raise ValueError(f"wanted a file in {', '.join(SUFFIXES)} (text also .gz, .zst), got {path}: rename it")
+            check_suffix(path)
         if self.refused == self.output:
             raise ValueError(f"wanted two files, got {self.output} as both: choose another --refused")
+
+
+def check_suffix(path: str) -> None:
+    """Refuse a file of pairs whose suffix does not tell how it is to be written.
+
+    Raises:
+        ValueError: The suffix is unknown.
+    """
+    if text_suffix(path) not in SUFFIXES or (path.endswith(COMPRESSED) and ".parquet" in path):
+        raise ValueError(f"wanted a file in {', '.join(SUFFIXES)} (text also .gz, .zst), got {path}: rename it")
 
 
 def clean_file(settings: CleanFile) -> Counter[str]:

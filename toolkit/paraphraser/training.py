@@ -43,9 +43,9 @@ from toolkit.paraphraser.trainer import IGNORED, Collate, ParaphraserTrainer
 from toolkit.shards import write_whole
 from toolkit.starters import WORDS
 from toolkit.training import MEASURED, check_folder, finish, in_folder, is_finished
+from toolkit.translator.begin import new_model
 from toolkit.translator.load import load_checkpoint, set_languages
 from toolkit.translator.settings import SIZES
-from toolkit.translator.training import new_model
 
 CHECKPOINTS, TOKENIZER, ADAPTERS, TEMPLATES = "checkpoints", "tokenizer", "adapters", "templates.json"
 KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed

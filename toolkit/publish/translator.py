@@ -21,13 +21,19 @@ from toolkit.evaluate.translation import bleu
 from toolkit.outputs import check_output_folder
 from toolkit.publish.folder import made_beside, read_training
 from toolkit.shards import write_whole
-from toolkit.starters import WORDS
+from toolkit.starters import WORDS, shown_name
 from toolkit.training import MEASURED, RECORD
 from toolkit.translator.languages import check_stated
 from toolkit.translator.load import Translator, load_translator
 
 TEMPLATE = Path(cards.__file__).parent / "translator.md"
-PRIVATE = ("bitext", "validation", "output_dir", "processes")  # settings that describe the machine of the training
+PRIVATE = (
+    "bitext",
+    "validation",
+    "synthetic",
+    "output_dir",
+    "processes",
+)  # settings that describe the machine of the training
 
 
 def package_translator(
@@ -72,6 +78,8 @@ def package_translator(
     training = read_training(model, "train_translator.py", PRIVATE)
     trained = training["settings"].get("source_lang"), training["settings"].get("lang")
     check_stated(model, trained, (source_lang, lang))
+    if base := training["settings"].get("base_model"):
+        training["settings"]["base_model"] = shown_name(base)
     if not words.is_file():
         raise ValueError(f"wanted a folder that scripts/train_translator.py made, got {model} without {WORDS}")
     load_translator(model, "float32")

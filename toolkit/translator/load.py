@@ -26,8 +26,9 @@ from toolkit.models.checkpoint import NOT_A_CHECKPOINT
 from toolkit.models.precision import in_bfloat16
 from toolkit.models.weights import check_whole, loading
 from toolkit.settings import DTYPES
+from toolkit.shards import read_record
 from toolkit.starters import resolve, shown_name
-from toolkit.training import MEASURED
+from toolkit.training import MEASURED, RECORD
 from toolkit.translator.inference import prepare_for_cpu
 from toolkit.translator.languages import check_stated, language_codes, own_code, task_prefix
 
@@ -84,7 +85,7 @@ def load_translator(
     device = torch.device(device)
     number = torch.bfloat16 if in_bfloat16(dtype) else torch.float32
     model, tokenizer = load_checkpoint(name, number)
-    check_stated(name, _stated(name, tokenizer), (source_lang, lang))
+    check_stated(name, stated_languages(name, tokenizer), (source_lang, lang))
     model.eval().to(device)
     size = sum(p.numel() for p in model.parameters()) / 1e6
     if isinstance(tokenizer, MarianTokenizer):
@@ -144,11 +145,19 @@ def load_checkpoint(name: str, number: torch.dtype) -> tuple[PreTrainedModel, Pr
     return model, tokenizer
 
 
-def _stated(name: str, tokenizer: PreTrainedTokenizerBase) -> tuple[str | None, str | None]:
-    """The source and target language that measured.json or a Marian tokenizer states; None where nothing is stated."""
-    known = described(name)
-    if known["source_lang"] or known["lang"]:
-        return known["source_lang"], known["lang"]
+def stated_languages(name: str, tokenizer: PreTrainedTokenizerBase) -> tuple[str | None, str | None]:
+    """The source and target language that a model states; None where it states none.
+
+    They stand in its measured.json, in the record of its training, or in a Marian tokenizer.
+
+    Raises:
+        ValueError: The record is damaged.
+    """
+    record = Path(resolve(name)) / RECORD
+    trained = read_record(record, "train again").get("settings") if record.is_file() else None
+    for known in (described(name), trained if isinstance(trained, dict) else {}):
+        if known.get("source_lang") or known.get("lang"):
+            return known.get("source_lang"), known.get("lang")
     if not isinstance(tokenizer, MarianTokenizer):
         return None, None
     several = bool(tokenizer.supported_language_codes)  # a token of the source selects the target language

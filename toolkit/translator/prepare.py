@@ -1,6 +1,7 @@
 """The text of a training: cleaned pairs as Arrow files, and the SentencePiece models that segment them.
 
-`prepare` writes both once per training; the training reads the pairs memory-mapped.
+Back-translated pairs stand after those of the bitext in the file to train on. `prepare` writes all once per training;
+the training reads the pairs memory-mapped.
 """
 
 from __future__ import annotations
@@ -8,36 +9,47 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from toolkit.bitext.languages import SAMPLE, check_languages
-from toolkit.bitext.read import read_bitext, read_blocks
+from toolkit.bitext.read import Block, pairs_of, read_blocks, read_each
 from toolkit.bitext.split import split_of
 from toolkit.bitext.subwords import train_pieces
 from toolkit.clean.corpus import clean_corpus
 from toolkit.clean.rules import CleanSettings, clean, none_usable
 from toolkit.shards import write_whole
-from toolkit.translator.settings import SIZES, Size, TrainingSettings
+from toolkit.translator.settings import DEFAULT_SIZE, SIZES, Size, TrainingSettings
 
+PARTS = ("bitext", "validation", "synthetic")  # the settings that name text
 PREPARED = "prepared.json"  # written last of what `prepare` writes
 PAIRS = pa.schema({"source": pa.large_string(), "reference": pa.large_string()})
 VALIDATION_SHARE = 0.01  # ours: of the references, where no validation bitext is given
 
 
-def check_bitext(settings: TrainingSettings, bitext: list[str]) -> None:
-    """Refuse a bitext without a usable pair, or in other languages than the settings say.
+def check_bitexts(settings: TrainingSettings) -> None:
+    """Refuse text without a usable pair, or in other languages than the settings say.
 
     Raises:
-        ValueError: It is one of these, or cannot be read.
+        ValueError: A bitext is one of these, or cannot be read.
     """
+    for part in PARTS[:2]:
+        if bitext := getattr(settings, part):
+            check_bitext(read_blocks(bitext, settings.source_column, settings.reference_column), bitext, settings)
+    for file in settings.synthetic:
+        check_bitext(read_blocks([file]), [file], settings)
+
+
+def check_bitext(blocks: Iterable[Block], bitext: list[str], settings: TrainingSettings) -> None:
+    """Refuse a bitext by its first lines, as `check_bitexts`."""
     refused: Counter[str] = Counter()
-    pairs = read_bitext(bitext, settings.source_column, settings.reference_column)
+    pairs = (pair for block in blocks for pair in pairs_of(block))
     sample = list(islice(clean(pairs, CleanSettings(), settings.source_lang, settings.lang, refused), SAMPLE))
     if not sample:
         raise ValueError(none_usable(bitext, refused))
@@ -45,11 +57,14 @@ def check_bitext(settings: TrainingSettings, bitext: list[str]) -> None:
         check_languages(sample, settings.source_lang, settings.lang)
 
 
-def prepare(settings: TrainingSettings) -> dict[str, int]:
+def prepare(settings: TrainingSettings) -> dict[str, Any]:
     """Write `train.arrow`, `validation.arrow` and the SentencePiece models to `output_dir`, unless they are there.
 
+    A training with a base model needs no SentencePiece models of its own.
+
     Returns:
-        How many pairs each split has, and how many were refused for which reason.
+        How many pairs of the bitext each split has, and how many were refused for which reason; under "synthetic" the
+        same of the back-translated pairs, if there are any.
 
     Raises:
         ValueError: No pair is left to train on.
@@ -59,13 +74,16 @@ def prepare(settings: TrainingSettings) -> dict[str, int]:
         return json.loads((folder / PREPARED).read_text())
     folder.mkdir(parents=True, exist_ok=True)
     counts = write_splits(settings, folder)
-    write_pieces(SIZES[settings.size], folder, settings.seed)
+    if not settings.base_model:
+        write_pieces(SIZES[settings.size or DEFAULT_SIZE], folder, settings.seed)
     write_whole(folder / PREPARED, json.dumps(counts, indent=1))
     return counts
 
 
-def write_splits(settings: TrainingSettings, folder: Path) -> dict[str, int]:
+def write_splits(settings: TrainingSettings, folder: Path) -> dict[str, Any]:
     """Write the pairs to train on and those that are held out, as Arrow files.
+
+    A back-translated pair is never held out. Where references are, it is left out if its reference would be one.
 
     Returns:
         As `prepare`.
@@ -73,22 +91,34 @@ def write_splits(settings: TrainingSettings, folder: Path) -> dict[str, int]:
     Raises:
         ValueError: No pair is left to train on.
     """
-    refused: Counter[str] = Counter()
+    counts: Counter[str] = Counter(train=0, validation=0)
+    synthetic: Counter[str] = Counter(train=0)
+    columns = settings.source_column, settings.reference_column
+    share = 0.0 if settings.validation else VALIDATION_SHARE
     with pair_file(folder / "train.arrow") as train, pair_file(folder / "validation.arrow") as validation:
-        for table in cleaned_tables(settings, settings.bitext, folder, refused):
-            if settings.validation:
-                train(table)
-                continue
-            splits = [split_of(reference, VALIDATION_SHARE, 0.0) for reference in table["reference"].to_pylist()]
-            for split, write in (("train", train), ("validation", validation)):
-                write(table.filter(pa.array([one == split for one in splits], pa.bool_())))
+        for table in cleaned_tables(read_blocks(settings.bitext, *columns), settings, folder, counts):
+            held_out = is_held_out(table, share)
+            for split, write, mask in (("train", train, pc.invert(held_out)), ("validation", validation, held_out)):
+                write(kept := table.filter(mask))
+                counts[split] += len(kept)
+        if not counts["train"]:
+            del counts["train"], counts["validation"]
+            raise ValueError(none_usable(settings.bitext, counts))
         if settings.validation:
-            for table in cleaned_tables(settings, settings.validation, folder, refused):
+            for table in cleaned_tables(read_blocks(settings.validation, *columns), settings, folder, counts):
                 validation(table)
-    counts = {split: len(open_pairs(folder / f"{split}.arrow")) for split in ("train", "validation")}
-    if not counts["train"]:
-        raise ValueError(none_usable(settings.bitext, refused))
-    return {**counts, **refused}
+                counts["validation"] += len(table)
+        if settings.synthetic:
+            for table in cleaned_tables(read_each(settings.synthetic), settings, folder, synthetic):
+                train(kept := table.filter(pc.invert(is_held_out(table, share))))
+                synthetic["train"] += len(kept)
+                synthetic["held_out"] += len(table) - len(kept)
+    return {**counts, **({"synthetic": dict(synthetic)} if settings.synthetic else {})}
+
+
+def is_held_out(table: pa.Table, share: float) -> pa.BooleanArray:
+    """Whether the reference of each pair is among the share of references that are held out."""
+    return pa.array([split_of(one, share, 0.0) == "validation" for one in table["reference"].to_pylist()], pa.bool_())
 
 
 def write_pieces(size: Size, folder: Path, seed: int) -> None:
@@ -103,10 +133,9 @@ def write_pieces(size: Size, folder: Path, seed: int) -> None:
 
 
 def cleaned_tables(
-    settings: TrainingSettings, bitext: list[str], folder: Path, refused: Counter[str]
+    blocks: Iterator[Block], settings: TrainingSettings, folder: Path, refused: Counter[str]
 ) -> Iterator[pa.Table]:
     """The pairs of a bitext that no rule refuses, as tables of source and reference; refusals are counted by reason."""
-    blocks = read_blocks(bitext, settings.source_column, settings.reference_column)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".cleaning-") as parts:
         for table in clean_corpus(blocks, CleanSettings(), settings.source_lang, settings.lang, Path(parts)):
             refused.update(table["reason"].drop_null().to_pylist())
@@ -118,6 +147,17 @@ def pair_file(path: Path) -> Iterator[Callable[[pa.Table], None]]:
     """A function that appends tables to an Arrow file with the columns of `PAIRS`."""
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, PAIRS) as writer:
         yield writer.write_table
+
+
+def upsampled(table: pa.Table, pairs: int, times: int) -> pa.Table:
+    """A table whose first pairs, those of the bitext, come several times; no text is copied.
+
+    Args:
+        table: The pairs to train on.
+        pairs: How many of them are of the bitext.
+        times: How often these come.
+    """
+    return pa.concat_tables([table.slice(0, pairs)] * (times - 1) + [table])
 
 
 def open_pairs(path: Path) -> pa.Table:

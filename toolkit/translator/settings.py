@@ -9,6 +9,7 @@ from toolkit.bitext.languages import check_codes
 from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 
 OPTIMIZERS = ("muon", "adamw")
+DEFAULT_SIZE = "starter"  # of a new model
 MOST_STEPS = 10**9  # ours: years
 
 
@@ -67,7 +68,12 @@ class TrainingSettings:
         reference_column: Column of the reference.
         check_language: Refuse a bitext of which one side is in another language than said.
         validation: A bitext for the held-out likelihood; unless given, one reference in a hundred is held out.
-        size: Name of a preset.
+        synthetic: Files of back-translated pairs (`scripts/backtranslate_text.py`), each a TSV, Parquet or dataset, to
+            train on beside the bitext; none is held out.
+        upsample: How often an epoch has each pair of the bitext, beside each back-translated pair once.
+        base_model: A translator of this script to begin with, its weights and its pieces: a folder or "starter/NAME";
+            unless given, a new one of --size.
+        size: Name of a preset; unless given, that of the base model, or "starter".
         alpha: Smoothing of the sampled segmentations (Kudo 2018); 0 is uniform, large is Viterbi, none at all too.
         label_smoothing: In [0, 1).
         dropout: Of residual connections, in [0, 1).
@@ -92,7 +98,10 @@ class TrainingSettings:
     reference_column: str | None = None
     check_language: bool = True
     validation: list[str] = field(default_factory=list)
-    size: str = "starter"
+    synthetic: list[str] = field(default_factory=list)
+    upsample: int = 1  # ParaZh, section 2.3, mixes the pairs as they are
+    base_model: str | None = None
+    size: str | None = None
     alpha: float | None = 0.3  # ours: the paper names none; 0.3 samples 1.1 times the pieces of Viterbi
     label_smoothing: float = 0.1
     dropout: float = 0.1
@@ -115,9 +124,10 @@ class TrainingSettings:
             ValueError: A number is out of its range, or a value is not among those allowed.
         """
         check_codes(self)
-        check_among(self, "size", tuple(SIZES))
+        if self.size is not None:
+            check_among(self, "size", tuple(SIZES))
         check_among(self, "optimizer", OPTIMIZERS)
-        check_at_least_one(self, "max_steps", "batch_tokens", "max_tokens", "save_every", "average")
+        check_at_least_one(self, "upsample", "max_steps", "batch_tokens", "max_tokens", "save_every", "average")
         check_between(self, 0, MOST_STEPS, "warmup_steps", "cooldown_steps", "max_steps")
         check_above_zero(self, "learning_rate")
         check_machine(self)
@@ -127,6 +137,21 @@ class TrainingSettings:
             )
         if self.alpha is not None and not 0 <= self.alpha < math.inf:
             raise ValueError(f"wanted alpha of at least 0, got {self.alpha}")
-        if self.max_tokens > SIZES[self.size].positions:
-            most = SIZES[self.size].positions
-            raise ValueError(f"wanted max_tokens up to {most}, which size {self.size} reads, got {self.max_tokens}")
+        if self.size or not self.base_model:
+            size = self.size or DEFAULT_SIZE
+            check_positions(self.max_tokens, SIZES[size].positions, f"size {size}")
+
+
+def check_positions(max_tokens: int, positions: int, model: str) -> None:
+    """Refuse pairs of more pieces than a model has positions.
+
+    Args:
+        max_tokens: The most pieces of a side.
+        positions: Of the model.
+        model: What it is, for the error.
+
+    Raises:
+        ValueError: There are too few positions.
+    """
+    if max_tokens > positions:
+        raise ValueError(f"wanted max_tokens up to {positions}, which {model} reads, got {max_tokens}")

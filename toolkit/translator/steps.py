@@ -19,7 +19,7 @@ from toolkit.translator.batches import batches, pack, padded_pairs, segmented
 from toolkit.translator.checkpoints import Progress, save_checkpoint
 from toolkit.translator.loss import TranslationLoss
 from toolkit.translator.optimizer import learning_rate
-from toolkit.translator.settings import SIZES, TrainingSettings
+from toolkit.translator.settings import TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def likelihood(loss_of: TranslationLoss, text: Text, settings: TrainingSettings)
     """
     loss_of.eval()
     pairs = segmented(text.validation, text.source, text.target)
-    pairs = [pair for pair in pairs if max(map(len, pair)) <= SIZES[settings.size].positions]
+    pairs = [pair for pair in pairs if max(map(len, pair)) <= loss_of.model.config.max_position_embeddings]
     device = next(loss_of.parameters()).device
     total, tokens = 0.0, 0
     for batch in pack(pairs, settings.batch_tokens):

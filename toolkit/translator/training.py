@@ -1,33 +1,36 @@
 """Train a translator, a Marian model of any size, on a bitext under Accelerate.
 
 The text is prepared once (`prepare.py`). Every epoch (`steps.py`) reads it in batches (`batches.py`) with newly sampled
-segmentations. The result is a `MarianMTModel` with its `MarianTokenizer`. Not here: translation (`generate/`) and BLEU
-(`evaluate/translation.py`).
+segmentations. The result is a `MarianMTModel` with its `MarianTokenizer`. A training that begins with such a model
+(`begin.py`) keeps its pieces. Not here: translation (`generate/`) and BLEU (`evaluate/translation.py`).
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 import sentencepiece
 import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from tqdm import tqdm
-from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTokenizer
+from transformers import GenerationConfig, MarianMTModel, MarianTokenizer
 
-from toolkit.bitext.subwords import EOS, PAD, marian_tokenizer, pieces_of
+from toolkit.bitext.subwords import marian_tokenizer, pieces_of
 from toolkit.bitext.words import write_words
+from toolkit.contents import CONTENT
 from toolkit.models.precision import has_bfloat16
 from toolkit.parallel import processes
 from toolkit.starters import WORDS
 from toolkit.training import check_folder, finish, in_folder
+from toolkit.translator.begin import load_base, new_model, size_of
 from toolkit.translator.checkpoints import Progress, average_weights, checkpoints_in, load_checkpoint
 from toolkit.translator.loss import TranslationLoss
 from toolkit.translator.optimizer import optimizers
-from toolkit.translator.prepare import PREPARED, check_bitext, open_pairs, prepare
-from toolkit.translator.settings import SIZES, Size, TrainingSettings
+from toolkit.translator.prepare import PARTS, PREPARED, check_bitexts, open_pairs, prepare, upsampled
+from toolkit.translator.settings import DEFAULT_SIZE, SIZES, TrainingSettings
 from toolkit.translator.steps import Text, Training, likelihood, run_epoch
 
 # may change when a training resumes; its length too
@@ -41,47 +44,74 @@ def train(settings: TrainingSettings) -> Path:
         `output_dir`; its folder "model" then holds a `MarianMTModel`, its `MarianTokenizer` and `training.json`.
 
     Raises:
-        ValueError: The bitext has no usable pair, or the output folder belongs to a training with other settings.
+        ValueError: The bitext has no usable pair, the base model cannot be used, or the output folder belongs to a
+            training with other settings.
         OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
         RuntimeError: The launcher's processes do not see each other, or another launch works in the folder.
     """
     state, folder = processes(), Path(settings.output_dir)
+    if not settings.base_model:
+        settings = replace(settings, size=settings.size or DEFAULT_SIZE)
     # until the text is prepared, nothing depends on a setting, so all of them may change
     free = FREE if (folder / PREPARED).exists() else {field.name for field in fields(settings)}
-    files = {"bitext": settings.bitext, "validation": settings.validation}
-    settings_record = check_folder(folder, settings, files, {}, free, state)
-    for bitext in filter(None, files.values()):
-        check_bitext(settings, bitext)
+    files = {part: getattr(settings, part) for part in PARTS}
+    models = {"base_model": settings.base_model} if settings.base_model else {}
+    settings_record = check_folder(folder, settings, files, models, free, state)
+    check_bitexts(settings)
+    base = load_base(settings) if settings.base_model else None
     with in_folder(folder, settings_record, free, state):
-        fit(settings, folder)
+        fit(settings, folder, base, settings_record)
     state.destroy_process_group()
     return folder
 
 
-def fit(settings: TrainingSettings, folder: Path) -> None:
-    """Prepare the text, train or resume, and save the model."""
+def fit(
+    settings: TrainingSettings,
+    folder: Path,
+    base: tuple[MarianMTModel, MarianTokenizer] | None,
+    settings_record: dict,
+) -> None:
+    """Prepare the text, train or resume, and save the model.
+
+    Args:
+        settings: Of the training.
+        folder: Its output folder.
+        base: The model that it begins with, and the tokenizer of that; None is a new one.
+        settings_record: Of the training, on the main process.
+    """
     accelerator = Accelerator(mixed_precision="bf16" if has_bfloat16() else "no")
     set_seed(settings.seed + accelerator.process_index)
     sentencepiece.set_random_generator_seed(settings.seed)
     with accelerator.main_process_first():
         counts = prepare(settings)
-    size = SIZES[settings.size]
     with accelerator.main_process_first():
-        tokenizer = marian_tokenizer(
-            folder / "source.spm", folder / ("source.spm" if size.joint else "target.spm"), folder / "model"
-        )
-    text = Text(open_pairs(folder / "train.arrow"), open_pairs(folder / "validation.arrow"), *pieces_of(tokenizer))
-    training = begin(settings, accelerator, text)
+        tokenizer = saved_tokenizer(settings, folder, base[1] if base else None)
+    pairs = upsampled(open_pairs(folder / "train.arrow"), counts["train"], settings.upsample)
+    text = Text(pairs, open_pairs(folder / "validation.arrow"), *pieces_of(tokenizer))
+    training = begin(settings, accelerator, text, base[0] if base else None)
     if checkpoints := checkpoints_in(folder):
         load_checkpoint(accelerator, checkpoints[-1])
     run(training)
     if accelerator.is_main_process:
-        save(training, tokenizer, counts)
+        save(training, tokenizer, counts, settings_record)
 
 
-def begin(settings: TrainingSettings, accelerator: Accelerator, text: Text) -> Training:
+def saved_tokenizer(settings: TrainingSettings, folder: Path, base: MarianTokenizer | None) -> MarianTokenizer:
+    """The tokenizer of the pieces that were trained, or of the base model, saved in the folder of the model."""
+    if base is not None:
+        base.save_pretrained(folder / "model")
+        return base
+    joint = SIZES[str(settings.size)].joint
+    return marian_tokenizer(folder / "source.spm", folder / ("source.spm" if joint else "target.spm"), folder / "model")
+
+
+def begin(
+    settings: TrainingSettings, accelerator: Accelerator, text: Text, base: MarianMTModel | None = None
+) -> Training:
     """The state of a training before its first step."""
-    model = new_model(SIZES[settings.size], len(text.source), len(text.target), settings.dropout)
+    model = base
+    if model is None:
+        model = new_model(SIZES[str(settings.size)], len(text.source), len(text.target), settings.dropout)
     model.set_attn_implementation("eager")  # on a CPU half again as fast in training as sdpa, for short sentences
     loss_of = TranslationLoss(model, settings.label_smoothing)
     prepared = accelerator.prepare(loss_of, *optimizers(model, settings.learning_rate, settings.optimizer))
@@ -89,32 +119,6 @@ def begin(settings: TrainingSettings, accelerator: Accelerator, text: Text) -> T
     accelerator.register_for_checkpointing(progress)
     recent = torch.zeros(2, device=accelerator.device)
     return Training(settings, text, accelerator, prepared[0], list(prepared[1:]), progress, recent)
-
-
-def new_model(size: Size, source_pieces: int, target_pieces: int, dropout: float) -> MarianMTModel:
-    """A Marian model of this size with random weights, all embeddings tied where the pieces are joint."""
-    return MarianMTModel(
-        MarianConfig(
-            vocab_size=source_pieces,
-            decoder_vocab_size=target_pieces,
-            share_encoder_decoder_embeddings=size.joint,
-            d_model=size.width,
-            encoder_layers=size.encoder_layers,
-            decoder_layers=size.decoder_layers,
-            encoder_attention_heads=size.heads,
-            decoder_attention_heads=size.heads,
-            encoder_ffn_dim=size.feed_forward,
-            decoder_ffn_dim=size.feed_forward,
-            max_position_embeddings=size.positions,
-            dropout=dropout,
-            activation_function="relu",
-            scale_embedding=True,
-            pad_token_id=PAD,
-            eos_token_id=EOS,
-            forced_eos_token_id=None,
-            decoder_start_token_id=PAD,
-        )
-    )
 
 
 def run(training: Training) -> None:
@@ -131,7 +135,7 @@ def run(training: Training) -> None:
             run_epoch(training, bar)
 
 
-def save(training: Training, tokenizer: MarianTokenizer, counts: dict[str, int]) -> None:
+def save(training: Training, tokenizer: MarianTokenizer, counts: dict[str, Any], settings_record: dict) -> None:
     """Write the model, the words of its text, and the record of the training; the tokenizer is there."""
     settings, progress = training.settings, training.progress
     folder = Path(settings.output_dir)
@@ -142,7 +146,12 @@ def save(training: Training, tokenizer: MarianTokenizer, counts: dict[str, int])
     write_words(folder / "model" / WORDS, (reference.as_py() for reference in training.text.train["reference"]))
     record = {
         "settings": asdict(settings),
-        "size": asdict(SIZES[settings.size]),
+        "contents": {
+            name.removeprefix(CONTENT): text
+            for name, text in settings_record.items()
+            if name.startswith(CONTENT) and text
+        },
+        "size": asdict(SIZES[settings.size] if settings.size else size_of(model)),
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "pairs": counts,
         "held_out_nats_per_token": held_out,

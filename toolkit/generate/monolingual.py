@@ -1,0 +1,124 @@
+"""The text of a back-translation: its settings, and its sentences as rows, cleaned."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from toolkit.bitext.languages import SAMPLE, check_codes, check_language
+from toolkit.bitext.read import Block, first_lines, pairs_of, read_sentences
+from toolkit.clean.clean_file import check_suffix
+from toolkit.clean.corpus import clean_corpus
+from toolkit.clean.language import check_identifier
+from toolkit.clean.rules import CleanSettings, clean, refusals
+from toolkit.rows import Row
+from toolkit.run_bitext import CLEANING
+from toolkit.settings import DTYPES, check_among, check_at_least_one, check_at_most, check_machine
+
+MAX_ROWS = 100_000  # ours: sentences in a batch; even with the smallest model their caches fill a large machine
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackTranslation(CleanSettings):
+    """The settings of a back-translation. Languages are named as for the training that reads its pairs.
+
+    Attributes:
+        model: Translator that reads the language of the text: a Hub id, a local path or "starter/en-de".
+        text: Text with a sentence in each line, files (.txt or .tsv, also .gz or .zst) or .parquet, or data sets.
+        output: File of the pairs, translation TAB sentence (.tsv, also .gz or .zst) or Parquet (.parquet); the shards
+            are in the folder of the same name with ".shards".
+        source_lang: Language of the translations (ISO 639-1), which the trained translator will read.
+        lang: Language of the text (ISO 639-1), which it will write.
+        text_column: Column of the text: a number in a text file (0 by default), else a name ("text").
+        data_split: Split to read, if the text is a data set.
+        limit: Number of lines to read; by default all.
+        check_language: Refuse a text that is not in the language that the settings name.
+        batch_rows: Sentences in a decoding batch; of long ones there are fewer.
+        shard_rows: Sentences of a shard; a killed process loses at most the work on one shard.
+        processes: Processes to start on this machine, which share the work.
+        threads: Threads of each process on a CPU.
+        dtype: Arithmetic of the model: auto, bfloat16, float32 or int8.
+    """
+
+    model: str
+    text: list[str]
+    output: str
+    source_lang: str
+    lang: str
+    text_column: str | None = None
+    data_split: str = "train"
+    limit: int | None = None
+    check_language: bool = True
+    batch_rows: int = 512
+    shard_rows: int = 10_000
+    processes: int = 1
+    threads: int = 2
+    dtype: str = "auto"
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ValueError: A setting is out of its range, or the output has an unknown suffix.
+        """
+        super().__post_init__()
+        check_codes(self)
+        check_at_least_one(self, "batch_rows", "shard_rows", *(["limit"] if self.limit is not None else []))
+        check_at_most("batch_rows", self.batch_rows, MAX_ROWS)
+        check_among(self, "dtype", DTYPES)
+        check_machine(self)
+        check_suffix(self.output)
+        if self.identify_from is not None:
+            check_identifier(self.source_lang, self.lang)
+
+    @property
+    def shards_dir(self) -> Path:
+        """The folder of the shards."""
+        return Path(self.output + ".shards")
+
+    def read(self) -> Iterator[Block]:
+        """The lines of the text, at most `limit`, as pairs of a sentence with itself."""
+        blocks = read_sentences(self.text, self.text_column, self.data_split)
+        return blocks if self.limit is None else first_lines(blocks, self.limit)
+
+    @property
+    def of_sentences(self) -> CleanSettings:
+        """The rules for a sentence alone: it is judged as a pair with itself."""
+        return replace(self, drop_same_text=False)
+
+    def check_text(self) -> None:
+        """Refuse a text that cannot be read, has no usable sentence, or is in another language than said.
+
+        Raises:
+            OSError: A text does not exist.
+            ValueError: The text cannot be used.
+        """
+        for text in self.text:
+            next(read_sentences([text], self.text_column, self.data_split))
+        refused: Counter[str] = Counter()
+        pairs = (pair for block in self.read() for pair in pairs_of(block))
+        first = list(islice(clean(pairs, self.of_sentences, self.lang, self.lang, refused), SAMPLE))
+        if not first:
+            raise ValueError(
+                f"wanted at least one usable sentence in {' '.join(self.text)}, got none of {refused.total()} lines: "
+                f"{refusals(refused)}; check the file"
+            )
+        if self.check_language:
+            check_language([pair.reference for pair in first], self.lang)
+
+    def input_rows(self) -> Iterator[Row]:
+        """The sentences in normal form as rows without a source; those that a rule refuses have a reason."""
+        origin, folder = Path(self.text[0]).name.split(".")[0], self.shards_dir / CLEANING
+        shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
+        folder.mkdir(parents=True)
+        try:
+            for table in clean_corpus(self.read(), self.of_sentences, self.lang, self.lang, folder):
+                columns = (table[name].to_pylist() for name in ("line", "reference", "reason"))
+                for line, sentence, reason in zip(*columns, strict=True):
+                    yield Row(f"{origin}-{line}", origin, None, None, sentence, self.lang, "train", reason=reason)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
