@@ -20,6 +20,7 @@ from toolkit.generate.monolingual import BackTranslation
 from toolkit.infiller.settings import InfillerTraining
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
+from toolkit.score.cross_entropy import BitextFilter
 from toolkit.settings import attribute_help, base_type, required
 from toolkit.translator.settings import TrainingSettings
 
@@ -95,6 +96,11 @@ def settings_translator() -> str:
     return settings_of(TrainingSettings)
 
 
+def settings_filter_bitext() -> str:
+    """Of scripts/filter_bitext.py."""
+    return settings_of(BitextFilter)
+
+
 def settings_backtranslation() -> str:
     """Of scripts/backtranslate_text.py."""
     return settings_of(BackTranslation)
@@ -135,6 +141,7 @@ MADE = (
     settings_encoder,
     settings_transformer,
     settings_translator,
+    settings_filter_bitext,
     settings_backtranslation,
     settings_infiller,
     settings_paraphraser,

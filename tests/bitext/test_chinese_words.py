@@ -1,4 +1,4 @@
-"""Chinese words are jieba's in every measure, table and constraint that counts words; the words here are cut by hand."""
+"""Chinese words are jieba's in every measure, table and constraint that counts words; those here are cut by hand."""
 
 import pytest
 

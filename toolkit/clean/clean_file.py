@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,13 +79,32 @@ def clean_file(settings: CleanFile) -> Counter[str]:
     for path in outputs:
         check_output_file(path, settings.bitext)
     settings.check_bitext()
+    outputs[0].parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=outputs[0].parent, prefix=".cleaning-") as folder:
+        return write_judged(settings.cleaned(Path(folder), settings.workers), outputs, settings.bitext)
+
+
+def write_judged(tables: Iterable[pa.Table], outputs: Sequence[Path], bitext: Sequence[str]) -> Counter[str]:
+    """Write pairs to files by their reasons; the files get their names when they are complete.
+
+    Args:
+        tables: `line`, `source`, `reference`, `reason`, and what else Parquet is to have of them.
+        outputs: The file of the pairs without a reason and, if asked, that of the others.
+        bitext: Where they are from, for the error.
+
+    Returns:
+        The numbers of refused pairs by reason, and of kept ones as "kept".
+
+    Raises:
+        OSError: A file cannot be written.
+        ValueError: No pair is left.
+    """
     counts: Counter[str] = Counter()
     with ExitStack() as stack:
         write = [
             stack.enter_context(writer(path, refused)) for path, refused in zip(outputs, (False, True), strict=False)
         ]
-        folder = stack.enter_context(tempfile.TemporaryDirectory(dir=outputs[0].parent, prefix=".cleaning-"))
-        for table in settings.cleaned(Path(folder), settings.workers):
+        for table in tables:
             kept = table.filter(pc.is_null(table["reason"])).drop_columns("reason")
             refused = table.filter(pc.is_valid(table["reason"]))
             counts.update(refused["reason"].to_pylist())
@@ -93,7 +112,7 @@ def clean_file(settings: CleanFile) -> Counter[str]:
             for one, rows in zip(write, (kept, refused), strict=False):
                 one(rows)
         if not counts["kept"]:
-            raise ValueError(none_usable(settings.bitext, +counts))
+            raise ValueError(none_usable(bitext, +counts))
     return counts
 
 

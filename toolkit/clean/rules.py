@@ -298,6 +298,7 @@ REASONS = {  # what each reason means, for messages
     "duplicate": "the same text before",
     "rarer_translation": "another translation of its source is more frequent",
     "rare_tokens": "too many tokens are rare in the corpus",
+    "cross_entropy": "two translators find it improbable, or do not agree",
 }
 
 # (batch, settings, pairs that no earlier rule has refused) -> pairs that this rule refuses; both of (N,) bool

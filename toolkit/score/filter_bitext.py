@@ -1,0 +1,102 @@
+"""Filter a bitext by dual conditional cross-entropy: clean it, score its pairs in shards, and keep the best.
+
+The shards survive a kill, and another threshold or share needs no other scoring.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from toolkit.clean.clean_file import write_judged
+from toolkit.outputs import check_output_file, is_ours
+from toolkit.parallel import processes
+from toolkit.rows import Candidate, Row
+from toolkit.run import make_shards
+from toolkit.run_bitext import CLEANING
+from toolkit.score.cross_entropy import BitextFilter, judged
+from toolkit.score.dual import dual_rows, forward_rows
+from toolkit.settings import SETTINGS
+from toolkit.shards import input_shards, output_of, remove_unfinished, write_inputs
+from toolkit.training import check_folder, in_folder
+from toolkit.translator.load import Translator, load_translator
+
+ITSELF = "reference"  # the method of a candidate that is the reference of its row
+# may change between the calls of one run
+FREE = {"output", "refused", "max_cross_entropy", "best_share", "processes", "check_language"}
+
+
+def filter_bitext(settings: BitextFilter) -> Counter[str]:
+    """Score a bitext and write its best pairs, in all processes of the launch; shards that are finished are kept.
+
+    Returns:
+        The numbers of refused lines by reason, and of kept ones as "kept"; empty on all processes but the main one.
+
+    Raises:
+        OSError: The bitext does not exist, or an output cannot be written or is another's.
+        ValueError: The bitext or a model cannot be used, no pair is left, or the shards are of other settings.
+        RuntimeError: A shard failed, another launch works on it, or the processes do not see each other.
+    """
+    state, outputs = processes(), [Path(path) for path in (settings.output, settings.refused) if path]
+    folder = settings.shards_dir
+    if state.is_main_process:
+        for path in outputs:
+            check_output_file(path, settings.bitext, lambda _: is_ours(folder / SETTINGS))
+    models = {"forward": settings.forward, "backward": settings.backward}
+    record = check_folder(folder, settings, {"bitext": settings.bitext}, models, FREE, state)
+    if state.is_main_process:
+        settings.check_bitext()
+    torch.set_num_threads(settings.threads)
+    languages = settings.source_lang, settings.lang
+    forward = load_translator(settings.forward, settings.dtype, state.device, *languages, scoring=True)
+    backward = load_translator(settings.backward, settings.dtype, state.device, *languages[::-1], scoring=True)
+    recipe = partial(scored, forward=forward, backward=backward, batch_tokens=settings.batch_tokens)
+    with in_folder(folder, record, FREE, state):
+        if state.is_main_process:
+            remove_unfinished(folder)
+            write_inputs(folder, input_rows(settings), settings.shard_rows)
+        state.wait_for_everyone()
+        inputs = input_shards(folder)
+        make_shards(inputs, recipe, state, stages=2)
+        state.wait_for_everyone()
+        if not state.is_main_process:
+            return Counter()
+        return write_judged(judged(list(map(output_of, inputs)), settings), outputs, settings.bitext)
+
+
+def input_rows(settings: BitextFilter) -> Iterator[Row]:
+    """The pairs of the bitext as rows without candidates; rows that cleaning refuses have a reason."""
+    origin, folder = Path(settings.bitext[0]).name.split(".")[0], settings.shards_dir / CLEANING
+    shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
+    folder.mkdir(parents=True)
+    try:
+        for table in settings.cleaned(folder):
+            columns = (table[name].to_pylist() for name in ("line", "source", "reference", "reason"))
+            for line, source, reference, reason in zip(*columns, strict=True):
+                languages = settings.source_lang, reference, settings.lang
+                yield Row(f"{origin}-{line}", origin, source, *languages, "train", reason=reason)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def scored(rows: Iterable[Row], forward: Translator, backward: Translator, batch_tokens: int) -> Iterator[Row]:
+    """Give every row its reference as its only candidate, with its likelihoods in both directions.
+
+    Args:
+        rows: Rows with a source, without candidates; all of a shard are held at a time.
+        forward: From the source language to the references'.
+        backward: In the opposite direction.
+        batch_tokens: Greatest size of a batch: pairs times the longer side's tokens.
+
+    Yields:
+        The rows in their order; a candidate that is too long for a model has the reason "too_long".
+    """
+    shard = list(rows)
+    for row in shard:
+        row.candidates = [Candidate(row.reference, ITSELF)]
+    return dual_rows(forward_rows(shard, forward, batch_tokens), backward, batch_tokens)
