@@ -7,7 +7,7 @@ import pytest
 
 from tests.tiny import word_encoder
 from toolkit.evaluate.embeddings import TABLES, TASKS, Figure, as_json, cell, evaluate_encoder, markdown
-from toolkit.evaluate.sts import SETS, correlations, read_benchmark
+from toolkit.evaluate.sts import SETS, correlations, read_benchmark, read_chinese_identification
 
 WORDS = {"[UNK]": [0, 0], "dog": [1, 0], "hound": [3, 4], "cat": [0, 2]}
 PAIRS, SCORES = ["dog\thound", "dog\tcat", "dog\tdog"], ["3", "1", "5"]
@@ -86,6 +86,14 @@ def test_pairs_are_left_out_of_all_similarity_tasks(tmp_path, encoder):
     assert "pairs:6|left out:3|" in figures["STS 2013"].signature
     for name in ("STS 2013 FNWN", "STS Benchmark dev", "Chinese STS-B test Spearman"):
         assert "pairs:2|left out:1|" in figures[name].signature
+
+
+def test_chinese_paraphrase_identification_is_a_correlation_with_the_label(tmp_path, encoder):
+    path = tmp_path / "sts/chinese/LCQMC/test.txt"
+    write(path, [f"{pair}\t{label}" for pair, label in zip(PAIRS, (1, 1, 0), strict=True)])
+    figures, missing = evaluate_encoder(encoder, tmp_path, ["chinese"])
+    assert figures["LCQMC test Spearman"].value == correlations(encoder, read_chinese_identification(path))[1]
+    assert "AFQMC dev: wanted sts/chinese/AFQMC/dev.txt" in missing
 
 
 def test_the_benchmark_is_read_and_correlated(tmp_path, encoder):

@@ -13,6 +13,7 @@ from toolkit.evaluate.sts import (
     leave_out,
     read_benchmark,
     read_chinese,
+    read_chinese_identification,
     read_sentences,
     read_sick,
     read_year,
@@ -111,6 +112,17 @@ def test_reads_the_benchmark_sick_and_chinese(tmp_path):
     path = tmp_path / "sts-b-dev.txt"
     path.write_text("狗。\t猫。\t0\n", "utf-8")
     assert (read_chinese(path).sentences1, read_chinese(path).scores.tolist()) == (["狗。"], [0])
+
+
+def test_reads_chinese_paraphrase_identification(tmp_path):
+    for name in ("LCQMC", "PAWS-X"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "LCQMC" / "test.txt").write_text("狗。\t猫。\t0\n犬。\t狗。\t1\n", "utf-8")
+    (tmp_path / "PAWS-X" / "test_2k.tsv").write_text("id\tsentence1\tsentence2\tlabel\n7\t狗。\t犬。\t1\n", "utf-8")
+    found = read_chinese_identification(tmp_path / "LCQMC" / "test.txt")
+    assert (found.name, found.sentences2, found.scores.tolist()) == ("LCQMC test", ["猫。", "狗。"], [0, 1])
+    found = read_chinese_identification(tmp_path / "PAWS-X" / "test_2k.tsv")
+    assert (found.name, found.sentences1, found.scores.tolist()) == ("PAWS-X test_2k", ["狗。"], [1])
 
 
 def test_pairs_are_left_out_whatever_their_case_and_punctuation(tmp_path):

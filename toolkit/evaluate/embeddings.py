@@ -19,6 +19,11 @@ VERSION = "v:1.0.0"
 MRPC = Path("sts", "sick-msrp", "para", "msr")
 SICK = Path("sts", "sick-msrp", "sts", "sick2014")
 CHINESE = Path("sts", "chinese", "Chinese-STS-B")
+IDENTIFICATION = {  # Chinese, labels 0 and 1; AFQMC has no labels of its test part
+    "LCQMC test": Path("sts", "chinese", "LCQMC", "test.txt"),
+    "AFQMC dev": Path("sts", "chinese", "AFQMC", "dev.txt"),
+    "PAWS-X zh test": Path("sts", "chinese", "PAWS-X", "test_2k.tsv"),
+}
 
 # ParaNMT, table 8, "Our Work": Pearson x 100 by year, 2012 to 2016
 PAPER_STS = {
@@ -121,12 +126,13 @@ TABLES = (
     Table("sick", "SICK relatedness by cosine", {"SICK cosine": "Pearson", "SICK cosine Spearman": "Spearman"}, {}, ""),
     Table(
         "chinese",
-        "Chinese STS-B",
+        "Chinese STS-B, and paraphrase identification by cosine",
         {
             f"Chinese STS-B {part}{kind}": f"{part}, {kind.strip() or 'Pearson'}"
             for part in ("test", "dev")
             for kind in ("", " Spearman")
-        },
+        }
+        | {f"{name} Spearman": f"{name}, Spearman" for name in IDENTIFICATION},
         {},
         "",
     ),
@@ -250,6 +256,7 @@ def similarity_figures(
         ("sick", "SICK cosine", sick, sts.read_sick),
         ("chinese", "Chinese STS-B test", data / CHINESE / "sts-b-test.txt", sts.read_chinese),
         ("chinese", "Chinese STS-B dev", data / CHINESE / "sts-b-dev.txt", sts.read_chinese),
+        *(("chinese", name, data / path, sts.read_chinese_identification) for name, path in IDENTIFICATION.items()),
     ]
     figures: Figures = {}
     for task, name, path, read in files:

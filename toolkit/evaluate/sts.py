@@ -124,6 +124,16 @@ def read_chinese(path: Path) -> Pairs:
     return read_table(path, path.stem, (0, 1, 2), 0.0)
 
 
+def read_chinese_identification(path: Path) -> Pairs:
+    """Read pairs of questions or sentences with 0 or 1: a file of LCQMC or AFQMC (dev.txt), or of PAWS-X (dev_2k.tsv).
+
+    Raises:
+        ValueError: A line has too few columns, or a label is no number.
+    """
+    paws = path.parent.name == "PAWS-X"  # has an id in front, and a header
+    return read_table(path, f"{path.parent.name} {path.stem}", (1, 2, 3) if paws else (0, 1, 2), 0.0, header=paws)
+
+
 def read_table(path: Path, name: str, columns: tuple[int, int, int], lowest: float, header: bool = False) -> Pairs:
     """Read a tab-separated file; `columns` are those of the two sentences and the score, which every line has."""
     return pairs_of_records(name, list(table_rows(path, columns, header)), path, lowest)

@@ -8,6 +8,7 @@ from typing import Any, cast
 import torch
 from sacrebleu.metrics import BLEU
 
+from toolkit.evaluate.ibleu import bleu_tokenizer
 from toolkit.models.padding import pad
 from toolkit.translator.load import Translator
 
@@ -46,8 +47,17 @@ def translate(translator: Translator, sources: Sequence[str], beam: int = BEAM, 
     return translations
 
 
-def bleu(translator: Translator, sources: Sequence[str], references: Sequence[str]) -> tuple[float, str]:
-    """BLEU of the best translations, in [0, 100], and its signature (sacreBLEU's, with the beam)."""
-    metric = BLEU()
+def bleu(
+    translator: Translator, sources: Sequence[str], references: Sequence[str], lang: str = "en"
+) -> tuple[float, str]:
+    """BLEU of the best translations, in [0, 100], and its signature (sacreBLEU's, with the beam).
+
+    Args:
+        translator: A model of `transformers` with its subwords.
+        sources: Sentences in its source language.
+        references: One for each.
+        lang: Their language (ISO 639-1), for the tokenizer: characters where words have no spaces.
+    """
+    metric = BLEU(tokenize=bleu_tokenizer(lang))
     score = metric.corpus_score(translate(translator, sources), [list(references)]).score
     return score, f"{metric.get_signature()}|beam:{BEAM}"

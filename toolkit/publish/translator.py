@@ -94,7 +94,7 @@ def package_translator(
             "toolkit": toolkit.__version__,
             "source_lang": source_lang,
             "lang": lang,
-            **bleu_figures(saved, pairs),
+            **bleu_figures(saved, pairs, lang),
             "license": license_name,
             "text": text,
             **size_figures(whole, made),
@@ -120,9 +120,9 @@ def held_out(
     return pairs
 
 
-def bleu_figures(translator: Translator, pairs: list[Pair]) -> dict[str, Any]:
-    """BLEU on held-out pairs in [0, 100], its signature, and the number of pairs."""
-    score, signature = bleu(translator, [pair.source for pair in pairs], [pair.reference for pair in pairs])
+def bleu_figures(translator: Translator, pairs: list[Pair], lang: str) -> dict[str, Any]:
+    """BLEU on held-out pairs in [0, 100], its signature, and the number of pairs; `lang` is that of the references."""
+    score, signature = bleu(translator, [pair.source for pair in pairs], [pair.reference for pair in pairs], lang)
     return {"bleu": round(score, 2), "signature": signature, "pairs": len(pairs)}
 
 
