@@ -156,7 +156,10 @@ def parabank(options: argparse.Namespace, builder: str, own: dict[str, Any]) -> 
     found = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
     names = ("inputs", "total", "lengths", "candidates", "copies", "diversity", "paraphrase_scores")
     contamination = json.loads((folder / "contamination.json").read_text(encoding="utf-8"))
-    return {key: found[key] for key in names} | {"contamination": contamination} | json.loads(clock.read_text())
+    shards = finished_shards(options.work / f"{builder}.shards")
+    size = sum(shard.stat().st_size for shard in shards) / found["total"]["references"]
+    measured = {"contamination": contamination, "bytes_per_reference": size}
+    return {key: found[key] for key in names} | measured | json.loads(clock.read_text())
 
 
 def build_chinese(options: argparse.Namespace) -> dict:

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from toolkit.augmentation.parts import SkippedError, joined
 from toolkit.augmentation.summary import Summary
+from toolkit.bitext.words import spaced
 from toolkit.evaluate.transfer import classifier
 
 if TYPE_CHECKING:
@@ -155,8 +156,14 @@ def regression() -> Pipeline:
 
 
 def word_regression() -> Pipeline:
-    """A logistic regression on weighted words, not trained yet."""
-    return make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(max_iter=ITERATIONS))
+    """A logistic regression on weighted words, not trained yet; Chinese words are those of jieba."""
+    words = TfidfVectorizer(sublinear_tf=True, preprocessor=lower_spaced)
+    return make_pipeline(words, LogisticRegression(max_iter=ITERATIONS))
+
+
+def lower_spaced(text: str) -> str:
+    """A text in lower case, with spaces between its words."""
+    return spaced(text.lower())
 
 
 def features(inputs: Sequence[Input], encoder: SentenceTransformer) -> np.ndarray:
