@@ -67,7 +67,7 @@ PARAZH_CLEANING: dict[str, Any] = {"half_width": True, "simplified": True}  # se
 WHOLE_CORPUS: dict[str, Any] = {"max_english": 0.6, "most_frequent": True}  # sections 2.2 and 2.4
 # ours: a training shorter than an epoch needs neither dropout nor several segmentations of a sentence
 TRAINING: dict[str, Any] = {
-    "alpha": None, "dropout": 0.0, "max_steps": 1800, "cooldown_steps": 1000, "warmup_steps": 150, "batch_tokens": 3072,
+    "alpha": None, "dropout": 0.0, "max_steps": 1450, "cooldown_steps": 800, "warmup_steps": 150, "batch_tokens": 3072,
     "save_every": 200, "average": 4,
 }  # fmt: skip
 STEPS = ("text", "en-zh", "zh-en", "parazh", "paranmt", "chinese", "english")

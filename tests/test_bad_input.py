@@ -42,6 +42,7 @@ PACKAGE = "--lang en --license cc0-1.0 --text x"
 PACKAGED = f"--bitext bitext.tsv --source_lang de {PACKAGE}"
 REWRITE = "--model translator --input texts.txt --output new.tsv"
 BACK = "--model back --text texts.txt --source_lang de --lang en --output new.tsv --threads 1"
+FILTER = "--bitext {} --source_lang de --lang en --forward translator --backward back --output new.tsv --threads 1"
 PARAPHRASE = "--pairs {} --size starter --output_dir new"
 BEGIN = "--pairs pairs.tsv --base_model {} --output_dir new"
 SAVE = "--model {} --test pairs.tsv --license mit --text x --output_dir {}"
@@ -97,6 +98,22 @@ TABLE = [
     ),
     ("extract_lexicon.py", "--parabank pairs.tsv --output simlex.txt --simlex simlex.txt", "that is no input", 1),
     ("evaluate_encoder.py", "--encoders words --data data --json notes.txt", "got notes.txt, which exists", 1),
+    ("filter_bitext.py", f"{FILTER.format('bitext.tsv')} --output notes.txt/new.tsv", "got the file", 1),
+    ("filter_bitext.py", FILTER.format("lost.tsv"), "wanted an existing file, got lost.tsv", 1),
+    ("filter_bitext.py", FILTER.format("empty.tsv"), "empty.tsv, which is empty", 1),
+    ("filter_bitext.py", FILTER.format("swapped.tsv"), "the columns are swapped", 1),
+    ("filter_bitext.py", f"{FILTER.format('bitext.tsv')} --best_share 2", "wanted best_share in [0, 1], got 2.0", 2),
+    ("filter_bitext.py", f"{FILTER.format('bitext.tsv')} --backward nan", "wanted finite weights, got NaN", 1),
+    ("filter_bitext.py", f"{FILTER.format('bitext.tsv')} --forward other-way", "which reads en and writes de", 1),
+    # evaluation sets that a training must not read
+    (
+        "train_encoder.py",
+        f"{TRAIN.format('pairs.tsv')} --decontaminate lost.txt",
+        "wanted an existing file, got lost",
+        1,
+    ),
+    ("train_encoder.py", f"{TRAIN.format('pairs.tsv')} --decontaminate empty.tsv", "wanted sentences in empty.tsv", 1),
+    ("train_paraphraser.py", f"{PARAPHRASE.format('pairs.tsv')} --decontaminate lost.txt", "got lost.txt: check", 1),
     ("evaluate_encoder.py", "--encoders words --data data --markdown notes.txt", "got notes.txt, which exists", 1),
     ("evaluate_encoder.py", "--encoders words --data data --markdown theirs", "got the folder theirs", 1),
     ("evaluate_encoder.py", "--encoders words --data data --json n --markdown n", "wanted two files to write", 1),

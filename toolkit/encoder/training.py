@@ -45,7 +45,8 @@ def train(settings: EncoderTraining) -> Path:
     """
     state, folder = processes(), Path(settings.output_dir)
     files = {"pairs": settings.pairs, "word_vectors": [settings.word_vectors] if settings.word_vectors else []}
-    files["decontaminate"] = settings.decontaminate
+    if settings.decontaminate:
+        files["decontaminate"] = settings.decontaminate
     settings_record = check_folder(folder, settings, files, {}, FREE, state)
     if is_finished(folder):
         return folder

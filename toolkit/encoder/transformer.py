@@ -54,10 +54,9 @@ def train(settings: TransformerTraining) -> Path:
         RuntimeError: Another launch works in the folder.
     """
     state, folder = processes(), Path(settings.output_dir)
-    files, models = (
-        {"pairs": settings.pairs, "decontaminate": settings.decontaminate},
-        {"base_model": settings.base_model},
-    )
+    files, models = {"pairs": settings.pairs}, {"base_model": settings.base_model}
+    if settings.decontaminate:
+        files["decontaminate"] = settings.decontaminate
     settings_record = check_folder(folder, settings, files, models, FREE, state)
     if is_finished(folder):
         return folder

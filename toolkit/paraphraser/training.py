@@ -72,7 +72,8 @@ def train(settings: ParaphraserTraining) -> Path:
     settings = replace(settings, processes=state.num_processes)  # as `accelerate launch` started them
     models = {"base_model": settings.base_model} if settings.base_model else {}
     files = {"pairs": settings.pairs, "validation": [settings.validation] if settings.validation else []}
-    files["decontaminate"] = settings.decontaminate
+    if settings.decontaminate:
+        files["decontaminate"] = settings.decontaminate
     record = check_folder(folder, settings, files, models, FREE, state)
     if is_finished(folder):
         return folder
