@@ -118,8 +118,9 @@ def write_splits(settings: TrainingSettings, folder: Path) -> dict[str, Any]:
 
 def is_held_out(table: pa.Table, share: float) -> pa.BooleanArray:
     """Whether the reference of each pair is among the share of references that are held out."""
-    references = table["reference"].to_pylist() if share else [None] * len(table)
-    return pa.array([one is not None and split_of(one, share, 0.0) == "validation" for one in references], pa.bool_())
+    if not share:
+        return pa.array([False] * len(table), pa.bool_())
+    return pa.array([split_of(one, share, 0.0) == "validation" for one in table["reference"].to_pylist()], pa.bool_())
 
 
 def write_pieces(size: Size, folder: Path, seed: int) -> None:
