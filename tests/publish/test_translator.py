@@ -14,6 +14,7 @@ from transformers import MarianMTModel, MarianTokenizer
 from scripts.package_translator import main
 from tests.tiny import DEMO
 from toolkit import load_translator
+from toolkit.publish.translator import translator_card
 from toolkit.starters import starter
 
 PAIRS = [line.split("\t")[:2] for line in DEMO.read_text(encoding="utf-8").splitlines()[:24]]
@@ -88,6 +89,15 @@ def test_measured_json_describes_the_folder(packaged):
     assert measured["parameters"] == sum(p.numel() for p in model.parameters() if p.requires_grad)
     size = sum(path.stat().st_size for path in packaged.iterdir() if path.name not in ("README.md", "measured.json"))
     assert measured["megabytes"] == round(size / 1e6, 1)
+
+
+def test_the_card_says_what_a_training_began_with_and_how_many_pairs_are_synthetic(packaged):
+    measured, training = (json.loads((packaged / f"{name}.json").read_text()) for name in ("measured", "training"))
+    training["settings"]["base_model"] = "starter/de-en"
+    training["pairs"] |= {"train": 12, "synthetic": {"train": 34, "empty": 1}}
+    card = translator_card(measured, training)
+    assert f"Trained on {TEXT}. 12 pairs. 34 pairs more have a machine translation as their source" in card
+    assert "The training began with the weights of starter/de-en. Licence of the model: cc0-1.0." in card
 
 
 def test_the_card_shows_what_was_measured(packaged):

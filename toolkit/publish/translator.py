@@ -27,13 +27,8 @@ from toolkit.translator.languages import check_stated
 from toolkit.translator.load import Translator, load_translator
 
 TEMPLATE = Path(cards.__file__).parent / "translator.md"
-PRIVATE = (
-    "bitext",
-    "validation",
-    "synthetic",
-    "output_dir",
-    "processes",
-)  # settings that describe the machine of the training
+# settings that describe the machine of the training
+PRIVATE = ("bitext", "validation", "synthetic", "output_dir", "processes")
 
 
 def package_translator(

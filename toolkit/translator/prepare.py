@@ -118,6 +118,8 @@ def write_splits(settings: TrainingSettings, folder: Path) -> dict[str, Any]:
 
 def is_held_out(table: pa.Table, share: float) -> pa.BooleanArray:
     """Whether the reference of each pair is among the share of references that are held out."""
+    if not share:
+        return pa.array([False] * len(table), pa.bool_())
     return pa.array([split_of(one, share, 0.0) == "validation" for one in table["reference"].to_pylist()], pa.bool_())
 
 
