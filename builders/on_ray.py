@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 
     from toolkit.score.overlap import PieceSplitter
 
-LIVES = 5  # ours: workers that may die over one shard, or over loading the models, before the run stops
-DIED = f"wanted a worker that lives, got {LIVES} that died: see whether memory runs out; Ray's logs say more"
+LIVES = 5  # ours: workers that may die over one shard before the run stops
+RESTARTS = 50  # ours: times that Ray starts a worker again, wherever there is room, before it counts as dead
+DIED = "wanted a worker that lives, got one that died again and again: see whether memory runs out; Ray's logs say more"
 WAITING = "no worker of Ray is ready yet; each takes a GPU if the cluster has one, else a core for each of --threads"
-PATIENCE = 10.0  # ours: seconds without a worker until a line says what is waited for
+PATIENCE = 60.0  # ours: seconds without a worker until a line says what is waited for
+REACH = 10.0  # ours: seconds in which a cluster answers
 OBJECTS = 2**28  # ours: bytes for shards on their way, where Ray is started here; a shard has some megabytes
 
 # What workers do, by Ray's reference to its result: the worker, and the input shard, or None while it gets ready.
@@ -167,7 +169,8 @@ def making_on_ray(
     with connected(run.ray_address):
         start = starter(Job(load, run.threads, run.keep, os.getcwd(), named, models, contents), run.threads)
         first = start()
-        models_of_card, pieces = result(next_done({first.card.remote(): (first, None)}))
+        card = first.card.options(max_task_retries=RESTARTS).remote()
+        models_of_card, pieces = result(next_done({card: (first, None)}))
         yield Making(partial(make_shards, first=first, start=start, most=run.ray_workers), pieces, models_of_card)
 
 
@@ -191,7 +194,8 @@ def connected(address: str | None) -> Iterator[None]:
     Raises:
         RuntimeError: Ray is not installed, or there is no cluster.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    for name in ("RAY_USAGE_STATS_ENABLED", "RAY_worker_niceness"):  # Ray's workers otherwise yield to all other work
+        os.environ.setdefault(name, "0")
     try:
         import ray
     except ImportError:
@@ -201,15 +205,17 @@ def connected(address: str | None) -> Iterator[None]:
     address = address or os.environ.get("RAY_ADDRESS") or "local"
     own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECTS} if address == "local" else {}
     try:
-        if address not in ("local", "auto"):
+        if address != "local":
             check_reached(address)
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
+        ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL, **own)
     except (OSError, RuntimeError, ValueError) as error:
         raise RuntimeError(
             f"wanted a Ray cluster at {address}, got none ({named_line(error)}): start one with ray start --head"
         ) from None
     try:
-        yield
+        # Ray prints there what its daemons say of each worker that ends, with pages of their logs.
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            yield
     finally:
         ray.shutdown()
 
@@ -224,19 +230,20 @@ def check_reached(address: str) -> None:
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isdigit():
         raise ValueError("it is no HOST:PORT")
-    socket.create_connection((host, int(port)), timeout=PATIENCE).close()
+    socket.create_connection((host, int(port)), timeout=REACH).close()
 
 
 def starter(job: Job, threads: int) -> Callable[[], Any]:
     """A function that starts a worker for a job: with a GPU if the cluster has one, else with a core for each thread.
 
-    Ray starts it on a machine that has the room, now or when one joins.
+    Ray starts it on a machine that has the room, now or when one joins, and again after a death. It does not repeat the
+    shard that a dead worker was making, because another worker may be free before this one is there again.
     """
     import ray
 
     gpus = ray.cluster_resources().get("GPU", 0) >= 1
     room = {"num_gpus": 1, "num_cpus": 1} if gpus else {"num_cpus": threads}
-    start = ray.remote(Worker).options(**room)
+    start = ray.remote(Worker).options(max_restarts=RESTARTS, max_task_retries=0, **room)
     return lambda: start.remote(job)
 
 
@@ -260,8 +267,8 @@ def make_shards(inputs: list[Path], first: Any, start: Callable[[], Any], most: 
     waiting = deque(path for path in inputs if not output_of(path).exists())
     finished = sum(rows.values()) - sum(rows[path] for path in waiting)
     workers = [first, *(start() for _ in range(min(len(waiting), most) - 1))]
-    tasks: Tasks = {worker.ready.remote(): (worker, None) for worker in workers}
-    deaths = Counter[Path | None]()
+    tasks: Tasks = {get_ready(worker): (worker, None) for worker in workers}
+    deaths = Counter[Path]()
     with rows_bar(sum(rows.values()), finished, 1, "rows", True) as bar:
         while waiting or any(path for _, path in tasks.values()):
             task = next_done(tasks)
@@ -269,14 +276,13 @@ def make_shards(inputs: list[Path], first: Any, start: Callable[[], Any], most: 
             try:
                 made = result(task)
             except Died as died:
-                deaths[path] += 1
-                if deaths[path] == LIVES:
+                if path is None or deaths[path] + 1 == LIVES:
                     raise RuntimeError(f"{path.name if path else 'loading the models'}: {died}") from None
-                waiting.extendleft([path] if path else [])
-                worker = start()
-                tasks[worker.ready.remote()] = worker, None
+                print(f"{path.name}: its worker or machine died, so another one makes it", file=sys.stderr)
+                deaths[path] += 1
+                waiting.appendleft(path)
+                tasks[get_ready(worker)] = worker, None
                 continue
-            del deaths[path]
             if path is not None:
                 for name, content in made.items():
                     write_whole(path.with_name(name), content)
@@ -292,6 +298,11 @@ def make_shards(inputs: list[Path], first: Any, start: Callable[[], Any], most: 
 
 class Died(RuntimeError):
     """A worker of Ray or its machine died."""
+
+
+def get_ready(worker: Any) -> Any:
+    """Ask a worker to load its models; Ray repeats that where the worker dies."""
+    return worker.ready.options(max_task_retries=RESTARTS).remote()
 
 
 def next_done(tasks: Tasks) -> Any:

@@ -69,8 +69,8 @@ class RunSettings:
             for each reference, the best ones. The counts of the card are those of all candidates in any case.
         engine: Who shares the shards among processes: "accelerate" (this command, its --processes, or a launcher), or
             "ray", whose workers may be on many machines.
-        ray_address: Address of a running Ray cluster, such as "10.0.0.7:6379"; "auto" finds one that this machine
-            belongs to. None is that of RAY_ADDRESS, or else starts Ray on this machine alone.
+        ray_address: Address of a running Ray cluster to which this machine belongs, HOST:PORT. None is that of the
+            variable RAY_ADDRESS, or else starts Ray on this machine alone.
         ray_workers: Most workers of Ray at a time. Those that find no room wait until a machine joins.
         processes: Processes on this machine that share the work; a launcher (`accelerate launch`) starts its own.
         threads: Threads of each process on a CPU; fixed for a run, because it can change the last bits of a number.
