@@ -27,6 +27,7 @@ from toolkit.errors import named_line, one_line
 from toolkit.progress import rows_bar
 from toolkit.run import RunSettings, few_collections, make_shard
 from toolkit.shards import count_rows, output_of, write_whole
+from toolkit.stop import Stopped, stoppable
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -260,6 +261,7 @@ def make_shards(inputs: list[Path], first: Any, start: Callable[[], Any], most: 
 
     Raises:
         RuntimeError: A shard failed, the message names the shard and the rows; or its workers died again and again.
+        Stopped: SIGTERM came; the shards that were in flight are finished.
     """
     import ray
 
@@ -269,8 +271,8 @@ def make_shards(inputs: list[Path], first: Any, start: Callable[[], Any], most: 
     workers = [first, *(start() for _ in range(min(len(waiting), most) - 1))]
     tasks: Tasks = {get_ready(worker): (worker, None) for worker in workers}
     deaths = Counter[Path]()
-    with rows_bar(sum(rows.values()), finished, 1, "rows", True) as bar:
-        while waiting or any(path for _, path in tasks.values()):
+    with rows_bar(sum(rows.values()), finished, 1, "rows", True) as bar, stoppable() as stopped:
+        while (waiting and not stopped()) or any(path for _, path in tasks.values()):
             task = next_done(tasks)
             worker, path = tasks.pop(task)
             try:
@@ -287,13 +289,15 @@ def make_shards(inputs: list[Path], first: Any, start: Callable[[], Any], most: 
                 for name, content in made.items():
                     write_whole(path.with_name(name), content)
                 bar.update(rows[path])
-            if waiting:
+            if waiting and not stopped():
                 path = waiting.popleft()
                 tasks[worker.make.remote(path.name, path.read_bytes())] = worker, path
             else:
                 for useless in (worker, *(other for other, made_by in tasks.values() if made_by is None)):
                     ray.kill(useless)
                 tasks = {task: pair for task, pair in tasks.items() if pair[1] is not None}
+        if stopped():
+            raise Stopped
 
 
 class Died(RuntimeError):

@@ -44,6 +44,7 @@ from toolkit.shards import (
     write_inputs,
     write_shard,
 )
+from toolkit.stop import Stopped, stoppable
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -240,6 +241,12 @@ def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) ->
     print(f"{summary}, refused: {refusals(counts['refused'])}", file=sys.stderr)
 
 
+def shards_done(folder: Path) -> str:
+    """How many shards of a run are finished, for a message."""
+    inputs = input_shards(folder) if (folder / INPUTS).exists() else []
+    return f"{sum(output_of(path).exists() for path in inputs):,} of {len(inputs):,} shards are finished"
+
+
 def make_shards(
     inputs: list[Path],
     recipe: Callable[[Iterable[Row]], Iterator[Row]],
@@ -261,6 +268,7 @@ def make_shards(
 
     Raises:
         RuntimeError: A shard failed; the message names the shard and the rows.
+        Stopped: SIGTERM came; the shard that was in flight is finished.
     """
     own_shards = mine(inputs, state)
     unfinished = [path for path in own_shards if not output_of(path).exists()]
@@ -268,12 +276,14 @@ def make_shards(
     total, unfinished_rows = sum(rows.values()), sum(rows[path] for path in unfinished)
     label = "rows" if state.num_processes == 1 else f"rows of process {state.process_index + 1}/{state.num_processes}"
     bar_shown = rows_bar(total, total - unfinished_rows, stages, label, state.is_local_main_process)
-    with few_collections(), bar_shown as bar:
+    with few_collections(), bar_shown as bar, stoppable() as stopped:
         done = total - unfinished_rows
         for path in unfinished:
             make_shard(path, recipe, write)
             done += rows[path]
             bar.update(done - bar.n)  # count the rows that a stage skipped without reporting them
+            if stopped():
+                raise Stopped
     return len(unfinished)
 
 
