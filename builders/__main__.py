@@ -21,10 +21,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from builders import demo, parabank, parabank2, paranet, paranmt, parazh
 from toolkit.command import run_command
+from toolkit.run import shards_done
 from toolkit.settings import parse_settings
 
 BUILDERS: dict[str, tuple[type[Any], Callable[[Any], dict]]] = {
@@ -70,7 +72,8 @@ def main(arguments: list[str], program: str = PROGRAM, command: str = "python -m
                 f"{', '.join(figures['splits'])}; README.md in it says what was refused and why"
             )
 
-    return run_command(program, work, resumes=True, processes=settings.processes)
+    done = partial(shards_done, settings.shards_dir)
+    return run_command(program, work, resumes=True, processes=settings.processes, done=done)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from toolkit.contents import contents_of
 from toolkit.generate.prompt import prompt_file, read_prompt
 from toolkit.parallel import processes
 from toolkit.rows import Row
-from toolkit.run import LM, RunSettings, check_run, make_shards, started
+from toolkit.run import LM, RAY, RunSettings, check_run, make_shards, started
 from toolkit.run_bitext import BitextRun
 from toolkit.shards import read_inputs
 
@@ -45,6 +46,21 @@ class Pipeline:
 
 
 @dataclass(frozen=True)
+class Making:
+    """What makes the shards of a run, with the models loaded.
+
+    Attributes:
+        make: Makes the shards of these input shards that are not finished.
+        pieces: As of the pipeline.
+        models: As of the pipeline.
+    """
+
+    make: Callable[[list[Path]], None]
+    pieces: PieceSplitter | None
+    models: list[dict]
+
+
+@dataclass(frozen=True)
 class Source:
     """Where the candidates of a run come from.
 
@@ -68,7 +84,7 @@ def build_parabank(
     choose: Callable[[PartialState], Path] | None = None,
     check: Callable[[int], None] | None = None,
 ) -> dict:
-    """Build the parabank of a bitext or text in all processes of the launch, and package it.
+    """Build the parabank of a bitext or text in all processes of the launch or by Ray's workers, and package it.
 
     Shards that an earlier call of the same run has finished are kept.
 
@@ -77,7 +93,8 @@ def build_parabank(
         name: The name of the builder, which is also that of its card.
         files: The files that the run reads, by setting.
         models: The models that the run loads, by setting.
-        load: Loads the models; called after all checks that do not need them.
+        load: Loads the models; called after all checks that do not need them. With Ray every worker calls it, so it
+            holds nothing but settings.
         recorded: The settings that are recorded and compared when the run is resumed; `run` if None.
         choose: Returns the folder of the shards to package; the folder of the run if None. Every process calls it.
         check: Called with the number of references before anything is decoded; raises ValueError if they are not
@@ -90,11 +107,7 @@ def build_parabank(
         ValueError: An input, a model, another file or a setting cannot be used; the message says why.
         RuntimeError: A shard failed, or the processes do not see each other.
     """
-    import torch
-
-    from toolkit.models.checkpoint import fingerprint
     from toolkit.package.build import check_package, package_parabank
-    from toolkit.package.keep import write_kept
 
     state, recorded, output = processes(), recorded or run, Path(run.output_dir)
     if run.generator == LM:
@@ -106,20 +119,51 @@ def build_parabank(
     contents: dict[str, str] = {}
     if state.is_main_process:
         check_package(output, run.version, name)
-        contents = contents_of(files) | {setting: fingerprint(model) for setting, model in models.items()}
+        contents = contents_of_run(files, models)
         check_run(recorded, name, contents)
-    torch.set_num_threads(run.threads)
-    pipeline = load(state)
-    with started(recorded, name, state, contents) as inputs:
+    if run.engine == RAY:
+        from builders.on_ray import making_on_ray
+
+        starting = making_on_ray(run, load, files, models, contents)
+    else:
+        starting = making_here(run, load, state)
+    with starting as making, started(recorded, name, state, contents) as inputs:
         if check:
             check(read_inputs(run.shards_dir)["rows"])
-        make_shards(inputs, pipeline.recipe, state, pipeline.stages, partial(write_kept, keep=run.keep))
+        making.make(inputs)
         state.wait_for_everyone()
         shards = choose(state) if choose else run.shards_dir
         if not state.is_main_process:
             return {}
-        about = run.version, run.license, pipeline.models, name
-        return package_parabank(shards, output, output.name, *about, pieces=pipeline.pieces)
+        about = run.version, run.license, making.models, name
+        return package_parabank(shards, output, output.name, *about, pieces=making.pieces)
+
+
+@contextlib.contextmanager
+def making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], state: PartialState) -> Iterator[Making]:
+    """Load the models into this process, which makes its share of the shards."""
+    import torch
+
+    from toolkit.package.keep import write_kept
+
+    torch.set_num_threads(run.threads)
+    pipeline = load(state)
+
+    def make(inputs: list[Path]) -> None:
+        make_shards(inputs, pipeline.recipe, state, pipeline.stages, partial(write_kept, keep=run.keep))
+
+    yield Making(make, pipeline.pieces, pipeline.models)
+
+
+def contents_of_run(files: Mapping[str, list[str | Path]], models: Mapping[str, str]) -> dict[str, str]:
+    """What the files and models of a run are known by, by setting.
+
+    Raises:
+        ValueError: There is no such model.
+    """
+    from toolkit.models.checkpoint import fingerprint
+
+    return contents_of(files) | {setting: fingerprint(model) for setting, model in models.items()}
 
 
 def load_source(run: RunSettings, state: PartialState, forward: Translator | None = None) -> Source:

@@ -167,6 +167,19 @@ class ParaBankRun(ParaBank, BitextRun):
         check_ppdb(parse_systems(self.systems), bool(self.ppdb))
         check_guards(self.guards, self.lang)
 
+    def check_inputs(self) -> None:
+        """Refuse a bitext that cannot be used.
+
+        Raises:
+            ValueError: As `check_bitext`; or a system needs more words of some kind than the references have.
+        """
+        from toolkit.generate.recipes import check_pools
+        from toolkit.generate.systems import parse_systems
+
+        super().check_inputs()
+        references = (pair.reference for pair in self.usable(Counter()))
+        check_pools(references, parse_systems(self.systems), read_idf(idf_file(self.idf)))
+
 
 def read_lexicon(run: ParaBankRun) -> Lexicon:
     """Read the lexical resources of a run.
@@ -198,19 +211,10 @@ def build(run: ParaBankRun) -> dict:
 
 
 def load(run: ParaBankRun, state: PartialState) -> Pipeline:
-    """Load the translator and the lexical resources of a run.
-
-    Raises:
-        ValueError: A system needs more words of some kind than the references have.
-    """
-    from toolkit.generate.recipes import check_pools
-    from toolkit.generate.systems import parse_systems
+    """Load the translator and the lexical resources of a run."""
     from toolkit.translator.load import described
 
     lexicon = read_lexicon(run)
-    if state.is_main_process:
-        references = (pair.reference for pair in run.usable(Counter()))
-        check_pools(references, parse_systems(run.systems), lexicon.idf)
     forward = load_forward(run.forward, run, state)
     source = load_source(run, state, forward)
     models = [*source.models, {"role": "forward"} | described(forward.name)]

@@ -35,6 +35,17 @@ def replace(source, target):
     rename(source, target)
 os.replace = replace
 """
+# Sends SIGTERM to a process when shard 3 of the run is about to get its name, and waits until it has had its effect.
+TERM_AT_SHARD_3 = """
+import os, signal, time
+rename = os.replace
+def replace(source, target):
+    if str(target).endswith("bank.shards/rows-00003.parquet"):
+        os.kill({who}, signal.SIGTERM)
+        time.sleep(3)
+    rename(source, target)
+os.replace = replace
+"""
 
 
 def ranks(count: int) -> list[str]:
@@ -132,6 +143,29 @@ def test_killed_and_started_again_it_makes_the_same_bytes(program, made, tmp_pat
     assert_same(output, made)
     assert names(output, ".*.tmp") == [], "the killed process's temporary file is gone"
     assert all((output.with_name("bank.shards") / n).stat().st_mtime_ns == t for n, t in kept.items()), "done is done"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "processes", "who"),
+    [(ALONE, 1, "os.getpid()"), (ALONE, 2, "os.getppid()"), (ranks(2), 1, "os.getppid()")],
+    ids=["the process", "the launcher of two", "torchrun"],
+)
+def test_after_sigterm_shards_in_flight_are_finished_and_no_other_begins(program, processes, who, made, tmp_path):
+    output = tmp_path / "bank"
+    ended = launch(program, output, TERM_AT_SHARD_3.format(who=who), processes=processes)
+    finished = names(output, "rows-*")
+    assert "rows-00003.parquet" in finished and len(finished) < 7 and not (output / "README.md").exists()
+    assert names(output, ".*.tmp") == []
+    if program is ALONE:
+        assert ended.returncode == 143, ended.stderr
+        assert ended.stderr.splitlines()[-1] == (
+            f"build_parabank.py: ended by SIGTERM; {len(finished)} of 7 shards are finished; the same command goes on "
+            "from there"
+        )
+    again = launch(program, output)
+    assert again.returncode == 0, again.stderr
+    assert_same(output, made)
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from toolkit.errors import one_line
 from toolkit.settings import parse_settings
+from toolkit.stop import Stopped
 
 Settings = TypeVar("Settings")
 
@@ -22,7 +23,9 @@ Settings = TypeVar("Settings")
 # ours, so its traceback is shown.
 EXPECTED = (ValueError, RuntimeError, OSError, MemoryError)
 INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
 LAUNCHER = "PARABANK_LAUNCHER"  # set for the processes that this toolkit's launcher starts, which prints for them
+KEPT, GOES_ON = "what is finished is kept", "the same command goes on from there"
 LOST = "another process of this launch has ended, so this one stops"
 
 
@@ -54,7 +57,13 @@ def run_script(
     return run_command(program, lambda: work(settings), resumes, getattr(settings, "processes", 1))
 
 
-def run_command(program: str, work: Callable[[], None], resumes: bool = False, processes: int = 1) -> int:
+def run_command(
+    program: str,
+    work: Callable[[], None],
+    resumes: bool = False,
+    processes: int = 1,
+    done: Callable[[], str] | None = None,
+) -> int:
     """Run the work of a command, in one process or in several.
 
     Args:
@@ -63,9 +72,10 @@ def run_command(program: str, work: Callable[[], None], resumes: bool = False, p
         resumes: Whether an interrupted command continues from its last state when it is run again.
         processes: Processes to start on this machine. With more than 1, each of them runs this command line again. The
             number is ignored where a launcher (`accelerate launch`, `torchrun`) has started this process.
+        done: Says how much of the work is finished, where SIGTERM ends it.
 
     Returns:
-        The exit status: 0, 1 after an error, 130 after an interruption.
+        The exit status: 0, 1 after an error, 130 after an interruption, 143 after SIGTERM.
     """
     name = f"{program} (process {os.environ['RANK']})" if os.environ.get("RANK", "0") != "0" else program
     try:
@@ -75,17 +85,24 @@ def run_command(program: str, work: Callable[[], None], resumes: bool = False, p
             os.environ[LAUNCHER] = "1"
             return launch(processes)
         work()
+    except Stopped:
+        if says(name, program):
+            print(f"\n{program}: ended by SIGTERM; {done() if done else KEPT}; {GOES_ON}", file=sys.stderr)
+        return TERMINATED
     except KeyboardInterrupt:
-        if name == program and not (launched() and LAUNCHER in os.environ):
-            state = (
-                "what is finished is kept, the same command goes on from there" if resumes else "nothing was written"
-            )
+        if says(name, program):
+            state = f"{KEPT}, {GOES_ON}" if resumes else "nothing was written"
             print(f"\n{program}: interrupted; {state}", file=sys.stderr)
         return INTERRUPTED
     except EXPECTED as error:
         print(f"{name}: {LOST if lost_process(error) else one_line(error)}", file=sys.stderr)
         return 1
     return 0
+
+
+def says(name: str, program: str) -> bool:
+    """Whether this process says how the launch ended: the first one, or the launcher where it is the toolkit's."""
+    return name == program and not (launched() and LAUNCHER in os.environ)
 
 
 def lost_process(error: BaseException) -> bool:

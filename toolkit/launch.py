@@ -12,11 +12,13 @@ import signal
 import sys
 import uuid
 
+import psutil
 from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from toolkit import SPIN_BUSY, SPIN_IDLE
+from toolkit.stop import Stopped
 
 PATIENCE = 10  # seconds between the signal to an interrupted launch's processes and their end by force
 
@@ -34,6 +36,7 @@ def launch(processes: int) -> int:
     Raises:
         KeyboardInterrupt: The launch was interrupted, and its processes have ended. A process that waits for another
             one does not see the signal; it is killed after PATIENCE.
+        Stopped: SIGTERM came, and the processes have ended: those that make shards after the one in flight.
     """
     logging.disable()  # this process logs only the launcher's report
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as torchrun does; a command sets its own --threads
@@ -49,13 +52,45 @@ def launch(processes: int) -> int:
         max_restarts=0,
         shutdown_timeout=PATIENCE,
         logs_specs=DefaultLogsSpecs(),
+        signals_to_handle="SIGINT,SIGHUP,SIGQUIT",
     )
+    signal.signal(signal.SIGTERM, pass_on)
     try:
         elastic_launch(config, sys.executable)(*sys.orig_argv[1:])
     except ChildFailedError as error:
-        return max(1, error.get_first_failure()[1].exitcode)
+        status = error.get_first_failure()[1].exitcode
+        if status in (-signal.SIGTERM, 128 + signal.SIGTERM):
+            raise Stopped from error
+        return max(1, status)
     except SignalException as signalled:
         if signalled.sigval == signal.SIGINT:
             raise KeyboardInterrupt from signalled
         return 128 + signalled.sigval
     return 0
+
+
+def pass_on(number: int, frame: object) -> None:
+    """Pass SIGTERM on to the processes and wait for them, however long a shard takes; a second SIGTERM kills them.
+
+    torch's launcher would kill them after some seconds. It finds out here, after the wait, that they have ended.
+    """
+    signal.signal(signal.SIGTERM, kill)
+    for process in started():
+        os.kill(process, signal.SIGTERM)
+    for process in started():
+        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+
+
+def kill(number: int, frame: object) -> None:
+    """Kill the processes."""
+    for process in started():
+        os.kill(process, signal.SIGKILL)
+
+
+def started() -> list[int]:
+    """The processes of this launch, also those that have ended and that torch's launcher has not looked at."""
+    return [
+        child.pid
+        for child in psutil.Process().children()
+        if child.status() == psutil.STATUS_ZOMBIE or "RANK" in child.environ()
+    ]

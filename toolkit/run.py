@@ -44,12 +44,14 @@ from toolkit.shards import (
     write_inputs,
     write_shard,
 )
+from toolkit.stop import Stopped, stoppable
 
 if TYPE_CHECKING:
     from accelerate import PartialState
 
 ALL, CHOSEN = "all", "chosen"  # what `keep` may be, beside a number
 PAPER, LM = "paper", "lm"  # what `generator` may be
+ACCELERATE, RAY = "accelerate", "ray"  # what `engine` may be
 MAX_BEAM = 1000  # ours: the hypotheses of one search are decoded in one batch
 NEW_OBJECTS = 50_000  # ours: so many new objects, some MB, before Python searches them for cycles
 
@@ -66,6 +68,11 @@ class RunSettings:
         shard_rows: Rows of a shard; a killed process loses at most the work on one shard.
         keep: Candidates that are kept in the shards, beside those that were chosen: "all", none ("chosen"), or a number
             for each reference, the best ones. The counts of the card are those of all candidates in any case.
+        engine: Who shares the shards among processes: "accelerate" (this command, its --processes, or a launcher), or
+            "ray", whose workers may be on many machines.
+        ray_address: Address of a running Ray cluster to which this machine belongs, HOST:PORT. None is that of the
+            variable RAY_ADDRESS, or else starts Ray on this machine alone.
+        ray_workers: Most workers of Ray at a time. Those that find no room wait until a machine joins.
         processes: Processes on this machine that share the work; a launcher (`accelerate launch`) starts its own.
         threads: Threads of each process on a CPU; fixed for a run, because it can change the last bits of a number.
         dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it, else float32), or "int8": matrix
@@ -93,6 +100,9 @@ class RunSettings:
     test_share: float = 0.01
     shard_rows: int = 1000
     keep: str = ALL
+    engine: str = ACCELERATE
+    ray_address: str | None = None
+    ray_workers: int = 64  # ours: eight machines with eight GPUs
     processes: int = 1
     threads: int = 2
     dtype: str = "auto"
@@ -114,7 +124,12 @@ class RunSettings:
         Raises:
             ValueError: A setting is out of its range.
         """
-        check_at_least_one(self, "shard_rows", "samples", "replies_at_once")
+        check_at_least_one(self, "shard_rows", "samples", "replies_at_once", "ray_workers")
+        check_among(self, "engine", (ACCELERATE, RAY))
+        if self.engine == RAY and self.processes > 1:
+            raise ValueError(f"wanted one of --processes with --engine ray, got {self.processes}: leave it out")
+        if self.ray_address is not None and self.engine != RAY:
+            raise ValueError(f"wanted --ray_address with --engine ray, got {self.engine}: leave --ray_address out")
         check_among(self, "generator", (PAPER, LM))
         check_between(self, 0, 10, "temperature")
         check_between(self, 0, 1, "top_p")
@@ -161,8 +176,10 @@ class RunSettings:
         raise NotImplementedError
 
 
+# Who makes the shards; a parabank does not tell them, because its bytes are the same.
+MAKERS = {"engine", "ray_address", "ray_workers", "processes"}
 # These settings may differ between the calls of one run, because they do not affect the shards.
-FREE = {"output_dir", "version", "license", "processes", "check_language"}
+FREE = {"output_dir", "version", "license", "check_language"} | MAKERS
 
 
 def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) -> None:
@@ -224,6 +241,12 @@ def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) ->
     print(f"{summary}, refused: {refusals(counts['refused'])}", file=sys.stderr)
 
 
+def shards_done(folder: Path) -> str:
+    """How many shards of a run are finished, for a message."""
+    inputs = input_shards(folder) if (folder / INPUTS).exists() else []
+    return f"{sum(output_of(path).exists() for path in inputs):,} of {len(inputs):,} shards are finished"
+
+
 def make_shards(
     inputs: list[Path],
     recipe: Callable[[Iterable[Row]], Iterator[Row]],
@@ -245,6 +268,7 @@ def make_shards(
 
     Raises:
         RuntimeError: A shard failed; the message names the shard and the rows.
+        Stopped: SIGTERM came; the shard that was in flight is finished.
     """
     own_shards = mine(inputs, state)
     unfinished = [path for path in own_shards if not output_of(path).exists()]
@@ -252,19 +276,34 @@ def make_shards(
     total, unfinished_rows = sum(rows.values()), sum(rows[path] for path in unfinished)
     label = "rows" if state.num_processes == 1 else f"rows of process {state.process_index + 1}/{state.num_processes}"
     bar_shown = rows_bar(total, total - unfinished_rows, stages, label, state.is_local_main_process)
-    with few_collections(), bar_shown as bar:
+    with few_collections(), bar_shown as bar, stoppable() as stopped:
         done = total - unfinished_rows
         for path in unfinished:
-            try:
-                write(output_of(path), apply_recipe(read_shard(path), recipe))
-            except RowsFailed as error:
-                raise RuntimeError(f"{path.name}: {name_failing_rows(path, recipe, error)}") from error
-            except (ValueError, RuntimeError, MemoryError) as error:
-                raise RuntimeError(f"{path.name}: {error}") from error
-            release_memory()
+            make_shard(path, recipe, write)
             done += rows[path]
             bar.update(done - bar.n)  # count the rows that a stage skipped without reporting them
+            if stopped():
+                raise Stopped
     return len(unfinished)
+
+
+def make_shard(
+    path: Path,
+    recipe: Callable[[Iterable[Row]], Iterator[Row]],
+    write: Callable[[Path, Iterable[Row]], None] = write_shard,
+) -> None:
+    """Apply a recipe to an input shard and write the finished shard beside it.
+
+    Raises:
+        RuntimeError: It failed; the message names the shard and the rows.
+    """
+    try:
+        write(output_of(path), apply_recipe(read_shard(path), recipe))
+    except RowsFailed as error:
+        raise RuntimeError(f"{path.name}: {name_failing_rows(path, recipe, error)}") from error
+    except (ValueError, RuntimeError, MemoryError) as error:
+        raise RuntimeError(f"{path.name}: {error}") from error
+    release_memory()
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ from toolkit.package.folder import check_version
 from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.plots import draw_pictures
 from toolkit.package.statistics import measure
+from toolkit.run import MAKERS
 from toolkit.score.overlap import PieceSplitter
 from toolkit.select.equal import find_equal_pairs
 from toolkit.settings import SETTINGS
@@ -155,9 +156,9 @@ def made_in_sibling(output_dir: Path) -> Iterator[Path]:
 
 
 def public(settings: dict) -> dict:
-    """Settings without this machine's folders and servers: an absolute path is cut to its last part.
+    """Settings without this machine's folders, servers and processes: an absolute path is cut to its last part.
 
-    >>> public({"seed": 1, "forward": "/home/me/models/de-en", "bitext": ["/home/me/a.de", "a.en"]})
+    >>> public({"seed": 1, "processes": 8, "forward": "/home/me/models/de-en", "bitext": ["/home/me/a.de", "a.en"]})
     {'seed': 1, 'forward': 'de-en', 'bitext': ['a.de', 'a.en']}
     >>> public({"server": "http://10.0.0.7:8000/v1"})
     {'server': 'yes'}
@@ -170,7 +171,7 @@ def public(settings: dict) -> dict:
             return "yes"
         return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
-    return {key: shown(value) for key, value in settings.items()}
+    return {key: shown(value) for key, value in settings.items() if key not in MAKERS}
 
 
 def sibling(folder: Path, purpose: str) -> Path:

@@ -1,0 +1,338 @@
+"""`--engine ray`: workers of Ray make the shards of a run, on this machine or on all machines of a cluster.
+
+This process reads the input, cuts it into shards, sends each to a worker and writes what comes back, so the machines
+need no file system in common. Ray places the workers, tells when one or its machine dies, and starts those that found
+no room when a machine joins. What is here is only which worker makes which shard.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import sys
+import tempfile
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import toolkit
+from builders.build import Making, Pipeline, contents_of_run
+from toolkit.command import EXPECTED
+from toolkit.errors import named_line, one_line
+from toolkit.progress import rows_bar
+from toolkit.run import RunSettings, few_collections, make_shard
+from toolkit.shards import count_rows, output_of, write_whole
+from toolkit.stop import Stopped, stoppable
+
+if TYPE_CHECKING:
+    from accelerate import PartialState
+
+    from toolkit.score.overlap import PieceSplitter
+
+LIVES = 5  # ours: workers that may die over one shard before the run stops
+RESTARTS = 50  # ours: times that Ray starts a worker again, wherever there is room, before it counts as dead
+DIED = "wanted a worker that lives, got one that died again and again: see whether memory runs out; Ray's logs say more"
+WAITING = "no worker of Ray is ready yet; each takes a GPU if the cluster has one, else a core for each of --threads"
+PATIENCE = 60.0  # ours: seconds without a worker until a line says what is waited for
+REACH = 10.0  # ours: seconds in which a cluster answers
+OBJECTS = 2**28  # ours: bytes for shards on their way, where Ray is started here; a shard has some megabytes
+
+# What workers do, by Ray's reference to its result: the worker, and the input shard, or None while it gets ready.
+Tasks = dict[Any, tuple[Any, Path | None]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker has to know of a run.
+
+    Attributes:
+        load: Loads the models.
+        threads: Threads on a CPU, as recorded with the run.
+        keep: Candidates that are kept in the shards.
+        folder: The working folder of the driver, where relative paths begin.
+        files: The files that `load` reads, by setting.
+        models: The models that it loads, by setting.
+        contents: What these are known by on the driver's machine, by setting.
+        version: The version of the toolkit there.
+    """
+
+    load: Callable[[PartialState], Pipeline]
+    threads: int
+    keep: str
+    folder: str
+    files: Mapping[str, list[str | Path]]
+    models: Mapping[str, str]
+    contents: Mapping[str, str]
+    version: str = toolkit.__version__
+
+
+class Worker:
+    """Loads the models of a run once, and makes one shard after the other; an actor of Ray."""
+
+    def __init__(self, job: Job) -> None:
+        """Load nothing yet."""
+        self.job = job
+        self.pipeline: Pipeline | None = None
+
+    def load(self) -> Pipeline:
+        """The pipeline with its models, which the first call loads.
+
+        Raises:
+            RuntimeError: They cannot be loaded, or are others than the driver's; the message names the machine.
+        """
+        if self.pipeline is None:
+            try:
+                self.pipeline = loaded(self.job)
+            except EXPECTED as error:
+                raise RuntimeError(f"{socket.gethostname()}: {one_line(error)}") from error
+        return self.pipeline
+
+    def ready(self) -> None:
+        """Return when the models are loaded."""
+        self.load()
+
+    def card(self) -> tuple[list[dict], PieceSplitter | None]:
+        """What the card says of the models, and how it cuts words."""
+        return self.load().models, self.load().pieces
+
+    def make(self, name: str, content: bytes) -> dict[str, bytes]:
+        """Make a shard.
+
+        Args:
+            name: The name of the input shard.
+            content: Its bytes.
+
+        Returns:
+            The files of the finished shard by their names; the shard itself is the last.
+
+        Raises:
+            RuntimeError: It failed; the message names the shard and the rows.
+        """
+        from toolkit.package.keep import write_kept
+
+        recipe = self.load().recipe
+        with tempfile.TemporaryDirectory() as folder, few_collections():
+            path = Path(folder, name)
+            path.write_bytes(content)
+            make_shard(path, recipe, partial(write_kept, keep=self.job.keep))
+            made = sorted(Path(folder).iterdir(), key=lambda file: file == output_of(path))
+            return {file.name: file.read_bytes() for file in made if file != path}
+
+
+def loaded(job: Job) -> Pipeline:
+    """Load the models of a job on this machine.
+
+    Raises:
+        ValueError: The toolkit, a model or a file is another one than on the driver's machine.
+    """
+    import torch
+
+    from toolkit.parallel import processes
+
+    if toolkit.__version__ != job.version:
+        raise ValueError(f"wanted parabank-toolkit {job.version}, got {toolkit.__version__}: install the same version")
+    if os.path.isdir(job.folder):
+        os.chdir(job.folder)
+    found = contents_of_run(job.files, job.models)
+    if other := [setting for setting in found if found[setting] != job.contents[setting]]:
+        raise ValueError(f"wanted the {', '.join(other)} of the machine with the command, got another one: copy it")
+    torch.set_num_threads(job.threads)
+    return job.load(processes())
+
+
+@contextlib.contextmanager
+def making_on_ray(
+    run: RunSettings,
+    load: Callable[[PartialState], Pipeline],
+    files: Mapping[str, list[str | Path]],
+    models: Mapping[str, str],
+    contents: Mapping[str, str],
+) -> Iterator[Making]:
+    """Connect to Ray, and wait until a first worker has loaded the models.
+
+    Args:
+        run: The settings of the run.
+        load: As of `builders.build.build_parabank`.
+        files: The files that the run reads, by setting.
+        models: The models that it loads, by setting.
+        contents: What files and models are known by.
+
+    Raises:
+        RuntimeError: There is no Ray or no cluster; the models cannot be loaded; a launcher has started this process.
+    """
+    check_alone()
+    named = {setting: paths for setting, paths in files.items() if [*map(str, paths)] == [getattr(run, setting, None)]}
+    with connected(run.ray_address):
+        start = starter(Job(load, run.threads, run.keep, os.getcwd(), named, models, contents), run.threads)
+        first = start()
+        card = first.card.options(max_task_retries=RESTARTS).remote()
+        models_of_card, pieces = result(next_done({card: (first, None)}))
+        yield Making(partial(make_shards, first=first, start=start, most=run.ray_workers), pieces, models_of_card)
+
+
+def check_alone() -> None:
+    """Refuse to be one of several processes.
+
+    Raises:
+        RuntimeError: A launcher has started this process among others.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise RuntimeError(
+            f"wanted one process with --engine ray, got {os.environ['WORLD_SIZE']} (WORLD_SIZE): start it without a "
+            "launcher, Ray starts the others"
+        )
+
+
+@contextlib.contextmanager
+def connected(address: str | None) -> Iterator[None]:
+    """Connect to a cluster, or start Ray on this machine; leave it, or end it, after the block.
+
+    Raises:
+        RuntimeError: Ray is not installed, or there is no cluster.
+    """
+    for name in ("RAY_USAGE_STATS_ENABLED", "RAY_worker_niceness"):  # Ray's workers otherwise yield to all other work
+        os.environ.setdefault(name, "0")
+    try:
+        import ray
+    except ImportError:
+        raise RuntimeError(
+            "wanted Ray for --engine ray, got none: pip install 'parabank-toolkit[ray]', on every machine"
+        ) from None
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECTS} if address == "local" else {}
+    try:
+        if address != "local":
+            check_reached(address)
+        ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL, **own)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise RuntimeError(
+            f"wanted a Ray cluster at {address}, got none ({named_line(error)}): start one with ray start --head"
+        ) from None
+    try:
+        # Ray prints there what its daemons say of each worker that ends, with pages of their logs.
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            yield
+    finally:
+        ray.shutdown()
+
+
+def check_reached(address: str) -> None:
+    """Refuse an address at which nothing answers; Ray would try it for ever.
+
+    Raises:
+        OSError: Nothing answers.
+        ValueError: It is no HOST:PORT.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdigit():
+        raise ValueError("it is no HOST:PORT")
+    socket.create_connection((host, int(port)), timeout=REACH).close()
+
+
+def starter(job: Job, threads: int) -> Callable[[], Any]:
+    """A function that starts a worker for a job: with a GPU if the cluster has one, else with a core for each thread.
+
+    Ray starts it on a machine that has the room, now or when one joins, and again after a death. It does not repeat the
+    shard that a dead worker was making, because another worker may be free before this one is there again.
+    """
+    import ray
+
+    gpus = ray.cluster_resources().get("GPU", 0) >= 1
+    room = {"num_gpus": 1, "num_cpus": 1} if gpus else {"num_cpus": threads}
+    start = ray.remote(Worker).options(max_restarts=RESTARTS, max_task_retries=0, **room)
+    return lambda: start.remote(job)
+
+
+def make_shards(inputs: list[Path], first: Any, start: Callable[[], Any], most: int) -> None:
+    """Have the unfinished shards made; each worker that is free gets the next one.
+
+    A shard whose worker died is the next one. A worker for which no shard is left ends, so that others have its room.
+
+    Args:
+        inputs: The paths of all input shards.
+        first: A worker that has loaded the models.
+        start: Starts a worker.
+        most: Workers at a time.
+
+    Raises:
+        RuntimeError: A shard failed, the message names the shard and the rows; or its workers died again and again.
+        Stopped: SIGTERM came; the shards that were in flight are finished.
+    """
+    import ray
+
+    rows = {path: count_rows(path) for path in inputs}
+    waiting = deque(path for path in inputs if not output_of(path).exists())
+    finished = sum(rows.values()) - sum(rows[path] for path in waiting)
+    workers = [first, *(start() for _ in range(min(len(waiting), most) - 1))]
+    tasks: Tasks = {get_ready(worker): (worker, None) for worker in workers}
+    deaths = Counter[Path]()
+    with rows_bar(sum(rows.values()), finished, 1, "rows", True) as bar, stoppable() as stopped:
+        while (waiting and not stopped()) or any(path for _, path in tasks.values()):
+            task = next_done(tasks)
+            worker, path = tasks.pop(task)
+            try:
+                made = result(task)
+            except Died as died:
+                if path is None or deaths[path] + 1 == LIVES:
+                    raise RuntimeError(f"{path.name if path else 'loading the models'}: {died}") from None
+                print(f"{path.name}: its worker or machine died, so another one makes it", file=sys.stderr)
+                deaths[path] += 1
+                waiting.appendleft(path)
+                tasks[get_ready(worker)] = worker, None
+                continue
+            if path is not None:
+                for name, content in made.items():
+                    write_whole(path.with_name(name), content)
+                bar.update(rows[path])
+            if waiting and not stopped():
+                path = waiting.popleft()
+                tasks[worker.make.remote(path.name, path.read_bytes())] = worker, path
+            else:
+                for useless in (worker, *(other for other, made_by in tasks.values() if made_by is None)):
+                    ray.kill(useless)
+                tasks = {task: pair for task, pair in tasks.items() if pair[1] is not None}
+        if stopped():
+            raise Stopped
+
+
+class Died(RuntimeError):
+    """A worker of Ray or its machine died."""
+
+
+def get_ready(worker: Any) -> Any:
+    """Ask a worker to load its models; Ray repeats that where the worker dies."""
+    return worker.ready.options(max_task_retries=RESTARTS).remote()
+
+
+def next_done(tasks: Tasks) -> Any:
+    """Wait until a task has ended, and return it; say what is waited for where no worker is there for long."""
+    import ray
+
+    ended, _ = ray.wait([*tasks], timeout=PATIENCE)
+    if not ended and not any(path for _, path in tasks.values()):
+        print(WAITING, file=sys.stderr)
+    while not ended:
+        ended, _ = ray.wait([*tasks], timeout=PATIENCE)
+    return ended[0]
+
+
+def result(task: Any) -> Any:
+    """What a task returned.
+
+    Raises:
+        Died: The worker died.
+        Exception: What the task raised, without Ray's traceback.
+    """
+    import ray
+
+    try:
+        return ray.get(task)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+    except ray.exceptions.RayError as error:
+        raise Died(f"{DIED} ({named_line(error)})") from None

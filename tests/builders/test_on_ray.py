@@ -1,0 +1,161 @@
+"""`--engine ray` with real machines of a cluster, on loopback: one dies while it works, one joins; the same bytes."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from builders import on_ray
+from tests.conftest import demo_rows
+from tests.test_run import ALONE, TERM_AT_SHARD_3, assert_same, flags, launch, names
+from tests.test_run import made as made
+from tests.tiny import ENVIRONMENT, ROOT
+from toolkit.shards import output_of, write_inputs
+
+MEGABYTES = 2**27  # of a machine's object store
+# Before a machine finishes its second shard, all of it dies, as when it loses its power: a worker's parent is Ray's own
+# process, with which all of its workers end.
+DIE_AT_SECOND_SHARD = """
+import os, signal, time
+rename = os.replace
+def replace(source, target):
+    if "rows-" in str(target):
+        if os.path.exists(os.environ["FIRST_SHARD"]):
+            os.kill(os.getppid(), signal.SIGKILL)
+            time.sleep(60)
+        open(os.environ["FIRST_SHARD"], "w").close()
+    rename(source, target)
+os.replace = replace
+"""
+
+
+@pytest.fixture
+def cluster(monkeypatch) -> Iterator:
+    """A cluster whose first machine computes nothing. Its folder has a short path, because it holds sockets."""
+    cluster_utils = pytest.importorskip("ray.cluster_utils")
+    temporary = tempfile.mkdtemp(prefix="ray", dir="/tmp")
+    for name, value in (ENVIRONMENT | {"RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}).items():
+        monkeypatch.setenv(name, value)
+    head = {"num_cpus": 0, "object_store_memory": MEGABYTES, "include_dashboard": False, "temp_dir": temporary}
+    started = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
+    try:
+        yield started
+    finally:
+        started.shutdown()
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+@pytest.mark.slow
+def test_one_machine_dies_another_joins_and_the_bytes_are_the_same(cluster, made, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(DIE_AT_SECOND_SHARD)
+    own = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "FIRST_SHARD": str(tmp_path / "first")}
+    dying = cluster.add_node(num_cpus=1, object_store_memory=MEGABYTES, env_vars=own)
+    output = tmp_path / "bank"
+    command = [*ALONE, *flags(output), "--engine", "ray", "--ray_address", cluster.address]
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
+        try:
+            dying.all_processes["raylet"][0].process.wait(120)
+            assert names(output, "rows-*") == ["rows-00000.parquet"]
+            cluster.add_node(num_cpus=1, object_store_memory=MEGABYTES)
+            _, said = running.communicate(timeout=240)
+        finally:
+            running.kill()
+    assert running.returncode == 0, said.decode()
+    assert b"input-00001.parquet: its worker or machine died, so another one makes it" in said
+    assert b"raylet" not in said, "Ray's own messages are not shown"
+    assert_same(output, made)
+
+
+@pytest.mark.slow
+def test_on_this_machine_sigterm_ends_it_after_the_shards_in_flight_and_another_engine_goes_on(made, tmp_path):
+    pytest.importorskip("ray")
+    output = tmp_path / "bank"
+    ended = launch(ALONE, output, TERM_AT_SHARD_3.format(who="os.getpid()"), engine="ray", ray_workers=1)
+    assert ended.returncode == 143, ended.stderr
+    assert ended.stderr.splitlines()[-1] == (
+        "build_parabank.py: ended by SIGTERM; 5 of 7 shards are finished; the same command goes on from there"
+    )
+    again = launch(ALONE, output)
+    assert again.returncode == 0, again.stderr
+    assert_same(output, made)
+
+
+class Fake:
+    """A worker whose tasks say what happens to them."""
+
+    def __init__(self) -> None:
+        ready, make = (lambda: ("ready", self)), (lambda name, content: (name, self))
+        self.ready = SimpleNamespace(options=lambda max_task_retries: SimpleNamespace(remote=ready))
+        self.make = SimpleNamespace(remote=make)
+
+
+def test_a_shard_over_which_workers_die_again_and_again_ends_the_run(monkeypatch, capsys, tmp_path):
+    pytest.importorskip("ray")
+    inputs = write_inputs(tmp_path, demo_rows(), 2)
+
+    def result(task: tuple[str, Fake]) -> dict[str, bytes] | None:
+        if task[0] == "ready":
+            return None
+        if task[0] == inputs[1].name:
+            raise on_ray.Died("wanted a worker that lives")
+        return {output_of(Path(task[0])).name: b"made"}
+
+    monkeypatch.setattr(on_ray, "next_done", lambda tasks: next(iter(tasks)))
+    monkeypatch.setattr(on_ray, "result", result)
+    with pytest.raises(RuntimeError, match=r"input-00001.parquet: wanted a worker that lives"):
+        on_ray.make_shards(inputs, Fake(), Fake, most=1)
+    assert output_of(inputs[0]).read_bytes() == b"made" and not output_of(inputs[1]).exists()
+    assert capsys.readouterr().err.count("input-00001.parquet: its worker or machine died") == on_ray.LIVES - 1
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        (
+            "127.0.0.1:1",
+            r"wanted a Ray cluster at 127.0.0.1:1, got none \(ConnectionRefusedError.*: start one with ray",
+        ),
+        ("auto", r"wanted a Ray cluster at auto, got none \(ValueError: it is no HOST:PORT\): start one with ray"),
+    ],
+)
+def test_no_cluster_is_one_line(address, message):
+    pytest.importorskip("ray")
+    with pytest.raises(RuntimeError, match=message), on_ray.connected(address):
+        pass
+
+
+def test_without_ray_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with (
+        pytest.raises(
+            RuntimeError, match=r"wanted Ray for --engine ray, got none: pip install 'parabank-toolkit\[ray\]'"
+        ),
+        on_ray.connected(None),
+    ):
+        pass
+
+
+def test_a_launcher_is_refused(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(RuntimeError, match=r"wanted one process with --engine ray, got 2 \(WORLD_SIZE\): start it"):
+        on_ray.check_alone()
+
+
+def test_a_machine_with_another_model_or_toolkit_is_refused(tmp_path, monkeypatch):
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "config.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    job = on_ray.Job(lambda state: None, 1, "all", str(tmp_path), {}, {"forward": "model"}, {"forward": "sha256:0"})
+    with pytest.raises(
+        RuntimeError, match=r": wanted the forward of the machine with the command, got another one: copy"
+    ):
+        on_ray.Worker(job).ready()
+    older = on_ray.Job(lambda state: None, 1, "all", str(tmp_path), {}, {}, {}, version="0.0.1")
+    with pytest.raises(RuntimeError, match=r": wanted parabank-toolkit 0.0.1, got 0.1.0: install the same version"):
+        on_ray.Worker(older).ready()
