@@ -9,9 +9,10 @@ steps come in this order; what a step has finished is kept in --work, and an int
 - text: the subtitles are cleaned as in ParaZh, section 2.2, and 600,000 random pairs are set apart for the translators;
   both parabanks are made from other pairs, which is ours: the paper translates its training text.
 - en-zh, zh-en: translators of the starters' size, 5.6 million parameters. They can be trained at the same time.
+- growth: a tenth of the Chinese parabank, to compare its time and memory with those of the whole.
 - parazh: a Chinese parabank by `builders/parazh.py` with the paper's settings. Lines with texts of the STS sets below
   are left out.
-- paranmt: an English parabank of the same lines by `builders/paranmt.py`.
+- paranmt: an English parabank of a part of the same lines by `builders/paranmt.py`.
 - chinese: encoders trained on the Chinese pairs, with characters or with jieba's words as words.
 - english: WORD and TRIGRAM trained on as many English pairs as `paranmt_tables` takes of each of its corpora, and on
   all of them.
@@ -24,6 +25,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
+import resource
 import subprocess
 import sys
 import time
@@ -42,8 +45,8 @@ from sacrebleu.metrics import BLEU
 from sacremoses import MosesDetokenizer
 
 from experiments.corpora import write_tsv
-from experiments.paranmt_tables import NO_LIMIT, translated, untrained
-from experiments.sts_table import PARTS, Judge, over_seeds, sampled
+from experiments.paranmt_tables import NO_LIMIT, statistics_of, translated, untrained
+from experiments.sts_table import PARTS, Judge, over_seeds
 from reports import report
 from toolkit.bitext.read import read_bitext
 from toolkit.clean.clean_file import CleanFile, clean_file
@@ -55,6 +58,7 @@ from toolkit.evaluate.embeddings import CHINESE, IDENTIFICATION
 from toolkit.evaluate.ibleu import bleu_tokenizer
 from toolkit.evaluate.translation import BEAM, translate
 from toolkit.package.parquet import finished_shards
+from toolkit.rows import Row
 from toolkit.shards import read_shard, write_whole
 from toolkit.training import RECORD
 from toolkit.translator.load import load_translator
@@ -62,7 +66,9 @@ from toolkit.translator.settings import TrainingSettings
 from toolkit.translator.training import train
 
 SEED = 0
-TRAINED, LINES = 600_000, 52_000  # ours: pairs of the translators, and lines of each parabank
+TRAINED = 600_000  # ours: pairs of the translators
+LINES = {"parazh": 52_000, "paranmt": 12_000}  # ours: of each parabank
+FEW = 5_200  # ours: lines of a second Chinese run, which shows what grows with the number of lines
 PARAZH_CLEANING: dict[str, Any] = {"half_width": True, "simplified": True}  # section 2.2
 WHOLE_CORPUS: dict[str, Any] = {"max_english": 0.6, "most_frequent": True}  # sections 2.2 and 2.4
 # ours: a training shorter than an epoch needs neither dropout nor several segmentations of a sentence
@@ -70,8 +76,8 @@ TRAINING: dict[str, Any] = {
     "alpha": None, "dropout": 0.0, "max_steps": 1450, "cooldown_steps": 800, "warmup_steps": 150, "batch_tokens": 3072,
     "save_every": 200, "average": 4,
 }  # fmt: skip
-STEPS = ("text", "en-zh", "zh-en", "parazh", "paranmt", "chinese", "english")
-SMALL = 2064  # pairs of each corpus in experiments/results/paranmt_tables.json
+STEPS = ("text", "en-zh", "zh-en", "growth", "parazh", "paranmt", "chinese", "english")
+REFERENCES, SMALL = 3000, 2064  # of each corpus in experiments/results/paranmt_tables.json: references and pairs
 TVSUB = Path("bitext", "tvsub")
 
 
@@ -127,20 +133,22 @@ def bleu_of(options: argparse.Namespace, direction: str) -> dict[str, Any]:
     return {"value": score, "signature": f"{metric.get_signature()}|beam:{BEAM}", "pairs": len(references)}
 
 
-def parabank(options: argparse.Namespace, builder: str, own: dict[str, Any]) -> dict:
-    """Build a parabank unless that has been done; the figures of its card, and how long it took.
+def parabank(options: argparse.Namespace, builder: str, own: dict[str, Any], lines: int | None = None) -> dict:
+    """Build a parabank unless that has been done; the figures of its card, how long it took and the peak memory.
 
     Args:
         options: Of the command.
         builder: Its name.
         own: Its settings, beside those that both parabanks share.
+        lines: How many it reads; None is those of `LINES`, for the parabank itself.
     """
-    folder, clock, config = (options.work / f"{builder}{end}" for end in ("", ".seconds", ".yaml"))
+    name = f"{builder}-{lines}" if lines else builder
+    folder, clock, config = (options.work / f"{name}{end}" for end in ("", ".seconds", ".yaml"))
     if not (folder / "statistics.json").exists():
         settings = {
             "bitext": [str(options.work / "parabank.tsv")],
             "output_dir": str(folder),
-            "limit": LINES,
+            "limit": lines or LINES[builder],
             "shard_rows": 500,
             "threads": 1,
             "validation_share": 0.0,
@@ -152,21 +160,23 @@ def parabank(options: argparse.Namespace, builder: str, own: dict[str, Any]) -> 
         began = time.perf_counter()
         command = [sys.executable, "-m", "builders", builder, "--config", str(config)]
         subprocess.run([*command, "--processes", str(options.processes)], check=True)
-        write_whole(clock, json.dumps({"seconds": time.perf_counter() - began, "processes": options.processes}))
+        measured = {"seconds": time.perf_counter() - began, "processes": options.processes}
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024  # of the largest process so far
+        write_whole(clock, json.dumps(measured | {"peak_megabytes": peak}))
     found = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
     names = ("inputs", "total", "lengths", "candidates", "copies", "diversity", "paraphrase_scores")
     contamination = json.loads((folder / "contamination.json").read_text(encoding="utf-8"))
-    shards = finished_shards(options.work / f"{builder}.shards")
+    shards = finished_shards(options.work / f"{name}.shards")
     size = sum(shard.stat().st_size for shard in shards) / found["total"]["references"]
     measured = {"contamination": contamination, "bytes_per_reference": size}
     return {key: found[key] for key in names} | measured | json.loads(clock.read_text())
 
 
-def build_chinese(options: argparse.Namespace) -> dict:
+def build_chinese(options: argparse.Namespace, lines: int | None = None) -> dict:
     """The Chinese parabank, with the paper's settings."""
     sets = [str(options.data / CHINESE / "*.txt"), *(str(options.data / path) for path in IDENTIFICATION.values())]
     models = {"forward": str(options.work / "en-zh" / "model"), "backward": str(options.work / "zh-en" / "model")}
-    return parabank(options, "parazh", {"source_lang": "en", "lang": "zh", "decontaminate": sets} | models)
+    return parabank(options, "parazh", {"source_lang": "en", "lang": "zh", "decontaminate": sets} | models, lines)
 
 
 def build_english(options: argparse.Namespace) -> dict:
@@ -191,10 +201,15 @@ class ChineseJudge:
         return {name: sts.correlations(encoder, pairs) for name, pairs in self.sets.items()}
 
 
-def pairs_of(options: argparse.Namespace, name: str) -> list[TextPair]:
-    """The pairs of a parabank that are no copies."""
-    rows = [row for shard in finished_shards(options.work / f"{name}.shards") for row in read_shard(shard)]
-    return [one.pair for one in translated([row for row in rows if row.reason is None])]
+def rows_of(options: argparse.Namespace, name: str) -> list[Row]:
+    """The rows of a parabank, without those that cleaning refused."""
+    shards = finished_shards(options.work / f"{name}.shards")
+    return [row for shard in shards for row in read_shard(shard) if row.reason is None]
+
+
+def pairs_of(rows: Sequence[Row]) -> list[TextPair]:
+    """The pairs of rows that are no copies."""
+    return [one.pair for one in translated(rows)]
 
 
 def encoders(
@@ -217,16 +232,18 @@ def chinese_encoders(options: argparse.Namespace) -> dict:
         for name in ("WORD", "TRIGRAM", "WORD + TRIGRAM")
         for chinese in ("characters", "words")
     }
-    return encoders(pairs_of(options, "parazh"), ChineseJudge(options.data), options.seeds, made)
+    return encoders(pairs_of(rows_of(options, "parazh")), ChineseJudge(options.data), options.seeds, made)
 
 
 def english_encoders(options: argparse.Namespace) -> dict:
-    """Encoders on the English parabank: on few pairs, as of each corpus of table 4, and on all."""
-    pairs, judge = pairs_of(options, "paranmt"), Judge(options.data)
+    """Encoders on the English parabank: on as many pairs as of each corpus of table 4, and on all."""
+    rows, judge = rows_of(options, "paranmt"), Judge(options.data)
+    some = random.Random(SEED).sample(rows, REFERENCES)
     made = {name: {"parts": PARTS[name]} for name in ("WORD", "TRIGRAM")}
     return {
-        "pairs of table 4": encoders(sampled(pairs, SMALL), judge, options.seeds, made),
-        "all pairs": encoders(pairs, judge, options.seeds, made),
+        "statistics": statistics_of(some, translated(some)),
+        "models": encoders(pairs_of(some)[:SMALL], judge, options.seeds, made),
+        "all pairs": encoders(pairs_of(rows), judge, options.seeds, made),
     }
 
 
@@ -248,6 +265,7 @@ def main() -> None:
     work = {
         "en-zh": lambda: trained(options, "en-zh"),
         "zh-en": lambda: trained(options, "zh-en"),
+        "growth": lambda: build_chinese(options, FEW),
         "parazh": lambda: build_chinese(options),
         "paranmt": lambda: build_english(options),
         "chinese": lambda: chinese_encoders(options),
