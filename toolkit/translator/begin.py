@@ -15,6 +15,7 @@ from toolkit.translator.settings import SIZES, Size, TrainingSettings, check_pos
 # of a configuration, what `new_model` chooses for every size
 CHOSEN = (
     *("activation_function", "scale_embedding", "max_position_embeddings"),
+    *("decoder_attention_heads", "decoder_ffn_dim"),
     *("pad_token_id", "eos_token_id", "decoder_start_token_id"),
 )
 
