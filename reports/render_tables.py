@@ -19,6 +19,7 @@ from pathlib import Path
 
 from reports import (
     figures_augmentation,
+    figures_chinese,
     figures_cleaning,
     figures_decoding,
     figures_encoders,
@@ -46,7 +47,7 @@ MODULES = (
         figures_paranmt,
         figures_settings,
     ),
-    *(figures_augmentation, figures_cleaning, figures_paraphrasers, figures_selection, figures_speed),
+    *(figures_augmentation, figures_chinese, figures_cleaning, figures_paraphrasers, figures_selection, figures_speed),
 )
 MADE: dict[str, Callable[[], str]] = {one.__name__: one for module in MODULES for one in module.MADE}
 
