@@ -13,8 +13,8 @@ r"""Build a parabank from a bitext, or from running text.
     python -m builders demo
 
 --processes N starts N processes on this machine, each with a GPU of its own or all on the CPUs. On several machines, or
-under Slurm, use `accelerate launch -m builders ...` or `torchrun -m builders ...`. After an interruption, run the same
-command again: it keeps the finished shards and makes the others.
+under Slurm, use `accelerate launch -m builders ...` or `torchrun -m builders ...`, or `--engine ray` with a cluster of
+Ray. After an interruption, run the same command again: it keeps the finished shards and makes the others.
 """
 
 from __future__ import annotations

@@ -10,9 +10,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import socket
 import sys
 import tempfile
+import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -203,7 +206,7 @@ def connected(address: str | None) -> Iterator[None]:
         raise RuntimeError(
             "wanted Ray for --engine ray, got none: pip install 'parabank-toolkit[ray]', on every machine"
         ) from None
-    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    address, handler = address or os.environ.get("RAY_ADDRESS") or "local", signal.getsignal(signal.SIGTERM)
     own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECTS} if address == "local" else {}
     try:
         if address != "local":
@@ -213,6 +216,8 @@ def connected(address: str | None) -> Iterator[None]:
         raise RuntimeError(
             f"wanted a Ray cluster at {address}, got none ({named_line(error)}): start one with ray start --head"
         ) from None
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)  # Ray has put its own there, which prints a trace
     try:
         # Ray prints there what its daemons say of each worker that ends, with pages of their logs.
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
@@ -273,7 +278,7 @@ def make_shards(inputs: list[Path], first: Any, start: Callable[[], Any], most: 
     deaths = Counter[Path]()
     with rows_bar(sum(rows.values()), finished, 1, "rows", True) as bar, stoppable() as stopped:
         while (waiting and not stopped()) or any(path for _, path in tasks.values()):
-            task = next_done(tasks)
+            task = next_done(tasks, stopped)
             worker, path = tasks.pop(task)
             try:
                 made = result(task)
@@ -309,15 +314,25 @@ def get_ready(worker: Any) -> Any:
     return worker.ready.options(max_task_retries=RESTARTS).remote()
 
 
-def next_done(tasks: Tasks) -> Any:
-    """Wait until a task has ended, and return it; say what is waited for where no worker is there for long."""
+def next_done(tasks: Tasks, stopped: Callable[[], bool] = lambda: False) -> Any:
+    """Wait until a task has ended, and return it; say what is waited for where no worker is there for long.
+
+    Args:
+        tasks: What workers do.
+        stopped: Whether to wait no longer, if no shard is being made.
+
+    Raises:
+        Stopped: No longer.
+    """
     import ray
 
-    ended, _ = ray.wait([*tasks], timeout=PATIENCE)
-    if not ended and not any(path for _, path in tasks.values()):
-        print(WAITING, file=sys.stderr)
-    while not ended:
-        ended, _ = ray.wait([*tasks], timeout=PATIENCE)
+    since, told = time.monotonic(), any(path for _, path in tasks.values())
+    while not (ended := ray.wait([*tasks], timeout=1.0)[0]):
+        if stopped() and not any(path for _, path in tasks.values()):
+            raise Stopped
+        if not told and time.monotonic() - since > PATIENCE:
+            told = True
+            print(WAITING, file=sys.stderr)
     return ended[0]
 
 

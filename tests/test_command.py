@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.tiny import ENVIRONMENT
-from toolkit import SPIN_BUSY, SPIN_IDLE, spin_count
+from toolkit import SPIN_BUSY, SPIN_IDLE, spin_count, stop
 from toolkit.command import LOST, run_command
 from toolkit.errors import one_line
 
@@ -33,6 +33,25 @@ def work():
     state.wait_for_everyone()
 
 sys.exit(run_command("program.py", work, resumes=True, processes=2))
+"""
+
+# Its processes have shards of three seconds without end.
+ENDLESS = """
+import os, sys, time
+from toolkit.command import run_command
+from toolkit.stop import Stopped, stoppable
+
+def work():
+    with stoppable() as stopped:
+        sys.stdout.write("begun\\n")
+        sys.stdout.flush()
+        while not stopped():
+            time.sleep(3)
+        sys.stdout.write("finished\\n")
+        sys.stdout.flush()
+    raise Stopped
+
+sys.exit(run_command("endless.py", work, resumes=True, processes=int(sys.argv[1]), done=lambda: "2 of 7 shards"))
 """
 
 
@@ -105,6 +124,33 @@ def test_interrupted_processes_say_one_line_and_end(program, work):
     _, said = running.communicate(timeout=120)
     assert running.returncode == 130
     assert said.strip() == "program.py: interrupted; what is finished is kept, the same command goes on from there"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_after_sigterm_every_process_finishes_what_it_does(processes, tmp_path):
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    command = [sys.executable, str(tmp_path / "endless.py"), str(processes)]
+    running = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    assert [running.stdout.readline() for _ in range(processes)] == ["begun\n"] * processes
+    running.send_signal(signal.SIGTERM)
+    finished, said = running.communicate(timeout=120)
+    assert (running.returncode, finished) == (143, "finished\n" * processes)
+    assert said.strip() == "endless.py: ended by SIGTERM; 2 of 7 shards, the same command goes on from there"
+
+
+def test_a_second_sigterm_ends_the_process_unless_it_is_the_same(monkeypatch):
+    sent: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda process, number: sent.append(number))
+    handler, now = signal.getsignal(signal.SIGTERM), [0.0]
+    monkeypatch.setattr(stop.time, "monotonic", lambda: now[0])
+    with stop.stoppable() as stopped:
+        assert not stopped()
+        for now[0], ends in ((1.0, []), (2.0, []), (9.0, [signal.SIGTERM])):
+            signal.raise_signal(signal.SIGTERM)
+            assert stopped() and sent == ends
+    assert signal.getsignal(signal.SIGTERM) == handler
 
 
 @pytest.mark.parametrize(("own", "policy"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])

@@ -160,7 +160,7 @@ def test_after_sigterm_shards_in_flight_are_finished_and_no_other_begins(program
     if program is ALONE:
         assert ended.returncode == 143, ended.stderr
         assert ended.stderr.splitlines()[-1] == (
-            f"build_parabank.py: ended by SIGTERM; {len(finished)} of 7 shards are finished; the same command goes on "
+            f"build_parabank.py: ended by SIGTERM; {len(finished)} of 7 shards are finished, the same command goes on "
             "from there"
         )
     again = launch(program, output)

@@ -25,7 +25,6 @@ EXPECTED = (ValueError, RuntimeError, OSError, MemoryError)
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
 LAUNCHER = "PARABANK_LAUNCHER"  # set for the processes that this toolkit's launcher starts, which prints for them
-KEPT, GOES_ON = "what is finished is kept", "the same command goes on from there"
 LOST = "another process of this launch has ended, so this one stops"
 
 
@@ -72,7 +71,7 @@ def run_command(
         resumes: Whether an interrupted command continues from its last state when it is run again.
         processes: Processes to start on this machine. With more than 1, each of them runs this command line again. The
             number is ignored where a launcher (`accelerate launch`, `torchrun`) has started this process.
-        done: Says how much of the work is finished, where SIGTERM ends it.
+        done: Says how much of the work is finished, where a signal ends it.
 
     Returns:
         The exit status: 0, 1 after an error, 130 after an interruption, 143 after SIGTERM.
@@ -85,24 +84,17 @@ def run_command(
             os.environ[LAUNCHER] = "1"
             return launch(processes)
         work()
-    except Stopped:
-        if says(name, program):
-            print(f"\n{program}: ended by SIGTERM; {done() if done else KEPT}; {GOES_ON}", file=sys.stderr)
-        return TERMINATED
-    except KeyboardInterrupt:
-        if says(name, program):
-            state = f"{KEPT}, {GOES_ON}" if resumes else "nothing was written"
-            print(f"\n{program}: interrupted; {state}", file=sys.stderr)
-        return INTERRUPTED
+    except (KeyboardInterrupt, Stopped) as ended:
+        how, status = ("ended by SIGTERM", TERMINATED) if isinstance(ended, Stopped) else ("interrupted", INTERRUPTED)
+        if name == program and not (launched() and LAUNCHER in os.environ):
+            kept = done() if done else "what is finished is kept"
+            state = f"{kept}, the same command goes on from there" if resumes else "nothing was written"
+            print(f"\n{program}: {how}; {state}", file=sys.stderr)
+        return status
     except EXPECTED as error:
         print(f"{name}: {LOST if lost_process(error) else one_line(error)}", file=sys.stderr)
         return 1
     return 0
-
-
-def says(name: str, program: str) -> bool:
-    """Whether this process says how the launch ended: the first one, or the launcher where it is the toolkit's."""
-    return name == program and not (launched() and LAUNCHER in os.environ)
 
 
 def lost_process(error: BaseException) -> bool:

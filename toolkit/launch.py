@@ -72,12 +72,18 @@ def launch(processes: int) -> int:
 def pass_on(number: int, frame: object) -> None:
     """Pass SIGTERM on to the processes and wait for them, however long a shard takes; a second SIGTERM kills them.
 
-    torch's launcher would kill them after some seconds. It finds out here, after the wait, that they have ended.
+    torch's launcher would kill them after some seconds; it finds out after this that they have ended.
+
+    Raises:
+        Stopped: There is no process yet.
     """
     signal.signal(signal.SIGTERM, kill)
-    for process in started():
+    processes = started()
+    if not processes:
+        raise Stopped
+    for process in processes:
         os.kill(process, signal.SIGTERM)
-    for process in started():
+    for process in processes:
         os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
 
 
@@ -89,8 +95,12 @@ def kill(number: int, frame: object) -> None:
 
 def started() -> list[int]:
     """The processes of this launch, also those that have ended and that torch's launcher has not looked at."""
-    return [
-        child.pid
-        for child in psutil.Process().children()
-        if child.status() == psutil.STATUS_ZOMBIE or "RANK" in child.environ()
-    ]
+    return [child.pid for child in psutil.Process().children() if is_of_launch(child)]
+
+
+def is_of_launch(child: psutil.Process) -> bool:
+    """Whether a child of this process has a rank; one that has just ended does not tell."""
+    try:
+        return "RANK" in child.environ()
+    except psutil.NoSuchProcess:
+        return True

@@ -78,7 +78,7 @@ def test_on_this_machine_sigterm_ends_it_after_the_shards_in_flight_and_another_
     ended = launch(ALONE, output, TERM_AT_SHARD_3.format(who="os.getpid()"), engine="ray", ray_workers=1)
     assert ended.returncode == 143, ended.stderr
     assert ended.stderr.splitlines()[-1] == (
-        "build_parabank.py: ended by SIGTERM; 5 of 7 shards are finished; the same command goes on from there"
+        "build_parabank.py: ended by SIGTERM; 5 of 7 shards are finished, the same command goes on from there"
     )
     again = launch(ALONE, output)
     assert again.returncode == 0, again.stderr
@@ -105,7 +105,7 @@ def test_a_shard_over_which_workers_die_again_and_again_ends_the_run(monkeypatch
             raise on_ray.Died("wanted a worker that lives")
         return {output_of(Path(task[0])).name: b"made"}
 
-    monkeypatch.setattr(on_ray, "next_done", lambda tasks: next(iter(tasks)))
+    monkeypatch.setattr(on_ray, "next_done", lambda tasks, stopped: next(iter(tasks)))
     monkeypatch.setattr(on_ray, "result", result)
     with pytest.raises(RuntimeError, match=r"input-00001.parquet: wanted a worker that lives"):
         on_ray.make_shards(inputs, Fake(), Fake, most=1)
