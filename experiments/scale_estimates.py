@@ -28,7 +28,8 @@ GPU, PEAK = "NVIDIA H100 SXM", 989e12  # dense bfloat16 products a second, NVIDI
 LOW, HIGH = 0.05, 0.20  # ours: assumed shares of that
 GPUS = (1, 8)
 SAMPLES, KEPT_OF_SAMPLES = 150, 90.4  # ParaBank 2, section 3.3; distinct candidates: benchmarks/results/keep.json
-GIGA = 1e9
+GIGA, BFLOAT16 = 1e9, 2  # bytes of a number
+LONGEST, LONGER = 2, 10  # the decoder's limit: twice the source's tokens and ten more
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Corpus:
         tokens: Pieces of a translation.
         rows_per_reference: Rows of the decoder that a token of a reference takes: hypotheses or distinct prefixes.
         scored: Candidates of a reference that the backward model scores.
+        batch_rows: Rows of a decoding batch, the builder's default.
         forward: Size of the translator.
         backward: Size of the model that scores; None if there is none.
     """
@@ -50,6 +52,7 @@ class Corpus:
     tokens: float
     rows_per_reference: float
     scored: float
+    batch_rows: int
     forward: Size
     backward: Size | None
 
@@ -61,14 +64,14 @@ def corpora() -> dict[str, Corpus]:
     pieces = 1.4  # ours: pieces of a word
     return {
         # section 3.1: 51.4 million lines of 13.3 words, beam 12; the paper's own model was a recurrent network
-        "ParaNMT-50M": Corpus(51.4e6, 13.3 * pieces, 13.3 * pieces, 12, 0, opus, None),
+        "ParaNMT-50M": Corpus(51.4e6, 13.3 * pieces, 13.3 * pieces, 12, 0, 1200, opus, None),
         # section 3.1: 19.7 million references; CzEng's length as in ParaNMT; 150 samples
         "ParaBank 2": Corpus(
-            19.7e6, 13.3 * pieces, 13.3 * pieces, SAMPLES / sampled["tokens_per_row"], KEPT_OF_SAMPLES,
+            19.7e6, 13.3 * pieces, 13.3 * pieces, SAMPLES / sampled["tokens_per_row"], KEPT_OF_SAMPLES, 2400,
             SIZES["parabank2-generation"], SIZES["parabank2-scoring"],
         ),
         # sections 2.2, 2.4, 3.1: 26.4 million lines of 22.16 words, beam 15, both models alike
-        "ParaZh-22M": Corpus(26.4e6, 22.16 * pieces, 22.16 * pieces, 15, 15, SIZES["parazh"], SIZES["parazh"]),
+        "ParaZh-22M": Corpus(26.4e6, 22.16 * pieces, 22.16 * pieces, 15, 15, 1200, SIZES["parazh"], SIZES["parazh"]),
     }  # fmt: skip
 
 
@@ -88,6 +91,18 @@ def cross_flops(size: Size) -> float:
     return 2 * size.decoder_layers * 2 * size.width**2
 
 
+def gpu_gigabytes(corpus: Corpus) -> float:
+    """Memory of a GPU in bfloat16: both models, and the self-attention cache of a batch at its longest."""
+    sizes = [size for size in (corpus.forward, corpus.backward) if size]
+    weights = sum(
+        (encoder_flops(size) + decoder_flops(size) + cross_flops(size)) / 2 + size.vocabulary * size.width
+        for size in sizes
+    )
+    longest = LONGEST * corpus.source_tokens + LONGER  # as `toolkit.generate.merge.max_output_tokens`
+    cache = corpus.batch_rows * longest * corpus.forward.decoder_layers * 2 * corpus.forward.width
+    return BFLOAT16 * (weights + cache) / GIGA
+
+
 def estimate(corpus: Corpus, bytes_per_reference: float) -> dict:
     """The operations, GPU-hours and gigabytes of a corpus."""
     forward, backward = corpus.forward, corpus.backward
@@ -105,6 +120,7 @@ def estimate(corpus: Corpus, bytes_per_reference: float) -> dict:
         "share_of_scoring": scored / (generated + scored),
         "operations": operations,
         "hours": hours,
+        "gpu_gigabytes": gpu_gigabytes(corpus),
         "gigabytes": corpus.references * bytes_per_reference / GIGA,
         "bytes_per_reference": bytes_per_reference,
     }

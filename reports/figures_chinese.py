@@ -117,7 +117,7 @@ def full_size() -> str:
             f"{one['operations']:.1e}",
             f"{100 * one['share_of_scoring']:.0f} %",
         ]
-        lines.append([name, *work, *hours, number(one["gigabytes"], 0)])
+        lines.append([name, *work, *hours, number(one["gpu_gigabytes"]), number(one["gigabytes"], 0)])
     shares = " and ".join(f"{100 * share:.0f} %" for share in found["shares"])
     peak = f"{found['peak'] / 1e12:,.0f} trillion operations a second"
     below = f"**Estimated**, not measured: a {found['gpu']} at {shares} of its peak of {peak} (dense bfloat16)."

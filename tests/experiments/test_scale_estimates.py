@@ -18,7 +18,7 @@ def test_operations_are_two_for_each_weight():
 
 
 def test_a_corpus_costs_its_rows_and_its_scoring():
-    plain = Corpus(1000, 8, 5, 12, 0, SIZE, None)
+    plain = Corpus(1000, 8, 5, 12, 0, 50, SIZE, None)
     found = estimate(plain, 2e6)
     assert found["rows"] == 1000 * 5 * 12 and found["share_of_scoring"] == 0 and found["gigabytes"] == 2
     source = 8 * (encoder_flops(SIZE) + cross_flops(SIZE))
@@ -26,6 +26,8 @@ def test_a_corpus_costs_its_rows_and_its_scoring():
     high, low = found["hours"]["1 GPU"]
     assert low == pytest.approx(4 * high) and high == pytest.approx(found["operations"] / (0.2 * PEAK) / 3600)
     assert found["hours"]["8 GPU"][0] == pytest.approx(high / 8)
+    weights = 3 * 1200 + 2 * (1200 + 400) + 2 * 10 * 100
+    assert found["gpu_gigabytes"] == pytest.approx(2 * (weights + 50 * 26 * 2 * 2 * 10) / 1e9)
     scored = estimate(replace(plain, scored=2, backward=SIZE), 1)
     read = 2 * (5 * (encoder_flops(SIZE) + cross_flops(SIZE)) + 8 * decoder_flops(SIZE))
     assert scored["operations"] == pytest.approx(found["operations"] + 1000 * read)
