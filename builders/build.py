@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.contents import contents_of
 from toolkit.generate.prompt import prompt_file, read_prompt
+from toolkit.mirror import fetch_run, send_parabank, send_run, send_shard, working_folder
 from toolkit.parallel import processes
 from toolkit.rows import Row
-from toolkit.run import LM, RunSettings, check_run, make_shards, started
+from toolkit.run import FREE, LM, RunSettings, check_run, make_shards, record_of, started
 from toolkit.run_bitext import BitextRun
 from toolkit.shards import read_inputs
 
@@ -96,7 +96,7 @@ def build_parabank(
     from toolkit.package.build import check_package, package_parabank
     from toolkit.package.keep import write_kept
 
-    state, recorded, output = processes(), recorded or run, Path(run.output_dir)
+    state, recorded, output = processes(), recorded or run, working_folder(run.output_dir)
     if run.generator == LM:
         models = {**models, "model": run.model or ""}
         files = {**files, "prompt": [prompt_file(run.prompt)]}
@@ -107,19 +107,29 @@ def build_parabank(
     if state.is_main_process:
         check_package(output, run.version, name)
         contents = contents_of(files) | {setting: fingerprint(model) for setting, model in models.items()}
+        fetch_run(run.output_dir, record_of(recorded, name, contents), FREE)
         check_run(recorded, name, contents)
+
+    def write(shard: Path, rows: Iterable[Row]) -> None:
+        write_kept(shard, rows, run.keep)
+        send_shard(run.output_dir, shard)
+
     torch.set_num_threads(run.threads)
     pipeline = load(state)
     with started(recorded, name, state, contents) as inputs:
         if check:
             check(read_inputs(run.shards_dir)["rows"])
-        make_shards(inputs, pipeline.recipe, state, pipeline.stages, partial(write_kept, keep=run.keep))
+        if state.is_main_process:
+            send_run(run.output_dir)
+        make_shards(inputs, pipeline.recipe, state, pipeline.stages, write)
         state.wait_for_everyone()
         shards = choose(state) if choose else run.shards_dir
         if not state.is_main_process:
             return {}
         about = run.version, run.license, pipeline.models, name
-        return package_parabank(shards, output, output.name, *about, pieces=pipeline.pieces)
+        figures = package_parabank(shards, output, output.name, *about, pieces=pipeline.pieces)
+        send_parabank(run.output_dir)
+        return figures
 
 
 def load_source(run: RunSettings, state: PartialState, forward: Translator | None = None) -> Source:
