@@ -148,6 +148,7 @@ def test_a_parabank_takes_the_place_of_an_older_one_and_is_read_where_it_is(bank
     send_parabank(bank)
     assert sorted(below(bank)) == sorted(contents(local)) and sent[-1] == "parabank.json"
 
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
     for config, read in (("pairs", read_pairs), ("references", read_references)):
         assert list(read(bank)) == list(read(local)) and list(read(bank, "train")) == list(read(local, "train"))
         loaded, wanted = load_parabank(bank, config), load_parabank(local, config)
@@ -166,8 +167,11 @@ def test_what_is_no_whole_parabank_at_a_url_is_an_error(bank):
     send_parabank(bank)
     with pytest.raises(ValueError, match=f"wanted no revision for {bank}, got 'v1': only the Hub keeps revisions"):
         load_parabank(bank, revision="v1")
+    if bank.startswith("memory:"):
+        with pytest.raises(OSError, match=f"wanted a network for {bank}, got HF_HUB_OFFLINE, which `datasets` obeys"):
+            load_parabank(bank)
     mirror.remove([f"{bank}/data/pairs/train-00000-of-00001.parquet"])
-    with pytest.raises(ValueError, match=f"wanted 6 rows in {bank}/data/pairs/train-[*].parquet, got 0: a file is"):
+    with pytest.raises(ValueError, match=f"wanted 5 rows in {bank}/data/pairs/train-[*].parquet, got 0: a file is"):
         load_parabank(bank)
 
 
