@@ -6,15 +6,15 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.contents import contents_of
 from toolkit.generate.prompt import prompt_file, read_prompt
+from toolkit.mirror import fetch_run, send_parabank, send_run, send_shard, working_folder
 from toolkit.parallel import processes
 from toolkit.rows import Row
-from toolkit.run import LM, RAY, RunSettings, check_run, make_shards, started
+from toolkit.run import FREE, LM, RAY, RunSettings, check_run, make_shards, record_of, started
 from toolkit.run_bitext import BitextRun
 from toolkit.shards import read_inputs
 
@@ -109,7 +109,7 @@ def build_parabank(
     """
     from toolkit.package.build import check_package, package_parabank
 
-    state, recorded, output = processes(), recorded or run, Path(run.output_dir)
+    state, recorded, output = processes(), recorded or run, working_folder(run.output_dir)
     if run.generator == LM:
         models = {**models, "model": run.model or ""}
         files = {**files, "prompt": [prompt_file(run.prompt)]}
@@ -120,6 +120,7 @@ def build_parabank(
     if state.is_main_process:
         check_package(output, run.version, name)
         contents = contents_of_run(files, models)
+        fetch_run(run.output_dir, record_of(recorded, name, contents), FREE)
         check_run(recorded, name, contents)
     if run.engine == RAY:
         from builders.on_ray import making_on_ray
@@ -130,13 +131,17 @@ def build_parabank(
     with starting as making, started(recorded, name, state, contents) as inputs:
         if check:
             check(read_inputs(run.shards_dir)["rows"])
+        if state.is_main_process:
+            send_run(run.output_dir)
         making.make(inputs)
         state.wait_for_everyone()
         shards = choose(state) if choose else run.shards_dir
         if not state.is_main_process:
             return {}
         about = run.version, run.license, making.models, name
-        return package_parabank(shards, output, output.name, *about, pieces=making.pieces)
+        figures = package_parabank(shards, output, output.name, *about, pieces=making.pieces)
+        send_parabank(run.output_dir)
+        return figures
 
 
 @contextlib.contextmanager
@@ -149,8 +154,12 @@ def making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], stat
     torch.set_num_threads(run.threads)
     pipeline = load(state)
 
+    def write(shard: Path, rows: Iterable[Row]) -> None:
+        write_kept(shard, rows, run.keep)
+        send_shard(run.output_dir, shard)
+
     def make(inputs: list[Path]) -> None:
-        make_shards(inputs, pipeline.recipe, state, pipeline.stages, partial(write_kept, keep=run.keep))
+        make_shards(inputs, pipeline.recipe, state, pipeline.stages, write)
 
     yield Making(make, pipeline.pieces, pipeline.models)
 

@@ -27,6 +27,7 @@ import toolkit
 from builders.build import Making, Pipeline, contents_of_run
 from toolkit.command import EXPECTED
 from toolkit.errors import named_line, one_line
+from toolkit.mirror import send_shard
 from toolkit.progress import rows_bar
 from toolkit.run import RunSettings, few_collections, make_shard
 from toolkit.shards import count_rows, output_of, write_whole
@@ -175,7 +176,9 @@ def making_on_ray(
         first = start()
         card = first.card.options(max_task_retries=RESTARTS).remote()
         models_of_card, pieces = result(next_done({card: (first, None)}))
-        yield Making(partial(make_shards, first=first, start=start, most=run.ray_workers), pieces, models_of_card)
+        sent = partial(send_shard, run.output_dir)
+        make = partial(make_shards, first=first, start=start, most=run.ray_workers, sent=sent)
+        yield Making(make, pieces, models_of_card)
 
 
 def check_alone() -> None:
@@ -253,7 +256,9 @@ def starter(job: Job, threads: int) -> Callable[[], Any]:
     return lambda: start.remote(job)
 
 
-def make_shards(inputs: list[Path], first: Any, start: Callable[[], Any], most: int) -> None:
+def make_shards(
+    inputs: list[Path], first: Any, start: Callable[[], Any], most: int, sent: Callable[[Path], None]
+) -> None:
     """Have the unfinished shards made; each worker that is free gets the next one.
 
     A shard whose worker died is the next one. A worker for which no shard is left ends, so that others have its room.
@@ -263,6 +268,7 @@ def make_shards(inputs: list[Path], first: Any, start: Callable[[], Any], most: 
         first: A worker that has loaded the models.
         start: Starts a worker.
         most: Workers at a time.
+        sent: Called with each finished shard; sends it to where the run is mirrored.
 
     Raises:
         RuntimeError: A shard failed, the message names the shard and the rows; or its workers died again and again.
@@ -293,6 +299,7 @@ def make_shards(inputs: list[Path], first: Any, start: Callable[[], Any], most: 
             if path is not None:
                 for name, content in made.items():
                     write_whole(path.with_name(name), content)
+                sent(output_of(path))
                 bar.update(rows[path])
             if waiting and not stopped():
                 path = waiting.popleft()

@@ -1,11 +1,15 @@
-"""Files by their content: hashes by which a run or a training that resumes finds an input that has changed."""
+"""Files by their content: hashes by which a run or a training that resumes finds an input that has changed.
+
+A file at a URL is not read for this: what its file system says of it is hashed, such as the ETag of S3.
+"""
 
 from __future__ import annotations
 
-import glob
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+from toolkit.files import files_at, is_url, tag_hash
 
 CONTENT = "content of "  # prefix, in a record, of the name of a setting that names files
 
@@ -14,28 +18,26 @@ def contents_of(files: Mapping[str, Iterable[str | Path]]) -> dict[str, str]:
     """Describe the content of the files that settings name.
 
     Args:
-        files: By setting: files, globs and folders; a Hub name has no content here.
+        files: By setting: files, globs and folders, also at URLs; a Hub name has no content here.
 
     Returns:
         By setting, the size and the hash of its files; "" if there are none.
     """
-    return {name: content_of(existing) if (existing := files_at(paths)) else "" for name, paths in files.items()}
+    found = {name: [file for path in paths for file in files_at(path)] for name, paths in files.items()}
+    return {name: content_of(sorted(existing, key=Path)) if existing else "" for name, existing in found.items()}
 
 
-def files_at(paths: Iterable[str | Path]) -> list[Path]:
-    """The files that paths and globs name, including those in folders, in a fixed order."""
-    expanded = [Path(name) for path in map(str, paths) for name in (glob.glob(path) or [path])]
-    inside = [file for path in expanded for file in (path.rglob("*") if path.is_dir() else [path])]
-    return sorted(file for file in inside if file.is_file())
+def content_of(paths: Sequence[str | Path]) -> str:
+    """The total size of some files and a hash of their bytes, as text; it takes about a second per gigabyte.
 
-
-def content_of(paths: Sequence[Path]) -> str:
-    """The total size of some files and a hash of their bytes, as text; it takes about a second per gigabyte."""
-    digest, size = hashlib.sha256(), 0
+    Of a file at a URL the hash is that of what the file system says.
+    """
+    digest, total = hashlib.sha256(), 0
     for path in paths:
-        digest.update(bytes.fromhex(hash_file(path)))
-        size += path.stat().st_size
-    return f"{size} bytes, sha256 {digest.hexdigest()}"
+        size, own = tag_hash(str(path)) if is_url(path) else (Path(path).stat().st_size, hash_file(Path(path)))
+        digest.update(bytes.fromhex(own))
+        total += size
+    return f"{total} bytes, sha256 {digest.hexdigest()}"
 
 
 def hash_file(path: Path) -> str:

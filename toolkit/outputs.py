@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 CONTAMINATION = "contamination.json"  # of a run and of its data set: the evaluation sets that were searched
 MANIFEST = "parabank.json"  # of a packaged parabank
+SCHEME = re.compile(r"[a-z][a-z0-9+]*:/")  # a path that was made of a URL has one slash less
 LOCK = ".lock"  # of a folder that a launch works in (`toolkit.lock`)
 
 
@@ -52,7 +54,10 @@ def check_output_folder(folder: Path, record: str, inputs: Iterable[str | Path] 
 
     Raises:
         OSError: The folder is refused.
+        ValueError: It is a URL.
     """
+    if SCHEME.match(str(folder)):
+        raise ValueError(f"wanted a folder on the disk, got {folder}: only builders write parabanks to URLs")
     for name in inputs:
         if os.path.exists(name) and folder.resolve() in (Path(name).resolve(), *Path(name).resolve().parents):
             raise FileExistsError(f"wanted an output folder apart from the input {name}, got {folder}: choose another")

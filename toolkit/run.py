@@ -19,6 +19,7 @@ from toolkit.clean.rules import refusals
 from toolkit.contents import with_contents
 from toolkit.lock import check_free, held
 from toolkit.memory import release_memory
+from toolkit.mirror import check_output_url, run_folder
 from toolkit.outputs import check_output_folder
 from toolkit.parallel import mine
 from toolkit.progress import RowsFailed, rows_bar
@@ -62,7 +63,8 @@ class RunSettings:
 
     Attributes:
         lang: Language of the references and of the paraphrases (ISO 639-1).
-        output_dir: Folder of the parabank; the shards of the run are in the folder of the same name with ".shards".
+        output_dir: Folder or URL ("s3://bucket/bank") of the parabank; the shards of the run are in the folder of the
+            same name with ".shards".
         validation_share: Share of references in the validation split.
         test_share: Share of references in the test split.
         shard_rows: Rows of a shard; a killed process loses at most the work on one shard.
@@ -124,6 +126,7 @@ class RunSettings:
         Raises:
             ValueError: A setting is out of its range.
         """
+        check_output_url(self.output_dir)
         check_at_least_one(self, "shard_rows", "samples", "replies_at_once", "ray_workers")
         check_among(self, "engine", (ACCELERATE, RAY))
         if self.engine == RAY and self.processes > 1:
@@ -155,7 +158,7 @@ class RunSettings:
     @property
     def shards_dir(self) -> Path:
         """The folder of the run."""
-        return Path(self.output_dir.rstrip("/") + ".shards")
+        return run_folder(self.output_dir)
 
     @property
     def inputs(self) -> list[str]:

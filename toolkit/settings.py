@@ -159,16 +159,27 @@ def compare_record(file: Path, wanted: dict, free: Set[str]) -> None:
     """
     if not file.exists():
         return
-    recorded_settings = read_record(file)
+    compare_settings(read_record(file), wanted, free, str(file.parent))
+
+
+def compare_settings(found: dict, wanted: dict, free: Set[str], place: str) -> None:
+    """Refuse settings that differ from those that a run has recorded.
+
+    Args:
+        found: The record of the run.
+        wanted: The settings of this call.
+        free: Names of the settings that may differ from call to call.
+        place: The folder of the run or its URL, for the message.
+
+    Raises:
+        ValueError: Another setting differs; the message names it.
+    """
     settings = recorded(wanted)
-    changed = [
-        key for key in settings if key.removeprefix(CONTENT) not in free and settings[key] != recorded_settings.get(key)
-    ]
+    changed = [key for key in settings if key.removeprefix(CONTENT) not in free and settings[key] != found.get(key)]
     if changed:
-        differences = ", ".join(f"{key} was {recorded_settings.get(key)!r}, now {settings[key]!r}" for key in changed)
+        differences = ", ".join(f"{key} was {found.get(key)!r}, now {settings[key]!r}" for key in changed)
         raise ValueError(
-            f"{file.parent} holds a run with other settings: {differences}; take them back or choose "
-            "another --output_dir"
+            f"{place} holds a run with other settings: {differences}; take them back or choose another --output_dir"
         )
 
 

@@ -27,6 +27,7 @@ from toolkit.bitext.read import (
     nested_type,
     open_dataset,
 )
+from toolkit.files import files_at, is_url, matching
 
 SAMPLE = 1000  # ours: lines by which wrapped files are known
 WRAPPED = 90  # ours: characters of a line; who wraps does it at 60 to 80
@@ -57,7 +58,7 @@ def read_books(
     """The books of texts, in their order. Every file is read when its paragraphs are.
 
     Args:
-        texts: Files, folders, globs of files, local datasets, or Hub ids ("id:configuration" where it has several).
+        texts: Files, folders and globs of files, also at URLs; local datasets; or Hub ids ("id:configuration" where it has several).
         lang: Their language (ISO 639-1).
         column: The column of the text in a dataset.
         data_split: Which split of a dataset to read.
@@ -107,12 +108,16 @@ def text_files(text: str) -> list[str]:
     """
     if Path(text).is_dir():
         found = [str(path) for path in sorted(Path(text).rglob("*")) if path.name.endswith(TEXT_SUFFIXES)]
+    elif is_url(text):
+        found = [str(path) for path in files_at(text) if path == text or str(path).endswith(TEXT_SUFFIXES)]
     elif glob.has_magic(text) and not Path(text).exists():
-        found = sorted(glob.glob(text, recursive=True))
+        found = matching(text)
     else:
         found = [str(checked_path(text))]
     if not found:
-        raise FileNotFoundError(f"wanted text in {', '.join(TEXT_SUFFIXES)}, got no such file in {text}")
+        raise FileNotFoundError(
+            f"wanted text in {', '.join(TEXT_SUFFIXES)}, got no such file in {text}: check the path"
+        )
     return found
 
 

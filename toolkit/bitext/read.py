@@ -21,8 +21,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from toolkit.files import for_arrow, is_file, is_url, matching
+
 SUFFIXES = (".tsv", ".txt", ".parquet")
 COMPRESSED = (".gz", ".zst")
+CODECS = {".gz": "gzip", ".zst": "zstd"}  # as Arrow names them
 BUFFER = 1 << 16  # ours: bytes per read of a text file
 BLOCK_BYTES = 1 << 20  # ours: of a block of a TSV file; its arrays stay in the cache
 BLOCK_LINES = 20_000  # ours: of a block of Parquet
@@ -81,7 +84,7 @@ def read_bitext(
     Args:
         bitext: Two line-aligned files, source and reference; or one of: a TSV file (.tsv, .txt), a Parquet file, a
             glob of Parquet files, a local dataset directory, a Hub id ("id:configuration" where it has several).
-            Text may be compressed (.gz, .zst); its lines end at a line feed and at no other character.
+            Files and globs may be URLs (`toolkit.files`). Text may be compressed (.gz, .zst); its lines end at a line feed and at no other character.
         source_column: Number of the TSV column, from 0 (default 0), or name of the column (default "source"). A field
             of a nested column is "translation.de".
         reference_column: The same (default 1 or "reference").
@@ -370,8 +373,7 @@ def whole_lines(path: str) -> Iterator[bytes]:
         FileNotFoundError: The file does not exist.
         ValueError: The compression is damaged or cut short.
     """
-    checked_path(path)
-    with pa.input_stream(path, compression="detect") as file:
+    with open_text(path) as file:
         number, begun, error = 0, b"", None
         while error is None:
             block, error = next_bytes(file)
@@ -386,6 +388,17 @@ def whole_lines(path: str) -> Iterator[bytes]:
         raise broken(path, number, error) from error
     if begun:
         yield begun + b"\n"
+
+
+def open_text(path: str) -> pa.NativeFile:
+    """The bytes of a plain, .gz or .zst file, decompressed.
+
+    Raises:
+        FileNotFoundError: The file does not exist.
+    """
+    if not is_url(path):
+        return pa.input_stream(checked_path(path), compression="detect")
+    return pa.input_stream(for_arrow(path), compression=CODECS.get(Path(path).suffix))
 
 
 def next_bytes(file: pa.NativeFile) -> tuple[bytes, OSError | None]:
@@ -407,9 +420,9 @@ def lines(path: str) -> Iterator[bytes]:
         ValueError: The compression is damaged or cut short.
     """
     number = 0
-    checked_path(path)
+    text = open_text(path)
     try:
-        with io.BufferedReader(pa.input_stream(path, compression="detect"), BUFFER) as file:
+        with io.BufferedReader(text, BUFFER) as file:
             for number, raw in enumerate(file, 1):  # noqa: B007 - the error names it
                 yield raw.rstrip(b"\r\n")
     except OSError as error:
@@ -447,7 +460,7 @@ def open_parquet(path: str) -> pq.ParquetFile:
         ValueError: It is not Parquet, or cut short.
     """
     try:
-        return pq.ParquetFile(checked_path(path))
+        return pq.ParquetFile(for_arrow(checked_path(path)))
     except pa.ArrowInvalid as error:
         raise ValueError(f"wanted a Parquet file, got {path}, which is none ({error}): write it again") from error
 
@@ -529,24 +542,23 @@ def column_number(column: str | int | None, default: int) -> int:
 
 
 def matching_paths(pattern: str) -> list[str]:
-    """The files that a path or glob names, sorted.
+    """The files that a path, a URL or a glob of either names, sorted.
 
     Raises:
         FileNotFoundError: There is none.
     """
-    if glob.has_magic(pattern) and not Path(pattern).exists():
-        paths = sorted(glob.glob(pattern, recursive=True))
-        return paths or [checked_path(pattern)]
+    if glob.has_magic(pattern) and not is_file(pattern):
+        return matching(pattern) or [checked_path(pattern)]
     return [checked_path(pattern)]
 
 
 def checked_path(path: str) -> str:
-    """The path itself, if it is a file.
+    """The path or URL itself, if it is a file.
 
     Raises:
         FileNotFoundError: It is not.
     """
-    if not Path(path).is_file():
+    if not is_file(path):
         raise FileNotFoundError(f"wanted an existing file, got {path}: check the path")
     return path
 

@@ -15,6 +15,7 @@ from toolkit.bitext.read import checked_path, decode, is_dataset, lines, open_pa
 from toolkit.clean.characters import WIDE
 from toolkit.clean.contamination import EvaluationSet
 from toolkit.contents import content_of
+from toolkit.files import is_file, is_url, matching
 
 LEAST_LETTERS = 12  # ours: letters and digits of a text; fewer are a label, a score, or said by everybody
 WIDE_LETTERS = 4  # ours: a Chinese, Japanese or Korean character counts as three of them
@@ -27,7 +28,7 @@ def read_sets(addresses: Sequence[str]) -> list[EvaluationSet]:
     """The evaluation sets that some addresses name.
 
     Args:
-        addresses: Files, globs of files, folders of data sets, and Hub ids ("id:configuration" where it has several).
+        addresses: Files and globs of files, also at URLs; folders of data sets; and Hub ids ("id:configuration" where it has several).
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -38,8 +39,8 @@ def read_sets(addresses: Sequence[str]) -> list[EvaluationSet]:
 
 def expanded(address: str) -> list[str]:
     """The files of a glob; any other address alone."""
-    if glob.has_magic(address) and not Path(address).exists():
-        return sorted(glob.glob(address, recursive=True)) or [checked_path(address)]
+    if glob.has_magic(address) and not Path(address).exists() and not is_file(address):
+        return matching(address) or [checked_path(address)]
     return [address]
 
 
@@ -53,11 +54,11 @@ def read_set(address: str) -> EvaluationSet:
     if Path(address).is_dir() or is_dataset(address):
         revision, found = dataset_texts(address)
     else:
-        revision, found = content_of([Path(checked_path(address))]).split()[-1][:REVISION_DIGITS], file_texts(address)
+        revision, found = content_of([checked_path(address)]).split()[-1][:REVISION_DIGITS], file_texts(address)
     texts = list(dict.fromkeys(text for text in found if is_sentence(text)))
     if not texts:
         raise ValueError(f"wanted sentences in {address}, got none of {LEAST_LETTERS} letters: check the file")
-    name = address if not Path(address).is_absolute() else "/".join(Path(address).parts[-2:])
+    name = address if not (Path(address).is_absolute() or is_url(address)) else "/".join(Path(address).parts[-2:])
     return EvaluationSet(name, revision, texts)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import toolkit
+from toolkit.files import is_url
 from toolkit.outputs import CONTAMINATION, MANIFEST, check_output_folder
 from toolkit.package.card import card_of, template
 from toolkit.package.checksums import write_checksums
@@ -156,12 +157,12 @@ def made_in_sibling(output_dir: Path) -> Iterator[Path]:
 
 
 def public(settings: dict) -> dict:
-    """Settings without this machine's folders, servers and processes: an absolute path is cut to its last part.
+    """Settings without this machine's places, servers and processes: a URL or absolute path is cut to its last part.
 
     >>> public({"seed": 1, "processes": 8, "forward": "/home/me/models/de-en", "bitext": ["/home/me/a.de", "a.en"]})
     {'seed': 1, 'forward': 'de-en', 'bitext': ['a.de', 'a.en']}
-    >>> public({"server": "http://10.0.0.7:8000/v1"})
-    {'server': 'yes'}
+    >>> public({"server": "http://10.0.0.7:8000/v1", "output_dir": "s3://bucket/bank"})
+    {'server': 'yes', 'output_dir': 'bank'}
     """
 
     def shown(value: object) -> object:
@@ -169,7 +170,8 @@ def public(settings: dict) -> dict:
             return [shown(item) for item in value]
         if isinstance(value, str) and value.startswith(("http://", "https://")):
             return "yes"
-        return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+        is_place = isinstance(value, str) and (is_url(value) or Path(value).is_absolute())
+        return Path(str(value)).name if is_place else value
 
     return {key: shown(value) for key, value in settings.items() if key not in MAKERS}
 

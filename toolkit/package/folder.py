@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from toolkit.errors import first_line
+from toolkit.files import for_arrow, joined_url, matching, read_bytes
 from toolkit.outputs import MANIFEST, is_ours
 from toolkit.package.parquet import DATA, SPLITS
 
@@ -47,6 +49,22 @@ def files_of(folder: Path, config: str, split: str | None = None) -> list[Path]:
     return [file for name in splits for file in sorted((folder / DATA / config).glob(f"{name}-*.parquet"))]
 
 
+def urls_of(folder: str, config: str, split: str | None = None) -> list[str]:
+    """The Parquet files of a parabank at a URL, as `files_of`, checked as by `check_whole`.
+
+    Raises:
+        FileNotFoundError: There is no parabank at the URL.
+        ValueError: A file is truncated or missing, or the manifest is damaged.
+    """
+    manifest = read_bytes(joined_url(folder, MANIFEST))
+    if manifest is None:
+        raise FileNotFoundError(f"wanted a packaged parabank, got {folder} without {MANIFEST}: check the URL")
+    splits = SPLITS if split is None else (split,)
+    found = {name: matching(joined_url(folder, DATA, config, f"{name}-*.parquet")) for name in splits}
+    check_counts(json.loads(manifest)["counts"], config, found, joined_url(folder, DATA))
+    return [url for urls in found.values() for url in urls]
+
+
 def check_whole(folder: Path, config: str) -> None:
     """Refuse a parabank with a truncated or missing Parquet file; `datasets` would ignore a missing file.
 
@@ -54,21 +72,36 @@ def check_whole(folder: Path, config: str) -> None:
         ValueError: A file is truncated, or a split has another number of rows than its manifest says.
     """
     counts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["counts"]
-    for split in (split for split in SPLITS if split in counts):
+    check_counts(counts, config, {name: files_of(folder, config, name) for name in SPLITS}, str(folder / DATA))
+
+
+def check_counts(counts: dict, config: str, files: Mapping[str, Sequence[str | Path]], folder: str) -> None:
+    """Refuse splits with another number of rows than a manifest says.
+
+    Args:
+        counts: Of the manifest.
+        config: "pairs" or "references".
+        files: The Parquet files of each split.
+        folder: Where they are, for the message.
+
+    Raises:
+        ValueError: A file is truncated, or a split has another number of rows.
+    """
+    for split in (split for split in files if split in counts):
         wanted = counts[split]["pairs" if config == "pairs" else "kept"]
-        found = sum(map(rows_of, files_of(folder, config, split)))
+        found = sum(map(rows_of, files[split]))
         if found != wanted:
-            files = folder / DATA / config / f"{split}-*.parquet"
-            raise ValueError(f"wanted {wanted:,} rows in {files}, got {found:,}: a file is missing or another; {AGAIN}")
+            names = f"{folder}/{config}/{split}-*.parquet"
+            raise ValueError(f"wanted {wanted:,} rows in {names}, got {found:,}: a file is missing or another; {AGAIN}")
 
 
-def rows_of(file: Path) -> int:
+def rows_of(file: str | Path) -> int:
     """The number of rows of a Parquet file, from its footer.
 
     Raises:
         ValueError: The file is truncated.
     """
     try:
-        return pq.read_metadata(file).num_rows
+        return pq.read_metadata(for_arrow(file)).num_rows
     except (OSError, pa.ArrowInvalid) as error:
         raise ValueError(f"wanted a whole Parquet file, got {file} ({first_line(error)}): {AGAIN}") from None

@@ -10,10 +10,11 @@ from datasets.exceptions import DatasetGenerationError, DatasetNotFoundError
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
 from toolkit.errors import first_line
+from toolkit.files import is_url
 from toolkit.outputs import MANIFEST
 from toolkit.package.checksums import CHECKSUMS
-from toolkit.package.folder import AGAIN, check_whole, is_parabank
-from toolkit.package.parquet import CONFIGS, DATA
+from toolkit.package.folder import AGAIN, check_whole, is_parabank, urls_of
+from toolkit.package.parquet import CONFIGS, DATA, SPLITS
 from toolkit.shards import INPUTS
 
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
@@ -33,7 +34,8 @@ def load_parabank(
     `load_parabank(...).select_columns(["sentence1", "sentence2"])`.
 
     Args:
-        path_or_name: A folder, absolute or relative, or a Hub name ("someone/parabank2").
+        path_or_name: A folder, absolute or relative, the URL of one ("s3://bucket/parabank2"), or a Hub name
+            ("someone/parabank2").
         config: "pairs" (one row per paraphrase) or "references" (one row per reference, nested).
         split: "train", "validation" or "test"; None gives all splits, by name.
         streaming: Read while iterating, instead of preparing a cache first.
@@ -46,6 +48,8 @@ def load_parabank(
     """
     if config not in CONFIGS:
         raise ValueError(f"wanted config {' or '.join(map(repr, CONFIGS))}, got {config!r}: see the card")
+    if is_url(path_or_name):
+        return load_url(str(path_or_name), config, split, streaming, revision)
     folder = Path(path_or_name).expanduser()
     if folder.is_dir():
         check_local(folder, revision)
@@ -72,6 +76,20 @@ def load_parabank(
             f"wanted a parabank, got {str(path_or_name)!r}: there is no folder {folder.absolute()}, so it can only be "
             f"a Hub name, and that failed ({reason}); give the folder's path, or check the name and the network"
         ) from error
+
+
+def load_url(
+    url: str, config: str, split: str | None, streaming: bool, revision: str | None
+) -> Dataset | DatasetDict | IterableDataset | IterableDatasetDict:
+    """Load a parabank from a URL; the arguments and errors are those of `load_parabank`."""
+    if revision is not None:
+        raise ValueError(f"wanted no revision for {url}, got {revision!r}: only the Hub keeps revisions")
+    files = {name: urls_of(url, config, name) for name in SPLITS}
+    found = {name: urls for name, urls in files.items() if urls}
+    try:
+        return load_dataset("parquet", data_files=found, split=split, streaming=streaming)
+    except OfflineModeIsEnabled as error:
+        raise OSError(f"wanted a network for {url}, got HF_HUB_OFFLINE, which `datasets` obeys: unset it") from error
 
 
 def check_local(folder: Path, revision: str | None) -> None:

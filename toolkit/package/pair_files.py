@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from toolkit.bitext.read import decode, lines
 from toolkit.errors import first_line
+from toolkit.files import for_arrow
 
 PAIRS = pa.schema(
     [("id", pa.string()), ("sentence1", pa.string()), ("sentence2", pa.string()), ("semantic", pa.float64())]
@@ -31,18 +32,18 @@ REFERENCE_KEYS = ("reference", "sentence1")
 PARAPHRASE_KEYS = ("paraphrases", "paraphrase", "sentence2")
 
 
-def file_tables(file: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+def file_tables(file: str | Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
     """Read the rows of a Parquet file, `BATCH_ROWS` at a time.
 
     Args:
-        file: The path of the file.
+        file: The path or URL of the file.
         columns: The columns to read, if the file has them; None reads all.
 
     Raises:
         ValueError: The file is damaged.
     """
     try:
-        with pq.ParquetFile(file) as opened:
+        with pq.ParquetFile(for_arrow(file)) as opened:
             names = opened.schema_arrow.names
             for batch in opened.iter_batches(BATCH_ROWS, columns=[n for n in columns or names if n in names]):
                 yield pa.Table.from_batches([batch])
@@ -50,7 +51,7 @@ def file_tables(file: Path, columns: Sequence[str] | None = None) -> Iterator[pa
         raise ValueError(f"wanted a Parquet file, got {file} ({first_line(error)}): write it again") from None
 
 
-def parquet_pairs(file: Path) -> Iterator[pa.Table]:
+def parquet_pairs(file: str | Path) -> Iterator[pa.Table]:
     """Read the pairs of a Parquet file with `sentence1` and `sentence2`, and optionally `id` and `semantic`.
 
     Raises:
@@ -75,7 +76,7 @@ def pairs_of(table: pa.Table) -> pa.Table:
     return pa.table([ids, *texts, scores], names=PAIRS.names).cast(PAIRS)
 
 
-def table_pairs(path: Path) -> Iterator[pa.Table]:
+def table_pairs(path: str | Path) -> Iterator[pa.Table]:
     """Read the pairs of a .tsv file.
 
     The first line with more than two columns determines the form of the file: if it has three columns and the third is
@@ -126,7 +127,7 @@ def as_number(text: str) -> float:
         return math.nan
 
 
-def json_pairs(path: Path) -> Iterator[pa.Table]:
+def json_pairs(path: str | Path) -> Iterator[pa.Table]:
     """Read the pairs of a .jsonl file.
 
     Raises:
@@ -169,7 +170,7 @@ def json_line(record: dict) -> list[dict]:
     return [{"id": id_, "sentence1": reference, "sentence2": text, "semantic": semantic} for text in texts]
 
 
-def text_batches(path: Path) -> Iterator[tuple[list[int], pa.StringArray]]:
+def text_batches(path: str | Path) -> Iterator[tuple[list[int], pa.StringArray]]:
     """Read the lines of a text file, `BATCH_ROWS` at a time, with their numbers from 1; empty lines are left out.
 
     Raises:

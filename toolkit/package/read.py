@@ -1,6 +1,7 @@
 """The reader for all forms of parabanks, which yields pairs (Arrow tables) or references (rows).
 
-A folder holds a packaged parabank or the shards of a run; `pair_files.py` reads single files.
+A folder holds a packaged parabank or the shards of a run; `pair_files.py` reads single files. A packaged parabank and
+single files may also be at a URL.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from toolkit import files
 from toolkit.bitext.read import text_suffix
-from toolkit.package.folder import check_whole, files_of, is_parabank
+from toolkit.package.folder import check_whole, files_of, is_parabank, urls_of
 from toolkit.package.pair_files import BATCH_ROWS, FILE_READERS, PAIRS, file_tables, pairs_of
 from toolkit.package.parquet import TABLES, finished_shards, without_repeats
 from toolkit.rows import Candidate, Row, Scores
@@ -37,7 +39,7 @@ def read_pairs(source: str | Path, split: str | None = None) -> Iterator[pa.Tabl
     [['Hi!', 'Hi there!', 'Thank you.']]
 
     Args:
-        source: `FORMS`; a text file may be compressed (.gz, .zst).
+        source: `FORMS`, or the URL of a parabank or file; a text file may be compressed (.gz, .zst).
         split: "train", "validation" or "test"; None reads all. A file has no splits and is read whole.
 
     Yields:
@@ -49,7 +51,7 @@ def read_pairs(source: str | Path, split: str | None = None) -> Iterator[pa.Tabl
         ValueError: It has another form; a run is not finished; a file is damaged; a line is wrong, with its number.
     """
     if is_file(source):
-        return FILE_READERS[text_suffix(str(source))](Path(source))
+        return FILE_READERS[text_suffix(str(source))](source)
     return map(pairs_of, read_config(source, "pairs", split))
 
 
@@ -57,7 +59,7 @@ def read_references(source: str | Path, split: str | None = None) -> Iterator[Ro
     """Read the references of a parabank that have a paraphrase, as rows with the published fields.
 
     Args:
-        source: `FORMS`. Consecutive lines of a file with the same reference become one row.
+        source: `FORMS`, or the URL of a parabank or file. Consecutive lines of a file with the same reference become one row.
         split: "train", "validation" or "test"; None reads all. A file has no splits and is read whole.
 
     Yields:
@@ -79,12 +81,12 @@ def is_file(source: str | Path) -> bool:
         FileNotFoundError: The source has a suffix of a parabank file but does not exist.
         ValueError: The source is a file with another suffix.
     """
-    path, named = Path(source), text_suffix(str(source)) in FILE_READERS
-    if path.is_file() and not named:
+    found, named = files.is_file(source), text_suffix(str(source)) in FILE_READERS
+    if found and not named:
         raise ValueError(f"wanted {FORMS}, got the file {source}: rename it if it is one of these")
-    if named and not path.exists():
+    if named and not found and (files.is_url(source) or not Path(source).exists()):
         raise FileNotFoundError(f"wanted {FORMS}, got {source}, which does not exist: check the path")
-    return path.is_file()
+    return found
 
 
 def read_config(source: str | Path, config: str, split: str | None) -> Iterator[pa.Table]:
@@ -99,6 +101,9 @@ def read_config(source: str | Path, config: str, split: str | None) -> Iterator[
         FileNotFoundError: There is neither such a folder nor such a Hub name.
         ValueError: The folder holds something else, the run is not finished, or a file is damaged.
     """
+    columns = PAIRS.names if config == "pairs" else None
+    if files.is_url(source):
+        return chain.from_iterable(file_tables(url, columns) for url in urls_of(str(source), config, split))
     folder = Path(source).expanduser()
     if (folder / INPUTS).is_file():
         return run_tables(finished_shards(folder), config, split)
@@ -107,7 +112,6 @@ def read_config(source: str | Path, config: str, split: str | None) -> Iterator[
     if not is_parabank(folder):
         raise ValueError(f"wanted {FORMS}, got the folder {folder}: check the path")
     check_whole(folder, config)
-    columns = PAIRS.names if config == "pairs" else None
     return chain.from_iterable(file_tables(file, columns) for file in files_of(folder, config, split))
 
 

@@ -1,0 +1,178 @@
+"""A builder reads from and writes to an S3 server on loopback: the bytes of a local run, also when the machine changes."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import fsspec
+import pytest
+
+from tests.tiny import DEMO, ENVIRONMENT, ROOT
+from toolkit.files import below, fetch, read_bytes
+
+pytestmark = pytest.mark.slow
+# Kills the process that is about to make its third shard.
+KILL_AFTER_TWO_SHARDS = """
+import os, signal
+rename = os.replace
+def replace(source, target):
+    if str(target).endswith("rows-00002.parquet"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    rename(source, target)
+os.replace = replace
+"""
+
+
+@pytest.fixture(scope="module")
+def server():
+    """What a process needs in its environment to find the server; the bucket "bucket" has the demo's bitext."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "moto.server", "-p", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(f"{address}/moto-api/", timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        with pytest.MonkeyPatch.context() as patch:
+            found = {
+                "AWS_ENDPOINT_URL": address,
+                "AWS_ACCESS_KEY_ID": "tests",
+                "AWS_SECRET_ACCESS_KEY": "tests",
+                "AWS_DEFAULT_REGION": "us-east-1",
+                "NO_PROXY": "127.0.0.1",
+            }
+            for name, value in found.items():
+                patch.setenv(name, value)
+            system = fsspec.filesystem("s3")
+            system.mkdir("bucket")
+            system.put_file(str(DEMO), "bucket/texts/bitext.de-en.tsv")
+            yield found
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+def build(output, bitext, folder, environment, before="", processes=1):
+    """Run the builder in a process of its own; `before` is Python that it runs when it starts."""
+    (folder / "start").mkdir(parents=True, exist_ok=True)
+    (folder / "start" / "sitecustomize.py").write_text(before)
+    settings = {
+        "bitext": bitext,
+        "source_lang": "de",
+        "lang": "en",
+        "forward": "starter/de-en",
+        "semantic_model": "starter/encoder",
+        "output_dir": output,
+        "limit": 40,
+        "shard_rows": 10,
+        "beam": 2,
+        "threads": 1,
+        "processes": processes,
+        "dtype": "float32",
+    }
+    flags = [part for key, value in settings.items() for part in (f"--{key}", str(value))]
+    start = {"PYTHONPATH": f"{folder / 'start'}{os.pathsep}{ROOT}", "ACCELERATE_USE_CPU": "true"}
+    return subprocess.run(
+        [sys.executable, "-m", "builders", "paranmt", *flags],
+        env={**ENVIRONMENT, **start, **environment, "PARABANK_CACHE": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory):
+    """The files of a run without a bucket, by their paths, without those that name their folder."""
+    folder = tmp_path_factory.mktemp("local")
+    done = build(folder / "bank", DEMO, folder, {})
+    assert done.returncode == 0, done.stderr
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for part in ("bank", "bank.shards")
+        for path in (folder / part).rglob("*")
+        if path.is_file() and path.name not in (".lock", "settings.json")
+    }
+
+
+def in_bucket(url):
+    """The files of a run at a URL, as `wanted`."""
+    names = [(part, name) for part in ("bank", "bank.shards") for name in below(f"{url}/{part}")]
+    return {f"{part}/{name}": read_bytes(f"{url}/{part}/{name}") for part, name in names if name != "settings.json"}
+
+
+def assert_same(url, wanted):
+    found = in_bucket(url)
+    assert sorted(found) == sorted(wanted)
+    assert [name for name in wanted if found[name] != wanted[name]] == []
+
+
+def test_a_run_between_buckets_has_the_bytes_of_a_local_run(server, wanted, tmp_path):
+    done = build("s3://bucket/whole/bank", "s3://bucket/texts/bitext.de-en.tsv", tmp_path, server)
+    assert done.returncode == 0, done.stderr
+    assert "s3://bucket/whole/bank: " in done.stdout and "40 lines read" in done.stderr
+    assert len([name for name in wanted if "/rows-" in name]) == 4, "nothing would be compared"
+    assert_same("s3://bucket/whole", wanted)
+
+
+def test_another_machine_makes_only_the_missing_shards(server, wanted, tmp_path):
+    command = "s3://bucket/killed/bank", "s3://bucket/texts/bitext.de-en.tsv"
+    killed = build(*command, tmp_path / "one", server, KILL_AFTER_TWO_SHARDS)
+    assert killed.returncode == -signal.SIGKILL
+    shards = [name for name in below("s3://bucket/killed/bank.shards") if name.startswith("rows-")]
+    assert shards == ["rows-00000.parquet", "rows-00001.parquet"]
+    assert below("s3://bucket/killed/bank") == {}
+    again = build(*command, tmp_path / "two", server, processes=2)
+    assert again.returncode == 0, again.stderr
+    assert "s3://bucket/killed/bank.shards: 8 files fetched to " in again.stderr
+    (folder,) = (tmp_path / "two" / "cache").glob("*/bank.shards")
+    system = fsspec.filesystem("s3")
+    for number in range(4):
+        name = f"rows-0000{number}.parquet"
+        sent = system.info(f"bucket/killed/bank.shards/{name}")["LastModified"].timestamp()
+        fetched = (folder / name).stat().st_mtime < (folder / ".lock").stat().st_mtime
+        assert fetched == (number < 2) and (sent < (folder / ".lock").stat().st_mtime) == (number < 2)
+    assert_same("s3://bucket/killed", wanted)
+
+
+@pytest.mark.parametrize(
+    ("bitext", "output", "environment", "said"),
+    [
+        ("s3://bucket/lost.tsv", "s3://bucket/a/bank", {}, "wanted an existing file, got s3://bucket/lost.tsv: check"),
+        ("s3://lost/a.tsv", "s3://bucket/a/bank", {}, "wanted an existing file, got s3://lost/a.tsv: check the path"),
+        (DEMO, "s3://lost/bank", {}, "wanted an existing file, got s3://lost/bank"),
+        (
+            "s3://bucket/texts/bitext.de-en.tsv",
+            "s3://bucket/a/bank",
+            {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"},
+            "wanted s3://bucket/texts/bitext.de-en.tsv, got EndpointConnectionError: Could not connect",
+        ),
+    ],
+    ids=["no such key", "no such bucket", "no such bucket to write to", "no server"],
+)
+def test_what_cannot_be_reached_is_one_line(server, tmp_path, bitext, output, environment, said):
+    done = build(output, bitext, tmp_path, {**server, **environment})
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("builders: ")]
+    assert said in line
+    assert not list(tmp_path.glob("cache/**/*.parquet")) or "lost/bank" in said
+
+
+def test_a_large_file_is_fetched_as_it_was_sent(server, tmp_path):
+    """In several parts, as s3fs sends and fetches what is larger than some megabytes."""
+    large = os.urandom(60 << 20)
+    (tmp_path / "large").write_bytes(large)
+    fsspec.filesystem("s3").put_file(str(tmp_path / "large"), "bucket/large")
+    assert below("s3://bucket/")["large"] == len(large)
+    fetch({"s3://bucket/large": tmp_path / "back"})
+    assert (tmp_path / "back").read_bytes() == large

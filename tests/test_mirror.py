@@ -1,0 +1,201 @@
+"""A run in a bucket is a local run that is mirrored: what is missing on either side is fetched or sent, and no more."""
+
+import json
+import shutil
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from builders.paranmt import ParaNMTRun
+from tests.conftest import demo_rows, write_run
+from toolkit import mirror
+from toolkit.files import below
+from toolkit.lock import held
+from toolkit.mirror import fetch_run, run_folder, send_parabank, send_run, send_shard, working_folder
+from toolkit.outputs import check_output_folder
+from toolkit.package.build import package_parabank
+from toolkit.package.load import load_parabank
+from toolkit.package.read import read_pairs, read_references
+from toolkit.settings import check_record
+from toolkit.shards import dropped_of
+
+SETTINGS = {"lang": "en", "seed": 0, "output_dir": "one"}
+RUN = [f"{kind}-{n:05d}.parquet" for kind in ("input", "rows") for n in range(3)] + ["inputs.json", "settings.json"]
+MODELS = [{"role": "forward", "name": "tiny", "bleu": None, "signature": None, "license": None}]
+
+
+@pytest.fixture(params=["memory", "file"])
+def bank(request, tmp_path, monkeypatch):
+    """The URL of a parabank that is not there yet."""
+    monkeypatch.setenv("PARABANK_CACHE", str(tmp_path / "cache"))
+    yield "memory://bucket/bank" if request.param == "memory" else f"file://{tmp_path}/bucket/bank"
+    fsspec.filesystem("memory").store.clear()
+
+
+def made(bank):
+    """A finished run in the folder in which it works, as the builder leaves it."""
+    folder = write_run(run_folder(bank), demo_rows())
+    (folder / "settings.json").unlink()
+    check_record(folder / "settings.json", SETTINGS, set())
+    return folder
+
+
+def contents(folder):
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def elsewhere(bank, monkeypatch, tmp_path):
+    """The folder in which the same command works on another machine."""
+    monkeypatch.setenv("PARABANK_CACHE", str(tmp_path / "elsewhere"))
+    return run_folder(bank)
+
+
+def test_the_folder_of_a_url_is_in_the_cache_and_has_its_name(monkeypatch, tmp_path):
+    monkeypatch.setenv("PARABANK_CACHE", str(tmp_path))
+    one, other = working_folder("s3://bucket/banks/bank"), working_folder("s3://other/banks/bank/")
+    assert one.name == other.name == "bank" and one.parent != other.parent and one.parent.parent == tmp_path
+    assert (
+        working_folder("s3://bucket/banks/bank/") == one and run_folder("s3://bucket/banks/bank").parent == one.parent
+    )
+    assert run_folder("build/bank") == Path("build/bank.shards") and working_folder("~x") == Path("~x")
+    monkeypatch.delenv("PARABANK_CACHE")
+    assert working_folder("s3://bucket/bank").parent.parent == Path.home() / ".cache" / "parabank"
+
+
+def test_a_folder_on_the_disk_is_not_mirrored(tmp_path, monkeypatch):
+    monkeypatch.setattr(mirror, "send", None)
+    for call in (send_run, send_parabank):
+        call(str(tmp_path / "bank"))
+    send_shard(str(tmp_path / "bank"), tmp_path / "rows-00000.parquet")
+    fetch_run(str(tmp_path / "bank"), {}, set())
+
+
+def test_a_run_goes_on_elsewhere_with_all_that_was_finished(bank, tmp_path, monkeypatch, capsys):
+    folder = made(bank)
+    dropped_of(folder / "rows-00001.parquet").write_bytes(b"counts")
+    shard = folder / "rows-00002.parquet"
+    kept, later = contents(folder), shard.read_bytes()
+    shard.unlink()
+    (folder / ".rows-00002.parquet.1.tmp").write_bytes(b"half")
+    fetch_run(bank, SETTINGS, set())  # the URL has nothing yet
+    send_run(bank)
+    assert set(below(f"{bank}.shards")) == {*RUN, "dropped-00001.parquet"} - {"rows-00002.parquet"}
+    shard.write_bytes(later)
+    send_shard(bank, shard)
+
+    other = elsewhere(bank, monkeypatch, tmp_path)
+    fetch_run(bank, SETTINGS | {"output_dir": "two"}, {"output_dir"})
+    assert contents(other) == kept
+    assert f"{bank}.shards: 9 files fetched to {other}\n" == capsys.readouterr().err
+    times = {path: path.stat().st_mtime_ns for path in other.iterdir()}
+    fetch_run(bank, SETTINGS, set())
+    assert {path: path.stat().st_mtime_ns for path in other.iterdir()} == times and capsys.readouterr().err == ""
+
+
+def test_only_what_is_missing_is_sent(bank, monkeypatch):
+    folder = made(bank)
+    send_run(bank)
+    sent = []
+    monkeypatch.setattr(mirror, "send", lambda path, url: sent.append(path.name))
+    (folder / "rows-00007.parquet").write_bytes(b"made before the network was lost")
+    send_run(bank)
+    assert sent == ["settings.json", "rows-00007.parquet"]
+
+
+def test_input_shards_without_their_record_are_cut_again(bank, tmp_path, monkeypatch):
+    made(bank)
+    send_run(bank)
+    mirror.remove([f"{bank}.shards/inputs.json"])
+    other = elsewhere(bank, monkeypatch, tmp_path)
+    fetch_run(bank, SETTINGS, set())
+    assert list(contents(other)) == ["settings.json"]
+
+
+def test_a_url_of_another_run_or_of_other_files_is_refused(bank, tmp_path, monkeypatch):
+    made(bank)
+    send_run(bank)
+    wanted = rf"{bank}.shards holds a run with other settings: seed was 0, now 1; take them back or choose another"
+    with pytest.raises(ValueError, match=wanted):
+        fetch_run(bank, SETTINGS | {"seed": 1}, set())
+    other = f"{bank}-of-others"
+    (tmp_path / "a.txt").write_text("theirs")
+    mirror.send(tmp_path / "a.txt", f"{other}/a.txt")
+    with pytest.raises(FileExistsError, match=rf"wanted a new URL, or that of a run, got {other}, which holds a.txt"):
+        fetch_run(other, SETTINGS, set())
+    assert not run_folder(other).exists()
+
+
+def test_another_launch_on_this_machine_is_refused(bank):
+    from accelerate import PartialState
+
+    made(bank)
+    with held(run_folder(bank), PartialState(cpu=True)), pytest.raises(RuntimeError, match="for this command alone"):
+        fetch_run(bank, SETTINGS, set())
+
+
+def test_a_parabank_takes_the_place_of_an_older_one_and_is_read_where_it_is(bank, monkeypatch, tmp_path):
+    folder, local = made(bank), working_folder(bank)
+    package_parabank(folder, local, "bank", "1.0.0", "cc-by-2.0", MODELS, max_rows_per_file=2)
+    mirror.send(local / "README.md", f"{bank}/data/pairs/train-00007-of-00008.parquet")  # of an older one
+    mirror.send(local / "parabank.json", f"{bank}/parabank.json")
+    sent, send = [], mirror.send
+
+    def sending(path, url):
+        assert "parabank.json" not in below(bank), "a parabank of which a part is missing is none"
+        sent.append(path.name)
+        send(path, url)
+
+    monkeypatch.setattr(mirror, "send", sending)
+    send_parabank(bank)
+    assert sorted(below(bank)) == sorted(contents(local)) and sent[-1] == "parabank.json"
+
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
+    for config, read in (("pairs", read_pairs), ("references", read_references)):
+        assert list(read(bank)) == list(read(local)) and list(read(bank, "train")) == list(read(local, "train"))
+        loaded, wanted = load_parabank(bank, config), load_parabank(local, config)
+        assert {name: part.to_list() for name, part in loaded.items()} == {n: p.to_list() for n, p in wanted.items()}
+    streamed = load_parabank(bank, split="train", streaming=True)
+    assert list(streamed) == load_parabank(local, split="train").to_list()
+
+
+def test_what_is_no_whole_parabank_at_a_url_is_an_error(bank):
+    folder, local = made(bank), working_folder(bank)
+    package_parabank(folder, local, "bank", "1.0.0", "cc-by-2.0", MODELS)
+    with pytest.raises(FileNotFoundError, match=f"wanted a packaged parabank, got {bank} without parabank.json: check"):
+        load_parabank(bank)
+    with pytest.raises(FileNotFoundError, match=f"wanted a packaged parabank, got {bank} without parabank.json: check"):
+        list(read_pairs(bank))
+    send_parabank(bank)
+    with pytest.raises(ValueError, match=f"wanted no revision for {bank}, got 'v1': only the Hub keeps revisions"):
+        load_parabank(bank, revision="v1")
+    if bank.startswith("memory:"):
+        with pytest.raises(OSError, match=f"wanted a network for {bank}, got HF_HUB_OFFLINE, which `datasets` obeys"):
+            load_parabank(bank)
+    mirror.remove([f"{bank}/data/pairs/train-00000-of-00001.parquet"])
+    with pytest.raises(ValueError, match=f"wanted 5 rows in {bank}/data/pairs/train-[*].parquet, got 0: a file is"):
+        load_parabank(bank)
+
+
+def test_outputs_that_cannot_be_mirrored_are_refused(tmp_path, monkeypatch):
+    settings = {"bitext": ["a.tsv"], "source_lang": "de", "lang": "en", "forward": "starter/de-en"}
+    for url in ("s3://bucket", "s3://bucket/"):
+        with pytest.raises(ValueError, match=f"wanted a folder in a bucket, got {url}: add the name of the parabank"):
+            ParaNMTRun(**settings, output_dir=url)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="wanted a folder on the disk, got s3:/bucket/model: only builders write"):
+        check_output_folder(Path("s3://bucket/model"), "settings.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_settings_of_a_card_name_no_bucket(bank):
+    folder, local = made(bank), working_folder(bank)
+    record = json.loads((folder / "settings.json").read_text()) | {
+        "bitext": ["s3://secret/a.tsv.gz"],
+        "output_dir": bank,
+    }
+    (folder / "settings.json").write_text(json.dumps(record))
+    package_parabank(folder, local, "bank", "1.0.0", "cc-by-2.0", MODELS)
+    shown = json.loads((local / "parabank.json").read_text())["settings"]
+    assert shown["bitext"] == ["a.tsv.gz"] and shown["output_dir"] == "bank"
+    shutil.rmtree(local)

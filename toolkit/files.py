@@ -1,0 +1,286 @@
+"""Files at addresses: URLs that fsspec opens, such as s3://, hf:// and file://. The only module that knows fsspec.
+
+A path without "://" is no URL; whoever reads both asks `is_url` and reads a path without fsspec. All errors of a file
+system, whose libraries have classes of their own, are one line and an OSError, or a ValueError for what is mistyped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import hashlib
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolkit.errors import named_line
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+READ_AHEAD = 8 << 20  # ours: bytes of one request, which are in memory
+AT_ONCE = 64  # ours: files that are fetched together
+# What a file system may say of the content of a file: the first that it has, checksums before times.
+TAGS = ("ETag", "etag", "blob_id", "md5Hash", "sha256", "LastModified", "last_modified", "mtime", "created")
+# Here a file appears when all of it has arrived, and folders are only parts of names.
+OBJECT_STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hf", "memory")
+
+
+def is_url(address: str | Path) -> bool:
+    """Whether an address is a URL rather than a path or a Hub id.
+
+    >>> is_url("s3://bucket/corpus.tsv.zst"), is_url("corpus.tsv"), is_url("Helsinki-NLP/opus-100:de-en")
+    (True, False, False)
+    """
+    return "://" in str(address)
+
+
+def joined_url(folder: str, *names: str) -> str:
+    """A URL below another.
+
+    >>> joined_url("s3://bucket/bank/", "data", "pairs")
+    's3://bucket/bank/data/pairs'
+    """
+    return "/".join([folder.rstrip("/"), *names])
+
+
+@contextlib.contextmanager
+def reached(url: str) -> Iterator[None]:
+    """Turn the errors of a file system in the block into ours.
+
+    Raises:
+        FileNotFoundError: There is no such file, folder or bucket.
+        OSError: The file system cannot be reached, refuses access, or another error.
+        ValueError: The URL is none, or no package that is installed opens it; the message names the package.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"wanted an existing file, got {url}: check the path") from error
+    except ImportError as error:  # fsspec says which package
+        raise ValueError(f"wanted a package that opens {url}, got none ({error}): install it with pip") from error
+    except Exception as error:
+        kind = ValueError if isinstance(error, ValueError) else OSError
+        raise kind(f"wanted {url}, got {named_line(error)}: check the URL, the credentials and the network") from error
+
+
+def opened(url: str) -> tuple[AbstractFileSystem, str]:
+    """The file system of a URL, and the path of the URL in it.
+
+    Raises:
+        ValueError: As `reached`.
+    """
+    import fsspec  # imported here because most files are on the disk
+
+    with reached(url):
+        return fsspec.core.url_to_fs(url)
+
+
+class Readable(io.RawIOBase):
+    """A file at a URL, for reading; it asks for `READ_AHEAD` bytes at a time.
+
+    Raises:
+        OSError: The file cannot be read; so do all methods.
+    """
+
+    def __init__(self, url: str):
+        self.url = url
+        system, path = opened(url)
+        with reached(url):
+            self.file = system.open(path, "rb", block_size=READ_AHEAD)
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is, which Parquet needs."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read bytes into a buffer; the number that came, 0 at the end."""
+        with reached(self.url):
+            data = self.file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place."""
+        with reached(self.url):
+            return self.file.seek(offset, whence)
+
+    def tell(self) -> int:
+        """The place."""
+        return self.file.tell()
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self.closed and hasattr(self, "file"):
+            self.file.close()
+        super().close()
+
+
+def for_arrow(address: str | Path) -> str | Path | Readable:
+    """What Arrow opens: a path as it is, and a URL as an open file."""
+    return Readable(str(address)) if is_url(address) else address
+
+
+def info_of(url: str) -> dict | None:
+    """What the file system says of a file or a folder; None if there is none.
+
+    Raises:
+        OSError: It cannot be asked.
+    """
+    system, path = opened(url)
+    with reached(url):
+        try:
+            system.invalidate_cache()
+            return system.info(path)
+        except FileNotFoundError:
+            return None
+
+
+def is_file(address: str | Path) -> bool:
+    """Whether there is a file at a path or URL.
+
+    Raises:
+        OSError: The file system of a URL cannot be asked.
+    """
+    if not is_url(address):
+        return Path(address).is_file()
+    info = info_of(str(address))
+    return info is not None and info["type"] == "file"
+
+
+def matching(pattern: str) -> list[str]:
+    """The paths that a glob names, or the files at URLs that one names, sorted.
+
+    Raises:
+        OSError: The file system of a URL cannot be asked.
+    """
+    if not is_url(pattern):
+        return sorted(glob.glob(pattern, recursive=True))
+    system, path = opened(pattern)
+    with reached(pattern):
+        system.invalidate_cache()
+        found = system.glob(path, detail=True)
+    return sorted(system.unstrip_protocol(name) for name, one in found.items() if one["type"] == "file")
+
+
+def below(folder: str) -> dict[str, int]:
+    """The size of each file below a URL, by its path from there, sorted; none if there is no such folder.
+
+    Raises:
+        OSError: The file system cannot be asked.
+    """
+    system, path = opened(folder)
+    with reached(folder):
+        system.invalidate_cache()
+        try:
+            found = system.find(path, detail=True)
+        except FileNotFoundError:
+            return {}
+    root = path.rstrip("/") + "/"
+    return {name.removeprefix(root): one["size"] for name, one in sorted(found.items()) if name.startswith(root)}
+
+
+def files_at(address: str | Path) -> list[str | Path]:
+    """The files that a path, a URL or a glob names, including those in folders, in a fixed order; none for a Hub id.
+
+    Raises:
+        OSError: The file system of a URL cannot be asked.
+    """
+    if not is_url(address):
+        found = [Path(name) for name in (glob.glob(str(address)) or [address])]
+        inside = [file for path in found for file in (path.rglob("*") if path.is_dir() else [path])]
+        return sorted(file for file in inside if file.is_file())
+    url = str(address)
+    if is_file(url):
+        return [url]
+    return [*(matching(url) if glob.has_magic(url) else (joined_url(url, name) for name in below(url)))]
+
+
+def size_and_tag(url: str) -> tuple[int, str]:
+    """The size of a file, and what its file system says of its content: a checksum, else a time, else nothing.
+
+    Raises:
+        OSError: There is no such file, or the file system cannot be asked.
+    """
+    info = info_of(url)
+    if info is None:
+        raise FileNotFoundError(f"wanted an existing file, got {url}: check the path")
+    tag = next((f"{name} {info[name]}" for name in TAGS if info.get(name) is not None), "")
+    return info["size"] or 0, tag
+
+
+def tag_hash(url: str) -> tuple[int, str]:
+    """The size of a file, and the SHA-256 of its size and tag in hexadecimal."""
+    size, tag = size_and_tag(url)
+    return size, hashlib.sha256(f"{size} {tag}".encode()).hexdigest()
+
+
+def read_bytes(url: str) -> bytes | None:
+    """A small file; None if there is none.
+
+    Raises:
+        OSError: The file system cannot be asked.
+    """
+    if not is_file(url):
+        return None
+    with Readable(url) as file:
+        return file.readall()
+
+
+def fetch(urls: Mapping[str, Path]) -> None:
+    """Copy files to the disk, each whole or not at all.
+
+    Args:
+        urls: The path of each URL's copy, in a folder that exists; all are of one file system.
+
+    Raises:
+        OSError: A file cannot be read, or the disk is full; those that came before it are there.
+    """
+    wanted = list(urls.items())
+    for first in range(0, len(wanted), AT_ONCE):
+        some = wanted[first : first + AT_ONCE]
+        copies = [path.with_name(f".{path.name}.{os.getpid()}.tmp") for _, path in some]
+        system, _ = opened(some[0][0])
+        try:
+            with reached(some[0][0]):
+                system.get([opened(url)[1] for url, _ in some], [str(copy) for copy in copies])
+            for copy, (_, path) in zip(copies, some, strict=True):
+                os.replace(copy, path)
+        finally:
+            for copy in copies:
+                copy.unlink(missing_ok=True)
+
+
+def send(path: Path, url: str) -> None:
+    """Copy a file from the disk to a URL, where it appears whole or not at all.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    system, target = opened(url)
+    with reached(url):
+        if url.partition("://")[0] in OBJECT_STORES:
+            system.put_file(str(path), target)
+            return
+        folder, _, name = target.rpartition("/")
+        system.makedirs(folder, exist_ok=True)
+        system.put_file(str(path), f"{folder}/.{name}.{os.getpid()}.tmp")
+        system.mv(f"{folder}/.{name}.{os.getpid()}.tmp", target)
+
+
+def remove(urls: Sequence[str]) -> None:
+    """Delete files; all are of one file system.
+
+    Raises:
+        OSError: One cannot be deleted.
+    """
+    for url in urls:
+        system, path = opened(url)
+        with reached(url):
+            system.rm_file(path)

@@ -1,0 +1,150 @@
+"""A run whose output is a URL: a run in a folder of this machine, mirrored at the URL.
+
+Work, locks and renames stay on the local disk. What the URL has of the run is fetched before it begins, and each file
+is sent when it is finished, so that another machine goes on where this one stopped. What it does not do: keep two
+machines from working on one URL at a time. They make the same shards, each of them all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Set
+from pathlib import Path
+
+from toolkit.files import below, fetch, is_url, joined_url, read_bytes, remove, send
+from toolkit.lock import check_free
+from toolkit.outputs import CONTAMINATION, MANIFEST
+from toolkit.settings import SETTINGS, compare_settings
+from toolkit.shards import INPUTS, dropped_of
+
+CACHE = "PARABANK_CACHE"  # environment variable: the folder of all runs whose output is a URL
+DIGITS = 12  # ours: of the hash of a URL
+# The files of a run, all of which are written once; in this order a shard comes after the counts that belong to it.
+SHARD_FILE = re.compile(rf"(dropped|input|rows)-\d+\.parquet|{re.escape(CONTAMINATION)}")
+
+
+def working_folder(output_dir: str) -> Path:
+    """The folder in which the parabank of a run is made: its output, or for a URL a folder in the cache.
+
+    >>> working_folder("build/bank/").as_posix()
+    'build/bank'
+    >>> working_folder("s3://bucket/bank").name
+    'bank'
+    """
+    if not is_url(output_dir):
+        return Path(output_dir)
+    url = output_dir.rstrip("/")
+    cache = Path(os.environ.get(CACHE) or "~/.cache/parabank").expanduser()
+    return cache / hashlib.sha256(url.encode()).hexdigest()[:DIGITS] / url.rpartition("/")[2]
+
+
+def run_folder(output_dir: str) -> Path:
+    """The folder of the shards of a run, beside that of its parabank."""
+    return Path(f"{working_folder(output_dir)}.shards")
+
+
+def run_url(output_dir: str) -> str:
+    """The URL of the shards of a run, beside that of its parabank.
+
+    >>> run_url("s3://bucket/bank/")
+    's3://bucket/bank.shards'
+    """
+    return f"{output_dir.rstrip('/')}.shards"
+
+
+def check_output_url(output_dir: str) -> None:
+    """Refuse a URL that is a whole bucket, beside which no shards could be.
+
+    Raises:
+        ValueError: The URL has no path.
+    """
+    if is_url(output_dir) and "/" not in output_dir.partition("://")[2].rstrip("/"):
+        raise ValueError(f"wanted a folder in a bucket, got {output_dir}: add the name of the parabank")
+
+
+def fetch_run(output_dir: str, wanted: dict, free: Set[str]) -> None:
+    """Bring what a URL has of a run to the folder of the run; do nothing for an output that is a folder.
+
+    Args:
+        output_dir: The output of the run.
+        wanted: Its settings, as it records them.
+        free: The settings that may differ from call to call.
+
+    Raises:
+        OSError: The URL holds other files, or cannot be reached.
+        RuntimeError: Another launch on this machine works on the run.
+        ValueError: The URL holds a run with other settings.
+    """
+    if not is_url(output_dir):
+        return
+    url, folder = run_url(output_dir), run_folder(output_dir)
+    check_free(folder)
+    record, there = read_bytes(joined_url(url, SETTINGS)), below(url)
+    if record is None and (found := [*there, *below(output_dir)]):
+        raise FileExistsError(
+            f"wanted a new URL, or that of a run, got {output_dir}, which holds {found[0]} and no run of this toolkit: "
+            "choose another --output_dir"
+        )
+    if record is None:
+        return
+    compare_settings(json.loads(record), wanted, free, url)
+    # The record of the input shards comes last: without it they are cut again.
+    names = [*filter(SHARD_FILE.fullmatch, there), INPUTS] if INPUTS in there else []
+    missing = [name for name in [SETTINGS, *names] if not (folder / name).exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for some in (missing[:-1], missing[-1:]):
+        fetch({joined_url(url, name): folder / name for name in some})
+    if missing:
+        print(f"{url}: {len(missing)} files fetched to {folder}", file=sys.stderr)
+
+
+def send_run(output_dir: str) -> None:
+    """Send what a URL lacks of a run whose input shards are cut; do nothing for an output that is a folder.
+
+    Raises:
+        OSError: The URL cannot be written.
+    """
+    if not is_url(output_dir):
+        return
+    url, folder = run_url(output_dir), run_folder(output_dir)
+    there = below(url)
+    names = sorted(path.name for path in folder.iterdir() if SHARD_FILE.fullmatch(path.name))
+    send(folder / SETTINGS, joined_url(url, SETTINGS))
+    for name in (*names, INPUTS):
+        if there.get(name) != (folder / name).stat().st_size:
+            send(folder / name, joined_url(url, name))
+
+
+def send_shard(output_dir: str, shard: Path) -> None:
+    """Send a finished shard, and before it the counts of what it does not keep; nothing for an output that is a folder.
+
+    Raises:
+        OSError: The URL cannot be written.
+    """
+    if is_url(output_dir):
+        for path in (dropped_of(shard), shard):
+            if path.exists():
+                send(path, joined_url(run_url(output_dir), path.name))
+
+
+def send_parabank(output_dir: str) -> None:
+    """Send a packaged parabank in place of an older one; do nothing for an output that is a folder.
+
+    Its manifest goes first and comes last, so that a parabank of which a part is missing is none.
+
+    Raises:
+        OSError: The URL cannot be written.
+    """
+    if not is_url(output_dir):
+        return
+    folder, there = working_folder(output_dir), below(output_dir)
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    remove([joined_url(output_dir, name) for name in there if name == MANIFEST])
+    for name in sorted(files, key=lambda name: name == MANIFEST):
+        if name == MANIFEST:
+            remove([joined_url(output_dir, old) for old in there if old not in files])
+        send(files[name], joined_url(output_dir, name))
