@@ -58,7 +58,8 @@ def read_books(
     """The books of texts, in their order. Every file is read when its paragraphs are.
 
     Args:
-        texts: Files, folders and globs of files, also at URLs; local datasets; or Hub ids ("id:configuration" where it has several).
+        texts: Files, folders and globs of files, also at URLs; local datasets; or Hub ids ("id:configuration" where it
+            has several).
         lang: Their language (ISO 639-1).
         column: The column of the text in a dataset.
         data_split: Which split of a dataset to read.
@@ -115,7 +116,9 @@ def text_files(text: str) -> list[str]:
     else:
         found = [str(checked_path(text))]
     if not found:
-        raise FileNotFoundError(f"wanted text in {', '.join(TEXT_SUFFIXES)}, got no such file in {text}: check the path")
+        raise FileNotFoundError(
+            f"wanted text in {', '.join(TEXT_SUFFIXES)}, got no such file in {text}: check the path"
+        )
     return found
 
 
