@@ -25,7 +25,8 @@ AT_ONCE = 64  # ours: files that are fetched together
 # What a file system may say of the content of a file: the first that it has, checksums before times.
 TAGS = ("ETag", "etag", "blob_id", "md5Hash", "sha256", "LastModified", "last_modified", "mtime", "created")
 # Here a file appears when all of it has arrived, and folders are only parts of names.
-OBJECT_STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hf", "memory")
+BUCKETS = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss")  # of which the first part of a path is a bucket
+OBJECT_STORES = (*BUCKETS, "hf", "memory")
 
 
 def is_url(address: str | Path) -> bool:
@@ -140,6 +141,18 @@ def info_of(url: str) -> dict | None:
             return system.info(path)
         except FileNotFoundError:
             return None
+
+
+def check_bucket(url: str) -> None:
+    """Refuse a URL in a bucket that does not exist.
+
+    Raises:
+        OSError: There is no such bucket, or it cannot be asked for.
+    """
+    scheme, _, path = url.partition("://")
+    bucket = f"{scheme}://{path.partition('/')[0]}"
+    if scheme in BUCKETS and info_of(bucket) is None:
+        raise FileNotFoundError(f"wanted an existing bucket, got {bucket}: create it, or check the name")
 
 
 def is_file(address: str | Path) -> bool:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Set
 from pathlib import Path
 
-from toolkit.files import below, fetch, is_url, joined_url, read_bytes, remove, send
+from toolkit.files import below, check_bucket, fetch, is_url, joined_url, read_bytes, remove, send
 from toolkit.lock import check_free
 from toolkit.outputs import CONTAMINATION, MANIFEST
 from toolkit.settings import SETTINGS, compare_settings
@@ -83,23 +83,24 @@ def fetch_run(output_dir: str, wanted: dict, free: Set[str]) -> None:
         return
     url, folder = run_url(output_dir), run_folder(output_dir)
     check_free(folder)
-    record, there = read_bytes(joined_url(url, SETTINGS)), below(url)
-    if record is None and (found := [*there, *below(output_dir)]):
+    check_bucket(output_dir)
+    record, there, packaged = read_bytes(joined_url(url, SETTINGS)), below(url), below(output_dir)
+    others = [*there, *(packaged if MANIFEST not in packaged else ())]
+    if record is None and others:
         raise FileExistsError(
-            f"wanted a new URL, or that of a run, got {output_dir}, which holds {found[0]} and no run of this toolkit: "
-            "choose another --output_dir"
+            f"wanted a new URL, or that of a run, got {output_dir}, which holds {others[0]} and no run of this "
+            "toolkit: choose another --output_dir"
         )
-    if record is None:
-        return
-    compare_settings(json.loads(record), wanted, free, url)
-    # The record of the input shards comes last: without it they are cut again.
-    names = [*filter(SHARD_FILE.fullmatch, there), INPUTS] if INPUTS in there else []
-    missing = [name for name in [SETTINGS, *names] if not (folder / name).exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for some in (missing[:-1], missing[-1:]):
+    names: list[str] = []
+    if record is not None:
+        compare_settings(json.loads(record), wanted, free, url)
+        # The record of the input shards comes last: without it they are cut again.
+        shards = [*filter(SHARD_FILE.fullmatch, there), INPUTS] if INPUTS in there else []
+        names = [name for name in [SETTINGS, *shards] if not (folder / name).exists()]
+    for some in filter(None, (names[:-1], names[-1:])):
+        folder.mkdir(parents=True, exist_ok=True)
         fetch({joined_url(url, name): folder / name for name in some})
-    if missing:
-        print(f"{url}: {len(missing)} files fetched to {folder}", file=sys.stderr)
+    print(f"{url}: {len(names)} files fetched to {folder}", file=sys.stderr)
 
 
 def send_run(output_dir: str) -> None:

@@ -88,8 +88,8 @@ class RunSettings:
         temperature: Of the draw of a reply; 0 is greedy, with one sample.
         top_p: A reply is drawn from the most probable tokens with this probability together.
         replies_at_once: Replies that are decoded at a time, or asked of the server at a time.
-        decontaminate: Evaluation sets whose texts must not be in the parabank: files, globs or data sets. A line with a
-            side that equals such a text, or contains nearly all of it, is refused.
+        decontaminate: Evaluation sets whose texts must not be in the parabank: files, globs, URLs or data sets. A line
+            with a side that equals such a text, or contains nearly all of it, is refused.
         version: Version of the packaged data set, MAJOR.MINOR.PATCH.
         license: Licence of the input, for the card.
     """

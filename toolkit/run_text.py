@@ -28,8 +28,8 @@ class TextRun(RunSettings):
     """The settings of the builders that need text alone.
 
     Attributes:
-        text: Running text such as books: files (.txt, also .gz or .zst), folders, globs, or datasets with a book in
-            each record.
+        text: Running text such as books: files (.txt, also .gz or .zst), folders, globs, also at URLs, or datasets with
+            a book in each record.
         text_column: Column of the text in a dataset.
         data_split: Split to read, if the text is a dataset.
         references: Number of sentences that are drawn from the whole text; by default all that have the length.

@@ -58,7 +58,8 @@ def read_books(
     """The books of texts, in their order. Every file is read when its paragraphs are.
 
     Args:
-        texts: Files, folders and globs of files, also at URLs; local datasets; or Hub ids ("id:configuration" where it has several).
+        texts: Files, folders and globs of files, also at URLs; local datasets; or Hub ids ("id:configuration" where it
+            has several).
         lang: Their language (ISO 639-1).
         column: The column of the text in a dataset.
         data_split: Which split of a dataset to read.

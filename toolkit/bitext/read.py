@@ -84,7 +84,8 @@ def read_bitext(
     Args:
         bitext: Two line-aligned files, source and reference; or one of: a TSV file (.tsv, .txt), a Parquet file, a
             glob of Parquet files, a local dataset directory, a Hub id ("id:configuration" where it has several).
-            Files and globs may be URLs (`toolkit.files`). Text may be compressed (.gz, .zst); its lines end at a line feed and at no other character.
+            Files and globs may be URLs (`toolkit.files`). Text may be compressed (.gz, .zst); its lines end at a line
+            feed and at no other character.
         source_column: Number of the TSV column, from 0 (default 0), or name of the column (default "source"). A field
             of a nested column is "translation.de".
         reference_column: The same (default 1 or "reference").

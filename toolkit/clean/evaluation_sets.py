@@ -28,7 +28,8 @@ def read_sets(addresses: Sequence[str]) -> list[EvaluationSet]:
     """The evaluation sets that some addresses name.
 
     Args:
-        addresses: Files and globs of files, also at URLs; folders of data sets; and Hub ids ("id:configuration" where it has several).
+        addresses: Files and globs of files, also at URLs; folders of data sets; and Hub ids ("id:configuration" where
+            it has several).
 
     Raises:
         FileNotFoundError: There is no such file.

@@ -59,7 +59,8 @@ def read_references(source: str | Path, split: str | None = None) -> Iterator[Ro
     """Read the references of a parabank that have a paraphrase, as rows with the published fields.
 
     Args:
-        source: `FORMS`, or the URL of a parabank or file. Consecutive lines of a file with the same reference become one row.
+        source: `FORMS`, or the URL of a parabank or file. Consecutive lines of a file with the same reference become
+            one row.
         split: "train", "validation" or "test"; None reads all. A file has no splits and is read whole.
 
     Yields:
