@@ -7,7 +7,7 @@ the rest is taken from committed results:
 
 - rows of the sampler per token, because samples share their beginnings (`benchmarks/results/decoding_opus20k.json`),
 - sentences per second of two CPU cores, with 6+6 layers of width 512 (the same, and `constraints_opus20k.json`),
-- bytes of a reference in the shards (`keep.json` for ParaBank 2, `subtitle_parabanks.json` for the others).
+- bytes of a reference in the shards (`keep.json` for ParaBank 2, `subtitle_parabanks.json` for ParaZh).
 
 A GPU's share of its peak is assumed, and the table shows two assumptions: LOW and HIGH. Two thirds of the time of our
 decoder on a CPU are matrix products at the peak of the cores; a GPU has other limits (launches, memory), and engines of
@@ -103,7 +103,7 @@ def gpu_gigabytes(corpus: Corpus) -> float:
     return BFLOAT16 * (weights + cache) / GIGA
 
 
-def estimate(corpus: Corpus, bytes_per_reference: float) -> dict:
+def estimate(corpus: Corpus, bytes_per_reference: float | None) -> dict:
     """The operations, GPU-hours and gigabytes of a corpus."""
     forward, backward = corpus.forward, corpus.backward
     source = corpus.source_tokens * (encoder_flops(forward) + cross_flops(forward))
@@ -121,7 +121,7 @@ def estimate(corpus: Corpus, bytes_per_reference: float) -> dict:
         "operations": operations,
         "hours": hours,
         "gpu_gigabytes": gpu_gigabytes(corpus),
-        "gigabytes": corpus.references * bytes_per_reference / GIGA,
+        "gigabytes": None if bytes_per_reference is None else corpus.references * bytes_per_reference / GIGA,
         "bytes_per_reference": bytes_per_reference,
     }
 
@@ -133,7 +133,7 @@ def main() -> None:
     options = parser.parse_args()
     kept, subtitles = benchmark("keep")["results"]["kept"], experiment("subtitle_parabanks")["results"]
     sizes = {
-        "ParaNMT-50M": subtitles["paranmt"]["bytes_per_reference"],
+        "ParaNMT-50M": None,  # not measured
         "ParaBank 2": kept["all"]["shards"],
         "ParaZh-22M": subtitles["parazh"]["bytes_per_reference"],
     }

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from reports.figures import experiment, machine, number, table
-from toolkit.evaluate.tables import with_spread
+from reports.figures import experiment, number, table
 
 DIRECTIONS = {"en-zh": "English to Chinese", "zh-en": "Chinese to English"}
 # ParaZh-22M, table 3: pairs, words of a sentence, domain; the last line of the table is ours
@@ -12,7 +11,6 @@ PAPER_CORPORA = (
     ("*Chinese Paraphrase from Quora*", "263K", "9.80", "questions"),
     ("*ParaZh-22M*", "22M", "22.16", "general"),
 )
-SETS = ("Chinese STS-B dev", "Chinese STS-B test", "LCQMC test", "AFQMC dev", "PAWS-X zh test")
 
 
 def subtitle_translators() -> str:
@@ -61,40 +59,8 @@ def contaminated_subtitles() -> str:
     parts = []
     for one in found:
         lines = sum(value for key, value in one.items() if key.startswith("lines"))
-        parts.append(f"{number(lines, 0)} of {one['set'].split('/')[-1]}")
+        parts.append(f"{number(lines, 0)} of {one['set']}")
     return "Lines with texts of the evaluation sets, which were left out: " + ", ".join(parts) + "."
-
-
-def chinese_encoders() -> str:
-    """Spearman of encoders on the Chinese sets, and of random weights."""
-    record = experiment("subtitle_parabanks")
-    lines = [
-        [name, *(f"{spearman(one, s)} ({spearman(one['untrained'], s)})" for s in SETS)]
-        for name, one in record["results"]["chinese"].items()
-    ]
-    seeds = len(next(iter(record["results"]["chinese"].values()))["seeds"])
-    return table(["encoder, words of Chinese", *SETS], lines, f"Mean and deviation of {seeds} seeds.")
-
-
-def spearman(found: dict, name: str) -> str:
-    """Spearman's correlation x 100 on a set."""
-    return with_spread(found["spearman"][name]["values"], 1)
-
-
-def chinese_tasks() -> str:
-    """Accuracy on three tasks of CLUE."""
-    record = experiment("chinese_augmentation")
-    head = ["task", "rows", "with paraphrases", "none", "oversampling", "paraphrased", "p", "*paper: without, with*"]
-    lines = []
-    for name, one in record["results"].items():
-        arms = [with_spread(one["accuracy"][arm], 1) for arm in ARMS]
-        p = number(one["against_none"]["paraphrased"]["p"], 3)
-        rows = [number(one["rows"], 0), number(one["with_paraphrases"], 0)]
-        lines.append([name, *rows, *arms, p, "*" + ", ".join(number(value, 2) for value in one["paper"]) + "*"])
-    return table(head, lines)
-
-
-ARMS = ("none", "oversampling", "paraphrased")
 
 
 def full_size() -> str:
@@ -107,6 +73,7 @@ def full_size() -> str:
         "of these scoring",
         "one GPU: hours",
         "eight GPUs",
+        "GPU memory, GB",
         "disk, GB",
     ]
     lines = []
@@ -114,13 +81,13 @@ def full_size() -> str:
         hours = ["{} to {}".format(*(number(h, 0 if h >= 10 else 1) for h in one["hours"][f"{n} GPU"])) for n in (1, 8)]
         work = [
             f"{one['rows'] / 1e9:,.0f} billion",
-            f"{one['operations']:.1e}",
+            f"{one['operations'] / 1e18:.1f} x 10^18",
             f"{100 * one['share_of_scoring']:.0f} %",
         ]
         lines.append([name, *work, *hours, number(one["gpu_gigabytes"]), number(one["gigabytes"], 0)])
     shares = " and ".join(f"{100 * share:.0f} %" for share in found["shares"])
     peak = f"{found['peak'] / 1e12:,.0f} trillion operations a second"
-    below = f"**Estimated**, not measured: a {found['gpu']} at {shares} of its peak of {peak} (dense bfloat16)."
+    below = f"**Estimated**, not measured: {found['gpu']} at {shares} of its peak of {peak} (dense bfloat16)."
     return table(head, lines, below)
 
 
@@ -133,7 +100,10 @@ def growth() -> str:
         rate = references / one["seconds"]
         lines.append([number(references, 0), number(one["seconds"], 0), number(rate), number(one["peak_megabytes"], 0)])
     head = ["references", "seconds, all steps", "references a second", "peak MB of a process"]
-    return table(head, lines, machine(record))
+    one = record["machine"]
+    return table(
+        head, lines, f"Two processes on {one['cpu']} (family/model {one['cpu_family_model']}), other work beside."
+    )
 
 
 def two_cores() -> str:
@@ -152,8 +122,6 @@ MADE = (
     chinese_corpora,
     chinese_funnel,
     contaminated_subtitles,
-    chinese_encoders,
-    chinese_tasks,
     full_size,
     growth,
     two_cores,
