@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from huggingface_hub import HfFileSystem, constants
 
+from tests.hub import Blob, Repository, serving
 from toolkit import files
 from toolkit.bitext.books import read_books
 from toolkit.bitext.read import BLOCK_BYTES, Pair, read_bitext
@@ -90,6 +92,29 @@ def test_errors_of_bitexts_name_the_url(place):
     assert f"got {empty}, which is empty" in fails(ValueError, read, empty)
 
 
+def test_a_bitext_in_a_repository_of_the_hub(monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    with serving() as hub:
+        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+        template = "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.url + template)
+        HfFileSystem.clear_instance_cache()
+        repository = hub.repositories["datasets", "someone/corpus"] = Repository(False)
+        repository.commit({"text/train.tsv.gz": Blob(gzip.compress(TSV), True), "README.md": Blob(b"about", False)})
+        url = "hf://datasets/someone/corpus/text/train.tsv.gz"
+        assert read(url) == PAIRS and list(below("hf://datasets/someone/corpus/text")) == ["train.tsv.gz"]
+        first = contents_of({"bitext": [url]})
+        assert first["bitext"].endswith(contents_of({"bitext": ["hf://datasets/someone/corpus/*/*.gz"]})["bitext"])
+        repository.commit({"text/train.tsv.gz": Blob(gzip.compress(TSV.upper()), True)})
+        assert contents_of({"bitext": [url]}) != first, "another file in its place"
+        lost = url.replace("train", "lost")
+        assert fails(FileNotFoundError, read, lost) == f"wanted an existing file, got {lost}: check the path"
+        lost = url.replace("corpus", "lost")
+        assert fails(FileNotFoundError, read, lost) == f"wanted an existing file, got {lost}: check the path"
+    HfFileSystem.clear_instance_cache()
+
+
 def test_a_url_that_nothing_opens():
     gone = fails(ValueError, read, "gs://bucket/a.tsv")
     assert gone.startswith("wanted a package that opens gs://bucket/a.tsv, got none (") and "gcsfs" in gone
@@ -152,7 +177,7 @@ def test_a_change_of_a_file_at_a_url_is_seen(place):
     url = put(f"{place}/a.tsv", TSV)
     first = contents_of({"bitext": [url]})
     assert first == contents_of({"bitext": [f"{place}/*.tsv"]}) == contents_of({"bitext": [place]})
-    assert first["bitext"].startswith(f"{len(TSV)} bytes, sha256 ")
+    assert first["bitext"].startswith(f"{len(TSV)} bytes, sha256 of sizes and tags ")
     time.sleep(0.02)  # the clock of these file systems is their only checksum
     put(url, TSV.replace(b"Hello", b"HELLO"))
     assert contents_of({"bitext": [url]}) != first

@@ -30,14 +30,15 @@ def contents_of(files: Mapping[str, Iterable[str | Path]]) -> dict[str, str]:
 def content_of(paths: Sequence[str | Path]) -> str:
     """The total size of some files and a hash of their bytes, as text; it takes about a second per gigabyte.
 
-    Of a file at a URL the hash is that of what the file system says.
+    Of a file at a URL, size and tag are hashed, and the text says so.
     """
     digest, total = hashlib.sha256(), 0
     for path in paths:
         size, own = tag_hash(str(path)) if is_url(path) else (Path(path).stat().st_size, hash_file(Path(path)))
         digest.update(bytes.fromhex(own))
         total += size
-    return f"{total} bytes, sha256 {digest.hexdigest()}"
+    kind = "sha256 of sizes and tags" if any(map(is_url, paths)) else "sha256"
+    return f"{total} bytes, {kind} {digest.hexdigest()}"
 
 
 def hash_file(path: Path) -> str:
