@@ -171,14 +171,16 @@ class ParaBankRun(ParaBank, BitextRun):
         """Refuse a bitext that cannot be used.
 
         Raises:
-            ValueError: As `check_bitext`; or a system needs more words of some kind than the references have.
+            ValueError: As `check_bitext`; a resource cannot be read; or a system needs more words of some kind than the
+                references have.
         """
         from toolkit.generate.recipes import check_pools
         from toolkit.generate.systems import parse_systems
 
         super().check_inputs()
+        lexicon = read_lexicon(self)  # so that a damaged one is refused first
         references = (pair.reference for pair in self.usable(Counter()))
-        check_pools(references, parse_systems(self.systems), read_idf(idf_file(self.idf)))
+        check_pools(references, parse_systems(self.systems), lexicon.idf)
 
 
 def read_lexicon(run: ParaBankRun) -> Lexicon:

@@ -108,7 +108,7 @@ def test_a_shard_over_which_workers_die_again_and_again_ends_the_run(monkeypatch
     monkeypatch.setattr(on_ray, "next_done", lambda tasks, stopped: next(iter(tasks)))
     monkeypatch.setattr(on_ray, "result", result)
     with pytest.raises(RuntimeError, match=r"input-00001.parquet: wanted a worker that lives"):
-        on_ray.make_shards(inputs, Fake(), Fake, most=1)
+        on_ray.make_shards(inputs, Fake(), Fake, most=1, sent=lambda shard: None)
     assert output_of(inputs[0]).read_bytes() == b"made" and not output_of(inputs[1]).exists()
     assert capsys.readouterr().err.count("input-00001.parquet: its worker or machine died") == on_ray.LIVES - 1
 

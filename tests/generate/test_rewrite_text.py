@@ -17,7 +17,7 @@ TEXTS = ["Wir gehen jetzt nach Hause.", "", "Der Hund schläft im Garten.", "Tom
 def model(tmp_path_factory):
     """A starter that does not state its languages, so that it may stand for a model of one."""
     folder = tmp_path_factory.mktemp("model") / "rewriter"
-    shutil.copytree(starter("de-en"), folder, ignore=shutil.ignore_patterns("measured.json"))
+    shutil.copytree(starter("de-en"), folder, ignore=shutil.ignore_patterns("measured.json", "training.json"))
     return folder
 
 
