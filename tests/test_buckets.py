@@ -13,20 +13,11 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from tests.tiny import DEMO, ENVIRONMENT, ROOT
+from tests.tiny import DEMO, ENVIRONMENT, ROOT, killing_at
 from toolkit.files import below, fetch, read_bytes
 
 pytestmark = pytest.mark.slow
-# Kills the process that is about to make its third shard.
-KILL_AFTER_TWO_SHARDS = """
-import os, signal
-rename = os.replace
-def replace(source, target):
-    if str(target).endswith("rows-00002.parquet"):
-        os.kill(os.getpid(), signal.SIGKILL)
-    rename(source, target)
-os.replace = replace
-"""
+KILL_AFTER_TWO_SHARDS = killing_at("rows-00002.parquet")
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ import pytest
 from accelerate import PartialState
 from safetensors.torch import load_file, save_file
 
-from tests.tiny import DEMO, ENVIRONMENT, ROOT, folder, pairs
+from tests.tiny import DEMO, ENVIRONMENT, ROOT, folder, killing_at, pairs
 from toolkit.lock import held
 from toolkit.rows import Row
 from toolkit.run import few_collections
@@ -25,16 +25,7 @@ from toolkit.shards import read_shard, write_shard
 
 SCRIPT = ROOT / "scripts" / "build_parabank.py"
 ALONE = [sys.executable, str(SCRIPT)]
-# Kills the process that is about to give shard 3 its name, as `kill -9` would, with the temporary file written.
-KILL_AT_SHARD_3 = """
-import os, signal
-rename = os.replace
-def replace(source, target):
-    if str(target).endswith("rows-00003.parquet"):
-        os.kill(os.getpid(), signal.SIGKILL)
-    rename(source, target)
-os.replace = replace
-"""
+KILL_AT_SHARD_3 = killing_at("rows-00003.parquet")
 # Sends SIGTERM to a process when shard 3 of the run is about to get its name, and waits until it has had its effect.
 TERM_AT_SHARD_3 = """
 import os, signal, time

@@ -11,11 +11,11 @@ import duckdb
 
 from toolkit.bitext.words import HAN, spaced, token_count
 
-# The numbers of words of a text, between spaces, and its lower-cased text with spaces between words. Chinese is cut by
-# jieba, marks counted, as in ParaZh, section 3.1; the functions in Python see no other text, because they are slow.
+# A text with spaces between its words, and their number. Chinese is cut by jieba, marks counted, as in ParaZh, section
+# 3.1. The function in Python sees no text without Han characters, because it is slow.
 WORDS_SQL = rf"""
-CREATE MACRO is_chinese(text) AS regexp_matches(text, '{HAN}');
-CREATE MACRO spaced(text) AS CASE WHEN is_chinese(text) THEN chinese_words(text) ELSE text END;
+CREATE MACRO has_han(text) AS regexp_matches(text, '{HAN}');
+CREATE MACRO spaced(text) AS CASE WHEN has_han(text) THEN chinese_words(text) ELSE text END;
 CREATE MACRO word_count(text) AS len(string_split_regex(trim(spaced(text)), '\s+'));
 """
 MEMORY_LIMIT = "2GB"  # ours: a tenth of the memory of one machine; beyond it DuckDB spills to disk

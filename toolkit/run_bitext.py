@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -56,11 +57,8 @@ class BitextRun(BitextSettings, RunSettings):
     def input_rows(self) -> Iterator[Row]:
         """The pairs of the bitext as rows without candidates; rows that cleaning refuses have a reason."""
         origin = self.origin or Path(self.bitext[0]).name.split(".")[0]
-        folder = self.shards_dir / CLEANING
-        shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
-        folder.mkdir(parents=True)
         search = search_for(read_sets(self.decontaminate))
-        try:
+        with cleaning_folder(self.shards_dir) as folder:
             for table in self.cleaned(folder):
                 table = without_evaluation_sets(table, search)
                 columns = (table[name].to_pylist() for name in ("line", "source", "reference", "reason"))
@@ -71,8 +69,18 @@ class BitextRun(BitextSettings, RunSettings):
                     )
             if self.decontaminate:
                 write_whole(self.shards_dir / CONTAMINATION, json.dumps(search.record(self.UNIT), indent=1))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def cleaning_folder(run: Path) -> Iterator[Path]:
+    """An empty folder for what is cleaned, within that of a run; it is gone after the block."""
+    folder = run / CLEANING
+    shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def without_evaluation_sets(table: pa.Table, search: Search) -> pa.Table:

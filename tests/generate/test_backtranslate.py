@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from tests.tiny import ENVIRONMENT, ROOT, folder, pairs, plain_model, translator, wide_translator
+from tests.tiny import ENVIRONMENT, ROOT, folder, killing_at, pairs, plain_model, translator, wide_translator
 from toolkit.bitext.read import read_bitext
 from toolkit.clean.rules import first_reasons, normal_batch
 from toolkit.clean.texts import Texts
@@ -26,16 +26,7 @@ from toolkit.shards import read_shard
 
 SCRIPT = str(ROOT / "scripts" / "backtranslate_text.py")
 ENGLISH = [reference for _, reference in pairs(60)]  # of ten the tiny translator says something that ends
-# Kills the process that is about to give shard 3 its name, as `kill -9` would, with the temporary file written.
-KILL_AT_SHARD_3 = """
-import os, signal
-rename = os.replace
-def replace(source, target):
-    if str(target).endswith("rows-00003.parquet"):
-        os.kill(os.getpid(), signal.SIGKILL)
-    rename(source, target)
-os.replace = replace
-"""
+KILL_AT_SHARD_3 = killing_at("rows-00003.parquet")
 
 
 def asked(text: Path, output: Path, **changed: object) -> BackTranslation:

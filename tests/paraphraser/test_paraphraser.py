@@ -1,6 +1,8 @@
 """`Paraphraser` with a model of random weights: what holds for any model."""
 
+import json
 import pickle
+import shutil
 import warnings
 from dataclasses import replace
 
@@ -44,6 +46,22 @@ def test_a_pickle_holds_where_its_models_are(paraphraser):
     content = pickle.dumps(paraphraser)
     assert len(content) < 2000
     assert pickle.loads(content).paraphrase(TEXTS) == paraphraser.paraphrase(TEXTS)
+
+
+@pytest.mark.parametrize(("marked", "expected"), [(0.1, "It is late"), (0.9, "It is late."), (None, "It is late.")])
+def test_a_text_gets_a_mark_if_the_model_was_trained_on_marked_texts(marked, expected, tmp_path, monkeypatch):
+    shutil.copytree(folder() / "de-en", tmp_path / "model")
+    (tmp_path / "model" / "measured.json").write_text(json.dumps({"lang": "en", "marked": marked}))
+    read, whole = [], module.paraphrase_rows
+
+    def seen(rows, *others):
+        rows = list(rows)
+        read.extend(row.source for row in rows)
+        return whole(rows, *others)
+
+    monkeypatch.setattr(module, "paraphrase_rows", seen)
+    Paraphraser(str(tmp_path / "model"), settings=SETTINGS, dtype="float32").paraphrase(["it is late"])
+    assert read == [expected]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -199,6 +199,8 @@ def test_killed_and_started_again_it_ends_as_a_paraphraser(tmp_path, bitext):
     record = json.loads((output / "training.json").read_text())
     assert record["steps"] == 8 and [entry["step"] for entry in record["held_out"]] == [4, 8]
     assert not (output / "checkpoints").exists()
+    stated = json.loads((output / "measured.json").read_text())
+    assert stated["lang"] == "en" and 0.9 < stated["marked"] == record["marked"] <= 1
 
     straight = run(command(tmp_path / "straight", bitext), "", tmp_path)
     assert straight.returncode == 0, straight.stderr

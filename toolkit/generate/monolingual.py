@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from toolkit.clean.corpus import clean_corpus
 from toolkit.clean.language import check_identifier
 from toolkit.clean.rules import CleanSettings, clean, refusals
 from toolkit.rows import Row
-from toolkit.run_bitext import CLEANING
+from toolkit.run_bitext import cleaning_folder
 from toolkit.settings import DTYPES, check_among, check_at_least_one, check_at_most, check_machine
 
 MAX_ROWS = 100_000  # ours: sentences in a batch; even with the smallest model their caches fill a large machine
@@ -112,13 +111,9 @@ class BackTranslation(CleanSettings):
 
     def input_rows(self) -> Iterator[Row]:
         """The sentences in normal form as rows without a source; those that a rule refuses have a reason."""
-        origin, folder = Path(self.text[0]).name.split(".")[0], self.shards_dir / CLEANING
-        shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
-        folder.mkdir(parents=True)
-        try:
+        origin = Path(self.text[0]).name.split(".")[0]
+        with cleaning_folder(self.shards_dir) as folder:
             for table in clean_corpus(self.read(), self.of_sentences, self.lang, self.lang, folder):
                 columns = (table[name].to_pylist() for name in ("line", "reference", "reason"))
                 for line, sentence, reason in zip(*columns, strict=True):
                     yield Row(f"{origin}-{line}", origin, None, None, sentence, self.lang, "train", reason=reason)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)

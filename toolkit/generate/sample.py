@@ -171,8 +171,9 @@ def negative_words(reference: str, pieces: Pieces) -> list[NegativeWord]:
     visible = [_visible_text(i, pieces) for i in ids]
     text, piece_of = "".join(visible), [n for n, piece in enumerate(visible) for _ in piece]
     found: dict[str, list[list[int]]] = {}
+    without_spaces = is_chinese(text)
     for begin, end in plain_word_spans(text):
-        alone = begin == 0 or text[begin - 1] == NO_TEXT or is_chinese(text)
+        alone = begin == 0 or text[begin - 1] == NO_TEXT or without_spaces
         span = ids[piece_of[begin if alone else begin - 1] : piece_of[end - 1] + 1]
         if span not in found.setdefault(text[begin:end], []):
             found[text[begin:end]].append(span)

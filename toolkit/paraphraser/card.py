@@ -48,15 +48,21 @@ def paraphraser_card(training: dict[str, Any], model_type: str, measured: dict[s
     )
 
 
-def stated(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What `Paraphraser` asks a model's folder: its language, and the most pieces of a text that it was trained on."""
+def stated(settings: Mapping[str, Any], marked: float | None = None) -> dict[str, Any]:
+    """What `Paraphraser` asks a model's folder.
+
+    Args:
+        settings: Of its training; they have its language, and the most pieces of a text that it was trained on.
+        marked: The share of those texts that end with a mark, in [0, 1], if it was counted.
+    """
     lang = settings["lang"]
-    return {
+    said = {
         "toolkit": toolkit.__version__,
         "source_lang": lang,
         "lang": lang,
         "max_tokens": settings["max_tokens"],
     }
+    return said if marked is None else said | {"marked": marked}
 
 
 def on_hub(base_model: str | None) -> bool:

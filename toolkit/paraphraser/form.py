@@ -1,7 +1,7 @@
 """The form of a text: white space, quotes, case and final mark; a paraphraser reads plain texts and keeps the form.
 
-Models are trained on sentences that begin with a capital and end with a mark. A text of another form is made plain
-before the model reads it, and its paraphrases get its form.
+Models are trained on sentences that begin with a capital, and most of them on sentences that end with a mark. A text of
+another form is made plain before the model reads it, and its paraphrases get its form.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Form:
     words: frozenset[str]
 
 
-def plain(text: str, lang: str) -> tuple[str, Form]:
+def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
     r"""A text as a model has seen its like, and its form.
 
     >>> plain("  the elevator is “broken”\n", "en")[0]
@@ -68,6 +68,7 @@ def plain(text: str, lang: str) -> tuple[str, Form]:
     Args:
         text: Any text with a visible character.
         lang: Its language (ISO 639-1).
+        mark: Whether a text without a mark at its end gets one.
     """
     body = text.strip()
     quotes = next((pair for mark, pair in QUOTES.items() if mark in body), "")
@@ -76,7 +77,7 @@ def plain(text: str, lang: str) -> tuple[str, Form]:
         before=text[: len(text) - len(text.lstrip())],
         after=text[len(text.rstrip()) :],
         case=case_of(body),
-        marked=body.rstrip(CLOSING).endswith(MARKS),
+        marked=is_marked(body),
         quotes=quotes,
         apostrophe=apostrophe,
         opening="‘" if "‘" in body else apostrophe,
@@ -88,10 +89,19 @@ def plain(text: str, lang: str) -> tuple[str, Form]:
     if form.case:
         body = LOWER_PRONOUN.sub("I", body) if lang == "en" else body
         body = body[:1].upper() + body[1:]
-    if not form.marked:
+    if mark and not form.marked:
         asks = lang == "en" and QUESTION.match(body) is not None
         body += "。" if lang in OWN_PUNCTUATION else "?" if asks else "."
     return body, form
+
+
+def is_marked(text: str) -> bool:
+    """Whether a text ends with a mark, which quotes or brackets may follow.
+
+    >>> is_marked("He said: 'Go.'"), is_marked("to go")
+    (True, False)
+    """
+    return text.rstrip(CLOSING).endswith(MARKS)
 
 
 def case_of(text: str) -> str:

@@ -74,6 +74,7 @@ class Paraphraser:
     encoder: SentenceTransformer | None
     known_words: frozenset[str]
     limit: int  # pieces of a text; a longer one is cut into sentences
+    mark: bool  # whether the model reads texts with a mark at the end, as most of those that it was trained on
 
     def __init__(
         self,
@@ -102,7 +103,9 @@ class Paraphraser:
         self.encoder = None if encoder is None else load_encoder(encoder, device)
         words = Path(resolve(model), WORDS)
         self.known_words = read_words(words) if words.exists() else frozenset()
-        self.limit = min(engine_of(self.model.model).limit, described(model)["max_tokens"] or LONGEST)
+        known = described(model)
+        self.limit = min(engine_of(self.model.model).limit, known["max_tokens"] or LONGEST)
+        self.mark = known["marked"] is None or known["marked"] >= 0.5
         self._check_encoder(self.settings)
         self.warned = False
 
@@ -241,7 +244,7 @@ class Paraphraser:
                 if not any(map(str.isalpha, part)):
                     places[-1].append((part, "", None))
                     continue
-                body, form = plain(part, self.lang)
+                body, form = plain(part, self.lang, self.mark)
                 own = lower_cased(one) if form.case == "upper" else one
                 if len(parts) > 1:
                     own = within(own, body)
@@ -272,7 +275,7 @@ class Paraphraser:
 
     def _fits(self, text: str) -> bool:
         """Whether the model can read a text whole."""
-        return len(self.model.source.encode([plain(text, self.lang)[0]])[0]) <= self.limit
+        return len(self.model.source.encode([plain(text, self.lang, self.mark)[0]])[0]) <= self.limit
 
     def _warn_of_language(self, texts: Sequence[str]) -> None:
         """Warn, once, if the texts are in another language than the model's."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, cast
 
 import numpy as np
@@ -35,6 +36,7 @@ from toolkit.models.precision import in_bfloat16
 from toolkit.parallel import processes
 from toolkit.paraphraser.batches import Batches
 from toolkit.paraphraser.card import paraphraser_card, stated
+from toolkit.paraphraser.form import is_marked
 from toolkit.paraphraser.lora import with_adapters
 from toolkit.paraphraser.pairs import TrainingPair, TrainingText, inputs_and_references, read_training
 from toolkit.paraphraser.settings import ParaphraserTraining
@@ -280,8 +282,8 @@ def save(
     tokenizer.save_pretrained(folder)
     if settings.known_words:
         write_words(folder / WORDS, (said for pair in text.pairs for said in (pair.text, pair.output)))
-    write_whole(folder / MEASURED, json.dumps(stated(asdict(settings))) + "\n")
     record = record_of(trainer, settings, sum(p.numel() for p in model.parameters()), text)
+    write_whole(folder / MEASURED, json.dumps(stated(asdict(settings), record["marked"])) + "\n")
     write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
     finish(folder, record, [folder / CHECKPOINTS, folder / TEMPLATES])
 
@@ -306,6 +308,7 @@ def record_of(
         "pairs": len(pairs),
         "refused": dict(text.refused),
         "contamination": text.contamination,
+        "marked": fmean(is_marked(pair.text) for pair in text.pairs),
         "processes": trainer.args.world_size,
         "steps": trainer.state.global_step,
         "best_step": None if averaged else trainer.state.best_global_step,

@@ -71,7 +71,7 @@ def package_paraphraser(
         if Path(model, WORDS).exists():
             shutil.copyfile(Path(model, WORDS), made / WORDS)
         write_record(made, training)
-        said = stated(training["settings"])
+        said = stated(training["settings"], training.get("marked"))
         write_whole(made / MEASURED, json.dumps(said) + "\n")
         texts = [one.text for one in items]
         systems = {"copy of the input": [[one] for one in texts]}

@@ -103,7 +103,7 @@ def cross_entropy(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
         forward: Hf, the negative log-likelihood of the references given the sources, in nats per token, >= 0: (N,).
         backward: Hb, that of the sources given the references: (N,).
 
-    Source: Junczys-Dowmunt (2018), equation 1.
+    Source: Junczys-Dowmunt (2018).
     """
     return np.abs(forward - backward) + (forward + backward) / 2
 
@@ -150,9 +150,10 @@ def judged(shards: Iterable[Path], settings: BitextFilter) -> Iterator[pa.Table]
         )
     for table in (table for shard in shards for table in scored_pairs(shard)):
         x = table["x"].to_numpy()
-        tied = np.flatnonzero(x == most)
-        refused = (x > most) | np.isin(np.arange(len(x)), tied[int(min(ties, len(tied))) :])
-        ties -= len(tied) if len(tied) < ties else ties
+        refused, tied = x > most, np.flatnonzero(x == most)
+        taken = int(min(ties, len(tied)))
+        refused[tied[taken:]] = True
+        ties -= taken
         reason = pc.if_else(pa.array(refused), pa.scalar(REASON), table["reason"])
         missing = np.isnan(x)
         scores = {"cross_entropy": pa.array(x, mask=missing), "score": pa.array(np.exp(-x), mask=missing)}

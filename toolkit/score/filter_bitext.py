@@ -5,7 +5,6 @@ The shards survive a kill, and another threshold or share needs no other scoring
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -18,7 +17,7 @@ from toolkit.outputs import check_output_file, is_ours
 from toolkit.parallel import processes
 from toolkit.rows import Candidate, Row
 from toolkit.run import make_shards
-from toolkit.run_bitext import CLEANING
+from toolkit.run_bitext import cleaning_folder
 from toolkit.score.cross_entropy import BitextFilter, judged
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.settings import SETTINGS
@@ -71,17 +70,13 @@ def filter_bitext(settings: BitextFilter) -> Counter[str]:
 
 def input_rows(settings: BitextFilter) -> Iterator[Row]:
     """The pairs of the bitext as rows without candidates; rows that cleaning refuses have a reason."""
-    origin, folder = Path(settings.bitext[0]).name.split(".")[0], settings.shards_dir / CLEANING
-    shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
-    folder.mkdir(parents=True)
-    try:
+    origin = Path(settings.bitext[0]).name.split(".")[0]
+    with cleaning_folder(settings.shards_dir) as folder:
         for table in settings.cleaned(folder):
             columns = (table[name].to_pylist() for name in ("line", "source", "reference", "reason"))
             for line, source, reference, reason in zip(*columns, strict=True):
                 languages = settings.source_lang, reference, settings.lang
                 yield Row(f"{origin}-{line}", origin, source, *languages, "train", reason=reason)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def scored(rows: Iterable[Row], forward: Translator, backward: Translator, batch_tokens: int) -> Iterator[Row]:

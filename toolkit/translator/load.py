@@ -195,14 +195,15 @@ def set_languages(
 
 
 def described(name: str) -> dict:
-    """The name, languages, BLEU with its signature, licence and longest text of a model, from its measured.json.
+    """What the measured.json of a model says, None where it does not.
+
+    The name, languages, BLEU with its signature, licence and longest text of a model; of a paraphraser also the share
+    of texts with a mark at their end.
 
     Raises:
         ValueError: `starter/...` that does not exist.
     """
     path = Path(resolve(name)) / MEASURED
     known = json.loads(path.read_text()) if path.exists() else {}
-    return {
-        "name": shown_name(name),
-        **{key: known.get(key) for key in ("source_lang", "lang", "bleu", "signature", "license", "max_tokens")},
-    }
+    stated = ("source_lang", "lang", "bleu", "signature", "license", "max_tokens", "marked")
+    return {"name": shown_name(name), **{key: known.get(key) for key in stated}}
