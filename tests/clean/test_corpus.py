@@ -145,8 +145,8 @@ def test_the_first_lines_of_blocks(limit):
     assert found == [Pair(n, *pair) for n, pair in enumerate(["ab", "cd", "ef", "gh", "ij"], 1)][:limit]
 
 
-class Deadly:
-    """Settings that kill the process which receives them."""
+class Deadly(CleanSettings):
+    """Settings that kill a process which receives them."""
 
     def __reduce__(self):
         return os._exit, (9,)

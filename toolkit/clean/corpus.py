@@ -8,7 +8,6 @@ processes nor on the size of the blocks.
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
@@ -36,7 +35,7 @@ TOKENS = pa.list_(pa.string())
 # ours: DuckDB's part of the memory, whatever the number of lines, and the threads that share it; beyond some million
 # lines it spills to the disk
 MEMORY_LIMIT, THREADS = "256MB", 2
-WAITING = 2  # ours: blocks that are read ahead for every process
+WAITING = 2  # ours: blocks that are read ahead for every other process
 
 PAIRS_SQL = """
 CREATE TEMP TABLE pairs AS
@@ -132,16 +131,22 @@ def clean_blocks(
         yield from (work(number, block) for number, block in chain(first, numbered))
         return
     # loky's processes are new ones: a forked one would have the locks of this one's models without their threads, and
-    # those of `multiprocessing` would run the user's script once more
-    with ProcessPoolExecutor(processes) as pool:
-        waiting: deque[Future[Path]] = deque()
+    # those of `multiprocessing` would run the user's script once more. A new one needs a second to start; this process
+    # cleans, too, whenever the others have enough to do.
+    parts: list[Future[Path] | Path] = []
+    busy: list[Future[Path]] = []
+    with ProcessPoolExecutor(processes - 1) as pool:
         try:
             for number, block in chain(first, numbered):
-                waiting.append(pool.submit(work, number, block))
-                if len(waiting) > WAITING * processes:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+                if len(busy) < WAITING * (processes - 1):
+                    busy.append(pool.submit(work, number, block))
+                    parts.append(busy[-1])
+                else:
+                    parts.append(work(number, block))
+                for one in (one for one in busy if one.done()):
+                    one.result()  # raises what went wrong in it
+                busy = [one for one in busy if not one.done()]
+            yield from (part.result() if isinstance(part, Future) else part for part in parts)
         except BrokenProcessPool as error:
             raise RuntimeError(
                 "wanted all processes to clean their part, got one that was killed, perhaps for its memory: "

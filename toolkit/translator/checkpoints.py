@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import asdict, dataclass, field
+from logging import ERROR, getLogger
 from pathlib import Path
 
 import torch
@@ -75,6 +76,7 @@ def save_checkpoint(accelerator: Accelerator, folder: Path, step: int, kept: int
         kept: Checkpoints to keep, >= 1.
     """
     temporary, final = folder / "checkpoint-unfinished", folder / f"checkpoint-{step:08d}"
+    getLogger("accelerate.utils.other").setLevel(ERROR)  # it warns that the embeddings are shared, which is expected
     accelerator.save_state(str(temporary))
     if accelerator.is_main_process:
         shutil.rmtree(final, ignore_errors=True)
