@@ -113,12 +113,12 @@ def ours(folder: str, choice: str) -> dict[str, float]:
     from functools import partial
 
     from toolkit.package.parquet import finished_shards
-    from toolkit.select.best import BestSettings, refuse_but_best
+    from toolkit.select.best import BestBy, refuse_but_best
     from toolkit.select.corpus import CUT, write_choice
 
-    settings = BestSettings(**CHOICES[choice])  # type: ignore[arg-type]
+    settings = BestBy(**CHOICES[choice])  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory(dir=folder) as chosen:
-        rule = partial(refuse_but_best, settings=settings, by="dual_per_token", lang="en", lines=0)
+        rule = partial(refuse_but_best, settings=settings, lang="en", lines=0)
         write_choice(finished_shards(Path(folder, "run")), {}, rule, Path(chosen))
         seconds = time.perf_counter() - begin
         written = sum(path.stat().st_size for path in Path(chosen).iterdir())

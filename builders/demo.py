@@ -65,7 +65,8 @@ def demo(output: Path) -> None:
     )
     print("Sampling 150 translations of each sentence, scoring them both ways, clustering ...", flush=True)
     began = time.perf_counter()
-    figures = build(run)
+    if not (figures := build(run)):
+        return  # in a launch of several processes the main one shows it
     write_report(output, page := output.resolve().with_name(f"{output.resolve().name}.html"))
     show(output.resolve(), page, figures, time.perf_counter() - began)
     paraphrase()

@@ -14,7 +14,7 @@ from toolkit.outputs import MANIFEST, check_output_folder
 from toolkit.package.folder import check_version, is_parabank
 from toolkit.rows import Row
 from toolkit.run import LM
-from toolkit.select.best import BestSettings, refuse_but_best
+from toolkit.select.best import BestBy, BestSettings, refuse_but_best
 from toolkit.select.corpus import CHOSEN, choose, copy_shards, write_records
 from toolkit.select.pairs import SCORES
 from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_rows
@@ -37,7 +37,7 @@ RANKINGS: dict[str, Callable[[dict], Rank]] = {  # by builder, how its recipe ra
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter(BestSettings):
+class Filter(BestBy):
     """What is chosen, and where it goes; what is compared over the corpus is chosen last, by `by`.
 
     Attributes:
@@ -46,7 +46,6 @@ class Filter(BestSettings):
         where: A condition of SQL on the scores of a candidate; None is met by all.
         ranks: The ranks that remain, counted from 1: "1", "1-3", or "2-" without an end; None for as many as the
             parabank has.
-        by: Score by which pairs are compared over the corpus.
         version: MAJOR.MINOR.PATCH; None is the next MINOR after that of the parabank.
     """
 
@@ -54,7 +53,6 @@ class Filter(BestSettings):
     output_dir: Path
     where: str | None = None
     ranks: str | None = None
-    by: str = "dual_per_token"
     version: str | None = None
 
     def __post_init__(self) -> None:
@@ -63,7 +61,7 @@ class Filter(BestSettings):
         Raises:
             ValueError: `where` is no condition, `ranks` are none, or nothing is to be filtered.
         """
-        BestSettings.__post_init__(self)
+        BestBy.__post_init__(self)
         check_among(self, "by", tuple(SCORES))
         if self.where is None and self.ranks is None and not self.over_corpus:
             raise ValueError(f"wanted one of {', '.join(CHOICES)}, got none: the new version would be the old one")
@@ -75,16 +73,16 @@ class Filter(BestSettings):
             check_version(self.version)
 
     @property
-    def best(self) -> BestSettings:
+    def best(self) -> BestBy:
         """The settings of the choice over the corpus; without a number, a share and a least score all are taken."""
-        given = {one.name: getattr(self, one.name) for one in fields(BestSettings)}
+        given = {one.name: getattr(self, one.name) for one in fields(BestBy)}
         counted = (self.best_pairs, self.best_share, self.least_score)
-        return BestSettings(**given | ({"best_share": 1.0} if counted == (None, None, None) else {}))
+        return BestBy(**given | ({"best_share": 1.0} if counted == (None, None, None) else {}))
 
     @property
     def over_corpus(self) -> bool:
         """Whether something is compared over the corpus."""
-        return self.best != BestSettings(best_share=1.0)
+        return self.best != BestBy(best_share=1.0, by=self.by)
 
 
 def parse_ranks(ranks: str) -> tuple[int, int | None]:
@@ -145,7 +143,7 @@ def filter_parabank(settings: Filter) -> dict:
     copy_shards(shards, folder, write_copy)
     chosen_from = folder
     if settings.over_corpus:
-        rule = partial(refuse_but_best, settings=settings.best, by=settings.by, lang=recorded["lang"], lines=0)
+        rule = partial(refuse_but_best, settings=settings.best, lang=recorded["lang"], lines=0)
         chosen_from = choose(finished_shards(folder), settings.best, rule, processes())
     return package_parabank(
         chosen_from,

@@ -19,7 +19,7 @@ from toolkit.rows import Row
 from toolkit.run import MAX_BEAM
 from toolkit.run_bitext import BitextRun
 from toolkit.score.guards import check_guards, guard_rows
-from toolkit.select.best import BestSettings, check_enough, refuse_but_best
+from toolkit.select.best import BestBy, BestSettings, check_enough, refuse_but_best
 from toolkit.select.corpus import choose
 from toolkit.settings import check_at_least_one, check_at_most
 from toolkit.shards import read_inputs
@@ -159,7 +159,7 @@ def load(run: ParaZhRun, state: PartialState) -> Pipeline:
 
 def chosen(run: ParaZhRun, state: PartialState) -> Path:
     """Return the folder of the shards to package: copies in which only the best pairs of the corpus have a rank."""
-    settings = BestSettings(*(getattr(run, one.name) for one in fields(BestSettings)))
+    settings = BestBy(**{one.name: getattr(run, one.name) for one in fields(BestSettings)}, by=BY)
     lines = read_inputs(run.shards_dir)["rows"]
-    rule = partial(refuse_but_best, settings=settings, by=BY, lang=run.lang, lines=lines)
+    rule = partial(refuse_but_best, settings=settings, lang=run.lang, lines=lines)
     return choose(finished_shards(run.shards_dir), settings, rule, state)

@@ -91,7 +91,7 @@ def models(work: Path, threads: int) -> tuple[Path, Path]:
             threads=threads,
         )
     )
-    train_encoder(EncoderTraining(pairs=pairs, output_dir=str(encoder), chinese="words", threads=threads))
+    train_encoder(EncoderTraining(pairs=pairs, output_dir=str(encoder), threads=threads))
     return paraphraser, encoder
 
 

@@ -7,7 +7,7 @@ the rest is taken from committed results:
 
 - rows of the sampler per token, because samples share their beginnings (`benchmarks/results/decoding_opus20k.json`),
 - sentences per second of two CPU cores, with 6+6 layers of width 512 (the same, and `constraints_opus20k.json`),
-- bytes of a reference in the shards (`keep.json` for ParaBank 2, `subtitle_parabanks.json` for ParaZh).
+- bytes of a reference in the shards (`keep.json` for ParaBank 2, `subtitle_parabanks.json` for the others).
 
 A GPU's share of its peak is assumed, and the table shows two assumptions: LOW and HIGH. Two thirds of the time of our
 decoder on a CPU are matrix products at the peak of the cores; a GPU has other limits (launches, memory), and engines of
@@ -22,14 +22,14 @@ from dataclasses import asdict, dataclass
 
 from reports import report
 from reports.figures import benchmark, experiment
+from toolkit.generate.merge import LONG, max_output_tokens
 from toolkit.translator.settings import SIZES, Size
 
-GPU, PEAK = "NVIDIA H100 SXM", 989e12  # dense bfloat16 products a second, NVIDIA's data sheet
+GPU, PEAK = "NVIDIA H100 SXM", 989e12  # dense bfloat16 operations a second, NVIDIA's data sheet
 LOW, HIGH = 0.05, 0.20  # ours: assumed shares of that
 GPUS = (1, 8)
 SAMPLES, KEPT_OF_SAMPLES = 150, 90.4  # ParaBank 2, section 3.3; distinct candidates: benchmarks/results/keep.json
 GIGA, BFLOAT16 = 1e9, 2  # bytes of a number
-LONGEST, LONGER = 2, 10  # the decoder's limit: twice the source's tokens and ten more
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,11 @@ def gpu_gigabytes(corpus: Corpus) -> float:
         (encoder_flops(size) + decoder_flops(size) + cross_flops(size)) / 2 + size.vocabulary * size.width
         for size in sizes
     )
-    longest = LONGEST * corpus.source_tokens + LONGER  # as `toolkit.generate.merge.max_output_tokens`
-    cache = corpus.batch_rows * longest * corpus.forward.decoder_layers * 2 * corpus.forward.width
+    cache = corpus.batch_rows * max_output_tokens(LONG) * corpus.forward.decoder_layers * 2 * corpus.forward.width
     return BFLOAT16 * (weights + cache) / GIGA
 
 
-def estimate(corpus: Corpus, bytes_per_reference: float | None) -> dict:
+def estimate(corpus: Corpus, bytes_per_reference: float) -> dict:
     """The operations, GPU-hours and gigabytes of a corpus."""
     forward, backward = corpus.forward, corpus.backward
     source = corpus.source_tokens * (encoder_flops(forward) + cross_flops(forward))
@@ -121,7 +120,7 @@ def estimate(corpus: Corpus, bytes_per_reference: float | None) -> dict:
         "operations": operations,
         "hours": hours,
         "gpu_gigabytes": gpu_gigabytes(corpus),
-        "gigabytes": None if bytes_per_reference is None else corpus.references * bytes_per_reference / GIGA,
+        "gigabytes": corpus.references * bytes_per_reference / GIGA,
         "bytes_per_reference": bytes_per_reference,
     }
 
@@ -133,7 +132,7 @@ def main() -> None:
     options = parser.parse_args()
     kept, subtitles = benchmark("keep")["results"]["kept"], experiment("subtitle_parabanks")["results"]
     sizes = {
-        "ParaNMT-50M": None,  # not measured
+        "ParaNMT-50M": subtitles["paranmt"]["bytes_per_reference"],
         "ParaBank 2": kept["all"]["shards"],
         "ParaZh-22M": subtitles["parazh"]["bytes_per_reference"],
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reports.figures import experiment, number, table
+from toolkit.evaluate.tables import with_spread
 
 DIRECTIONS = {"en-zh": "English to Chinese", "zh-en": "Chinese to English"}
 # ParaZh-22M, table 3: pairs, words of a sentence, domain; the last line of the table is ours
@@ -11,6 +12,8 @@ PAPER_CORPORA = (
     ("*Chinese Paraphrase from Quora*", "263K", "9.80", "questions"),
     ("*ParaZh-22M*", "22M", "22.16", "general"),
 )
+SETS = ("Chinese STS-B dev", "Chinese STS-B test", "LCQMC test", "AFQMC dev", "PAWS-X zh test")
+ARMS = ("none", "oversampling", "paraphrased")
 
 
 def subtitle_translators() -> str:
@@ -61,6 +64,35 @@ def contaminated_subtitles() -> str:
         lines = sum(value for key, value in one.items() if key.startswith("lines"))
         parts.append(f"{number(lines, 0)} of {one['set']}")
     return "Lines with texts of the evaluation sets, which were left out: " + ", ".join(parts) + "."
+
+
+def chinese_encoders() -> str:
+    """Spearman of encoders on the Chinese sets, and of random weights."""
+    record = experiment("subtitle_parabanks")
+    lines = [
+        [name, *(f"{spearman(one, s)} ({spearman(one['untrained'], s)})" for s in SETS)]
+        for name, one in record["results"]["chinese"].items()
+    ]
+    seeds = len(next(iter(record["results"]["chinese"].values()))["seeds"])
+    return table(["encoder, words of Chinese", *SETS], lines, f"Mean and deviation of {seeds} seeds.")
+
+
+def spearman(found: dict, name: str) -> str:
+    """Spearman's correlation x 100 on a set."""
+    return with_spread(found["spearman"][name]["values"], 1)
+
+
+def chinese_tasks() -> str:
+    """Accuracy on three tasks of CLUE."""
+    record = experiment("chinese_augmentation")
+    head = ["task", "rows", "with paraphrases", "none", "oversampling", "paraphrased", "p", "*paper: without, with*"]
+    lines = []
+    for name, one in record["results"].items():
+        arms = [with_spread(one["accuracy"][arm], 1) for arm in ARMS]
+        p = number(one["against_none"]["paraphrased"]["p"], 3)
+        rows = [number(one["rows"], 0), number(one["with_paraphrases"], 0)]
+        lines.append([name, *rows, *arms, p, "*" + ", ".join(number(value, 2) for value in one["paper"]) + "*"])
+    return table(head, lines)
 
 
 def full_size() -> str:
@@ -122,6 +154,8 @@ MADE = (
     chinese_corpora,
     chinese_funnel,
     contaminated_subtitles,
+    chinese_encoders,
+    chinese_tasks,
     full_size,
     growth,
     two_cores,

@@ -39,8 +39,9 @@ def source_corpora() -> str:
     statistics = ["mean length", "vocabulary entropy", "mean paraphrase score", "copies of the reference"]
     encoders = [f"{name}: STS Benchmark dev (random weights), STS 2012-2015" for name in ("WORD", "TRIGRAM")]
     head = [f"{found['pairs']:,} pairs of each corpus", *statistics, *encoders]
+    subtitles = experiment("subtitle_parabanks")["results"]["english"]
     lines = []
-    for name, corpus in found["corpora"].items():
+    for name, corpus in (found["corpora"] | {"subtitles (from Chinese)": subtitles}).items():
         s, models = corpus["statistics"], corpus["models"]
         copies = number(100 * s["copies"] / s["references"], 0) + " %"
         like = [

@@ -55,6 +55,7 @@ def test_folders_new_empty_and_ours(tmp_path, notes):
     (tmp_path / "empty").mkdir()
     check_output_folder(tmp_path / "empty", "settings.json")
     (tmp_path / "empty" / LOCK).touch()
+    (tmp_path / "empty" / ".settings.json.77.tmp").touch()  # of a killed process
     check_output_folder(tmp_path / "empty", "settings.json")
     (tmp_path / "empty" / "README.md").write_text("somebody's")
     with pytest.raises(FileExistsError, match=r"holds files but no settings.json"):

@@ -58,7 +58,7 @@ def check_free(folder: Path) -> None:
         RuntimeError: A process holds the lock; the message names it.
     """
     if (folder / LOCK).exists():
-        with (folder / LOCK).open(encoding="utf-8") as file:
+        with (folder / LOCK).open("a+", encoding="utf-8") as file:  # NFS locks no file that is open to read alone
             take(file, fcntl.LOCK_EX, folder)
 
 

@@ -16,6 +16,7 @@ CONTAMINATION = "contamination.json"  # of a run and of its data set: the evalua
 MANIFEST = "parabank.json"  # of a packaged parabank
 SCHEME = re.compile(r"[a-z][a-z0-9+]*:/")  # a path that was made of a URL has one slash less
 LOCK = ".lock"  # of a folder that a launch works in (`toolkit.lock`)
+TEMPORARY = re.compile(r"\..*\.tmp")  # names of files that are being written
 
 
 def check_output_file(
@@ -30,7 +31,10 @@ def check_output_file(
 
     Raises:
         OSError: The path is a folder or an input, exists and is not this toolkit's, or cannot be written.
+        ValueError: It is a URL.
     """
+    if SCHEME.match(str(path)):
+        raise ValueError(f"wanted a file on the disk, got {path}: only builders write to URLs")
     for name in inputs:
         if os.path.exists(name) and path.exists() and os.path.samefile(name, path):
             raise FileExistsError(f"wanted an output that is no input, got {path} as both: choose another name")
@@ -63,13 +67,18 @@ def check_output_folder(folder: Path, record: str, inputs: Iterable[str | Path] 
             raise FileExistsError(f"wanted an output folder apart from the input {name}, got {folder}: choose another")
     if os.path.lexists(folder) and not folder.is_dir():
         raise NotADirectoryError(f"wanted a folder to write to, got the file {folder}: choose another name")
-    if folder.is_dir() and any(path.name != LOCK for path in folder.iterdir()) and not is_ours(folder / record):
+    if folder.is_dir() and any(map(is_content, folder.iterdir())) and not is_ours(folder / record):
         content = f"a {record} that is damaged or not" if os.path.lexists(folder / record) else f"files but no {record}"
         raise FileExistsError(
             f"wanted a new folder, or one that this toolkit made, got {folder}, which holds {content} of this toolkit: "
             "choose another folder, or move it away"
         )
     check_writable(folder / record)
+
+
+def is_content(path: Path) -> bool:
+    """Whether a file of a folder is more than a lock, or what a killed process left of a file."""
+    return path.name != LOCK and not TEMPORARY.fullmatch(path.name)
 
 
 def is_ours(record: Path) -> bool:

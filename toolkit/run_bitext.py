@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ import pyarrow.compute as pc
 from toolkit.bitext.split import split_of
 from toolkit.clean.bitext import BitextSettings
 from toolkit.clean.contamination import Search, search_for
+from toolkit.clean.corpus import cleaning_folder
 from toolkit.clean.evaluation_sets import read_sets
 from toolkit.outputs import CONTAMINATION
 from toolkit.rows import Row
@@ -58,7 +57,7 @@ class BitextRun(BitextSettings, RunSettings):
         """The pairs of the bitext as rows without candidates; rows that cleaning refuses have a reason."""
         origin = self.origin or Path(self.bitext[0]).name.split(".")[0]
         search = search_for(read_sets(self.decontaminate))
-        with cleaning_folder(self.shards_dir) as folder:
+        with cleaning_folder(self.shards_dir / CLEANING) as folder:
             for table in self.cleaned(folder):
                 table = without_evaluation_sets(table, search)
                 columns = (table[name].to_pylist() for name in ("line", "source", "reference", "reason"))
@@ -69,18 +68,6 @@ class BitextRun(BitextSettings, RunSettings):
                     )
             if self.decontaminate:
                 write_whole(self.shards_dir / CONTAMINATION, json.dumps(search.record(self.UNIT), indent=1))
-
-
-@contextlib.contextmanager
-def cleaning_folder(run: Path) -> Iterator[Path]:
-    """An empty folder for what is cleaned, within that of a run; it is gone after the block."""
-    folder = run / CLEANING
-    shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
-    folder.mkdir(parents=True)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def without_evaluation_sets(table: pa.Table, search: Search) -> pa.Table:

@@ -100,7 +100,8 @@ class TextRun(RunSettings):
     def input_rows(self) -> Iterator[Row]:
         """The drawn sentences as rows without candidates; one that was there before is refused as "duplicate".
 
-        The text is read twice if sentences are drawn. Memory is needed for 8 bytes of each sentence, not for its text.
+        The text is read twice if sentences are drawn. Memory is needed for a hash of each sentence, some 80 bytes, not
+        for its text.
         """
         wanted = None
         if self.references is not None:

@@ -201,8 +201,10 @@ def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int) -> list[Pat
         shard_rows: The number of rows of a shard that are not refused; the last shard may have fewer.
 
     Returns:
-        The paths of the input shards, in order. If cleaning has refused all rows, the list is empty and there is no
-        `inputs.json`.
+        The paths of the input shards, in order.
+
+    Raises:
+        ValueError: Cleaning has refused all rows.
     """
     done = folder / INPUTS
     if not done.exists():
@@ -216,7 +218,11 @@ def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int) -> list[Pat
         if not total:
             for path in folder.glob("input-*.parquet"):
                 path.unlink()
-            return []
+            counted = ", ".join(f"{count:,} as {reason}" for reason, count in refused.most_common())
+            raise ValueError(
+                f"wanted a line that no rule refuses, got none of {refused.total():,} ({counted}): change the settings "
+                f"or the input, and delete {folder}"
+            )
         record = {"shards": number + 1, "rows": total, "refused": dict(sorted(refused.items()))}
         write_whole(done, json.dumps(record, indent=1))
     return input_shards(folder)
@@ -239,6 +245,11 @@ def split_rows(rows: Iterable[Row], shard_rows: int) -> Iterator[list[Row]]:
 def input_shards(folder: Path) -> list[Path]:
     """The paths of a run's input shards, in order."""
     return [folder / f"input-{i:05d}.parquet" for i in range(read_inputs(folder)["shards"])]
+
+
+def all_made(folder: Path) -> bool:
+    """Whether the input of a run is cut into shards, and all of these are made."""
+    return (folder / INPUTS).exists() and all(output_of(path).exists() for path in input_shards(folder))
 
 
 def read_inputs(folder: Path) -> dict:

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from toolkit.bitext.normalize import fits_latin, match_key, normalize
+from toolkit.bitext.normalize import match_key, normalize
 
 AWKWARD = [
     "",
@@ -67,48 +67,3 @@ def test_bare_keeps_letters_and_digits_only():
     assert match_key("ﬁne") == match_key("FINE")
     assert match_key("…!? 🙂") == ""
     assert match_key("cafe") != match_key("café")
-
-
-@pytest.mark.parametrize(
-    ("source", "reference", "source_lang", "lang", "fits"),
-    [
-        ("Příliš žluťoučký", "Too yellow, café", "cs", "en", True),
-        ("Příliš “žluťoučký”", "Too yellow", "cs", "en", False),  # no typographic quotes in latin-2
-        ("Привет", "Hello", "cs", "en", False),
-        ("Ahoj", "Příliš", "cs", "en", False),
-        ("Größe", "Łódź", "de", "pl", True),
-        ("cœur à 5 €", "heart", "fr", "en", True),
-        ("5 €", "5 euros", "de", "en", False),
-        ("știință, ştiinţă", "science", "ro", "en", True),
-        ("你好", "Hello", "zh", "en", True),
-        ("Hi 🙂", "Hi 🙂", "de", "en", False),
-    ],
-)
-def test_fits_latin(source, reference, source_lang, lang, fits):
-    assert fits_latin(source, reference, source_lang, lang) is fits
-
-
-@pytest.mark.parametrize(
-    ("lang", "alphabet"),
-    [
-        ("cs", "áčďéěíňóřšťúůýž"),
-        ("pl", "ąćęłńóśźż"),
-        ("hu", "áéíóöőúüű"),
-        ("hr", "čćđšž"),
-        ("de", "äöüß"),
-        ("fr", "àâæçéèêëîïôœùûüÿ"),
-        ("es", "áéíñóúü¿¡"),
-        ("et", "äõöüšž"),
-        ("fi", "åäöšž"),
-        ("lt", "ąčęėįšųūž"),
-        ("lv", "āčēģīķļņšūž"),
-        ("mt", "ċġħż"),
-        ("tr", "çğıöşü"),
-        ("sv", "åäö"),
-        ("is", "áðéíóúýþæö"),
-    ],
-)
-def test_a_language_fits_its_own_codec(lang, alphabet):
-    text = alphabet + alphabet.upper().replace("İ", "I")
-    assert fits_latin(text, "x", lang, "en")
-    assert not fits_latin("Ж", "x", lang, "en")

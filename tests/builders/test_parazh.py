@@ -90,7 +90,8 @@ def test_the_cut_is_over_the_corpus_and_may_change_without_decoding(made, settin
     assert len(found) == 5 == figures["total"]["pairs"] < len(scores)
     least = min((p["forward_logprob"] + p["backward_logprob"]) / p["forward_tokens"] for p in found)
     assert least >= scores[4 + figures["candidates"]["refused"].get("duplicate", 0)]
-    card, cut = (output / "README.md").read_text(), json.loads(next(run.glob("chosen-*/cut.json")).read_text())
+    chosen = json.loads((output / "parabank.json").read_text())["settings"]["chosen"]
+    card, cut = (output / "README.md").read_text(), json.loads((run / chosen / "cut.json").read_text())
     assert cut["selected"] == 5 and cut["least_score"] == pytest.approx(least)
     assert "of all pairs the 5 best by the dual score per token |" in card and "| dual_per_token |" in card
 

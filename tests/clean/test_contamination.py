@@ -84,6 +84,20 @@ def test_without_evaluation_texts_nothing_is_found():
     assert found_in(index_of([EvaluationSet("demo", "1", ["Ja."])]), pa.array([], pa.string())) == []
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_common_ngrams_are_counted_beside_others(seed, monkeypatch):
+    monkeypatch.setattr(contamination, "COMMON", 3)
+    chance = random.Random(seed)
+    begin = "a man in a blue shirt is standing on a ladder and cleans"
+    said = [[f"{begin} {' '.join(chance.choices(WORDS, k=8))}" for _ in range(30)] for _ in range(2)]
+    sets = [EvaluationSet(f"set-{n}", "1", texts) for n, texts in enumerate(said)]
+    texts = [f"so {text} he said" for some in said for text in some[::3]]
+    texts += [begin, *(f"{begin} {word}" for word in WORDS), *(text[9:] for text in said[1][::4])]
+    found = found_in(index_of(sets), pa.array(texts))
+    assert found == [plain(sets, text) for text in texts]
+    assert Counter(found)[None] > 20 and len(set(found)) == 3
+
+
 def test_a_common_ngram_is_not_followed(monkeypatch):
     monkeypatch.setattr(contamination, "COMMON", 0)
     text = "the cat sat on the mat where nobody lived"

@@ -220,6 +220,7 @@ def test_english_in_chinese():
     assert reason_for("我喜欢iPad", "I like the iPad", half, "zh", "en") is None  # four of seven
     assert reason_for("I use", "Ich nutze", half, "en", "de") is None
     assert reason_for("我用iPhone", "I use an iPhone", replace(half, max_english=1.0), "zh", "en") is None
+    assert reason_for("Ina kwana, yaya aiki?", "Good morning, how is work?", half, "ha", "en") is None
 
 
 def test_a_side_that_is_surely_in_another_language():

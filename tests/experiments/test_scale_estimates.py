@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from experiments.scale_estimates import PEAK, Corpus, cross_flops, decoder_flops, encoder_flops, estimate
+from toolkit.generate.merge import LONG
 from toolkit.translator.settings import Size
 
 SIZE = Size(vocabulary=100, joint=False, width=10, encoder_layers=3, decoder_layers=2, heads=2, feed_forward=40)
@@ -27,7 +28,7 @@ def test_a_corpus_costs_its_rows_and_its_scoring():
     assert low == pytest.approx(4 * high) and high == pytest.approx(found["operations"] / (0.2 * PEAK) / 3600)
     assert found["hours"]["8 GPU"][0] == pytest.approx(high / 8)
     weights = 3 * 1200 + 2 * (1200 + 400) + 2 * 10 * 100
-    assert found["gpu_gigabytes"] == pytest.approx(2 * (weights + 50 * 26 * 2 * 2 * 10) / 1e9)
+    assert found["gpu_gigabytes"] == pytest.approx(2 * (weights + 50 * (2 * LONG + 10) * 2 * 2 * 10) / 1e9)
     scored = estimate(replace(plain, scored=2, backward=SIZE), 1)
     read = 2 * (5 * (encoder_flops(SIZE) + cross_flops(SIZE)) + 8 * decoder_flops(SIZE))
     assert scored["operations"] == pytest.approx(found["operations"] + 1000 * read)

@@ -132,6 +132,15 @@ def test_what_a_killed_process_left_is_removed(demo_run, demo_models, tmp_path):
     assert not leftover.exists() and all(other.exists() for other in others)
 
 
+def test_a_process_of_the_same_number_may_have_been_killed_before(demo_run, demo_models, tmp_path):
+    for _ in range(2):
+        left = build.sibling(tmp_path / "demo", "replaced")
+        left.mkdir()
+        (left / "older").touch()
+        package_parabank(demo_run, tmp_path / "demo", "demo", "1.0.0", "mit", demo_models)
+        assert (tmp_path / "demo/parabank.json").exists()
+
+
 def test_the_older_one_comes_back_if_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo/older").write_text("dear")

@@ -73,13 +73,23 @@ def test_another_share_needs_no_other_scoring(settings, tmp_path):
     times = [shard.stat().st_mtime_ns for shard in shards]
     assert filter_bitext(replace(settings, best_share=0.25))["kept"] == 6
     assert [shard.stat().st_mtime_ns for shard in shards] == times and len(shards) == 3
+    (tmp_path / "notes.tsv").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"wanted a new file to write, got .*notes.tsv"):
+        filter_bitext(replace(settings, refused=str(tmp_path / "notes.tsv")))
     with pytest.raises(ValueError, match="length_grace was 10, now 11"):
         filter_bitext(replace(settings, length_grace=11))
+
+
+def test_a_choice_alone_loads_no_model(settings, tmp_path, monkeypatch):
+    filter_bitext(replace(settings, best_share=1.0))
+    monkeypatch.setattr("toolkit.score.filter_bitext.load_translator", None)
+    assert filter_bitext(replace(settings, best_share=0.5))["kept"] == 12
 
 
 def test_of_equal_pairs_the_first_are_kept(tmp_path, monkeypatch):
     x = [2.0, 1.0, 2.0, 2.0, np.nan, 3.0]
     assert limit_of(np.array(x), 0.6) == (2.0, 2) and limit_of(np.array(x), 0.01) == (1.0, 1)
+    assert limit_of(np.array([np.nan]), 0.6) == (np.inf, 0)
     reasons = pa.array([None, None, None, None, "empty", None], pa.string())
     columns = {"line": range(6), "source": ["s"] * 6, "reference": ["r"] * 6, "reason": reasons, "x": x}
     whole = pa.table(columns)

@@ -11,11 +11,11 @@ from tests.conftest import write_run
 from toolkit.bitext.normalize import match_key
 from toolkit.package.parquet import finished_shards
 from toolkit.rows import Candidate, Row, Scores
-from toolkit.select.best import PAPER_SHARE, BestSettings, refuse_but_best
+from toolkit.select.best import PAPER_SHARE, BestBy, refuse_but_best
 from toolkit.select.corpus import chosen_folder, copy_chosen, write_choice
 from toolkit.shards import read_shard
 
-ALL = BestSettings(best_share=1.0)
+ALL = BestBy(best_share=1.0)
 WORDS = [
     "the",
     "cat",
@@ -52,7 +52,7 @@ def chosen(folder, rows, settings, lines=0, lang="en", shard_rows=7):
     """By id the reason of the pair of each row, and cut.json."""
     run = write_run(folder / "bank.shards", rows, shard_rows)
     shards, target = finished_shards(run), chosen_folder(run, settings)
-    rule = partial(refuse_but_best, settings=settings, by="dual_per_token", lang=lang, lines=lines)
+    rule = partial(refuse_but_best, settings=settings, lang=lang, lines=lines)
     write_choice(shards, asdict(settings), rule, target)
     copies = copy_chosen(shards, target)
     reasons = {row.id: row.candidates[1].reason for shard in copies for row in read_shard(shard)}
@@ -76,7 +76,7 @@ def corpus(count: int, seed: int = 0) -> list[Row]:
 def test_as_a_plain_loop_says(tmp_path, seed, one_per_reference):
     rows = corpus(400, seed)
     rows += [replace(row, id=f"demo-{400 + n}") for n, row in enumerate(random.Random(seed).sample(rows, 80))]
-    settings = BestSettings(best_pairs=150, one_per_reference=one_per_reference)
+    settings = BestBy(best_pairs=150, one_per_reference=one_per_reference)
     reasons, cut = chosen(tmp_path, rows, settings, shard_rows=61)
     best_first = sorted(rows, key=lambda row: (-row.candidates[1].scores.dual_per_token, int(row.id[5:])))
     pairs, references, wanted = set(), set(), {}
@@ -99,7 +99,7 @@ def test_as_a_plain_loop_says(tmp_path, seed, one_per_reference):
 
 
 def test_of_equal_scores_the_first_of_the_run_is_better(tmp_path):
-    reasons, _ = chosen(tmp_path, [pair(n, 1.0) for n in range(9)], BestSettings(best_pairs=4), shard_rows=2)
+    reasons, _ = chosen(tmp_path, [pair(n, 1.0) for n in range(9)], BestBy(best_pairs=4), shard_rows=2)
     assert taken(reasons) == {f"demo-{n}" for n in range(4)}
 
 
@@ -108,20 +108,20 @@ def test_dual_sum_and_dual_per_token_choose_differently(tmp_path):
     long, short = pair(0, 0.5, tokens=40), pair(1, 1.0, tokens=2)
     of_long, of_short = (row.candidates[1].scores for row in (long, short))
     assert of_long.dual_sum < of_short.dual_sum and of_long.dual_per_token > of_short.dual_per_token
-    assert taken(chosen(tmp_path, [long, short], BestSettings(best_pairs=1))[0]) == {"demo-0"}
+    assert taken(chosen(tmp_path, [long, short], BestBy(best_pairs=1))[0]) == {"demo-0"}
 
 
 def test_without_a_number_as_many_as_the_paper(tmp_path):
     rows = [pair(n, n / 100) for n in range(100)]
-    reasons, _ = chosen(tmp_path, rows, BestSettings(), lines=60)
+    reasons, _ = chosen(tmp_path, rows, BestBy(), lines=60)
     assert len(taken(reasons)) == 50 == round(60 * PAPER_SHARE)
-    assert len(taken(chosen(tmp_path / "more", rows, BestSettings(), lines=1000)[0])) == 100
+    assert len(taken(chosen(tmp_path / "more", rows, BestBy(), lines=1000)[0])) == 100
 
 
 def test_a_share_and_a_least_score(tmp_path):
     rows = [pair(n, n / 100) for n in range(40)]
-    assert taken(chosen(tmp_path, rows, BestSettings(best_share=0.25))[0]) == {f"demo-{n}" for n in range(10)}
-    least = taken(chosen(tmp_path / "least", rows, BestSettings(least_score=-0.055))[0])
+    assert taken(chosen(tmp_path, rows, BestBy(best_share=0.25))[0]) == {f"demo-{n}" for n in range(10)}
+    least = taken(chosen(tmp_path / "least", rows, BestBy(least_score=-0.055))[0])
     assert least == {f"demo-{n}" for n in range(6)}
 
 
@@ -175,9 +175,9 @@ def test_the_survivor_does_not_depend_on_the_shards(tmp_path):
 
 def test_killed_and_started_again_it_makes_the_same_bytes(tmp_path):
     run = write_run(tmp_path / "bank.shards", corpus(100), 30)
-    settings = BestSettings(best_pairs=20)
+    settings = BestBy(best_pairs=20)
     target = chosen_folder(run, settings)
-    rule = partial(refuse_but_best, settings=settings, by="dual_per_token", lang="en", lines=0)
+    rule = partial(refuse_but_best, settings=settings, lang="en", lines=0)
     before: dict = {}
     for lost in ((), ("cut.json", "rows-00001.parquet"), ("refused.parquet",)):
         for name in lost:
@@ -193,7 +193,7 @@ def test_more_than_there_are_is_an_error(tmp_path):
     with pytest.raises(
         ValueError, match=r"^wanted --best_pairs of at most 3, the number of pairs to select from, got 4: "
     ):
-        chosen(tmp_path, [pair(n, 1.0) for n in range(3)], BestSettings(best_pairs=4))
+        chosen(tmp_path, [pair(n, 1.0) for n in range(3)], BestBy(best_pairs=4))
 
 
 def test_a_pair_without_the_score_is_an_error(tmp_path):
@@ -212,9 +212,19 @@ def test_a_pair_without_the_score_is_an_error(tmp_path):
         ),
         ({"best_pairs": 0}, "wanted best_pairs of at least 1, got 0"),
         ({"best_share": 0.0}, r"wanted best_share in \(0, 1\], got 0.0"),
+        ({"least_score": float("nan")}, "wanted a finite least_score, got nan"),
         ({"max_similarity": 1.5}, r"wanted max_similarity in \(0, 1\], got 1.5"),
     ],
 )
 def test_bad_settings_are_refused(given, message):
     with pytest.raises(ValueError, match=message):
-        BestSettings(**given)
+        BestBy(**given)
+
+
+def test_another_score_is_another_choice(tmp_path):
+    rows = [pair(n, 1.0 + n) for n in range(4)]
+    for n, row in enumerate(rows):
+        row.candidates[1].scores = replace(row.candidates[1].scores, semantic=n / 4)
+    assert taken(chosen(tmp_path, rows, BestBy(best_share=0.5))[0]) == {"demo-0", "demo-1"}
+    assert taken(chosen(tmp_path, rows, BestBy(best_share=0.5, by="semantic"))[0]) == {"demo-2", "demo-3"}
+    assert len(taken(chosen(tmp_path, rows, BestBy(best_share=0.1))[0])) == 1

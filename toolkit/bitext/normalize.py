@@ -74,34 +74,3 @@ def match_key(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return NO_LETTERS_OR_DIGITS.sub("", text.lower())
-
-
-def fits_latin(source: str, reference: str, source_lang: str, lang: str) -> bool:
-    """Whether both sides can be encoded in the 8-bit alphabet of their language.
-
-    >>> fits_latin("Žluťoučký kůň", "A yellowish horse", "cs", "en")
-    True
-    >>> fits_latin("Žluťoučký kůň", "Žluťoučký kůň", "cs", "en")
-    False
-
-    Args:
-        source: The foreign text, its punctuation already normalised: latin-2 has no typographic quotes or dashes.
-        reference: The other text, likewise.
-        source_lang: The language of the source (ISO 639-1). A language without an entry in `CODECS` passes.
-        lang: The language of the reference.
-
-    Source:
-        ParaBank 2, section 3.1.
-    """
-    return encodes(source, source_lang) and encodes(reference, lang)
-
-
-def encodes(text: str, lang: str) -> bool:
-    """Whether a text can be encoded by the codec of its language; true for a language without one."""
-    if text.isascii() or lang not in CODECS:
-        return True
-    try:
-        text.encode(CODECS[lang])
-    except UnicodeEncodeError:
-        return False
-    return True

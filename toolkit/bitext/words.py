@@ -47,8 +47,7 @@ LETTERS = re.compile(r"[^\W\d_]+")
 # Runs of letters and digits: tables of document frequencies (`idf.py`), where "2nd" is as much a word as "second".
 LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
 
-# One letter or digit, and runs of all else: texts are equal but for punctuation (`normalize.py`, `clean/rules.py`).
-LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+# Runs of all but letters and digits: texts are equal but for punctuation (`normalize.py`, `clean/rules.py`).
 NO_LETTERS_OR_DIGITS = re.compile(r"[\W_]+")
 
 # Words with their apostrophes and hyphens: which words of a reference ParaBank 2 may forbid (`generate/sample.py`). It

@@ -21,7 +21,8 @@ class Side:
 
     Attributes:
         lang: Its language (ISO 639-1).
-        texts: Its texts in normal form, as lines; one that is much too long for any rule is left as it was.
+        texts: Its texts in normal form, as lines; in one that is much too long for any rule, only characters that one
+            other stands for are replaced.
         misread: Whether the bytes of each text were decoded by a wrong codec before they came here: (N,) of bool.
     """
 
@@ -40,7 +41,7 @@ class Side:
         points = self.texts.points
         sizes = self.texts.lengths if self.texts.is_ascii else self.texts.count(utf8_lengths(points))
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        data = text_of(points[points != LINE_FEED]).encode("utf-8", "replace")
+        data = text_of(points[points != LINE_FEED]).encode()
         return pa.LargeStringArray.from_buffers(len(sizes), pa.py_buffer(offsets), pa.py_buffer(data))
 
 

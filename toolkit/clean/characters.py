@@ -76,13 +76,13 @@ def match_lengths() -> np.ndarray:
 @cache
 def replaced(form: NormalForm) -> np.ndarray:
     """The code point that stands for each in normal form, where it is one for one: (POINTS,) of uint32."""
-    table = np.arange(POINTS, dtype=np.uint32)
+    table, marks = np.arange(POINTS, dtype=np.uint32), np.arange(POINTS, dtype=np.uint32)
     if form.half_width:
         table[list(FULL_WIDTH)] = list(FULL_WIDTH.values())
     if form.punctuation:
         single = {ord(mark): ord(own) for mark, own in PUNCTUATION.items() if len(mark) == len(own) == 1}
-        table[list(single)] = list(single.values())
-    return table
+        marks[list(single)] = list(single.values())
+    return marks[table]  # a half-width mark may be typographic, too
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from toolkit.bitext.read import COMPRESSED, SUFFIXES, text_suffix
+from toolkit.bitext.read import CODECS, COMPRESSED, SUFFIXES, text_suffix
 from toolkit.clean.bitext import BitextSettings
+from toolkit.clean.corpus import cleaning_folder
 from toolkit.clean.rules import none_usable
 from toolkit.outputs import check_output_file
 from toolkit.settings import MAX_THREADS
 
-CODECS = {".gz": "gzip", ".zst": "zstd"}
 BREAKS = "[\t\n\r]"  # in a text of a line, these are spaces
 
 
@@ -49,10 +48,19 @@ class CleanFile(BitextSettings):
         super().__post_init__()
         if self.workers is not None and not 1 <= self.workers <= MAX_THREADS:
             raise ValueError(f"wanted workers from 1 to {MAX_THREADS}, got {self.workers}")
-        for path in filter(None, (self.output, self.refused)):
-            check_suffix(path)
-        if self.refused == self.output:
-            raise ValueError(f"wanted two files, got {self.output} as both: choose another --refused")
+        check_names(self.output, self.refused)
+
+
+def check_names(output: str, refused: str | None) -> None:
+    """Refuse names of files of pairs that do not tell how these are to be written, and one name for two files.
+
+    Raises:
+        ValueError: A suffix is unknown, or both are the same file.
+    """
+    for path in filter(None, (output, refused)):
+        check_suffix(path)
+    if refused and Path(refused).resolve() == Path(output).resolve():
+        raise ValueError(f"wanted two files, got {output} and {refused}, which are one: choose another --refused")
 
 
 def check_suffix(path: str) -> None:
@@ -61,7 +69,8 @@ def check_suffix(path: str) -> None:
     Raises:
         ValueError: The suffix is unknown.
     """
-    if text_suffix(path) not in SUFFIXES or (path.endswith(COMPRESSED) and ".parquet" in path):
+    suffix = text_suffix(path)
+    if suffix not in SUFFIXES or (path.endswith(COMPRESSED) and suffix == ".parquet"):
         raise ValueError(f"wanted a file in {', '.join(SUFFIXES)} (text also .gz, .zst), got {path}: rename it")
 
 
@@ -79,9 +88,8 @@ def clean_file(settings: CleanFile) -> Counter[str]:
     for path in outputs:
         check_output_file(path, settings.bitext)
     settings.check_bitext()
-    outputs[0].parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=outputs[0].parent, prefix=".cleaning-") as folder:
-        return write_judged(settings.cleaned(Path(folder), settings.workers), outputs, settings.bitext)
+    with cleaning_folder(outputs[0].with_name(f".{outputs[0].name}.cleaning")) as folder:
+        return write_judged(settings.cleaned(folder, settings.workers), outputs, settings.bitext)
 
 
 def write_judged(tables: Iterable[pa.Table], outputs: Sequence[Path], bitext: Sequence[str]) -> Counter[str]:
@@ -101,9 +109,8 @@ def write_judged(tables: Iterable[pa.Table], outputs: Sequence[Path], bitext: Se
     """
     counts: Counter[str] = Counter()
     with ExitStack() as stack:
-        write = [
-            stack.enter_context(writer(path, refused)) for path, refused in zip(outputs, (False, True), strict=False)
-        ]
+        # the file of the refused pairs gets its name last
+        write = [stack.enter_context(writer(path, path != outputs[0])) for path in reversed(outputs)][::-1]
         for table in tables:
             kept = table.filter(pc.is_null(table["reason"])).drop_columns("reason")
             refused = table.filter(pc.is_valid(table["reason"]))

@@ -2,7 +2,8 @@
 
 Both are compared by their letters and digits in lower case (`toolkit.bitext.normalize.match_key`). A text contains an
 evaluation text if it has nearly all of its character n-grams. An inverse index from n-grams to evaluation texts finds
-which are to be compared, so that a text without such n-grams costs one look-up for each of its characters.
+which are to be compared, so that a text without such n-grams costs one look-up for each of its characters. n-grams that
+are in very many evaluation texts are counted, but they alone do not say which of these to compare.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ NGRAM = 8  # ours: characters of an n-gram
 CONTAINED = 0.8  # ours: the least share of the n-grams of an evaluation text that a text has which contains it
 LEAST_NGRAMS = 12  # ours: evaluation texts with fewer are only compared as a whole: "i don't know" is in everything
 BLOCK = 100_000  # ours: texts that are looked up at a time
-COMMON = 1000  # ours: an n-gram of more evaluation texts than this says nothing of one of them
+COMMON = 1000  # ours: an n-gram of more evaluation texts than this does not say which of them to compare
 EXACT, CONTAINS = "equal", "contains"  # how a text is in an evaluation set
 MULTIPLIER, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
@@ -140,15 +141,54 @@ def contained_in(index: Index, keys: Sequence[str]) -> Iterator[tuple[int, int]]
     key_of, begins = np.divmod(both, len(index.grams))
     counts = np.searchsorted(index.grams, index.grams[begins], "right") - begins
     rare = counts <= COMMON
-    key_of, begins, counts = key_of[rare], begins[rare], counts[rare]
-    ends = np.cumsum(counts)
-    places = np.repeat(begins - (ends - counts), counts) + np.arange(counts.sum())
-    shared = np.repeat(key_of, counts) * len(index.sizes) + index.owners[places]
+    places = ranges(begins[rare], counts[rare])
+    shared = np.repeat(key_of[rare], counts[rare]) * len(index.sizes) + index.owners[places]
     distinct, times = np.unique(shared, return_counts=True)
     numbers, texts = np.divmod(distinct, max(1, len(index.sizes)))
+    if not rare.all():
+        common = key_of[~rare], begins[~rare], counts[~rare]
+        times += common_shared(index, *common, numbers, texts)
     enough = times >= CONTAINED * index.sizes[texts]
     order = np.lexsort((index.set_of[texts[enough]], numbers[enough]))
     yield from zip(numbers[enough][order].tolist(), texts[enough][order].tolist(), strict=True)
+
+
+def common_shared(
+    index: Index, key_of: np.ndarray, begins: np.ndarray, counts: np.ndarray, numbers: np.ndarray, texts: np.ndarray
+) -> np.ndarray:
+    """How many common n-grams some keys share with some evaluation texts.
+
+    Args:
+        index: The evaluation sets.
+        key_of: The key of each common n-gram, ascending: (M,).
+        begins: Where its texts begin in the index: (M,).
+        counts: How many texts it has: (M,).
+        numbers: Keys to compare: (P,).
+        texts: The evaluation texts to compare them with: (P,).
+
+    Returns:
+        (P,) of int64.
+    """
+    first, last = (np.searchsorted(key_of, numbers, side) for side in ("left", "right"))
+    of_pair = np.repeat(np.arange(len(numbers)), last - first)
+    wanted = begins[ranges(first, last - first)]
+    distinct, of_first = np.unique(begins, return_index=True)
+    some = counts[of_first]
+    # the texts of an n-gram are in order, and so are these numbers, one for each n-gram and text that has it
+    entries = np.repeat(distinct, some) * len(index.sizes) + index.owners[ranges(distinct, some)]
+    asked = wanted * len(index.sizes) + texts[of_pair]
+    found = entries[np.minimum(np.searchsorted(entries, asked), len(entries) - 1)] == asked
+    return np.bincount(of_pair[found], minlength=len(numbers))
+
+
+def ranges(begins: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The numbers of several ranges, one range after another.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    ends = np.cumsum(counts)
+    return np.repeat(begins - (ends - counts), counts) + np.arange(counts.sum())
 
 
 @dataclass(frozen=True)

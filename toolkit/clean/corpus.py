@@ -8,9 +8,11 @@ processes nor on the size of the blocks.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -79,6 +81,17 @@ WHERE rare > $max_rare_share * tokens AND line NOT IN (SELECT line FROM refused)
 """
 
 
+@contextmanager
+def cleaning_folder(folder: Path) -> Iterator[Path]:
+    """An empty folder for `clean_corpus`, in place of what a killed process left of it; it is gone after the block."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def clean_corpus(
     blocks: Iterable[Block],
     settings: CleanSettings,
@@ -94,7 +107,7 @@ def clean_corpus(
         settings: How pairs are normalised and which are refused.
         source_lang: The language of the sources (ISO 639-1).
         lang: The language of the references.
-        folder: An empty folder for files that are as large as the bitext; the caller removes it.
+        folder: An empty folder for files that are as large as the bitext (`cleaning_folder`).
         processes: How many share the work; None is one for each core that this process may use.
 
     Yields:

@@ -94,8 +94,12 @@ def file_texts(path: str) -> Iterator[str]:
                         f"{path}, line {number}: wanted a record in JSON, got {line[:60]!r} ({error})"
                     ) from None
     elif suffix == ".csv":
-        for record in csv.reader(io.StringIO("\n".join(decoded(path)), newline="")):
-            yield from record
+        reader = csv.reader(io.StringIO("\n".join(decoded(path)), newline=""), strict=True)
+        try:
+            for record in reader:
+                yield from record
+        except csv.Error as error:
+            raise ValueError(f"{path}, line {reader.line_num}: wanted records of CSV, got others ({error})") from None
     elif Path(path).suffix in SUFFIXES or suffix in SUFFIXES or not suffix or suffix == ".all":
         for line in decoded(path):
             yield from line.split("\t")

@@ -16,6 +16,8 @@ from toolkit.bitext.normalize import OWN_PUNCTUATION, normalize
 # ParaZh, section 2.2, step 2: the letters, digits and marks of ASCII as wide as a Chinese character, and their space
 FULL_WIDTH = {**{point: point - 0xFEE0 for point in range(0xFF01, 0xFF5F)}, 0x3000: ord(" ")}
 # marks that change the direction of text without being seen; letters of right-to-left scripts do not need them
+# a name without ";" may be part of a URL: "?a=1&copy=2"
+ENTITY = re.compile(r"&(?:#\d+;?|#[xX][0-9a-fA-F]+;?|\w+;)")
 DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 RIGHT_TO_LEFT = ("ar", "fa", "he", "ps", "ur", "yi")  # ours: languages whose text keeps these marks
 CHINESE = "zh"
@@ -84,7 +86,7 @@ def normal(text: str, form: NormalForm) -> str:
         if form.half_width:
             text = text.translate(FULL_WIDTH)
         if form.entities and "&" in text:
-            text = html.unescape(text)
+            text = ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
         if not form.direction:
             text = DIRECTION.sub("", text)
         text = normalize(text, form.punctuation)  # without lone surrogates, which OpenCC does not read

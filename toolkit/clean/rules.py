@@ -20,7 +20,7 @@ from toolkit.clean.batch import Batch, Side, normal_side
 from toolkit.clean.duplicates import seen_before
 from toolkit.clean.language import in_other_language
 from toolkit.clean.normal_form import form_of
-from toolkit.clean.scripts import in_latin_script
+from toolkit.clean.scripts import SCRIPTS, in_latin_script
 from toolkit.clean.texts import Texts
 from toolkit.settings import check_at_least_one, check_between
 
@@ -54,7 +54,7 @@ class CleanSettings:
         identify_from: Refuse a side that is surely in another language, if it has so many letters (a Chinese one counts
             as for the ratio); 30 is good. It needs heliport, of the extra "language".
         max_rare_share: Most rare tokens per token of both sides, in [0, 1].
-        rare_below: A token is rare if fewer lines than this have it, repetitions counted.
+        rare_below: A token is rare if the corpus has it less often than this on its side.
     """
 
     normalize_punctuation: bool = True  # ParaBank 2, section 3.1
@@ -250,7 +250,7 @@ def english(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarr
     """Refuse a side that is mostly English letters, in a language of another script; ParaZh, section 2.4."""
     refused = np.zeros(len(left), bool)
     for side in batch.sides if settings.max_english < 1 else ():
-        if not in_latin_script(side.lang):
+        if side.lang in SCRIPTS and not in_latin_script(side.lang):
             refused |= measures.english_shares(side.texts) > settings.max_english
     return refused
 

@@ -26,6 +26,7 @@ from toolkit.rows import Row
 from toolkit.run import make_shards
 from toolkit.settings import SETTINGS
 from toolkit.shards import (
+    all_made,
     candidates_of,
     input_shards,
     output_of,
@@ -58,21 +59,24 @@ def back_translate(settings: BackTranslation) -> Counter[str]:
         check_output_file(output, settings.text, lambda _: is_ours(settings.shards_dir / SETTINGS))
     files, models = {"text": settings.text}, {"model": settings.model}
     record = check_folder(settings.shards_dir, settings, files, models, FREE, state)
-    if state.is_main_process:
-        settings.check_text()
-    torch.set_num_threads(settings.threads)
-    translator = load_translator(settings.model, settings.dtype, state.device, settings.lang, settings.source_lang)
-    with in_folder(settings.shards_dir, record, FREE, state):
+    folder = settings.shards_dir
+    if not (translated_before := all_made(folder)):
         if state.is_main_process:
-            remove_unfinished(settings.shards_dir)
-            write_inputs(settings.shards_dir, settings.input_rows(), settings.shard_rows)
-        state.wait_for_everyone()
-        inputs = input_shards(settings.shards_dir)
-        make_shards(inputs, partial(back_translated, translator=translator, settings=settings), state)
-        state.wait_for_everyone()
+            settings.check_text()
+        torch.set_num_threads(settings.threads)
+        translator = load_translator(settings.model, settings.dtype, state.device, settings.lang, settings.source_lang)
+        recipe = partial(back_translated, translator=translator, settings=settings)
+    with in_folder(folder, record, FREE, state):
+        if not translated_before:
+            if state.is_main_process:
+                remove_unfinished(folder)
+                write_inputs(folder, settings.input_rows(), settings.shard_rows)
+            state.wait_for_everyone()
+            make_shards(input_shards(folder), recipe, state)
+            state.wait_for_everyone()
         if not state.is_main_process:
             return Counter()
-        return write_pairs(list(map(output_of, inputs)), output) + Counter(read_inputs(settings.shards_dir)["refused"])
+        return write_pairs(list(map(output_of, input_shards(folder))), output) + Counter(read_inputs(folder)["refused"])
 
 
 def back_translated(rows: Iterable[Row], translator: Translator, settings: BackTranslation) -> Iterator[Row]:

@@ -11,11 +11,11 @@ from pathlib import Path
 from toolkit.bitext.languages import SAMPLE, check_codes, check_language
 from toolkit.bitext.read import Block, first_lines, pairs_of, read_sentences
 from toolkit.clean.clean_file import check_suffix
-from toolkit.clean.corpus import clean_corpus
+from toolkit.clean.corpus import clean_corpus, cleaning_folder
 from toolkit.clean.language import check_identifier
 from toolkit.clean.rules import CleanSettings, clean, refusals
 from toolkit.rows import Row
-from toolkit.run_bitext import cleaning_folder
+from toolkit.run_bitext import CLEANING
 from toolkit.settings import DTYPES, check_among, check_at_least_one, check_at_most, check_machine
 
 MAX_ROWS = 100_000  # ours: sentences in a batch; even with the smallest model their caches fill a large machine
@@ -112,7 +112,7 @@ class BackTranslation(CleanSettings):
     def input_rows(self) -> Iterator[Row]:
         """The sentences in normal form as rows without a source; those that a rule refuses have a reason."""
         origin = Path(self.text[0]).name.split(".")[0]
-        with cleaning_folder(self.shards_dir) as folder:
+        with cleaning_folder(self.shards_dir / CLEANING) as folder:
             for table in clean_corpus(self.read(), self.of_sentences, self.lang, self.lang, folder):
                 columns = (table[name].to_pylist() for name in ("line", "reference", "reason"))
                 for line, sentence, reason in zip(*columns, strict=True):

@@ -214,6 +214,7 @@ def replace_folder(folder: Path, complete: Path) -> None:
     """Rename a complete folder to its final name; an older folder is moved aside first, and back if that fails."""
     old = sibling(folder, "replaced")
     if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)  # of a process of this number that was killed
         folder.rename(old)
     try:
         complete.rename(folder)

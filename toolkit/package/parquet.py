@@ -21,7 +21,6 @@ from toolkit.shards import candidates_of, input_shards, output_of, read_tables, 
 CONFIGS = ("pairs", "references")
 DATA = "data"  # the folder of the Parquet files within the folder of a data set
 SPLITS = ("train", "validation", "test")
-# The columns of a shard, as Parquet names them, that hold the reasons why candidates were refused
 # ours: the least rows of a row group, or its least bytes in memory, where a file has so many
 ROW_GROUP_ROWS, ROW_GROUP_BYTES = 50_000, 16 << 20
 

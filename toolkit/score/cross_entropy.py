@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from toolkit.clean.bitext import BitextSettings
-from toolkit.clean.clean_file import check_suffix
+from toolkit.clean.clean_file import check_names
 from toolkit.settings import DTYPES, check_among, check_at_least_one, check_between, check_machine
 from toolkit.shards import candidates_of, read_tables
 
@@ -70,10 +70,7 @@ class BitextFilter(BitextSettings):
         check_at_least_one(self, "batch_tokens", "shard_rows")
         check_among(self, "dtype", DTYPES)
         check_machine(self)
-        for path in filter(None, (self.output, self.refused)):
-            check_suffix(path)
-        if self.refused == self.output:
-            raise ValueError(f"wanted two files, got {self.output} as both: choose another --refused")
+        check_names(self.output, self.refused)
         if self.best_share is not None:
             check_between(self, 0, 1, "best_share")
             if self.max_cross_entropy is not None or not self.best_share:
@@ -168,9 +165,11 @@ def limit_of(x: np.ndarray, share: float) -> tuple[float, int]:
 
     Args:
         x: Of all pairs, NaN of those that were not scored: (N,).
-        share: Of the scored pairs, in (0, 1]; at least one pair is among the best.
+        share: Of the scored pairs, in (0, 1]; at least one pair is among the best, if there is one.
     """
     scored = x[~np.isnan(x)]
+    if not len(scored):
+        return np.inf, 0
     best = max(1, round(share * len(scored)))
     limit = float(np.partition(scored, best - 1)[best - 1])
     return limit, best - int((scored < limit).sum())

@@ -6,22 +6,24 @@ The shards survive a kill, and another threshold or share needs no other scoring
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
 import torch
+from accelerate import PartialState
 
 from toolkit.clean.clean_file import write_judged
+from toolkit.clean.corpus import cleaning_folder
 from toolkit.outputs import check_output_file, is_ours
 from toolkit.parallel import processes
 from toolkit.rows import Candidate, Row
 from toolkit.run import make_shards
-from toolkit.run_bitext import cleaning_folder
+from toolkit.run_bitext import CLEANING
 from toolkit.score.cross_entropy import BitextFilter, judged
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.settings import SETTINGS
-from toolkit.shards import input_shards, output_of, remove_unfinished, write_inputs
+from toolkit.shards import all_made, input_shards, output_of, read_record, remove_unfinished, write_inputs
 from toolkit.training import check_folder, in_folder
 from toolkit.translator.load import Translator, load_translator
 
@@ -45,33 +47,47 @@ def filter_bitext(settings: BitextFilter) -> Counter[str]:
     folder = settings.shards_dir
     if state.is_main_process:
         for path in outputs:
-            check_output_file(path, settings.bitext, lambda _: is_ours(folder / SETTINGS))
+            check_output_file(path, settings.bitext, lambda path: is_of_run(path, folder))
     models = {"forward": settings.forward, "backward": settings.backward}
     record = check_folder(folder, settings, {"bitext": settings.bitext}, models, FREE, state)
-    if state.is_main_process:
-        settings.check_bitext()
+    if not (scored_before := all_made(folder)):
+        if state.is_main_process:
+            settings.check_bitext()
+        recipe = load(settings, state)
+    with in_folder(folder, record, FREE, state):
+        if not scored_before:
+            if state.is_main_process:
+                remove_unfinished(folder)
+                write_inputs(folder, input_rows(settings), settings.shard_rows)
+            state.wait_for_everyone()
+            make_shards(input_shards(folder), recipe, state, stages=2)
+            state.wait_for_everyone()
+        if not state.is_main_process:
+            return Counter()
+        return write_judged(judged(list(map(output_of, input_shards(folder))), settings), outputs, settings.bitext)
+
+
+def is_of_run(path: Path, folder: Path) -> bool:
+    """Whether the run in a folder names a file as one of its outputs."""
+    if not is_ours(folder / SETTINGS):
+        return False
+    found = read_record(folder / SETTINGS)
+    return str(path) in [str(Path(found[name])) for name in ("output", "refused") if found.get(name)]
+
+
+def load(settings: BitextFilter, state: PartialState) -> Callable[[Iterable[Row]], Iterator[Row]]:
+    """Load both translators; return what scores the rows of a shard."""
     torch.set_num_threads(settings.threads)
     languages = settings.source_lang, settings.lang
     forward = load_translator(settings.forward, settings.dtype, state.device, *languages, scoring=True)
     backward = load_translator(settings.backward, settings.dtype, state.device, *languages[::-1], scoring=True)
-    recipe = partial(scored, forward=forward, backward=backward, batch_tokens=settings.batch_tokens)
-    with in_folder(folder, record, FREE, state):
-        if state.is_main_process:
-            remove_unfinished(folder)
-            write_inputs(folder, input_rows(settings), settings.shard_rows)
-        state.wait_for_everyone()
-        inputs = input_shards(folder)
-        make_shards(inputs, recipe, state, stages=2)
-        state.wait_for_everyone()
-        if not state.is_main_process:
-            return Counter()
-        return write_judged(judged(list(map(output_of, inputs)), settings), outputs, settings.bitext)
+    return partial(scored, forward=forward, backward=backward, batch_tokens=settings.batch_tokens)
 
 
 def input_rows(settings: BitextFilter) -> Iterator[Row]:
     """The pairs of the bitext as rows without candidates; rows that cleaning refuses have a reason."""
     origin = Path(settings.bitext[0]).name.split(".")[0]
-    with cleaning_folder(settings.shards_dir) as folder:
+    with cleaning_folder(settings.shards_dir / CLEANING) as folder:
         for table in settings.cleaned(folder):
             columns = (table[name].to_pylist() for name in ("line", "source", "reference", "reason"))
             for line, source, reference, reason in zip(*columns, strict=True):

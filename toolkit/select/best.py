@@ -5,6 +5,7 @@ This is the last step of ParaZh (section 2.4) and a rule of `toolkit.select.corp
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +47,7 @@ class BestSettings:
 
     Attributes:
         best_pairs: The number of pairs to select, those with the highest scores.
-        best_share: Share of the pairs to select, in (0, 1]; 1 selects all.
+        best_share: Share of the pairs to select, in (0, 1], but at least one pair; 1 selects all.
         least_score: Pairs with a lower score are not selected, in nats per token.
         one_per_reference: Of the pairs of equal references only the best may be selected.
         max_similarity: Pairs that are as similar as this to a better one are not selected: Jaccard similarity of their
@@ -73,6 +74,19 @@ class BestSettings:
         for name, value in (("best_share", self.best_share), ("max_similarity", self.max_similarity)):
             if value is not None and not 0 < value <= 1:
                 raise ValueError(f"wanted {name} in (0, 1], got {value}")
+        if self.least_score is not None and not math.isfinite(self.least_score):
+            raise ValueError(f"wanted a finite least_score, got {self.least_score}")
+
+
+@dataclass(frozen=True)
+class BestBy(BestSettings):
+    """Which pairs of a corpus are selected, and by which score.
+
+    Attributes:
+        by: The score, one of `toolkit.select.pairs.SCORES`.
+    """
+
+    by: str = "dual_per_token"  # ParaZh-22M, section 2.4: "the per-token probability"
 
 
 def check_enough(settings: BestSettings, found: int, what: str) -> None:
@@ -93,7 +107,7 @@ def check_enough(settings: BestSettings, found: int, what: str) -> None:
 
 
 def refuse_but_best(
-    connection: duckdb.DuckDBPyConnection, shards: list[Path], settings: BestSettings, by: str, lang: str, lines: int
+    connection: duckdb.DuckDBPyConnection, shards: list[Path], settings: BestBy, lang: str, lines: int
 ) -> dict:
     """Refuse the pairs that repeat a better one, those that nearly do, and those that are not among the best.
 
@@ -104,7 +118,6 @@ def refuse_but_best(
         connection: A database with the table `refused` of `toolkit.select.corpus`.
         shards: All finished shards of a run.
         settings: The settings of the selection.
-        by: The score, one of `toolkit.select.pairs.SCORES`.
         lang: The language of the texts (ISO 639-1).
         lines: The number of lines of the bitext that cleaning has kept; without a number, a share or a least score,
             `PAPER_SHARE` of them is the most pairs that are selected.
@@ -119,6 +132,7 @@ def refuse_but_best(
     Source: ParaZh-22M (Hao et al. 2022), section 2.4: "only retain ~22M sentence pairs with the highest per-token
     probability".
     """
+    by = settings.by
     connection.execute(PAIRS_SQL)
     connection.execute(LOST_SQL)
     connection.execute(LEFT_SQL)
@@ -169,4 +183,4 @@ def worse_sql(connection: duckdb.DuckDBPyConnection, settings: BestSettings, lin
     if settings.best_pairs is not None:
         return WORSE_SQL.format(best=settings.best_pairs)
     share_of = lines * PAPER_SHARE if settings.best_share is None else remaining * settings.best_share
-    return WORSE_SQL.format(best=round(share_of))
+    return WORSE_SQL.format(best=max(1, round(share_of)))

@@ -23,7 +23,7 @@ from toolkit.select.pairs import numbered_pairs
 NGRAM, WIDE_NGRAM = 4, 2  # ours: characters of an n-gram; a Chinese character says as much as some Latin letters
 VALUES = 64  # ours: MinHash values of a pair
 SEED = 1  # of the hash functions
-RECALL = 0.95  # ours: of pairs as similar as the threshold, the least share that is found and compared
+RECALL = 0.95  # ours: of pairs as similar as the threshold, the least share that has a band in common
 MULTIPLIER, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)  # odd numbers without a pattern
 PARAPHRASE = np.uint64(0x94D049BB133111EB)  # what tells an n-gram of a paraphrase from one of a reference
 
