@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.contents import contents_of
 from toolkit.generate.prompt import prompt_file, read_prompt
-from toolkit.mirror import fetch_run, send_parabank, send_run, send_shard, working_folder
+from toolkit.mirror import fetch_run, send_parabank, send_run, try_to_send_shard, working_folder
 from toolkit.parallel import processes
 from toolkit.rows import Row
 from toolkit.run import FREE, LM, RAY, RunSettings, check_run, make_shards, record_of, started
@@ -104,6 +104,7 @@ def build_parabank(
         The measured figures of the card on the main process; an empty dictionary on the others.
 
     Raises:
+        OSError: The output cannot be written; finished shards stay on the disk.
         ValueError: An input, a model, another file or a setting cannot be used; the message says why.
         RuntimeError: A shard failed, or the processes do not see each other.
     """
@@ -135,6 +136,8 @@ def build_parabank(
             send_run(run.output_dir)
         making.make(inputs)
         state.wait_for_everyone()
+        if state.is_main_process:
+            send_run(run.output_dir)  # what could not be sent when it was finished
         shards = choose(state) if choose else run.shards_dir
         if not state.is_main_process:
             return {}
@@ -156,7 +159,7 @@ def making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], stat
 
     def write(shard: Path, rows: Iterable[Row]) -> None:
         write_kept(shard, rows, run.keep)
-        send_shard(run.output_dir, shard)
+        try_to_send_shard(run.output_dir, shard)
 
     def make(inputs: list[Path]) -> None:
         make_shards(inputs, pipeline.recipe, state, pipeline.stages, write)

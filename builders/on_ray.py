@@ -27,7 +27,7 @@ import toolkit
 from builders.build import Making, Pipeline, contents_of_run
 from toolkit.command import EXPECTED
 from toolkit.errors import named_line, one_line
-from toolkit.mirror import send_shard
+from toolkit.mirror import try_to_send_shard
 from toolkit.progress import rows_bar
 from toolkit.run import RunSettings, few_collections, make_shard
 from toolkit.shards import count_rows, output_of, write_whole
@@ -176,7 +176,7 @@ def making_on_ray(
         first = start()
         card = first.card.options(max_task_retries=RESTARTS).remote()
         models_of_card, pieces = result(next_done({card: (first, None)}))
-        sent = partial(send_shard, run.output_dir)
+        sent = partial(try_to_send_shard, run.output_dir)
         make = partial(make_shards, first=first, start=start, most=run.ray_workers, sent=sent)
         yield Making(make, pieces, models_of_card)
 

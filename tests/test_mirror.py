@@ -15,7 +15,7 @@ from tests.conftest import demo_rows, write_run
 from toolkit import mirror
 from toolkit.files import below
 from toolkit.lock import held
-from toolkit.mirror import fetch_run, run_folder, send_parabank, send_run, send_shard, working_folder
+from toolkit.mirror import fetch_run, run_folder, send_parabank, send_run, send_shard, try_to_send_shard, working_folder
 from toolkit.outputs import check_output_folder
 from toolkit.package.build import package_parabank
 from toolkit.package.load import load_parabank
@@ -133,6 +133,20 @@ def test_finished_shards_are_sent_after_their_counts_and_before_input_shards(ban
     send_run(bank)
     assert sent == ["dropped-00001.parquet", *sorted(RUN[3:6]), *sorted(RUN[:3]), "inputs.json"]
     assert set(below(f"{bank}.shards")) == {*RUN, "dropped-00001.parquet"}
+
+
+def test_a_shard_that_cannot_be_sent_is_a_line(bank, monkeypatch, capsys):
+    folder = made(bank)
+    try_to_send_shard(bank, folder / "rows-00000.parquet")
+    assert list(below(f"{bank}.shards")) == ["rows-00000.parquet"] and capsys.readouterr().err == ""
+
+    def lost(path, url):
+        raise OSError(f"wanted a URL to write to, got {url}")
+
+    monkeypatch.setattr(mirror, "send", lost)
+    try_to_send_shard(bank, folder / "rows-00001.parquet")
+    said = f"rows-00001.parquet: not sent yet, the run goes on: wanted a URL to write to, got {bank}.shards/rows-00001"
+    assert capsys.readouterr().err == f"{said}.parquet\n"
 
 
 def test_a_new_url_is_written_to_before_anything_else(bank, monkeypatch):

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Set
 from pathlib import Path
 
+from toolkit.errors import one_line
 from toolkit.files import below, check_bucket, fetch, is_url, joined_url, read_bytes, remove, send, send_together
 from toolkit.lock import check_free
 from toolkit.outputs import CONTAMINATION, MANIFEST
@@ -27,7 +28,7 @@ DIGITS = 12  # ours: of the hash of a URL
 PROBE = ".probe"  # a file that is written to a new URL and removed again
 # The files of a run, all of which are written once; in this order a shard comes after the counts that belong to it.
 SHARD_FILE = re.compile(rf"(dropped|input|rows)-\d+\.parquet|{re.escape(CONTAMINATION)}")
-FINISHED = re.compile(r"(dropped|rows)-\d+\.parquet")  # those that do not tell whether all input shards are there
+FINISHED = re.compile(r"(dropped|rows)-\d+\.parquet")  # those of finished shards
 
 
 def working_folder(output_dir: str) -> Path:
@@ -152,6 +153,14 @@ def send_shard(output_dir: str, shard: Path) -> None:
         for path in (dropped_of(shard), shard):
             if path.exists():
                 send(path, joined_url(run_url(output_dir), path.name))
+
+
+def try_to_send_shard(output_dir: str, shard: Path) -> None:
+    """Send a finished shard; if that fails, print a line, because the shard is whole on the disk and sent later."""
+    try:
+        send_shard(output_dir, shard)
+    except OSError as error:
+        print(f"{shard.name}: not sent yet, the run goes on: {one_line(error)}", file=sys.stderr)
 
 
 def send_parabank(output_dir: str) -> None:
