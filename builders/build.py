@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,6 +83,7 @@ def build_parabank(
     recorded: RunSettings | None = None,
     choose: Callable[[PartialState], Path] | None = None,
     check: Callable[[int], None] | None = None,
+    lists: Collection[str] = (),
 ) -> dict:
     """Build the parabank of a bitext or text in all processes of the launch or by Ray's workers, and package it.
 
@@ -99,6 +100,7 @@ def build_parabank(
         choose: Returns the folder of the shards to package; the folder of the run if None. Every process calls it.
         check: Called with the number of references before anything is decoded; raises ValueError if they are not
             enough. Every process calls it.
+        lists: Settings that name several files, such as the input, which `load` reads, too.
 
     Returns:
         The measured figures of the card on the main process; an empty dictionary on the others.
@@ -126,7 +128,7 @@ def build_parabank(
     if run.engine == RAY:
         from builders.on_ray import making_on_ray
 
-        starting = making_on_ray(run, load, files, models, contents)
+        starting = making_on_ray(run, load, files, models, contents, lists)
     else:
         starting = making_here(run, load, state)
     with starting as making, started(recorded, name, state, contents) as inputs:
