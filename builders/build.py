@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.contents import contents_of
 from toolkit.generate.prompt import prompt_file, read_prompt
-from toolkit.mirror import fetch_run, send_parabank, send_run, send_shard, working_folder
+from toolkit.mirror import fetch_run, send_parabank, send_run, try_to_send_shard, working_folder
 from toolkit.parallel import processes
 from toolkit.rows import Row
 from toolkit.run import FREE, LM, RAY, RunSettings, check_run, make_shards, record_of, started
@@ -83,6 +83,7 @@ def build_parabank(
     recorded: RunSettings | None = None,
     choose: Callable[[PartialState], Path] | None = None,
     check: Callable[[int], None] | None = None,
+    lists: Collection[str] = (),
 ) -> dict:
     """Build the parabank of a bitext or text in all processes of the launch or by Ray's workers, and package it.
 
@@ -99,11 +100,13 @@ def build_parabank(
         choose: Returns the folder of the shards to package; the folder of the run if None. Every process calls it.
         check: Called with the number of references before anything is decoded; raises ValueError if they are not
             enough. Every process calls it.
+        lists: Settings that name several files, such as the input, which `load` reads, too.
 
     Returns:
         The measured figures of the card on the main process; an empty dictionary on the others.
 
     Raises:
+        OSError: The output cannot be written; finished shards stay on the disk.
         ValueError: An input, a model, another file or a setting cannot be used; the message says why.
         RuntimeError: A shard failed, or the processes do not see each other.
     """
@@ -125,7 +128,7 @@ def build_parabank(
     if run.engine == RAY:
         from builders.on_ray import making_on_ray
 
-        starting = making_on_ray(run, load, files, models, contents)
+        starting = making_on_ray(run, load, files, models, contents, lists)
     else:
         starting = making_here(run, load, state)
     with starting as making, started(recorded, name, state, contents) as inputs:
@@ -135,6 +138,8 @@ def build_parabank(
             send_run(run.output_dir)
         making.make(inputs)
         state.wait_for_everyone()
+        if state.is_main_process:
+            send_run(run.output_dir)  # what could not be sent when it was finished
         shards = choose(state) if choose else run.shards_dir
         if not state.is_main_process:
             return {}
@@ -156,7 +161,7 @@ def making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], stat
 
     def write(shard: Path, rows: Iterable[Row]) -> None:
         write_kept(shard, rows, run.keep)
-        send_shard(run.output_dir, shard)
+        try_to_send_shard(run.output_dir, shard)
 
     def make(inputs: list[Path]) -> None:
         make_shards(inputs, pipeline.recipe, state, pipeline.stages, write)

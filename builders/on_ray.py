@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ import toolkit
 from builders.build import Making, Pipeline, contents_of_run
 from toolkit.command import EXPECTED
 from toolkit.errors import named_line, one_line
-from toolkit.mirror import send_shard
+from toolkit.mirror import try_to_send_shard
 from toolkit.progress import rows_bar
 from toolkit.run import RunSettings, few_collections, make_shard
 from toolkit.shards import count_rows, output_of, write_whole
@@ -156,6 +156,7 @@ def making_on_ray(
     files: Mapping[str, list[str | Path]],
     models: Mapping[str, str],
     contents: Mapping[str, str],
+    lists: Collection[str] = (),
 ) -> Iterator[Making]:
     """Connect to Ray, and wait until a first worker has loaded the models.
 
@@ -165,20 +166,34 @@ def making_on_ray(
         files: The files that the run reads, by setting.
         models: The models that it loads, by setting.
         contents: What files and models are known by.
+        lists: As of `builders.build.build_parabank`.
 
     Raises:
         RuntimeError: There is no Ray or no cluster; the models cannot be loaded; a launcher has started this process.
     """
     check_alone()
-    named = {setting: paths for setting, paths in files.items() if [*map(str, paths)] == [getattr(run, setting, None)]}
-    with connected(run.ray_address):
-        start = starter(Job(load, run.threads, run.keep, os.getcwd(), named, models, contents), run.threads)
+    named = {
+        setting: paths
+        for setting, paths in files.items()
+        if setting in lists or names(getattr(run, setting, None), paths)
+    }
+    with connected(run.ray_address) as alone:
+        start = starter(Job(load, run.threads, run.keep, os.getcwd(), named, models, contents), alone)
         first = start()
         card = first.card.options(max_task_retries=RESTARTS).remote()
         models_of_card, pieces = result(next_done({card: (first, None)}))
-        sent = partial(send_shard, run.output_dir)
+        sent = partial(try_to_send_shard, run.output_dir)
         make = partial(make_shards, first=first, start=start, most=run.ray_workers, sent=sent)
         yield Making(make, pieces, models_of_card)
+
+
+def names(value: object, paths: list[str | Path]) -> bool:
+    """Whether a setting is the path of its only file; a starter or a prompt of the toolkit is no path.
+
+    >>> names("./idf.json", [Path("idf.json")]), names("starter/de-en", [Path("idf.json")])
+    (True, False)
+    """
+    return paths == [value] or paths == [Path(str(value))]
 
 
 def check_alone() -> None:
@@ -195,8 +210,11 @@ def check_alone() -> None:
 
 
 @contextlib.contextmanager
-def connected(address: str | None) -> Iterator[None]:
+def connected(address: str | None) -> Iterator[bool]:
     """Connect to a cluster, or start Ray on this machine; leave it, or end it, after the block.
+
+    Yields:
+        Whether Ray was started here.
 
     Raises:
         RuntimeError: Ray is not installed, or there is no cluster.
@@ -224,7 +242,7 @@ def connected(address: str | None) -> Iterator[None]:
     try:
         # Ray prints there what its daemons say of each worker that ends, with pages of their logs.
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
-            yield
+            yield address == "local"
     finally:
         ray.shutdown()
 
@@ -242,16 +260,21 @@ def check_reached(address: str) -> None:
     socket.create_connection((host, int(port)), timeout=REACH).close()
 
 
-def starter(job: Job, threads: int) -> Callable[[], Any]:
+def starter(job: Job, alone: bool) -> Callable[[], Any]:
     """A function that starts a worker for a job: with a GPU if the cluster has one, else with a core for each thread.
 
     Ray starts it on a machine that has the room, now or when one joins, and again after a death. It does not repeat the
     shard that a dead worker was making, because another worker may be free before this one is there again.
+
+    Args:
+        job: What the worker has to know.
+        alone: Whether this is the only machine; a worker asks for no more cores than it has, because none joins.
     """
     import ray
 
-    gpus = ray.cluster_resources().get("GPU", 0) >= 1
-    room = {"num_gpus": 1, "num_cpus": 1} if gpus else {"num_cpus": threads}
+    found = ray.cluster_resources()
+    cores = min(job.threads, int(found.get("CPU", 1))) if alone else job.threads
+    room = {"num_gpus": 1, "num_cpus": 1} if found.get("GPU", 0) >= 1 else {"num_cpus": cores}
     start = ray.remote(Worker).options(max_restarts=RESTARTS, max_task_retries=0, **room)
     return lambda: start.remote(job)
 
@@ -261,7 +284,9 @@ def make_shards(
 ) -> None:
     """Have the unfinished shards made; each worker that is free gets the next one.
 
-    A shard whose worker died is the next one. A worker for which no shard is left ends, so that others have its room.
+    A shard whose worker died is the next one. A worker for which no shard is left ends, so that others have its room. A
+    worker that Ray starts no more is left out while there is another. After an error no further shard begins, and those
+    in flight are finished.
 
     Args:
         inputs: The paths of all input shards.
@@ -271,7 +296,8 @@ def make_shards(
         sent: Called with each finished shard; sends it to where the run is mirrored.
 
     Raises:
-        RuntimeError: A shard failed, the message names the shard and the rows; or its workers died again and again.
+        RuntimeError: A shard failed, the message names the shard and the rows; or its workers, or all workers, died
+            again and again. It is the first error.
         Stopped: SIGTERM came; the shards that were in flight are finished.
     """
     import ray
@@ -281,33 +307,41 @@ def make_shards(
     finished = sum(rows.values()) - sum(rows[path] for path in waiting)
     workers = [first, *(start() for _ in range(min(len(waiting), most) - 1))]
     tasks: Tasks = {get_ready(worker): (worker, None) for worker in workers}
-    deaths = Counter[Path]()
+    deaths, errors = Counter[Path](), list[Exception]()
     with rows_bar(sum(rows.values()), finished, 1, "rows", True) as bar, stoppable() as stopped:
-        while (waiting and not stopped()) or any(path for _, path in tasks.values()):
+        while (waiting and not errors and not stopped()) or any(path for _, path in tasks.values()):
             task = next_done(tasks, stopped)
             worker, path = tasks.pop(task)
             try:
                 made = result(task)
             except Died as died:
-                if path is None or deaths[path] + 1 == LIVES:
-                    raise RuntimeError(f"{path.name if path else 'loading the models'}: {died}") from None
-                print(f"{path.name}: its worker or machine died, so another one makes it", file=sys.stderr)
-                deaths[path] += 1
-                waiting.appendleft(path)
-                tasks[get_ready(worker)] = worker, None
+                if path is None and tasks:
+                    print("a worker died again and again, so the others go on without it", file=sys.stderr)
+                elif path is None or deaths[path] + 1 == LIVES:
+                    errors.append(RuntimeError(f"{path.name if path else 'loading the models'}: {died}"))
+                else:
+                    print(f"{path.name}: its worker or machine died, so another one makes it", file=sys.stderr)
+                    deaths[path] += 1
+                    waiting.appendleft(path)
+                    tasks[get_ready(worker)] = worker, None
+                continue
+            except Exception as error:  # it is raised when the shards in flight are finished
+                errors.append(error)
                 continue
             if path is not None:
                 for name, content in made.items():
                     write_whole(path.with_name(name), content)
                 sent(output_of(path))
                 bar.update(rows[path])
-            if waiting and not stopped():
+            if waiting and not errors and not stopped():
                 path = waiting.popleft()
                 tasks[worker.make.remote(path.name, path.read_bytes())] = worker, path
             else:
                 for useless in (worker, *(other for other, made_by in tasks.values() if made_by is None)):
                     ray.kill(useless)
                 tasks = {task: pair for task, pair in tasks.items() if pair[1] is not None}
+        if errors:
+            raise errors[0]
         if stopped():
             raise Stopped
 

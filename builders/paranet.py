@@ -220,7 +220,8 @@ def build(run: ParaNetRun) -> dict:
     files: dict[str, list[str | Path]] = {"text": [*run.text], **{name: [value] for name, value in own.items()}}
     names = ("infiller", "fluency_model", "semantic_model") if run.generator == PAPER else SCORING
     models = {name: getattr(run, name) for name in names}
-    return build_parabank(run, "paranet", files, models, lambda state: load(run, state))
+    lists = ["text", "decontaminate"] if run.fit_weights else []  # the weights are fitted to rows of the input
+    return build_parabank(run, "paranet", files, models, lambda state: load(run, state), lists=lists)
 
 
 def load(run: ParaNetRun, state: PartialState) -> Pipeline:

@@ -15,10 +15,15 @@ from tests.tiny import ROOT
 CONFIGS = ROOT / "scripts" / "configs"
 SLURM = CONFIGS / "build_parabank.slurm"
 # What the script finds in place of Slurm and Accelerate: a job on one machine of two, whose work takes a while.
+# As Slurm's own, this srun kills its task where it gets SIGTERM, and scancel sends a signal to the task.
 PROGRAMS = {
-    "srun": 'shift; export SLURM_NODEID=1; exec "$@"',
+    "srun": "trap 'kill -KILL $(cat task)' TERM; shift; export SLURM_NODEID=1; \"$@\" & wait $!; wait $!",
+    "scancel": '[ "$*" = "--signal=TERM 7" ] && kill -TERM $(cat task)',
     "scontrol": 'if [ "$1" = show ]; then printf "first\\nsecond\\n"; else echo "$@" >> told; fi',
-    "accelerate": 'echo "$@" >> told; trap "echo finished >> told; exit 1" TERM; for _ in {1..600}; do sleep 0.1; done',
+    "accelerate": (
+        'trap "echo finished >> told; exit 1" TERM; echo $$ > task; echo "$@" >> told; '
+        "for _ in {1..600}; do sleep 0.1; done"
+    ),
 }
 
 

@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import fsspec
@@ -12,7 +15,7 @@ from tests.conftest import demo_rows, write_run
 from toolkit import mirror
 from toolkit.files import below
 from toolkit.lock import held
-from toolkit.mirror import fetch_run, run_folder, send_parabank, send_run, send_shard, working_folder
+from toolkit.mirror import fetch_run, run_folder, send_parabank, send_run, send_shard, try_to_send_shard, working_folder
 from toolkit.outputs import check_output_folder
 from toolkit.package.build import package_parabank
 from toolkit.package.load import load_parabank
@@ -99,18 +102,79 @@ def test_only_what_is_missing_is_sent(bank, monkeypatch):
     send_run(bank)
     sent = []
     monkeypatch.setattr(mirror, "send", lambda path, url: sent.append(path.name))
+    monkeypatch.setattr(mirror, "send_together", lambda urls: sent.extend(path.name for path in urls.values()))
     (folder / "rows-00007.parquet").write_bytes(b"made before the network was lost")
     send_run(bank)
     assert sent == ["settings.json", "rows-00007.parquet"]
 
 
-def test_input_shards_without_their_record_are_cut_again(bank, tmp_path, monkeypatch):
-    made(bank)
+def test_input_shards_without_their_record_are_cut_again_and_finished_shards_are_kept(bank, tmp_path, monkeypatch):
+    folder = made(bank)
+    dropped_of(folder / "rows-00001.parquet").write_bytes(b"counts")
     send_run(bank)
     mirror.remove([f"{bank}.shards/inputs.json"])
     other = elsewhere(bank, monkeypatch, tmp_path)
     fetch_run(bank, SETTINGS, set())
-    assert list(contents(other)) == ["settings.json"]
+    finished = ["dropped-00001.parquet", *(f"rows-{n:05d}.parquet" for n in range(3)), "settings.json"]
+    assert contents(other) == {name: data for name, data in contents(folder).items() if name in finished}
+    assert sorted(contents(other)) == finished
+
+
+def test_finished_shards_are_sent_after_their_counts_and_before_input_shards(bank, monkeypatch):
+    folder = made(bank)
+    dropped_of(folder / "rows-00001.parquet").write_bytes(b"counts")
+    sent, send_together = [], mirror.send_together
+
+    def sending(urls):
+        sent.extend(path.name for path in urls.values())
+        send_together(urls)
+
+    monkeypatch.setattr(mirror, "send_together", sending)
+    send_run(bank)
+    assert sent == ["dropped-00001.parquet", *sorted(RUN[3:6]), *sorted(RUN[:3]), "inputs.json"]
+    assert set(below(f"{bank}.shards")) == {*RUN, "dropped-00001.parquet"}
+
+
+def test_a_shard_that_cannot_be_sent_is_a_line(bank, monkeypatch, capsys):
+    folder = made(bank)
+    try_to_send_shard(bank, folder / "rows-00000.parquet")
+    assert list(below(f"{bank}.shards")) == ["rows-00000.parquet"] and capsys.readouterr().err == ""
+
+    def lost(path, url):
+        raise OSError(f"wanted a URL to write to, got {url}")
+
+    monkeypatch.setattr(mirror, "send", lost)
+    try_to_send_shard(bank, folder / "rows-00001.parquet")
+    said = f"rows-00001.parquet: not sent yet, the run goes on: wanted a URL to write to, got {bank}.shards/rows-00001"
+    assert capsys.readouterr().err == f"{said}.parquet\n"
+
+
+def test_a_new_url_is_written_to_before_anything_else(bank, monkeypatch):
+    fetch_run(bank, SETTINGS, set())
+    assert below(f"{bank}.shards") == {}, "the probe is removed"
+    monkeypatch.setattr(mirror, "remove", lambda urls: None)  # as where the process is killed
+    fetch_run(bank, SETTINGS, set())
+    assert list(below(f"{bank}.shards")) == [".probe"]
+    fetch_run(bank, SETTINGS, set())
+
+
+@pytest.fixture
+def web(tmp_path):
+    """The URL of a server that only reads."""
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("url", ["file:///proc/nope", "http"])
+def test_a_url_that_cannot_be_written_is_refused(url, web, monkeypatch, tmp_path):
+    monkeypatch.setenv("PARABANK_CACHE", str(tmp_path / "cache"))
+    url = f"{web}/bank" if url == "http" else url
+    with pytest.raises(OSError, match=rf"wanted a URL to write to, got {url}.shards/.probe \(\w+: .*\): check the URL"):
+        fetch_run(url, SETTINGS, set())
+    assert not (tmp_path / "cache").exists()
 
 
 def test_a_url_of_another_run_or_of_other_files_is_refused(bank, tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 READ_AHEAD = 8 << 20  # ours: bytes of one request, which are in memory
-AT_ONCE = 64  # ours: files that are fetched together
+AT_ONCE = 64  # ours: files that are fetched or sent together
 # What a file system may say of the content of a file: the first that it has, checksums before times.
 TAGS = ("ETag", "etag", "blob_id", "md5Hash", "sha256", "LastModified", "last_modified", "mtime", "created")
 # Here a file appears when all of it has arrived, and folders are only parts of names.
@@ -65,6 +65,21 @@ def reached(url: str) -> Iterator[None]:
     except Exception as error:
         kind = ValueError if isinstance(error, ValueError) else OSError
         raise kind(f"wanted {url}, got {named_line(error)}: check the URL, the credentials and the network") from error
+
+
+@contextlib.contextmanager
+def written(url: str) -> Iterator[None]:
+    """Turn the errors of a file system that writes in the block into ours.
+
+    Raises:
+        OSError: The URL cannot be written.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise OSError(
+            f"wanted a URL to write to, got {url} ({named_line(error)}): check the URL, the credentials and the network"
+        ) from error
 
 
 def opened(url: str) -> tuple[AbstractFileSystem, str]:
@@ -277,7 +292,7 @@ def send(path: Path, url: str) -> None:
         OSError: It cannot be written.
     """
     system, target = opened(url)
-    with reached(url):
+    with written(url):
         if url.partition("://")[0] in OBJECT_STORES:
             system.put_file(str(path), target)
             return
@@ -285,6 +300,27 @@ def send(path: Path, url: str) -> None:
         system.makedirs(folder, exist_ok=True)
         system.put_file(str(path), f"{folder}/.{name}.{os.getpid()}.tmp")
         system.mv(f"{folder}/.{name}.{os.getpid()}.tmp", target)
+
+
+def send_together(urls: Mapping[str, Path]) -> None:
+    """Copy files to URLs, each whole or not at all and in no order; to an object store many at a time.
+
+    Args:
+        urls: The file for each URL; all are of one file system.
+
+    Raises:
+        OSError: One cannot be written; others may be there.
+    """
+    wanted = list(urls.items())
+    for first in range(0, len(wanted), AT_ONCE):
+        some = wanted[first : first + AT_ONCE]
+        if some[0][0].partition("://")[0] in OBJECT_STORES:
+            system, _ = opened(some[0][0])
+            with written(some[0][0]):
+                system.put([str(path) for _, path in some], [opened(url)[1] for url, _ in some])
+        else:
+            for url, path in some:
+                send(path, url)
 
 
 def remove(urls: Sequence[str]) -> None:
@@ -295,5 +331,5 @@ def remove(urls: Sequence[str]) -> None:
     """
     for url in urls:
         system, path = opened(url)
-        with reached(url):
+        with written(url):
             system.rm_file(path)

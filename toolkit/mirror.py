@@ -12,10 +12,12 @@ import json
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Set
 from pathlib import Path
 
-from toolkit.files import below, check_bucket, fetch, is_url, joined_url, read_bytes, remove, send
+from toolkit.errors import one_line
+from toolkit.files import below, check_bucket, fetch, is_url, joined_url, read_bytes, remove, send, send_together
 from toolkit.lock import check_free
 from toolkit.outputs import CONTAMINATION, MANIFEST
 from toolkit.settings import SETTINGS, compare_settings
@@ -23,8 +25,10 @@ from toolkit.shards import INPUTS, dropped_of
 
 CACHE = "PARABANK_CACHE"  # environment variable: the folder of all runs whose output is a URL
 DIGITS = 12  # ours: of the hash of a URL
+PROBE = ".probe"  # a file that is written to a new URL and removed again
 # The files of a run, all of which are written once; in this order a shard comes after the counts that belong to it.
 SHARD_FILE = re.compile(rf"(dropped|input|rows)-\d+\.parquet|{re.escape(CONTAMINATION)}")
+FINISHED = re.compile(r"(dropped|rows)-\d+\.parquet")  # those of finished shards
 
 
 def working_folder(output_dir: str) -> Path:
@@ -75,7 +79,7 @@ def fetch_run(output_dir: str, wanted: dict, free: Set[str]) -> None:
         free: The settings that may differ from call to call.
 
     Raises:
-        OSError: The URL holds other files, or cannot be reached.
+        OSError: The URL holds other files, or cannot be reached or written.
         RuntimeError: Another launch on this machine works on the run.
         ValueError: The URL holds a run with other settings.
     """
@@ -85,17 +89,21 @@ def fetch_run(output_dir: str, wanted: dict, free: Set[str]) -> None:
     check_free(folder)
     check_bucket(output_dir)
     record, there, packaged = read_bytes(joined_url(url, SETTINGS)), below(url), below(output_dir)
-    others = [*there, *(packaged if MANIFEST not in packaged else ())]
+    others = [*filter(lambda name: name != PROBE, there), *(packaged if MANIFEST not in packaged else ())]
     if record is None and others:
         raise FileExistsError(
             f"wanted a new URL, or that of a run, got {output_dir}, which holds {others[0]} and no run of this "
             "toolkit: choose another --output_dir"
         )
     names: list[str] = []
-    if record is not None:
+    if record is None:
+        check_written(url)
+    else:
         compare_settings(json.loads(record), wanted, free, url)
-        # The record of the input shards comes last: without it they are cut again.
-        shards = [*filter(SHARD_FILE.fullmatch, there), INPUTS] if INPUTS in there else []
+        # The record of the input shards comes last: without it they are cut again, but what is finished stays.
+        shards = (
+            [*filter(SHARD_FILE.fullmatch, there), INPUTS] if INPUTS in there else filter(FINISHED.fullmatch, there)
+        )
         names = [name for name in [SETTINGS, *shards] if not (folder / name).exists()]
     for some in filter(None, (names[:-1], names[-1:])):
         folder.mkdir(parents=True, exist_ok=True)
@@ -103,8 +111,23 @@ def fetch_run(output_dir: str, wanted: dict, free: Set[str]) -> None:
     print(f"{url}: {len(names)} files fetched to {folder}", file=sys.stderr)
 
 
+def check_written(url: str) -> None:
+    """Refuse a folder at a URL in which no file can be written and removed again.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        probe = Path(folder, PROBE)
+        probe.write_text("written by parabank-toolkit before a run begins, and removed at once\n", encoding="utf-8")
+        send(probe, joined_url(url, PROBE))
+    remove([joined_url(url, PROBE)])
+
+
 def send_run(output_dir: str) -> None:
     """Send what a URL lacks of a run whose input shards are cut; do nothing for an output that is a folder.
+
+    Finished shards go before the input shards, because they are worth more.
 
     Raises:
         OSError: The URL cannot be written.
@@ -114,10 +137,10 @@ def send_run(output_dir: str) -> None:
     url, folder = run_url(output_dir), run_folder(output_dir)
     there = below(url)
     names = sorted(path.name for path in folder.iterdir() if SHARD_FILE.fullmatch(path.name))
+    missing = [name for name in (*names, INPUTS) if there.get(name) != (folder / name).stat().st_size]
     send(folder / SETTINGS, joined_url(url, SETTINGS))
-    for name in (*names, INPUTS):
-        if there.get(name) != (folder / name).stat().st_size:
-            send(folder / name, joined_url(url, name))
+    for kind in (CONTAMINATION, "dropped-", "rows-", "input-", INPUTS):
+        send_together({joined_url(url, name): folder / name for name in missing if name.startswith(kind)})
 
 
 def send_shard(output_dir: str, shard: Path) -> None:
@@ -130,6 +153,14 @@ def send_shard(output_dir: str, shard: Path) -> None:
         for path in (dropped_of(shard), shard):
             if path.exists():
                 send(path, joined_url(run_url(output_dir), path.name))
+
+
+def try_to_send_shard(output_dir: str, shard: Path) -> None:
+    """Send a finished shard; if that fails, print a line, because the shard is whole on the disk and sent later."""
+    try:
+        send_shard(output_dir, shard)
+    except OSError as error:
+        print(f"{shard.name}: not sent yet, the run goes on: {one_line(error)}", file=sys.stderr)
 
 
 def send_parabank(output_dir: str) -> None:

@@ -1,5 +1,6 @@
 """`--engine ray` with real machines of a cluster, on loopback: one dies while it works, one joins; the same bytes."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from builders import on_ray
+from builders import on_ray, paranet
 from tests.conftest import demo_rows
 from tests.test_run import ALONE, TERM_AT_SHARD_3, assert_same, flags, launch, names
 from tests.test_run import made as made
@@ -111,6 +112,95 @@ def test_a_shard_over_which_workers_die_again_and_again_ends_the_run(monkeypatch
         on_ray.make_shards(inputs, Fake(), Fake, most=1, sent=lambda shard: None)
     assert output_of(inputs[0]).read_bytes() == b"made" and not output_of(inputs[1]).exists()
     assert capsys.readouterr().err.count("input-00001.parquet: its worker or machine died") == on_ray.LIVES - 1
+
+
+def making(monkeypatch, tmp_path, fails) -> list[Path]:
+    """Input shards for workers that do one task after the other; `fails` has the errors of (task, worker)."""
+    pytest.importorskip("ray")
+
+    def result(task: tuple[str, Fake]) -> dict[str, bytes] | None:
+        if error := fails(*task):
+            raise error
+        return None if task[0] == "ready" else {output_of(Path(task[0])).name: b"made"}
+
+    monkeypatch.setattr("ray.kill", lambda worker: None)
+    monkeypatch.setattr(on_ray, "next_done", lambda tasks, stopped: next(iter(tasks)))
+    monkeypatch.setattr(on_ray, "result", result)
+    return write_inputs(tmp_path, demo_rows(), 2)
+
+
+def test_after_a_shard_whose_rows_fail_those_in_flight_are_finished_and_no_other_begins(monkeypatch, tmp_path):
+    rows = RuntimeError("input-00000.parquet: row 1 fails")
+    inputs = making(monkeypatch, tmp_path, lambda task, worker: rows if task == "input-00000.parquet" else None)
+    sent = []
+    with pytest.raises(RuntimeError, match=r"input-00000.parquet: row 1 fails"):
+        on_ray.make_shards(inputs, Fake(), Fake, most=2, sent=sent.append)
+    assert len(inputs) == 3 and sent == [output_of(inputs[1])]
+
+
+def test_a_worker_past_its_restarts_is_left_out_while_there_is_another(monkeypatch, capsys, tmp_path):
+    lost, asked = Fake(), []
+
+    def fails(task: str, worker: Fake) -> Exception | None:
+        asked.append(task)
+        again = worker is lost and asked.count("ready") > 1
+        return on_ray.Died("wanted a worker that lives") if again else None
+
+    inputs = making(monkeypatch, tmp_path, fails)
+    on_ray.make_shards(inputs, lost, Fake, most=2, sent=lambda shard: None)
+    assert all(output_of(path).exists() for path in inputs)
+    said = capsys.readouterr().err
+    assert "input-00000.parquet: its worker or machine died, so another one makes it" in said
+    assert "a worker died again and again, so the others go on without it" in said
+
+
+def test_no_worker_left_ends_the_run(monkeypatch, tmp_path):
+    inputs = making(monkeypatch, tmp_path, lambda task, worker: on_ray.Died("wanted a worker that lives"))
+    with pytest.raises(RuntimeError, match="loading the models: wanted a worker that lives"):
+        on_ray.make_shards(inputs, Fake(), Fake, most=3, sent=lambda shard: None)
+
+
+@pytest.mark.parametrize(("alone", "cores"), [(True, 2), (False, 8)])
+def test_alone_a_worker_asks_for_no_more_cores_than_there_are(monkeypatch, alone, cores):
+    pytest.importorskip("ray")
+    asked = []
+    monkeypatch.setattr("ray.cluster_resources", lambda: {"CPU": 2.0})
+    monkeypatch.setattr(
+        "ray.remote", lambda worker: SimpleNamespace(options=lambda **options: asked.append(options["num_cpus"]))
+    )
+    on_ray.starter(on_ray.Job(lambda state: None, 8, "all", ".", {}, {}, {}), alone)
+    assert asked == [cores]
+
+
+def test_workers_compare_files_whose_path_is_not_normal_and_lists_that_they_read(monkeypatch):
+    jobs = []
+
+    def starter(job: on_ray.Job, alone: bool) -> None:
+        jobs.append(job)
+        raise RuntimeError("enough")
+
+    monkeypatch.setattr(on_ray, "connected", lambda address: contextlib.nullcontext(True))
+    monkeypatch.setattr(on_ray, "starter", starter)
+    named = {"idf": "./idf.json", "ppdb": "./ppdb.gz", "prompt": "paraphrase", "text": ["a.txt"], "bitext": ["b.tsv"]}
+    run = SimpleNamespace(ray_address=None, threads=1, keep="all", known_words=None, **named)
+    read = {"idf": [Path("idf.json")], "ppdb": ["./ppdb.gz"], "text": ["a.txt"]}
+    files = {**read, "prompt": [Path("of/the/toolkit.txt")], "bitext": ["b.tsv"], "known_words": []}
+    with (
+        pytest.raises(RuntimeError, match="enough"),
+        on_ray.making_on_ray(run, lambda state: None, files, {}, {}, ["text", "decontaminate"]),
+    ):
+        pass
+    assert jobs[0].files == read
+
+
+@pytest.mark.parametrize("fit", [True, False])
+def test_paranet_reads_its_text_to_fit_weights(monkeypatch, fit):
+    lists = []
+    monkeypatch.setattr(paranet, "build_parabank", lambda *settings, **named: lists.extend(named["lists"]))
+    folders = {"infiller": "i", "fluency_model": "f", "semantic_model": "s"}
+    run = paranet.ParaNetRun(text=["a.txt"], lang="en", output_dir="bank", fit_weights=fit, **folders)
+    paranet.build(run)
+    assert lists == (["text", "decontaminate"] if fit else [])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """ParaNMT from a bitext to a data set, with tiny models; chosen anew, killed, and started again."""
 
+import contextlib
 import importlib.util
 import json
 import math
@@ -15,7 +16,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from builders.paranmt import ParaNMT, ParaNMTRun, build, paranmt
 from tests.tiny import DEMO, ROOT, folder, pairs, wide_translator
+from toolkit import mirror
 from toolkit.encoder.load import load_encoder
+from toolkit.files import below
 from toolkit.outputs import LOCK
 from toolkit.rows import Row
 from toolkit.score.overlap import trigram_overlap
@@ -141,6 +144,36 @@ def test_killed_and_started_again_it_makes_the_same_bytes(settings, tmp_path):
     }
     build(chosen)
     assert contents(tmp_path / "bank", shards) == before
+
+
+@pytest.mark.parametrize("heals", [True, False])
+def test_a_bucket_that_is_away_while_shards_are_made_gets_them_before_packaging(
+    settings, tmp_path, monkeypatch, capsys, heals
+):
+    """Shard 1 cannot be sent when it is finished; shards are sent one by one then, and together before packaging."""
+    monkeypatch.setenv("PARABANK_CACHE", str(tmp_path / "cache"))
+    send, send_together = mirror.send, mirror.send_together
+
+    def lost(path, url):
+        if path.name == "rows-00001.parquet":
+            raise OSError("the bucket is away")
+        send(path, url)
+
+    def together(urls):
+        for url, path in urls.items():
+            if not heals:
+                lost(path, url)
+        send_together(urls)
+
+    monkeypatch.setattr(mirror, "send", lost)
+    monkeypatch.setattr(mirror, "send_together", together)
+    url = f"file://{tmp_path}/bucket/bank"
+    with contextlib.nullcontext() if heals else pytest.raises(OSError, match="the bucket is away"):
+        build(settings(url, limit=20, shard_rows=7))
+    assert "rows-00001.parquet: not sent yet, the run goes on: the bucket is away\n" in capsys.readouterr().err
+    made = [name for name in below(f"{url}.shards") if name.startswith("rows-")]
+    assert made == [f"rows-{n:05d}.parquet" for n in range(3) if heals or n != 1]
+    assert ("parabank.json" in below(url)) == heals
 
 
 def test_shards_and_batches_change_no_text(settings):
