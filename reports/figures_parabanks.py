@@ -19,6 +19,8 @@ QUALITY = (
 )
 PAPERS_SETTINGS, STARTERS_SETTINGS = "the papers' settings", "the starters' settings"
 SYSTEMS = (*systems.PAPER_JUDGED, *(f"ParaBank 2, rank {rank}" for rank in range(1, corpus.RANKS + 1)))
+# ParaZh-22M, table 2: BLEU on newstest 2020, Chinese to English and English to Chinese
+PAPER_BACK_TRANSLATION = {"26.4M pairs": "30.53, 42.38", "and back-translated pairs": "30.97, 52.42"}
 PAIRS = tuple(" / ".join(pair) for pair in systems.PAPER_BETWEEN)
 
 
@@ -130,6 +132,27 @@ def starters() -> str:
         lines.append([f"`starter/{name}`", number(measured["bleu"]), *(number(count, 0) for count in counts)])
     head = ["starter", "BLEU", "held-out pairs", "parameters", "minutes of training"]
     return table(head, lines, f"`{starter('de-en', 'measured.json')['signature']}`")
+
+
+def back_translation() -> str:
+    """BLEU and chrF of translators that train on with and without back-translated pairs, beside ParaZh's table 2."""
+    found = experiment("backtranslation_table")["results"]
+    names = {
+        "before": f"{found['pairs']:,} pairs",
+        "bitext": "trained on, the same pairs",
+        "mixed": f"trained on, and {number(fmean(found['synthetic_pairs']), 0)} back-translated pairs",
+    }
+    lines = [[name, *(mean_of(found[metric][arm]) for metric in found["signatures"])] for arm, name in names.items()]
+    lines += [[f"*the paper, {name}*", f"*{bleu}*", ""] for name, bleu in PAPER_BACK_TRANSLATION.items()]
+    steps = " and ".join(f"{count:,}" for count in found["steps"])
+    below = f"{found['seeds']} seeds, {steps} steps, {number(found['test_pairs'], 0)} test pairs."
+    head = ["German to English", *found["signatures"]]
+    return table(head, lines, f"{below} {'; '.join(found['signatures'].values())}.")
+
+
+def mean_of(figures: dict) -> str:
+    """The mean and the deviation of several seeds."""
+    return f"{number(figures['mean'])} ± {number(figures['deviation'])}"
 
 
 def three(setting: str = PAPERS_SETTINGS, name: str = "parabank_tables") -> dict:
@@ -301,7 +324,8 @@ def idf() -> str:
 
 
 MADE = (
-    quality, quality_short, quality_guards, quality_by_rank, starters, side_by_side, between_systems, orders, authors,
+    quality, quality_short, quality_guards, quality_by_rank, starters, back_translation, side_by_side, between_systems,
+    orders, authors,
     bleu_by_length, same_as_28,
     news_kept, judged, most_diverse, against_paranmt, between_ranks, tree_distances, judgment, judgment_rho, idf,
 )  # fmt: skip

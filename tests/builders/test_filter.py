@@ -54,7 +54,7 @@ def test_the_new_version_meets_the_condition(made, tmp_path, capsys):
     assert (manifest["models"], manifest["license"]) == (old["models"], old["license"])
     assert (manifest["settings"]["where"], manifest["settings"]["ranks"]) == (f"(dual > {limit!r})", "1-2")
     figures = json.loads((tmp_path / "strict" / "statistics.json").read_text())
-    assert figures["candidates"]["refused"]["where"] == int(re.search(r"condition: ([\d,]+)", said)[1])
+    assert figures["candidates"]["refused"]["where"] == int(re.search(r"conditions: ([\d,]+)", said)[1])
     assert figures["total"]["candidates"] == json.loads((made / "statistics.json").read_text())["total"]["candidates"]
     card = (tmp_path / "strict" / "README.md").read_text()
     assert f"| `where` | (dual > {limit!r}) |" in card and "| where | " in card

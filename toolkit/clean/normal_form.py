@@ -64,7 +64,7 @@ def form_of(lang: str, punctuation: bool, entities: bool, half_width: bool, simp
 def normal(text: str, form: NormalForm) -> str:
     r"""A text in normal form.
 
-    >>> normal("Ｑ＆ampA：　&lt;“漢語”&gt;", NormalForm(half_width=True, simplified=True))
+    >>> normal("Ｑ＆amp；A：　&lt;“漢語”&gt;", NormalForm(half_width=True, simplified=True))
     'Q&A: <"汉语">'
     >>> normal("a\u202eb", NormalForm()), normal("&amp;lt;", NormalForm())
     ('ab', '<')
