@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from toolkit.translator.load import Translator
 
-BY = "dual_per_token"  # section 2.4: "the per-token probability of all instances of the dataset based on p_dual"
-
 
 @dataclass(frozen=True)
 class ParaZh:
@@ -159,7 +157,7 @@ def load(run: ParaZhRun, state: PartialState) -> Pipeline:
 
 def chosen(run: ParaZhRun, state: PartialState) -> Path:
     """Return the folder of the shards to package: copies in which only the best pairs of the corpus have a rank."""
-    settings = BestBy(**{one.name: getattr(run, one.name) for one in fields(BestSettings)}, by=BY)
+    settings = BestBy(**{one.name: getattr(run, one.name) for one in fields(BestSettings)})
     lines = read_inputs(run.shards_dir)["rows"]
     rule = partial(refuse_but_best, settings=settings, lang=run.lang, lines=lines)
     return choose(finished_shards(run.shards_dir), settings, rule, state)

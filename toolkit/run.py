@@ -250,6 +250,32 @@ def shards_done(folder: Path) -> str:
     return f"{sum(output_of(path).exists() for path in inputs):,} of {len(inputs):,} shards are finished"
 
 
+def make_run(
+    folder: Path,
+    rows: Iterable[Row],
+    shard_rows: int,
+    recipe: Callable[[Iterable[Row]], Iterator[Row]],
+    state: PartialState,
+    stages: int = 1,
+) -> None:
+    """Cut rows into shards unless that has been done, and make those that are not finished; every process calls it.
+
+    Args:
+        folder: The folder of the run, which this launch holds.
+        rows: As of `write_inputs`; the main process reads them.
+        shard_rows: Likewise.
+        recipe: As of `make_shards`, with its errors.
+        state: Likewise.
+        stages: Likewise.
+    """
+    if state.is_main_process:
+        remove_unfinished(folder)
+        write_inputs(folder, rows, shard_rows)
+    state.wait_for_everyone()
+    make_shards(input_shards(folder), recipe, state, stages)
+    state.wait_for_everyone()
+
+
 def make_shards(
     inputs: list[Path],
     recipe: Callable[[Iterable[Row]], Iterator[Row]],

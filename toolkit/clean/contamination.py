@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from toolkit.clean.match_keys import match_keys
-from toolkit.clean.texts import Texts
+from toolkit.clean.texts import Texts, ranges
 
 NGRAM = 8  # ours: characters of an n-gram
 CONTAINED = 0.8  # ours: the least share of the n-grams of an evaluation text that a text has which contains it
@@ -93,7 +93,7 @@ def key_ngrams(keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         hashes = hashes * MULTIPLIER + points[n : n + len(hashes)]
     counts = np.maximum(texts.lengths - NGRAM + 1, 0)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    hashes = hashes[np.repeat(texts.bounds[::2] - offsets[:-1], counts) + np.arange(offsets[-1])]
+    hashes = hashes[ranges(texts.bounds[::2], counts)]
     return (hashes ^ (hashes >> np.uint64(31))) * MIXER, offsets
 
 
@@ -179,16 +179,6 @@ def common_shared(
     asked = wanted * len(index.sizes) + texts[of_pair]
     found = entries[np.minimum(np.searchsorted(entries, asked), len(entries) - 1)] == asked
     return np.bincount(of_pair[found], minlength=len(numbers))
-
-
-def ranges(begins: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The numbers of several ranges, one range after another.
-
-    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
-    [5, 6, 0, 1, 2]
-    """
-    ends = np.cumsum(counts)
-    return np.repeat(begins - (ends - counts), counts) + np.arange(counts.sum())
 
 
 @dataclass(frozen=True)

@@ -120,3 +120,13 @@ def line_bounds(points: np.ndarray) -> np.ndarray:
     bounds[1::2] = ends
     bounds[2::2] = ends[:-1] + 1
     return bounds
+
+
+def ranges(begins: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The numbers of several ranges, one range after another.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    ends = np.cumsum(counts)
+    return np.repeat(begins - (ends - counts), counts) + np.arange(counts.sum())

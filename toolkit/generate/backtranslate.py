@@ -23,7 +23,7 @@ from toolkit.generate.translate import translate_rows
 from toolkit.outputs import check_output_file, is_ours
 from toolkit.parallel import processes
 from toolkit.rows import Row
-from toolkit.run import make_shards
+from toolkit.run import make_run
 from toolkit.settings import SETTINGS
 from toolkit.shards import (
     all_made,
@@ -32,8 +32,6 @@ from toolkit.shards import (
     output_of,
     read_inputs,
     read_tables,
-    remove_unfinished,
-    write_inputs,
 )
 from toolkit.training import check_folder, in_folder
 from toolkit.translator.load import Translator, load_translator
@@ -68,12 +66,7 @@ def back_translate(settings: BackTranslation) -> Counter[str]:
         recipe = partial(back_translated, translator=translator, settings=settings)
     with in_folder(folder, record, FREE, state):
         if not translated_before:
-            if state.is_main_process:
-                remove_unfinished(folder)
-                write_inputs(folder, settings.input_rows(), settings.shard_rows)
-            state.wait_for_everyone()
-            make_shards(input_shards(folder), recipe, state)
-            state.wait_for_everyone()
+            make_run(folder, settings.input_rows(), settings.shard_rows, recipe, state)
         if not state.is_main_process:
             return Counter()
         return write_pairs(list(map(output_of, input_shards(folder))), output) + Counter(read_inputs(folder)["refused"])

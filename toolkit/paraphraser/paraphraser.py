@@ -27,7 +27,7 @@ from toolkit.paraphraser.syntax import with_template
 from toolkit.progress import rows_bar
 from toolkit.rows import Candidate, Row
 from toolkit.score.guards import LANGUAGES, check_guards
-from toolkit.starters import WORDS, resolve, shown_name
+from toolkit.starters import WORDS, resolve
 from toolkit.translator.load import Translator, described, load_translator
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ class Paraphraser:
     ) -> None:
         self._loaded_from = (model, lang, encoder, backward, prefix), (dtype, device)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        self.name, self.lang = shown_name(model), check_code(lang or described(model)["lang"] or "en", "lang")
+        known = described(model)
+        self.name, self.lang = known["name"], check_code(lang or known["lang"] or "en", "lang")
         if encoder is None and self.lang == "en":
             encoder = ENCODER
         self.settings = settings or defaults(self.lang, encoder is not None)
@@ -103,7 +104,6 @@ class Paraphraser:
         self.encoder = None if encoder is None else load_encoder(encoder, device)
         words = Path(resolve(model), WORDS)
         self.known_words = read_words(words) if words.exists() else frozenset()
-        known = described(model)
         self.limit = min(engine_of(self.model.model).limit, known["max_tokens"] or LONGEST)
         self.mark = known["marked"] is None or known["marked"] >= 0.5
         self._check_encoder(self.settings)

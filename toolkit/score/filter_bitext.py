@@ -18,12 +18,12 @@ from toolkit.clean.corpus import cleaning_folder
 from toolkit.outputs import check_output_file, is_ours
 from toolkit.parallel import processes
 from toolkit.rows import Candidate, Row
-from toolkit.run import make_shards
+from toolkit.run import make_run
 from toolkit.run_bitext import CLEANING
 from toolkit.score.cross_entropy import BitextFilter, judged
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.settings import SETTINGS
-from toolkit.shards import all_made, input_shards, output_of, read_record, remove_unfinished, write_inputs
+from toolkit.shards import all_made, input_shards, output_of, read_record
 from toolkit.training import check_folder, in_folder
 from toolkit.translator.load import Translator, load_translator
 
@@ -56,12 +56,7 @@ def filter_bitext(settings: BitextFilter) -> Counter[str]:
         recipe = load(settings, state)
     with in_folder(folder, record, FREE, state):
         if not scored_before:
-            if state.is_main_process:
-                remove_unfinished(folder)
-                write_inputs(folder, input_rows(settings), settings.shard_rows)
-            state.wait_for_everyone()
-            make_shards(input_shards(folder), recipe, state, stages=2)
-            state.wait_for_everyone()
+            make_run(folder, input_rows(settings), settings.shard_rows, recipe, state, stages=2)
         if not state.is_main_process:
             return Counter()
         return write_judged(judged(list(map(output_of, input_shards(folder))), settings), outputs, settings.bitext)

@@ -86,7 +86,7 @@ class BestBy(BestSettings):
         by: The score, one of `toolkit.select.pairs.SCORES`.
     """
 
-    by: str = "dual_per_token"  # ParaZh-22M, section 2.4: "the per-token probability"
+    by: str = "dual_per_token"  # ParaZh-22M, section 2.4: "the per-token probability ... based on p_dual"
 
 
 def check_enough(settings: BestSettings, found: int, what: str) -> None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from rensa import RMinHash
 
 from toolkit.bitext.normalize import OWN_PUNCTUATION
-from toolkit.clean.texts import Texts
+from toolkit.clean.texts import Texts, ranges
 from toolkit.select.equal import with_keys
 from toolkit.select.pairs import numbered_pairs
 
@@ -111,7 +111,7 @@ def ngrams(references: Sequence[str], paraphrases: Sequence[str], size: int) -> 
         hashes = hashes * MULTIPLIER + points[n : n + len(hashes)]
     counts = texts.lengths - size + 1
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    places = np.repeat(texts.bounds[::2] - offsets[:-1], counts) + np.arange(offsets[-1])
+    places = ranges(texts.bounds[::2], counts)
     hashes = hashes[places]
     hashes = (hashes ^ (hashes >> np.uint64(31))) * MIXER
     hashes[np.repeat(np.arange(len(counts)) % 2 == 1, counts)] ^= PARAPHRASE
