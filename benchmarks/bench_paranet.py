@@ -90,7 +90,7 @@ def numbers_of() -> tuple[bool, bool]:
     from toolkit.models.precision import has_bfloat16
     from toolkit.translator.int8 import has_int8
 
-    return has_bfloat16(), has_int8()
+    return has_bfloat16("cpu"), has_int8()
 
 
 def paths(infiller: str) -> tuple[str, str]:

@@ -209,7 +209,7 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
             self.advanced += len(ids)
             return super().step(state, ids)
 
-    model = load(job, ("bfloat16" if has_bfloat16() else "float32") if dtype == "int8" else dtype)
+    model = load(job, ("bfloat16" if has_bfloat16("cpu") else "float32") if dtype == "int8" else dtype)
     prepare_for_cpu(model, int8=dtype == "int8")
     engine, lengths_of = Counting(model), [len(source) for source in job.sources]
     rows: dict[bool, int] = {}

@@ -105,7 +105,7 @@ def generate(job: Job, name: str) -> dict[str, Any]:
     from toolkit.models.precision import has_bfloat16
 
     one = name == "one_by_one"
-    dtypes = ("float32", "bfloat16") if has_bfloat16() else ("float32",)
+    dtypes = ("float32", "bfloat16") if has_bfloat16("cpu") else ("float32",)
     tried = {
         (dtype, size): generated(replace(job, rounds=1), dtype, size)["sentences_per_second"]
         for dtype in dtypes

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from toolkit.contents import contents_of
 from toolkit.generate.prompt import prompt_file, read_prompt
 from toolkit.mirror import fetch_run, send_parabank, send_run, try_to_send_shard, working_folder
-from toolkit.parallel import processes
+from toolkit.parallel import processes, tell_idle_gpus, wait
 from toolkit.rows import Row
 from toolkit.run import FREE, LM, RAY, RunSettings, check_run, make_shards, record_of, started
 from toolkit.run_bitext import BitextRun
@@ -112,7 +112,7 @@ def build_parabank(
     """
     from toolkit.package.build import check_package, package_parabank
 
-    state, recorded, output = processes(), recorded or run, working_folder(run.output_dir)
+    state, recorded, output = processes(exchange=False), recorded or run, working_folder(run.output_dir)
     if run.generator == LM:
         models = {**models, "model": run.model or ""}
         files = {**files, "prompt": [prompt_file(run.prompt)]}
@@ -137,7 +137,7 @@ def build_parabank(
         if state.is_main_process:
             send_run(run.output_dir)
         making.make(inputs)
-        state.wait_for_everyone()
+        wait(state)
         if state.is_main_process:
             send_run(run.output_dir)  # what could not be sent when it was finished
         shards = choose(state) if choose else run.shards_dir
@@ -157,6 +157,7 @@ def making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], stat
     from toolkit.package.keep import write_kept
 
     torch.set_num_threads(run.threads)
+    tell_idle_gpus(state)
     pipeline = load(state)
 
     def write(shard: Path, rows: Iterable[Row]) -> None:

@@ -144,7 +144,7 @@ def filter_parabank(settings: Filter) -> dict:
     chosen_from = folder
     if settings.over_corpus:
         rule = partial(refuse_but_best, settings=settings.best, lang=recorded["lang"], lines=0)
-        chosen_from = choose(finished_shards(folder), settings.best, rule, processes())
+        chosen_from = choose(finished_shards(folder), settings.best, rule, processes(exchange=False))
     return package_parabank(
         chosen_from,
         settings.output_dir,

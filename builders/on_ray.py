@@ -146,7 +146,7 @@ def loaded(job: Job) -> Pipeline:
     if other := [setting for setting in found if found[setting] != job.contents[setting]]:
         raise ValueError(f"wanted the {', '.join(other)} of the machine with the command, got another one: copy it")
     torch.set_num_threads(job.threads)
-    return job.load(processes())
+    return job.load(processes(exchange=False))
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from toolkit.outputs import LOCK
+from toolkit.parallel import wait
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -43,11 +44,11 @@ def held(folder: Path, state: PartialState) -> Iterator[None]:
             file.truncate(0)
             write_holder(file)
             take(file, fcntl.LOCK_SH, folder)
-        state.wait_for_everyone()
+        wait(state)
         if not state.is_main_process:
             take(file, fcntl.LOCK_SH, folder)
             write_holder(file)
-        state.wait_for_everyone()
+        wait(state)
         yield
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -15,28 +16,84 @@ PATIENCE = timedelta(days=7)  # ours: processes wait for the slowest, which may 
 T = TypeVar("T")
 
 
-def processes() -> PartialState:
+def processes(exchange: bool = True) -> PartialState:
     """The processes that the launcher started, as Accelerate reports them.
+
+    Args:
+        exchange: Whether they send each other tensors, as in a training: with NCCL, which wants a GPU for each. Others
+            only wait for each other (`wait`), with Gloo, so that several may share a GPU.
 
     Raises:
         RuntimeError: The launcher announces several processes but this one finds no other, so each would do all of the
-            work.
+            work; or there are too few GPUs for processes that send each other tensors.
     """
     import torch  # imported here so that a command's --help does not load it
     from accelerate import PartialState
-    from accelerate.utils import parse_flag_from_env
 
     wanted = int(os.environ.get("WORLD_SIZE", "1"))
     # PartialState does not read the variable, and without a GPU it does not look for other processes.
-    cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
+    cpu = stays_on_cpu() or not torch.accelerator.is_available()
     alone = wanted > 1 and "RANK" not in os.environ
-    state = None if alone else PartialState(cpu=cpu, timeout=PATIENCE) if wanted > 1 else PartialState(cpu=cpu)
+    options: dict[str, Any] = {"timeout": PATIENCE} if wanted > 1 else {}
+    if wanted > 1 and not cpu and torch.cuda.is_available():
+        if exchange:
+            _check_gpus(int(os.environ.get("LOCAL_WORLD_SIZE", wanted)))
+        else:
+            options["backend"] = "gloo"
+    first = not PartialState._shared_state
+    state = None if alone else PartialState(cpu=cpu, **options)
     if state is None or state.num_processes != wanted:
         raise RuntimeError(
             f"wanted {wanted} processes (WORLD_SIZE), got this one alone: every one would do the whole work; "
             "start them with --processes N, torchrun --nproc_per_node N or accelerate launch --num_processes N"
         )
+    if exchange and first:
+        tell_idle_gpus(state)
     return state
+
+
+def stays_on_cpu() -> bool:
+    """Whether the launch asks for the processor where there is a GPU, by Accelerate's variable."""
+    from accelerate.utils import parse_flag_from_env
+
+    return bool(parse_flag_from_env("ACCELERATE_USE_CPU"))
+
+
+def _check_gpus(count: int) -> None:
+    """Refuse more processes on this machine than it has GPUs.
+
+    Raises:
+        RuntimeError: There are too few GPUs.
+    """
+    import torch
+
+    gpus = torch.cuda.device_count()
+    if count > gpus:
+        raise RuntimeError(
+            f"wanted a GPU for each of {count} processes of a training, got {gpus}: start it with --processes {gpus}"
+        )
+
+
+def tell_idle_gpus(state: PartialState) -> None:
+    """Say so where a process without a launcher leaves GPUs of this machine idle."""
+    import torch
+
+    gpus = torch.cuda.device_count() if state.device.type == "cuda" else 0
+    if state.num_processes == 1 and gpus > 1:
+        print(f"{gpus} GPUs, one is used: --processes {gpus}", file=sys.stderr)
+
+
+def wait(state: PartialState) -> None:
+    """Wait for all processes of the launch.
+
+    Accelerate's own barrier names a GPU by the number of the process, which is none where several share one.
+    """
+    import torch
+
+    if state.num_processes > 1 and state.backend == "gloo":
+        torch.distributed.barrier()
+    else:
+        state.wait_for_everyone()
 
 
 def mine(items: Sequence[T], state: PartialState) -> Sequence[T]:

@@ -21,7 +21,7 @@ from toolkit.lock import check_free, held
 from toolkit.memory import release_memory
 from toolkit.mirror import check_output_url, run_folder
 from toolkit.outputs import check_output_folder
-from toolkit.parallel import mine
+from toolkit.parallel import mine, wait
 from toolkit.progress import RowsFailed, rows_bar
 from toolkit.rows import Row
 from toolkit.settings import (
@@ -228,7 +228,7 @@ def started(
     with held(settings.shards_dir, state):
         if state.is_main_process:
             prepare(settings, builder, contents)
-        state.wait_for_everyone()
+        wait(state)
         yield input_shards(settings.shards_dir)
 
 
@@ -271,9 +271,9 @@ def make_run(
     if state.is_main_process:
         remove_unfinished(folder)
         write_inputs(folder, rows, shard_rows)
-    state.wait_for_everyone()
+    wait(state)
     make_shards(input_shards(folder), recipe, state, stages)
-    state.wait_for_everyone()
+    wait(state)
 
 
 def make_shards(

@@ -18,6 +18,7 @@ from toolkit.contents import contents_of, with_contents
 from toolkit.lock import check_free, held
 from toolkit.models.checkpoint import fingerprint, writing
 from toolkit.outputs import CONTAMINATION, check_output_folder
+from toolkit.parallel import wait
 from toolkit.settings import SETTINGS, check_record, compare_record
 from toolkit.shards import write_whole
 
@@ -90,10 +91,10 @@ def in_folder(folder: Path, record: dict, free: Set[str], state: PartialState) -
     with held(folder, state):
         if state.is_main_process:
             check_record(folder / SETTINGS, record, free)
-        state.wait_for_everyone()
+        wait(state)
         with writing(folder):
             yield
-        state.wait_for_everyone()
+        wait(state)
 
 
 def write_record(model: Path, record: dict) -> None:

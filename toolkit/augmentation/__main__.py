@@ -30,7 +30,7 @@ def work(settings: AugmentFile) -> None:
     from toolkit.parallel import processes
 
     output = augment_file(settings)
-    if processes().is_main_process:
+    if processes(exchange=False).is_main_process:
         print(output)
 
 

@@ -152,7 +152,7 @@ def augment(
     folder = None if output_dir is None else Path(output_dir)
     if folder is not None:
         check_output_folder(folder, SETTINGS)
-    state = processes()
+    state = processes(exchange=False)
     if folder is not None and state.is_main_process:
         check_free(folder)
     if state.num_processes > 1 and folder is None:

@@ -22,7 +22,7 @@ from toolkit.augmentation.settings import PROVENANCE, Augmentation
 from toolkit.errors import first_line, named_line
 from toolkit.outputs import check_output_file
 from toolkit.package.load import UNREACHABLE
-from toolkit.parallel import processes
+from toolkit.parallel import processes, tell_idle_gpus, wait
 
 READERS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".json": "json", ".parquet": "parquet"}
 EMPTY_IS_NONE = {"keep_default_na": False, "na_values": [""]}  # pandas would read "NA" and "null" as no text, too
@@ -49,7 +49,8 @@ def augment_file(settings: AugmentFile) -> Path:
     check_output_file(output, [settings.data], lambda _: shards.is_dir())
     if settings.preview:
         check_output_file(Path(settings.preview), [settings.data, output], is_preview)
-    state = processes()
+    state = processes(exchange=False)
+    tell_idle_gpus(state)
     torch.set_num_threads(settings.threads)
     data = read_data(settings.data, settings.data_split, settings.data_config)
     asked = settings.augmentation
@@ -73,7 +74,7 @@ def augment_file(settings: AugmentFile) -> Path:
             temporary.unlink(missing_ok=True)
         if settings.preview and len(bigger) > len(data):
             Preview(bigger, settings.columns).save(settings.preview)
-    state.wait_for_everyone()
+    wait(state)
     return output
 
 

@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from datasets import Dataset
 from sklearn.base import clone
 
 from toolkit.augmentation.label_check import features, regression
 from toolkit.errors import named_line
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT
-from toolkit.models.precision import has_bfloat16
+from toolkit.models.trainer_arguments import trainer_arguments
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -116,21 +115,19 @@ def by_trainer(
         set_seed(seed)
         model = AutoModelForSequenceClassification.from_pretrained(checkpoint, num_labels=len(classes))
         with tempfile.TemporaryDirectory() as folder:
-            arguments = TrainingArguments(
-                folder,
+            options = dict(
+                output_dir=folder,
                 max_steps=steps,
                 per_device_train_batch_size=batch,
                 per_device_eval_batch_size=4 * batch,
                 learning_rate=learning_rate,
                 warmup_steps=int(WARMUP * steps),
                 seed=seed,
-                bf16=has_bfloat16(),
-                use_cpu=not torch.cuda.is_available(),
-                report_to="none",
                 save_strategy="no",
                 logging_strategy="no",
                 disable_tqdm=True,
             )
+            arguments = trainer_arguments(TrainingArguments, "auto", options)
             collator = DataCollatorWithPadding(tokenizer)
             trainer = Trainer(model, arguments, data_collator=collator, train_dataset=tokenized(train, classes))
             trainer.train()

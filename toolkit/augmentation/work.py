@@ -27,6 +27,7 @@ from toolkit.augmentation.sources import Source
 from toolkit.augmentation.summary import Summary
 from toolkit.errors import one_line
 from toolkit.lock import held
+from toolkit.parallel import wait
 from toolkit.progress import Progress
 from toolkit.settings import SETTINGS, check_record
 from toolkit.shards import read_record, write_whole
@@ -97,7 +98,7 @@ def started(work: Work) -> Iterator[None]:
     with held(work.folder, work.state):
         if work.state.is_main_process:
             check_record(work.folder / SETTINGS, work.record, FREE)
-        work.state.wait_for_everyone()
+        wait(work.state)
         yield
 
 
@@ -121,7 +122,7 @@ def shards_in_turn(
                 write_shard(path, content, *make(rows, work, finish))
         bar.update(done - bar.n)  # stages count texts, some of them twice, and no text that is skipped
     if work.folder is not None:
-        work.state.wait_for_everyone()
+        wait(work.state)
         for number, (first, count) in enumerate(begun):
             path = work.folder / f"new-{number:05d}.json"
             yield read_shard(path) if path.exists() else none_made(first, count, work, finish)

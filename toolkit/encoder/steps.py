@@ -21,9 +21,7 @@ from toolkit.encoder.modules import Features, ParaphrasticEncoder, kind_of
 from toolkit.encoder.negatives import nearest
 from toolkit.encoder.pairs import Pairs, Ragged, prepare_texts, scramble, take, transposed
 from toolkit.encoder.settings import EncoderTraining
-from toolkit.models.precision import has_bfloat16
-
-NUMBERS = {"auto": None, "float32": torch.float32, "bfloat16": torch.bfloat16}
+from toolkit.models.precision import in_bfloat16
 
 
 class Fitting:
@@ -48,7 +46,7 @@ class Fitting:
         }
         self.others = [weight for name, weight in encoder.named_parameters() if not name.startswith("tables.")]
         self.adam = torch.optim.Adam(self.others, lr=settings.learning_rate) if self.others else None
-        self.dtype = NUMBERS[settings.negatives_dtype] or (torch.bfloat16 if has_bfloat16() else torch.float32)
+        self.dtype = torch.bfloat16 if in_bfloat16(settings.negatives_dtype, state.device) else torch.float32
 
     def features_of(self, ragged: dict[str, Ragged]) -> tuple[Features, dict[str, Tensor]]:
         """The features of texts, with ids among the rows that occur in them only; and those rows, by part."""

@@ -29,7 +29,7 @@ from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
 from toolkit.encoder.settings import TransformerTraining
 from toolkit.encoder.transformer_loss import loss_for
 from toolkit.models.checkpoint import last_checkpoint, writing
-from toolkit.models.precision import in_bfloat16
+from toolkit.models.trainer_arguments import trainer_arguments
 from toolkit.models.weights import load_whole
 from toolkit.parallel import processes
 from toolkit.training import check_folder, finish, in_folder, is_finished
@@ -167,21 +167,18 @@ def fit(
 
 def training_arguments(settings: TransformerTraining, checkpoints: Path) -> SentenceTransformerTrainingArguments:
     """The trainer's settings: the processes share a batch; an incomplete last batch of an epoch is dropped."""
-    return SentenceTransformerTrainingArguments(
+    options = dict(
         output_dir=str(checkpoints),
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.batch,
         accelerator_config={"split_batches": True},
         dataloader_drop_last=True,
-        dataloader_pin_memory=torch.cuda.is_available(),
         batch_sampler=distinct,
         learning_rate=settings.learning_rate,
         warmup_steps=WARMUP,
         seed=settings.seed,
-        bf16=in_bfloat16(settings.dtype),
-        use_cpu=not torch.cuda.is_available(),
         save_steps=settings.save_every,
         save_total_limit=KEPT,
         logging_steps=LOGGED,
-        report_to="none",
     )
+    return trainer_arguments(SentenceTransformerTrainingArguments, settings.dtype, options)

@@ -21,7 +21,7 @@ from toolkit.clean.texts import Texts
 from toolkit.generate.monolingual import BackTranslation
 from toolkit.generate.translate import translate_rows
 from toolkit.outputs import check_output_file, is_ours
-from toolkit.parallel import processes
+from toolkit.parallel import processes, tell_idle_gpus
 from toolkit.rows import Row
 from toolkit.run import make_run
 from toolkit.settings import SETTINGS
@@ -52,7 +52,7 @@ def back_translate(settings: BackTranslation) -> Counter[str]:
         ValueError: The text or the model cannot be used, no pair is left, or the shards are of other settings.
         RuntimeError: A shard failed, another launch works on it, or the processes do not see each other.
     """
-    state, output = processes(), Path(settings.output)
+    state, output = processes(exchange=False), Path(settings.output)
     if state.is_main_process:
         check_output_file(output, settings.text, lambda _: is_ours(settings.shards_dir / SETTINGS))
     files, models = {"text": settings.text}, {"model": settings.model}
@@ -61,6 +61,7 @@ def back_translate(settings: BackTranslation) -> Counter[str]:
     if not (translated_before := all_made(folder)):
         if state.is_main_process:
             settings.check_text()
+        tell_idle_gpus(state)
         torch.set_num_threads(settings.threads)
         translator = load_translator(settings.model, settings.dtype, state.device, settings.lang, settings.source_lang)
         recipe = partial(back_translated, translator=translator, settings=settings)

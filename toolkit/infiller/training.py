@@ -34,7 +34,7 @@ from toolkit.infiller.card import infiller_card
 from toolkit.infiller.examples import examples, read_training
 from toolkit.infiller.settings import InfillerTraining
 from toolkit.models.checkpoint import last_checkpoint, writing
-from toolkit.models.precision import in_bfloat16
+from toolkit.models.trainer_arguments import trainer_arguments
 from toolkit.parallel import processes
 from toolkit.paraphraser.batches import Batches
 from toolkit.paraphraser.card import stated
@@ -85,8 +85,9 @@ def train(settings: InfillerTraining) -> Path:
         trainer = trainer_of(model, tokenizer, settings, state, found, held_out)
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=last_checkpoint(folder / CHECKPOINTS))
+        held_out_loss = trainer.evaluate()["eval_loss"]  # by all processes, which share the sentences
         if state.is_main_process:
-            save(trainer, tokenizer, settings, len(found), held_out)
+            save(trainer, tokenizer, settings, len(found), held_out, held_out_loss)
     return folder
 
 
@@ -193,26 +194,23 @@ def dataset(
 def training_arguments(settings: InfillerTraining, steps: int) -> Seq2SeqTrainingArguments:
     """The trainer's settings; the data loader holds all epochs, so the trainer counts one."""
     steps = min(steps, settings.max_steps) if settings.max_steps else steps
-    return Seq2SeqTrainingArguments(
+    options = dict(
         output_dir=str(Path(settings.output_dir, CHECKPOINTS)),
         max_steps=steps,
         per_device_eval_batch_size=64,
-        dataloader_pin_memory=torch.cuda.is_available(),
         remove_unused_columns=False,
         learning_rate=settings.learning_rate,
         lr_scheduler_type="cosine",
         warmup_steps=min(settings.warmup_steps, steps // 10),
         seed=settings.seed,
-        bf16=in_bfloat16(settings.dtype),
-        use_cpu=not torch.cuda.is_available(),
         label_names=["labels"],
         eval_strategy="steps",
         eval_steps=settings.save_every,
         save_steps=settings.save_every,
         save_total_limit=KEPT,
         logging_steps=LOGGED,
-        report_to="none",
     )
+    return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, options)
 
 
 def save(
@@ -221,10 +219,10 @@ def save(
     settings: InfillerTraining,
     sentences: int,
     held_out: Sequence[Passage],
+    held_out_loss: float,
 ) -> None:
     """Write the model in float16 with all that belongs to it; the record of the training is last."""
     folder = Path(settings.output_dir)
-    loss = trainer.evaluate()["eval_loss"]
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
     model.eval().half().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -237,7 +235,7 @@ def save(
         "processes": trainer.args.world_size,
         "steps": trainer.state.global_step,
         "loss": [[entry["step"], entry["loss"]] for entry in history if "loss" in entry],
-        "held_out_loss": loss,
+        "held_out_loss": held_out_loss,
     }
     write_whole(folder / MEASURED, json.dumps(stated(asdict(settings)) | {"license": settings.license}) + "\n")
     record["shown"] = shown(folder, held_out, settings)

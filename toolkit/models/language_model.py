@@ -42,13 +42,14 @@ def load_language_model(name: str, dtype: str = "auto", device: torch.device | s
 
     Args:
         name: A Hub id ("openai-community/gpt2") or a local path.
-        dtype: "bfloat16", "float32" or "auto" (bfloat16 where the processor has it); "int8" is "auto".
+        dtype: "bfloat16", "float32" or "auto" (bfloat16 where the device has it); "int8" is "auto".
         device: Device on which it computes.
 
     Raises:
         ValueError: The name is none of these, the model is not causal, or a tensor is missing or not finite.
     """
-    path, number = resolve(name), torch.bfloat16 if in_bfloat16("auto" if dtype == "int8" else dtype) else torch.float32
+    path, bfloat16 = resolve(name), in_bfloat16("auto" if dtype == "int8" else dtype, device)
+    number = torch.bfloat16 if bfloat16 else torch.float32
     loaded: Any
     logging.disable_progress_bar()
     try:

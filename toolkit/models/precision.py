@@ -10,6 +10,7 @@ import torch
 WITHOUT_VECTORS = ("SSE41", "AVX")
 WITHOUT_INT8 = (*WITHOUT_VECTORS, "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE")
 WITHOUT_BFLOAT16 = (*WITHOUT_INT8, "AVX512_CORE_VNNI")
+AMPERE = 8  # compute capability of the first NVIDIA GPUs with bfloat16
 
 
 def capped_to(names: Container[str]) -> bool:
@@ -21,10 +22,14 @@ def capped_to(names: Container[str]) -> bool:
     return cap.upper() in names
 
 
-def has_bfloat16() -> bool:
-    """Whether bfloat16 matrix products run in hardware here: AVX512-BF16 or AMX on x86, or a GPU that has them."""
-    if torch.cuda.is_available():
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+def has_bfloat16(device: torch.device | str) -> bool:
+    """Whether a device computes bfloat16 matrix products in hardware: AVX512-BF16 or AMX on x86, or a GPU that does.
+
+    Args:
+        device: Where the model computes. A machine's GPU says nothing about its processor, nor the other way round.
+    """
+    if torch.device(device).type == "cuda":
+        return torch.version.hip is not None or torch.cuda.get_device_properties(device).major >= AMPERE
     has = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
     return bool(has) and not capped_to(WITHOUT_BFLOAT16)
 
@@ -45,6 +50,11 @@ def check_device(name: str) -> None:
         raise ValueError(f"wanted a device of this machine, got {name!r} ({reason[:120]}): give cpu or cuda") from None
 
 
-def in_bfloat16(dtype: str) -> bool:
-    """Whether a setting `dtype` means bfloat16: it says so, or it leaves the choice to a machine that has hardware."""
-    return dtype == "bfloat16" or (dtype != "float32" and has_bfloat16())
+def in_bfloat16(dtype: str, device: torch.device | str) -> bool:
+    """Whether a setting `dtype` means bfloat16: it says so, or it leaves the choice to a device that has hardware.
+
+    Args:
+        dtype: The setting.
+        device: Where the model computes.
+    """
+    return dtype == "bfloat16" or (dtype != "float32" and has_bfloat16(device))

@@ -22,7 +22,7 @@ from transformers.utils import logging
 
 from toolkit.errors import named_line
 from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint
-from toolkit.models.precision import has_bfloat16
+from toolkit.models.trainer_arguments import trainer_arguments
 from toolkit.models.weights import load_whole
 from toolkit.pair_classifier.pairs import LabelledPair
 from toolkit.pair_classifier.settings import FitSettings
@@ -138,7 +138,7 @@ def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | P
     Raises:
         ValueError: There are no pairs, or too few for a step of all processes.
     """
-    arguments = CrossEncoderTrainingArguments(
+    options = dict(
         output_dir=str(folder),
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.batch,
@@ -146,15 +146,12 @@ def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | P
         warmup_steps=WARMUP,
         weight_decay=WEIGHT_DECAY,
         seed=settings.seed,
-        bf16=has_bfloat16(),
-        use_cpu=not torch.cuda.is_available(),
-        dataloader_pin_memory=torch.cuda.is_available(),
         save_steps=settings.save_every,
         save_total_limit=KEPT,
         logging_steps=50,
         ddp_find_unused_parameters=False,  # it looks into dicts only, and a cross-encoder returns a BatchEncoding
-        report_to="none",
     )
+    arguments = trainer_arguments(CrossEncoderTrainingArguments, "auto", options)
     check_enough(len(pairs), settings.batch, arguments.world_size)
     table = Dataset.from_list([pair._asdict() for pair in pairs])
     loss = CrossEntropyLoss(classifier) if classifier.num_labels == LABELS else MSELoss(classifier)

@@ -32,7 +32,7 @@ from toolkit.bitext.subwords import marian_tokenizer, train_pieces
 from toolkit.bitext.words import write_words
 from toolkit.evaluate.ibleu import corpus_ibleu
 from toolkit.models.checkpoint import last_checkpoint, whole_checkpoints, writing
-from toolkit.models.precision import in_bfloat16
+from toolkit.models.trainer_arguments import trainer_arguments
 from toolkit.parallel import processes
 from toolkit.paraphraser.batches import Batches
 from toolkit.paraphraser.card import paraphraser_card, stated
@@ -213,19 +213,16 @@ def training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrai
         raise ValueError(
             f"wanted {settings.average} checkpoints to average, got {checkpoints} in {steps} steps: lower --save_every"
         )
-    return Seq2SeqTrainingArguments(
+    options = dict(
         output_dir=str(Path(settings.output_dir, CHECKPOINTS)),
         max_steps=steps,
         per_device_eval_batch_size=EVALUATED,
         gradient_accumulation_steps=settings.accumulate,
-        dataloader_pin_memory=torch.cuda.is_available(),
         remove_unused_columns=False,
         learning_rate=settings.learning_rate,
         warmup_steps=min(settings.warmup_steps, steps // 10),
         weight_decay=settings.weight_decay,
         seed=settings.seed,
-        bf16=in_bfloat16(settings.dtype),
-        use_cpu=not torch.cuda.is_available(),
         label_names=["labels"],
         eval_strategy="steps" if settings.held_out else "no",
         eval_steps=settings.save_every,
@@ -237,8 +234,8 @@ def training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrai
         generation_max_length=settings.max_tokens,
         generation_num_beams=1,
         logging_steps=LOGGED,
-        report_to="none",
     )
+    return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, options)
 
 
 def held_out_ibleu(

@@ -16,7 +16,7 @@ from accelerate import PartialState
 from toolkit.clean.clean_file import write_judged
 from toolkit.clean.corpus import cleaning_folder
 from toolkit.outputs import check_output_file, is_ours
-from toolkit.parallel import processes
+from toolkit.parallel import processes, tell_idle_gpus
 from toolkit.rows import Candidate, Row
 from toolkit.run import make_run
 from toolkit.run_bitext import CLEANING
@@ -43,7 +43,7 @@ def filter_bitext(settings: BitextFilter) -> Counter[str]:
         ValueError: The bitext or a model cannot be used, no pair is left, or the shards are of other settings.
         RuntimeError: A shard failed, another launch works on it, or the processes do not see each other.
     """
-    state, outputs = processes(), [Path(path) for path in (settings.output, settings.refused) if path]
+    state, outputs = processes(exchange=False), [Path(path) for path in (settings.output, settings.refused) if path]
     folder = settings.shards_dir
     if state.is_main_process:
         for path in outputs:
@@ -53,6 +53,7 @@ def filter_bitext(settings: BitextFilter) -> Counter[str]:
     if not (scored_before := all_made(folder)):
         if state.is_main_process:
             settings.check_bitext()
+        tell_idle_gpus(state)
         recipe = load(settings, state)
     with in_folder(folder, record, FREE, state):
         if not scored_before:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from toolkit.database import database
 from toolkit.outputs import CONTAMINATION
-from toolkit.parallel import mine
+from toolkit.parallel import mine, wait
 from toolkit.settings import SETTINGS
 from toolkit.shards import (
     INPUTS,
@@ -81,9 +81,9 @@ def choose(shards: list[Path], settings: Any, rule: Rule, state: PartialState) -
     folder = chosen_folder(shards[0].parent, settings)
     if state.is_main_process:
         write_choice(shards, asdict(settings), rule, folder)
-    state.wait_for_everyone()
+    wait(state)
     copy_chosen(list(mine(shards, state)), folder)
-    state.wait_for_everyone()
+    wait(state)
     return folder
 
 

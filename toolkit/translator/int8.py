@@ -65,7 +65,7 @@ def advice(dtype: str, device: torch.device) -> str | None:
         dtype: As given to `load_translator`.
         device: Device of the model.
     """
-    if device.type != "cpu" or has_bfloat16():
+    if device.type != "cpu" or has_bfloat16(device):
         return None
     if dtype == "auto" and has_int8():
         return "this processor has no bfloat16, so the translator decodes in float32; --dtype int8 is faster here"

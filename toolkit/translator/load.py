@@ -69,7 +69,7 @@ def load_translator(
 
     Args:
         name: A Hub id ("Helsinki-NLP/opus-mt-de-en"), a local path or "starter/de-en".
-        dtype: "bfloat16", "float32", "auto" (bfloat16 where the processor has it), or "int8" for sampling on a CPU
+        dtype: "bfloat16", "float32", "auto" (bfloat16 where the device has it), or "int8" for sampling on a CPU
             (`int8.py`).
         device: Device on which it computes.
         source_lang: Language that it reads (ISO 639-1); a model that states another is refused.
@@ -83,7 +83,7 @@ def load_translator(
     if dtype not in DTYPES:
         raise ValueError(f"wanted dtype {', '.join(DTYPES)}, got {dtype!r}")
     device = torch.device(device)
-    number = torch.bfloat16 if in_bfloat16(dtype) else torch.float32
+    number = torch.bfloat16 if in_bfloat16(dtype, device) else torch.float32
     model, tokenizer = load_checkpoint(name, number)
     check_stated(name, stated_languages(name, tokenizer), (source_lang, lang))
     model.eval().to(device)

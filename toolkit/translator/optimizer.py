@@ -39,7 +39,7 @@ def optimizers(model: nn.Module, learning_rate: float, kind: str) -> list[torch.
     adamw = torch.optim.AdamW(rest, learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     if not inner:
         return [adamw]
-    muon = torch.optim.Muon if has_bfloat16() else Float32Muon
+    muon = torch.optim.Muon if has_bfloat16(inner[0].device) else Float32Muon
     return [muon(inner, learning_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"), adamw]
 
 

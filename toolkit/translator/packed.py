@@ -64,7 +64,7 @@ def can_pack(dtype: torch.dtype) -> bool:
         return False
     if torch.backends.cpu.get_cpu_capability() == "DEFAULT" or capped_to(WITHOUT_VECTORS):
         return False
-    return dtype == torch.float32 or (dtype == torch.bfloat16 and has_bfloat16())
+    return dtype == torch.float32 or (dtype == torch.bfloat16 and has_bfloat16("cpu"))
 
 
 def pack_layers(part: nn.Module) -> None:

@@ -11,9 +11,8 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-import sentencepiece
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, PartialState
 from accelerate.utils import set_seed
 from tqdm import tqdm
 from transformers import GenerationConfig, MarianMTModel, MarianTokenizer
@@ -79,9 +78,8 @@ def fit(
         base: The model that it begins with, and the tokenizer of that; None is a new one.
         settings_record: Of the training, on the main process.
     """
-    accelerator = Accelerator(mixed_precision="bf16" if has_bfloat16() else "no")
+    accelerator = Accelerator(mixed_precision="bf16" if has_bfloat16(PartialState().device) else "no")
     set_seed(settings.seed + accelerator.process_index)
-    sentencepiece.set_random_generator_seed(settings.seed)
     with accelerator.main_process_first():
         counts = prepare(settings)
     with accelerator.main_process_first():

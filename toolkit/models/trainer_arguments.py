@@ -1,0 +1,37 @@
+"""The arguments of the library's trainers that depend on the machine, the same for all trainings that use one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import torch
+from transformers import TrainingArguments
+
+from toolkit.models.precision import in_bfloat16
+from toolkit.parallel import stays_on_cpu
+
+Arguments = TypeVar("Arguments", bound=TrainingArguments)
+
+
+def trainer_arguments(kind: type[Arguments], dtype: str, options: Mapping[str, Any]) -> Arguments:
+    """The arguments of a trainer whose process computes on one GPU, or on the processor where there is none.
+
+    Without a launcher the library would spread a model over all GPUs that it sees (`nn.DataParallel`), with another
+    batch size than the settings say.
+
+    Args:
+        kind: The trainer's class of arguments.
+        dtype: "bfloat16", "float32" or "auto", as of `in_bfloat16`.
+        options: All other arguments, by name.
+    """
+    cpu = stays_on_cpu() or not torch.cuda.is_available()
+    arguments = kind(
+        bf16=in_bfloat16(dtype, "cpu" if cpu else "cuda"),
+        use_cpu=cpu,
+        dataloader_pin_memory=not cpu,
+        report_to="none",
+        **options,
+    )
+    arguments._n_gpu = min(arguments.n_gpu, 1)
+    return arguments
