@@ -37,7 +37,7 @@ def processes(exchange: bool = True) -> PartialState:
     options: dict[str, Any] = {"timeout": PATIENCE} if wanted > 1 else {}
     if wanted > 1 and not cpu and torch.cuda.is_available():
         if exchange:
-            _check_gpus(int(os.environ.get("LOCAL_WORLD_SIZE", wanted)))
+            _check_gpus(int(os.environ.get("LOCAL_WORLD_SIZE", wanted)), int(os.environ.get("LOCAL_RANK", "0")))
         else:
             options["backend"] = "gloo"
     first = not PartialState._shared_state
@@ -59,16 +59,21 @@ def stays_on_cpu() -> bool:
     return bool(parse_flag_from_env("ACCELERATE_USE_CPU"))
 
 
-def _check_gpus(count: int) -> None:
+def _check_gpus(count: int, number: int) -> None:
     """Refuse more processes on this machine than it has GPUs.
 
+    Args:
+        count: The processes on this machine.
+        number: The number of this process among them.
+
     Raises:
-        RuntimeError: There are too few GPUs.
+        RuntimeError: This process is the first without a GPU. The others wait for it until the launcher ends them, so
+            that there is one error.
     """
     import torch
 
     gpus = torch.cuda.device_count()
-    if count > gpus:
+    if number == gpus < count:
         raise RuntimeError(
             f"wanted a GPU for each of {count} processes of a training, got {gpus}: start it with --processes {gpus}"
         )

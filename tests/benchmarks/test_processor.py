@@ -43,7 +43,7 @@ def test_a_child_of_a_limited_benchmark_has_no_bfloat16():
     from toolkit.models.precision import has_bfloat16
 
     limited = os.environ | processor.LIMITS[processor.WITHOUT_BFLOAT16]
-    assert not in_child(has_bfloat16, environment=limited)[0]
+    assert not in_child(has_bfloat16, "cpu", environment=limited)[0]
 
 
 def test_engines_of_bfloat16_are_left_out_and_refused():

@@ -3,17 +3,17 @@
 import pytest
 import torch
 
-from toolkit.models.precision import has_bfloat16
+from tests.gpus import pretend_gpus
+from toolkit.models.precision import has_bfloat16, in_bfloat16
 from toolkit.translator.int8 import has_int8
 
 
 @pytest.fixture(autouse=True)
 def able(monkeypatch):
-    """A processor with all that is asked for, and no GPU."""
+    """A processor with all that is asked for."""
     for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported", "_is_vnni_supported"):
         monkeypatch.setattr(torch.cpu, name, lambda: True)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     for name in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"):
         monkeypatch.delenv(name, raising=False)
 
@@ -32,17 +32,29 @@ def able(monkeypatch):
     ],
 )
 def test_a_capped_instruction_set_is_not_used(monkeypatch, name, cap, int8, bfloat16):
-    assert (has_int8(), has_bfloat16()) == (True, True)
+    assert (has_int8(), has_bfloat16("cpu")) == (True, True)
     monkeypatch.setenv(name, cap)
-    assert (has_int8(), has_bfloat16()) == (int8, bfloat16)
+    assert (has_int8(), has_bfloat16("cpu")) == (int8, bfloat16)
 
 
 def test_a_processor_without_vnni_has_no_8_bit_products(monkeypatch):
     monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: False)
-    assert not has_int8() and has_bfloat16()
+    assert not has_int8() and has_bfloat16("cpu")
 
 
 def test_a_processor_without_bfloat16(monkeypatch):
     for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
         monkeypatch.setattr(torch.cpu, name, lambda: False)
-    assert has_int8() and not has_bfloat16()
+    assert has_int8() and not has_bfloat16("cpu")
+
+
+@pytest.mark.parametrize(("major", "gpu"), [(9, True), (8, True), (7, False)])
+@pytest.mark.parametrize("processor", [True, False])
+def test_each_device_answers_for_itself(monkeypatch, major, gpu, processor):
+    pretend_gpus(monkeypatch, 2, major)
+    for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
+        monkeypatch.setattr(torch.cpu, name, lambda: processor)
+    assert [has_bfloat16(device) for device in ("cpu", torch.device("cpu"))] == [processor] * 2
+    assert [has_bfloat16(device) for device in ("cuda", "cuda:1", torch.device("cuda", 0))] == [gpu] * 3
+    assert (in_bfloat16("auto", "cpu"), in_bfloat16("auto", "cuda")) == (processor, gpu)
+    assert in_bfloat16("bfloat16", "cpu") and not in_bfloat16("float32", "cuda")

@@ -86,7 +86,7 @@ def test_every_family_has_8_bits(name):
     ],
 )
 def test_a_faster_dtype_is_told(dtype, bfloat16, int8, said, monkeypatch):
-    monkeypatch.setattr("toolkit.translator.int8.has_bfloat16", lambda: bfloat16)
+    monkeypatch.setattr("toolkit.translator.int8.has_bfloat16", lambda device: bfloat16)
     monkeypatch.setattr("toolkit.translator.int8.has_int8", lambda: int8)
     told = advice(dtype, torch.device("cpu"))
     assert (said is None and told is None) or said in told

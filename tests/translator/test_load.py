@@ -6,9 +6,14 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
+from tests.gpus import pretend_gpus
 from tests.tiny import folder, translator
+from tests.tiny import model as tiny_model
 from toolkit.starters import resolve, starter
+from toolkit.translator.int8 import advice
 from toolkit.translator.load import described, load_translator
+from toolkit.translator.optimizer import Float32Muon, optimizers
+from toolkit.translator.packed import can_pack
 
 
 def test_a_local_path():
@@ -17,6 +22,22 @@ def test_a_local_path():
     assert not tiny.model.training
     assert tiny.signature.endswith("de-en|0.1M|float32")
     assert load_translator(str(folder() / "de-en"), "bfloat16").model.dtype == torch.bfloat16
+
+
+@pytest.fixture
+def old_processor_beside_gpu(monkeypatch):
+    """A GPU with bfloat16, and a processor without."""
+    pretend_gpus(monkeypatch, 1)
+    for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
+        monkeypatch.setattr(torch.cpu, name, lambda: False)
+
+
+@pytest.mark.usefixtures("old_processor_beside_gpu")
+def test_beside_a_gpu_models_on_the_processor_are_in_its_numbers():
+    on_cpu = load_translator(str(folder() / "de-en"), "auto", "cpu")
+    assert on_cpu.signature.endswith("|float32") and not can_pack(torch.bfloat16)
+    assert isinstance(optimizers(tiny_model(40, seed=0), 1e-3, "muon")[0], Float32Muon)
+    assert advice("bfloat16", torch.device("cpu")) is not None
 
 
 @pytest.mark.parametrize(

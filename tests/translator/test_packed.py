@@ -102,7 +102,7 @@ def test_where_weights_are_packed(monkeypatch, machine, capability, cap, packs):
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", cap)
     assert can_pack(torch.float32) == packs
-    assert can_pack(torch.bfloat16) == (packs and has_bfloat16())
+    assert can_pack(torch.bfloat16) == (packs and has_bfloat16("cpu"))
     assert not can_pack(torch.float64)
 
 

@@ -1,0 +1,90 @@
+"""Two processes train an infiller, and then a translator: they end, and read an epoch between them."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from transformers import MarianTokenizer
+
+from tests.tiny import DEMO, ENVIRONMENT, ROOT
+from toolkit.bitext.subwords import pieces_of
+from toolkit.infiller.settings import InfillerTraining
+from toolkit.translator.batches import batches
+from toolkit.translator.prepare import open_pairs
+from toolkit.translator.settings import TrainingSettings
+
+# Each process writes the batches of the translator's first epoch that it reads.
+RANKS = """
+import json, sys, torch
+from accelerate.state import AcceleratorState
+from toolkit.infiller import training as infiller
+from toolkit.infiller.settings import InfillerTraining
+from toolkit.translator import settings, steps, training
+torch.set_num_threads(1)
+infiller.train(InfillerTraining(**json.loads(sys.argv[1])))
+AcceleratorState._reset_state()
+settings.SIZES["starter"] = settings.Size(200, True, 32, 1, 1, 2, 64)
+one_step, read = steps.one_step, []
+def recorded_step(state, batch):
+    if state.progress.epoch == 0:
+        read.append([ids.tolist() for ids in batch])
+    rank = state.accelerator.process_index
+    with open(f"{sys.argv[3]}/read-{rank}.json", "w") as file:
+        json.dump(read, file)
+    return one_step(state, batch)
+steps.one_step = recorded_step
+training.train(training.TrainingSettings(**json.loads(sys.argv[2])))
+"""
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The folder with both models and with what each process read; and the settings of the translator."""
+    folder = tmp_path_factory.mktemp("ranks")
+    lines = DEMO.read_text(encoding="utf-8").splitlines()
+    sentences = [line.split("\t")[1] for line in lines]
+    (folder / "book.txt").write_text("\n".join(" ".join(sentences[n : n + 6]) for n in range(0, 240, 6)))
+    infiller = InfillerTraining(
+        text=[str(folder / "book.txt")], output_dir=str(folder / "infiller"), source="Own sentences.", dtype="float32",
+        vocabulary=300, width=64, feed_forward=64, encoder_layers=1, decoder_layers=1, held_out=20, epochs=6,
+        batch_tokens=600, save_every=4, max_steps=4, min_chars=20, threads=1,
+    )  # fmt: skip
+    translator = TrainingSettings(
+        [str(DEMO)], str(folder / "translator"), "de", "en", validation=[str(DEMO)], size="starter", max_steps=40,
+        batch_tokens=512, save_every=40, average=1, alpha=0.3, seed=3,
+    )  # fmt: skip
+    (folder / "ranks.py").write_text(RANKS)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    given = [json.dumps(vars(infiller)), json.dumps(vars(translator)), str(folder)]
+    environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true"}
+    command = [*launcher, str(folder / "ranks.py"), *given]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder, translator
+
+
+@pytest.mark.slow
+def test_an_infiller_is_evaluated_and_saved(trained):
+    record = json.loads((trained[0] / "infiller" / "training.json").read_text())
+    assert (record["processes"], record["steps"]) == (2, 4) and 0 < record["held_out_loss"] < 10
+
+
+@pytest.mark.slow
+def test_processes_read_an_epoch_of_a_translator_between_them(trained):
+    folder, settings = trained
+    read = [json.loads((folder / f"read-{rank}.json").read_text()) for rank in (0, 1)]
+    pieces = pieces_of(MarianTokenizer.from_pretrained(folder / "translator" / "model"))
+    table = open_pairs(folder / "translator" / "train.arrow")
+    epoch = [[ids.tolist() for ids in batch] for batch in batches(table, *pieces, settings, 0)]
+    steps = len(epoch) // 2
+    assert 2 < steps < settings.max_steps, "a whole epoch was read"
+    assert read == [epoch[: 2 * steps : 2], epoch[1 : 2 * steps : 2]]
+    pairs = [
+        (pieces[0].decode([source])[0], pieces[1].decode([reference])[0])
+        for batch in read[0] + read[1] + epoch[2 * steps :]
+        for source, reference in zip(*batch, strict=True)
+    ]
+    assert sum(map(len, (batch[0] for batch in epoch))) == len(table)
+    known = set(zip(table["source"].to_pylist(), table["reference"].to_pylist(), strict=True))
+    assert len(set(pairs)) == len(pairs) and len(set(pairs) & known) > 0.9 * len(known)
