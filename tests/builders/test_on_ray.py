@@ -39,8 +39,11 @@ os.replace = replace
 def cluster(monkeypatch) -> Iterator:
     """A cluster whose first machine computes nothing. Its folder has a short path, because it holds sockets."""
     cluster_utils = pytest.importorskip("ray.cluster_utils")
-    temporary = tempfile.mkdtemp(prefix="ray", dir="/tmp")
-    for name, value in (ENVIRONMENT | {"RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}).items():
+    folder = tempfile.mkdtemp(prefix="ray", dir="/tmp")
+    temporary = os.path.join(folder, "ray")  # where Ray also writes the cluster's address, if it exists
+    os.mkdir(temporary)
+    own = {"RAY_TMPDIR": folder, "RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+    for name, value in (ENVIRONMENT | own).items():
         monkeypatch.setenv(name, value)
     head = {"num_cpus": 0, "object_store_memory": MEGABYTES, "include_dashboard": False, "temp_dir": temporary}
     started = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
@@ -48,7 +51,7 @@ def cluster(monkeypatch) -> Iterator:
         yield started
     finally:
         started.shutdown()
-        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.mark.slow

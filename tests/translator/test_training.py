@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-import sentencepiece
 import torch
 from accelerate.state import AcceleratorState
 from safetensors.torch import save_file
@@ -69,12 +68,10 @@ def test_an_epoch_has_every_pair_once(table):
     assert texts != pairs(120)
 
 
-@pytest.mark.parametrize("alpha", [None, 0.3])
-def test_an_epoch_depends_on_seed_and_number_only(table, alpha):
-    settings = replace(SETTINGS, alpha=alpha)
+def test_an_epoch_depends_on_seed_and_number_only(table):
+    settings = replace(SETTINGS, alpha=None)
     first = epoch(table, settings, 0)
     epoch(table, settings, 5)  # whatever came before
-    sentencepiece.set_random_generator_seed(17)
     assert epoch(table, settings, 0) == first
     assert epoch(table, settings, 1) != first
     assert epoch(table, replace(settings, seed=4), 0) != first

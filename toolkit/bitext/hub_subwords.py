@@ -37,8 +37,8 @@ class HubPieces(Pieces):
         # M2M100's language codes are in no vocabulary and no list of special tokens
         self.special = {*tokenizer.all_special_ids, *getattr(tokenizer, "lang_code_to_id", {}).values()}
 
-    def encode(self, texts: Sequence[str], alpha: float | None = None, seed: int = 0) -> list[list[int]]:
-        """Ids of each text between the prefix and the suffix; `alpha` must be None, and the seed has no use.
+    def encode(self, texts: Sequence[str], alpha: float | None = None) -> list[list[int]]:
+        """Ids of each text between the prefix and the suffix; `alpha` must be None.
 
         Raises:
             ValueError: There is an alpha, or the texts are no list of strings.

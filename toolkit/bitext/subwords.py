@@ -125,13 +125,12 @@ class Pieces:
         self._said = self._texts_of_pieces()
         self._identical = bool((self._ids == np.arange(len(pieces))).all())
 
-    def encode(self, texts: Sequence[str], alpha: float | None = None, seed: int = 0) -> list[list[int]]:
+    def encode(self, texts: Sequence[str], alpha: float | None = None) -> list[list[int]]:
         """Ids of each text, EOS at the end: its Viterbi segmentation, or with `alpha` a sampled one.
 
         Args:
             texts: Sentences.
             alpha: Smoothing of the segmentation lattice (Kudo 2018): 0 is uniform, large is Viterbi; None is Viterbi.
-            seed: Of the sampled segmentations, in [0, 2**32); the same texts and seed give the same ids everywhere.
 
         Raises:
             ValueError: The texts are no list of strings.
@@ -140,11 +139,7 @@ class Pieces:
         if alpha is None:
             encoded = self._segmented(texts, int)
         else:
-            # A thread begins its random numbers at the seed, and a list has new threads: here one, whatever the cores.
-            sentencepiece.set_random_generator_seed(seed)
-            encoded = self.processor.encode(
-                list(texts), enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1
-            )
+            encoded = self.processor.encode(list(texts), enable_sampling=True, alpha=alpha, nbest_size=-1)
         if self._identical:
             return [[*ids, self.eos] for ids in encoded]
         return [[*self._ids[ids].tolist(), self.eos] for ids in encoded]

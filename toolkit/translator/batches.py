@@ -6,46 +6,62 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+from accelerate.utils import gather_object
 from torch import Tensor
 
 from toolkit.bitext.subwords import PAD, Pieces
 from toolkit.models.padding import pad
 from toolkit.translator.settings import TrainingSettings
 
-SEGMENTATIONS = 1  # ours: the sampled segmentations draw other random numbers than the order of the pairs
 IdPair = tuple[list[int], list[int]]  # the ids of a source and of its reference
 
 
 def batches(
-    table: pa.Table, source: Pieces, target: Pieces, settings: TrainingSettings, epoch: int, pool: int = 50_000
+    table: pa.Table,
+    source: Pieces,
+    target: Pieces,
+    settings: TrainingSettings,
+    epoch: int,
+    pool: int = 50_000,
+    rank: int = 0,
+    ranks: int = 1,
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """One epoch of batches in random order, with newly sampled segmentations.
 
     A pool of pairs is drawn, segmented, sorted by length so that there is next to no padding, and cut into batches of
-    `batch_tokens`; the batches are shuffled. All of it depends on the seed and the epoch only, so that the processes of
-    a launch, and a training that goes on, have the same list of batches.
+    `batch_tokens`; the batches are shuffled. The order of the pairs depends on the seed and the epoch only. Sampled
+    segmentations do not, because SentencePiece draws others in every process, whatever its seed. So each process of a
+    launch segments a share of the pool and sends it to the others: all have the same batches.
+
+    Args:
+        table: The pairs.
+        source: Pieces of the source side.
+        target: Pieces of the reference side.
+        settings: Of the training.
+        epoch: Number of the epoch.
+        pool: Pairs that are segmented at a time.
+        rank: Number of this process among those that read the epoch in step.
+        ranks: Their number.
 
     Yields:
         Source ids (rows, source steps) and label ids (rows, target steps), padded.
     """
     rng = np.random.default_rng((settings.seed, epoch))
-    seeds = np.random.default_rng((settings.seed, epoch, SEGMENTATIONS))
     order = rng.permutation(len(table))
     for start in range(0, len(order), pool):
         rows = table.take(pa.array(np.sort(order[start : start + pool])))
-        pairs = segmented(rows, source, target, settings.alpha, int(seeds.integers(2**31)))
+        share = segmented(rows.take(pa.array(range(rank, len(rows), ranks))), source, target, settings.alpha)
+        pairs = gather_object(share) if ranks > 1 else share
         pairs = [pair for pair in pairs if max(map(len, pair)) <= settings.max_tokens]
         packed = list(pack(pairs, settings.batch_tokens))
         for i in rng.permutation(len(packed)):
             yield padded_pairs(packed[i])
 
 
-def segmented(
-    table: pa.Table, source: Pieces, target: Pieces, alpha: float | None = None, seed: int = 0
-) -> list[IdPair]:
+def segmented(table: pa.Table, source: Pieces, target: Pieces, alpha: float | None = None) -> list[IdPair]:
     """The ids of both sides of all pairs of a table; without `alpha`, of the most probable segmentation."""
-    sources = source.encode(table["source"].to_pylist(), alpha, seed)
-    references = target.encode(table["reference"].to_pylist(), alpha, seed + 1)
+    sources = source.encode(table["source"].to_pylist(), alpha)
+    references = target.encode(table["reference"].to_pylist(), alpha)
     return list(zip(sources, references, strict=True))
 
 

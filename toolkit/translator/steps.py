@@ -104,7 +104,8 @@ def steps_of_epoch(training: Training) -> Iterator[tuple[int, tuple[Tensor, Tens
     """
     text, accelerator, finished = training.text, training.accelerator, training.progress.batch
     group: list[tuple[Tensor, Tensor]] = []
-    epoch = batches(text.train, text.source, text.target, training.settings, training.progress.epoch)
+    ranks = {"rank": accelerator.process_index, "ranks": accelerator.num_processes}
+    epoch = batches(text.train, text.source, text.target, training.settings, training.progress.epoch, **ranks)
     for number, batch in enumerate(epoch, 1):
         if number > finished:
             group.append(batch)

@@ -11,6 +11,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
+import sentencepiece
 import torch
 from accelerate import Accelerator, PartialState
 from accelerate.utils import set_seed
@@ -80,6 +81,7 @@ def fit(
     """
     accelerator = Accelerator(mixed_precision="bf16" if has_bfloat16(PartialState().device) else "no")
     set_seed(settings.seed + accelerator.process_index)
+    sentencepiece.set_random_generator_seed(settings.seed + accelerator.process_index)
     with accelerator.main_process_first():
         counts = prepare(settings)
     with accelerator.main_process_first():
