@@ -7,7 +7,7 @@ export HF_HUB_DISABLE_TELEMETRY = 1
 export TOKENIZERS_PARALLELISM = false
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test fresh check bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -34,6 +34,9 @@ demo: $(VENV)/.run  ## build a small ParaBank 2 from the bitext in the package, 
 test: $(VENV)/.test  ## run all tests; some of them: make test ARGS='-m "not slow" tests/decode'
 	@HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE \
 		$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile $(ARGS)
+
+fresh: $(VENV)/.test  ## run tests as on a new machine, twice at once: make fresh ARGS='-m "not slow"'
+	@PYTHON=$(BIN)/python tests/fresh.sh $(ARGS)
 
 check: $(VENV)/.test  ## lint and types
 	@$(BIN)/ruff check .

@@ -3,11 +3,8 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import fsspec
@@ -23,19 +20,12 @@ KILL_AFTER_TWO_SHARDS = killing_at("rows-00002.parquet")
 @pytest.fixture(scope="module")
 def server():
     """What a process needs in its environment to find the server; the bucket "bucket" has the demo's bitext."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "moto.server", "-p", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    from moto.server import ThreadedMotoServer  # takes a second, which other tests need not wait
+
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)  # the system's free port
+    server.start()
+    address = "http://{}:{}".format(*server.get_host_and_port())
     try:
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(f"{address}/moto-api/", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.1)
         with pytest.MonkeyPatch.context() as patch:
             found = {
                 "AWS_ENDPOINT_URL": address,
@@ -51,8 +41,7 @@ def server():
             system.put_file(str(DEMO), "bucket/texts/bitext.de-en.tsv")
             yield found
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        server.stop()
 
 
 def build(output, bitext, folder, environment, before="", processes=1):

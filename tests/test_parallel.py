@@ -49,9 +49,7 @@ def test_on_processors_accelerate_chooses(monkeypatch, options):
 def test_a_training_with_more_processes_than_gpus_is_refused_once(monkeypatch, options):
     pretend_gpus(monkeypatch, 1)
     launched(monkeypatch, 1, 2)
-    with pytest.raises(
-        RuntimeError, match=r"wanted a GPU for each of 2 processes of a training, got 1: .*--pro"
-    ):
+    with pytest.raises(RuntimeError, match=r"wanted a GPU for each of 2 processes of a training, got 1: .*--pro"):
         processes()
     launched(monkeypatch, 0, 2)
     processes()

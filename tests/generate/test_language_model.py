@@ -10,6 +10,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from builders import parabank, parabank2, paranet, paranmt
+from tests.gpus import pretend_gpus
 from tests.tiny import DEMO, folder
 from toolkit.generate.language_model import Asking, ask_rows, merged
 from toolkit.generate.prompt import read_prompt
@@ -260,3 +261,10 @@ def test_a_server_that_cannot_be_used_is_one_line(gpt2, server, tmp_path):
         connect(str(tmp_path), address(server))
     with pytest.raises(ValueError, match="wanted --server with --generator lm, got paper: leave --server out"):
         paranet.ParaNetRun(text=["t"], lang="en", output_dir=str(tmp_path), server="http://x/v1")
+
+
+def test_beside_a_gpu_a_model_on_the_processor_is_in_its_numbers(gpt2, monkeypatch):
+    pretend_gpus(monkeypatch, 1)
+    for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
+        monkeypatch.setattr(torch.cpu, name, lambda: False)
+    assert load_language_model(str(gpt2), "auto", "cpu").signature.endswith("|float32")
