@@ -3,52 +3,62 @@
 #
 #   tests/fresh.sh [pytest's arguments]
 #
-# PYTHON is the interpreter (.venv/bin/python by default). As root, the tests run as `nobody` in a mount namespace of
-# their own, from a checkout that this user cannot write to; another user runs them in his own name, with
-# TMPDIR and HOME in a new folder. Both runs must pass.
+# PYTHON is the interpreter (.venv/bin/python by default). As root, both runs are user `nobody`'s, in a mount namespace
+# with a new /tmp and a checkout that this user cannot write to. Without root they are in the caller's name, with TMPDIR
+# in a new folder. Both runs must pass.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 checkout=$PWD
 python=$(command -v "${PYTHON:-.venv/bin/python}")
-base=$("$python" -c 'import sys; print(sys.base_prefix)')
 case $python in /*) ;; *) python=$checkout/$python ;; esac
-# The environment has nothing of the caller's but the path.
-clean=(env -i "PATH=$(dirname "$python"):$PATH" HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE
-  TOKENIZERS_PARALLELISM=false PYTHONDONTWRITEBYTECODE=1)
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+as=()
 
-suite() {  # RUN ARGUMENTS: as root in the namespace: an empty /tmp and an empty home, but for what runs the tests; then as nobody
-  local run=$1 cover keep
-  for cover in "$HOME" /tmp; do
-    mkdir -p "$folder/$run/new$cover"
-    mount -t tmpfs -o mode=755 tmpfs "$folder/$run/new$cover"
-    for keep in "$base" "$(dirname "$(dirname "$python")")" "$checkout"; do
-      case $keep in "$cover"/*) mkdir -p "$folder/$run/new$keep" && mount --rbind "$keep" "$folder/$run/new$keep" ;; esac
+# Put an empty folder over $HOME and over /tmp, in which only what runs the tests is found again.
+cover() {
+  local base folder kept
+  base=$("$python" -c 'import sys; print(sys.base_prefix)')
+  for folder in "$HOME" /tmp; do
+    mkdir -p "$FRESH$folder"
+    mount -t tmpfs -o mode=755 tmpfs "$FRESH$folder"
+    for kept in "$base" "$(dirname "$(dirname "$python")")" "$checkout"; do
+      case $kept in "$folder"/*) mkdir -p "$FRESH$kept" && mount --rbind "$kept" "$FRESH$kept" ;; esac
     done
   done
-  for cover in "$HOME" /tmp; do mount --rbind "$folder/$run/new$cover" "$cover"; done
+  for folder in "$HOME" /tmp; do mount --rbind "$FRESH$folder" "$folder"; done
   chmod 1777 /tmp
-  mkdir /tmp/home && chown nobody /tmp/home
   cd "$checkout"
-  exec setpriv --reuid=nobody --regid=nogroup --clear-groups \
-    "${clean[@]}" "PYTHONPATH=$checkout" HOME=/tmp/home "$python" -m pytest -p no:cacheprovider "${@:2}"
 }
 
-alone() {  # without root: TMPDIR instead of /tmp
-  mkdir -p "$folder/$1/home"
-  "${clean[@]}" "PYTHONPATH=$checkout" "HOME=$folder/$1/home" "TMPDIR=$folder/$1" \
-    "$python" -m pytest -p no:cacheprovider "${@:2}"
+run() { # NAME ARGUMENTS: with a home of its own, and nothing of the caller's environment but the path
+  mkdir "$temporary/$1"
+  [ ${#as[@]} = 0 ] || chown nobody "$temporary/$1"
+  "${as[@]}" env -i "PATH=$(dirname "$python"):$PATH" "PYTHONPATH=$checkout" PYTHONDONTWRITEBYTECODE=1 \
+    HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE TOKENIZERS_PARALLELISM=false \
+    "HOME=$temporary/$1" "TMPDIR=$temporary" "$python" -m pytest -p no:cacheprovider "${@:2}"
 }
 
-if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
-  one() { unshare --mount --propagation private bash -c "$(declare -p checkout python clean base folder); $(declare -f suite); suite \"\$@\"" fresh "$@"; }
+if [ "$(id -u)" != 0 ] || ! unshare --mount true 2>/dev/null; then
+  temporary=$(mktemp -d)
+  trap 'rm -rf "$temporary"' EXIT
+elif [ -z "${FRESH:-}" ]; then
+  FRESH=$(mktemp -d)
+  export FRESH
+  trap 'rm -rf "$FRESH"' EXIT
+  unshare --mount --propagation private "$0" "$@"
+  exit
 else
-  one() { alone "$@"; }
+  cover
+  temporary=/tmp
+  as=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
 fi
-mkdir "$folder/first" "$folder/second"
-one first "$@" >"$folder/first.log" 2>&1 & first=$!
+
 status=0
-one second "$@" || status=$?
-wait "$first" || { status=$?; echo "The run beside it:"; cat "$folder/first.log"; }
+run first "$@" >"$temporary/first.log" 2>&1 &
+first=$!
+run second "$@" || status=$?
+if ! wait "$first"; then
+  status=1
+  echo "The run beside it:"
+  cat "$temporary/first.log"
+fi
 exit "$status"
