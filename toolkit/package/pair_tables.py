@@ -1,0 +1,139 @@
+"""The form of a .tsv or .csv file of pairs: by the names in its first line, or by all rows of its first batch."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from toolkit.package.pair_columns import NAMED, NO, USUAL_NAMES, YES, check_texts, number_of, pair_columns, plain_name
+
+LISTS = "the names reference and paraphrases in the first line"
+WORDS_AND_LINE = re.compile(r"[a-z]+(_[a-z0-9]+)+")
+USUAL = 0.8  # ours: if so many rows are equally wide, a wider one has a delimiter within a text
+LEAST_ROWS = 5  # ours: fewer rows do not say how wide rows are
+HIGHEST = 1.001  # ours: a cosine of 1 with its rounding; scores beyond are human ones, from 0 to 5
+
+
+@dataclass(frozen=True)
+class TableForm:
+    """Where the parts of a pair are in the fields of a row; columns count from 0.
+
+    Attributes:
+        shape: What a row should look like, for messages.
+        text: What was understood, for users.
+        least: The least number of fields of a row.
+        most: The greatest.
+        header: Whether the first row holds names.
+        reference: The column of the reference.
+        paraphrase: The column of the paraphrase, or of the first of several.
+        many: Whether all further fields are paraphrases, too.
+        semantic: The column of the paraphrase score, None without one.
+        highest: The greatest absolute value of a score.
+        label: The column of the label, None without one.
+        id: The column of the reference's id, None without one.
+    """
+
+    shape: str
+    text: str
+    least: int
+    most: float = math.inf
+    header: bool = False
+    reference: int = 0
+    paraphrase: int = 1
+    many: bool = False
+    semantic: int | None = None
+    highest: float = math.inf
+    label: int | None = None
+    id: int | None = None
+
+    def fits(self, widths: np.ndarray) -> np.ndarray:
+        """Whether rows with so many fields have this form: (N,) of bool."""
+        return (widths >= self.least) & (widths <= self.most)
+
+
+def table_form(rows: pa.ListArray, path: object) -> TableForm:
+    """The form of a table of pairs.
+
+    Args:
+        rows: The first rows, (N,) of lists of trimmed fields, N >= 1.
+        path: The file, for messages.
+
+    Raises:
+        ValueError: The names are not understood, a column of texts holds numbers or ids, or a score is a human one.
+    """
+    names = rows[0].as_py()
+    if pair_columns(names, path) is not None:
+        form, rows = named_form(names, path), rows.slice(1)
+    elif are_names(names):
+        raise ValueError(f"wanted names of a reference and a paraphrase, got {', '.join(names)} in {path}: {NAMED}")
+    else:
+        form = unnamed_form(rows)
+    widths = pc.list_value_length(rows).to_numpy()
+    fields, starts = rows.flatten(), np.cumsum(widths) - widths
+    last = max(widths, default=0) - 1 if form.many else form.paraphrase
+    for column in (form.reference, *range(form.paraphrase, last + 1)):
+        name = repr(names[column]) if form.header and column < len(names) else f"{column + 1}"
+        check_texts(fields.take(starts[widths > column] + column), f"column {name}", path)
+    return form
+
+
+def named_form(names: list[str], path: object) -> TableForm:
+    """The form of a table with names in its first line; a last column `paraphrases` may go on in further fields."""
+    columns = pair_columns(names, path)
+    assert columns is not None
+    many = columns.paraphrase.casefold() == "paraphrases" and names[-1] == columns.paraphrase
+    place = {name: names.index(name) for name in names}
+    return TableForm(
+        shape=f"{len(names)} columns{' and more' if many else ''}, as in the first line, with a finite score if any",
+        text=str(columns),
+        least=len(names),
+        most=math.inf if many else len(names),
+        header=True,
+        reference=place[columns.reference],
+        paraphrase=place[columns.paraphrase],
+        many=many,
+        semantic=place[columns.semantic] if columns.semantic else None,
+        label=place[columns.label] if columns.label else None,
+        id=place[columns.id] if columns.id else None,
+    )
+
+
+def unnamed_form(rows: pa.ListArray) -> TableForm:
+    """The form of a table without names: pairs; pairs with a score or a label; or references with their paraphrases.
+
+    A third field that is a number in at least half of the rows with three is a score, or a label if all are 0 or 1.
+    """
+    widths = pc.list_value_length(rows).to_numpy()
+    third = [row[2].casefold() for row in rows.filter(pa.array(widths == 3)).to_pylist()]
+    if third and set(third) <= {*YES, *NO}:
+        shape = f"reference TAB paraphrase TAB {'0 or 1' if {*third} & {*NO} else 'score'}"
+        return TableForm(shape, "no names; reference, paraphrase and label: rows with 0 are left out", 3, 3, label=2)
+    if third and 2 * sum(not math.isnan(number_of(text)) for text in third) >= len(third):
+        return TableForm(
+            "reference TAB paraphrase TAB score", "no names; reference, paraphrase and score", 2, 3, semantic=2,
+            highest=HIGHEST,
+        )  # fmt: skip
+    usual = int(np.bincount(widths).argmax())
+    shape = "reference TAB paraphrase [TAB paraphrase ...]"
+    if len(rows) >= LEAST_ROWS and (widths == usual).mean() >= USUAL:
+        text = "no names; reference and paraphrase" if usual == 2 else f"no names; reference and {usual - 1} paraphrases"
+        shape += f" in {usual} columns as in the other lines (for lists of any length: {LISTS})"
+        return TableForm(shape, text, 2, max(2, usual), many=True)
+    return TableForm(shape, "no names; reference and paraphrases", 2, many=True)
+
+
+
+
+
+def are_names(fields: list[str]) -> bool:
+    """Whether all fields of a row are usual names of columns.
+
+    >>> are_names(["source", "target"]), are_names(["sent_1", "sent_2", "score"]), are_names(["Hello!", "Hi!"])
+    (True, True, False)
+    """
+    return all(plain_name(field) in USUAL_NAMES or WORDS_AND_LINE.fullmatch(plain_name(field)) for field in fields)
