@@ -38,7 +38,7 @@ def csv_records(lines: Iterable[str], path: object) -> Iterator[tuple[int, list[
 
 
 def delimiter_of(lines: list[str]) -> str:
-    """The delimiter of CSV: the one by which all records have equally many fields, or the most frequent one of the first.
+    """The delimiter of CSV: by which all records have equally many fields, or the first record has the most.
 
     >>> delimiter_of(["a;b", "Well, I see.;3,5"]), delimiter_of(["text"]), delimiter_of(["a,b", "Well; no,2"])
     (';', ',', ',')

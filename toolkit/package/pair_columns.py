@@ -25,8 +25,10 @@ PARAPHRASES = (
 LABELS = ("label", "labels", "is_duplicate", "is_paraphrase", "duplicate", "quality", "gold_label")
 SIMILARITIES = ("score", "similarity", "similarity_score", "relatedness_score", "relatedness", "rating")
 USUAL_NAMES = frozenset(
-    (*REFERENCES, *PARAPHRASES, *LABELS, *SIMILARITIES, "id", "semantic", "source", "target", "src", "tgt", "input")
-    + ("output", "premise", "hypothesis", "negative", "sent1", "sent2", "sentence", "question", "answer")
+    [
+        *(*REFERENCES, *PARAPHRASES, *LABELS, *SIMILARITIES, "id", "semantic", "source", "target", "src", "tgt"),
+        *("input", "output", "premise", "hypothesis", "negative", "sent1", "sent2", "sentence", "question", "answer"),
+    ]
 )
 YES, NO = ("1", "1.0", "true"), ("0", "0.0", "false")
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")

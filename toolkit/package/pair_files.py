@@ -1,8 +1,8 @@
 """Pairs from single files, as Arrow tables with one set of columns.
 
-The columns of a file are known by their names (`pair_columns.py`): those of a .parquet file, the keys of a .jsonl file,
-where the paraphrase may be a list of texts, and the first line of a .tsv or .csv file. A .tsv or .csv file without names
-has one of three forms (`pair_tables.py`). Rows with the label 0 are left out and counted.
+The columns of a file are known by their names (`pair_columns.py`): those of a .parquet file, the keys of a .jsonl
+file, where the paraphrase may be a list of texts, and the first line of a .tsv or .csv file. A .tsv or .csv file
+without names has one of three forms (`pair_tables.py`). Rows with the label 0 are left out and counted.
 """
 
 from __future__ import annotations
@@ -135,7 +135,9 @@ def check_scores(pairs: pa.Table, numbers: Sequence[int], path: str | Path) -> N
     if is_wrong.any():
         first = int(is_wrong.argmax())
         score = pairs["semantic"][first].as_py()
-        raise ValueError(f"{path}, line {numbers[first]}: wanted a finite score, got {score}: correct it, or leave it out")
+        raise ValueError(
+            f"{path}, line {numbers[first]}: wanted a finite score, got {score}: correct it, or leave it out"
+        )
 
 
 def check_both_texts(pairs: pa.Table, reference: str, paraphrase: str, path: str | Path) -> None:
@@ -164,14 +166,13 @@ def table_pairs(path: str | Path, refused: Counter[str]) -> Iterator[pa.Table]:
             compression is damaged.
     """
     batches = row_batches(path)
-    numbers, rows = next(batches, ([], pa.array([], pa.list_(pa.string()))))
-    if not numbers:
+    first = next(batches, None)
+    if first is None:
         return
-    form = table_form(rows, path)
-    if form.header:
-        numbers, rows = numbers[1:], rows.slice(1)
-    for numbers, rows in chain([(numbers, rows)], batches):
-        yield form_pairs(form, numbers, rows, path, refused)
+    form = table_form(first[1], path)
+    for position, (numbers, rows) in enumerate(chain([first], batches)):
+        names = int(form.header and position == 0)
+        yield form_pairs(form, numbers[names:], rows.slice(names), path, refused)
 
 
 def form_pairs(

@@ -121,13 +121,12 @@ def unnamed_form(rows: pa.ListArray) -> TableForm:
     usual = int(np.bincount(widths).argmax())
     shape = "reference TAB paraphrase [TAB paraphrase ...]"
     if len(rows) >= LEAST_ROWS and (widths == usual).mean() >= USUAL:
-        text = "no names; reference and paraphrase" if usual == 2 else f"no names; reference and {usual - 1} paraphrases"
+        text = (
+            "no names; reference and paraphrase" if usual == 2 else f"no names; reference and {usual - 1} paraphrases"
+        )
         shape += f" in {usual} columns as in the other lines (for lists of any length: {LISTS})"
         return TableForm(shape, text, 2, max(2, usual), many=True)
     return TableForm(shape, "no names; reference and paraphrases", 2, many=True)
-
-
-
 
 
 def are_names(fields: list[str]) -> bool:

@@ -33,9 +33,7 @@ FORMS = (
 )
 
 
-def read_pairs(
-    source: str | Path, split: str | None = None, refused: Counter[str] | None = None
-) -> Iterator[pa.Table]:
+def read_pairs(source: str | Path, split: str | None = None, refused: Counter[str] | None = None) -> Iterator[pa.Table]:
     r"""Read the pairs of a parabank, a few thousand at a time.
 
     >>> import tempfile
@@ -85,9 +83,7 @@ def understood_columns(sources: Iterable[str | Path]) -> dict[str, str]:
     return {str(source): text for source in sources if is_file(source) and (text := understood(source))}
 
 
-def read_references(
-    source: str | Path, split: str | None = None, refused: Counter[str] | None = None
-) -> Iterator[Row]:
+def read_references(source: str | Path, split: str | None = None, refused: Counter[str] | None = None) -> Iterator[Row]:
     """Read the references of a parabank that have a paraphrase, as rows with the published fields.
 
     Args:
