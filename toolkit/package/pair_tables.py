@@ -135,4 +135,4 @@ def are_names(fields: list[str]) -> bool:
     >>> are_names(["source", "target"]), are_names(["sent_1", "sent_2", "score"]), are_names(["Hello!", "Hi!"])
     (True, True, False)
     """
-    return all(plain_name(field) in USUAL_NAMES or WORDS_AND_LINE.fullmatch(plain_name(field)) for field in fields)
+    return all(plain_name(field) in USUAL_NAMES or WORDS_AND_LINE.fullmatch(field.casefold()) for field in fields)
