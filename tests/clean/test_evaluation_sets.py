@@ -60,7 +60,8 @@ def test_a_glob_is_several_sets(tmp_path):
         ("a.txt", "yes\nno\n3.5\n", "wanted sentences in .*a.txt, got none of 12 letters: check the file"),
         ("a.jsonl", '{"a": 1}\n{"b": \n', "a.jsonl, line 2: wanted a record in JSON, got '{\"b\": '"),
         ("a.csv", 'one,two\nyes,"an open quote\nno,end\n', "a.csv, line 3: wanted records of CSV, got others"),
-        ("a.csv", "x" * 200_000, "a.csv, line 1: wanted records of CSV, got others"),
+        ("a.csv", "x" * 200_000, "wanted sentences in .*a.csv, got none of 12 letters: check the file"),
+        ("a.csv", f"text;score\n{ONE.replace(' ', '')};3,2\n", "wanted sentences in .*a.csv, got none"),
         ("a.pkl", "x", "wanted files .*, got .*a.pkl: convert it"),
     ],
 )

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from toolkit.bitext.csv_data_sets import csv_options
 from toolkit.files import for_arrow, is_file, is_url, matching
 
 SUFFIXES = (".tsv", ".txt", ".parquet")
@@ -388,7 +389,8 @@ def load_dataset(address: str, data_split: str) -> Any:
         return datasets.load_from_disk(str(Path(name, data_split)))
     if Path(name, "state.json").exists():
         return datasets.load_from_disk(name)
-    return datasets.load_dataset(name, configuration or None, split=data_split, streaming=True)
+    options = csv_options(name, configuration or None)
+    return datasets.load_dataset(name, configuration or None, split=data_split, streaming=True, **options)
 
 
 def whole_lines(path: str) -> Iterator[bytes]:

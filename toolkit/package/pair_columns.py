@@ -34,6 +34,7 @@ YES, NO = ("1", "1.0", "true"), ("0", "0.0", "false")
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 LETTER = r"\p{L}"
 IDENTIFIER = r"^(\w{0,20}[-_:#]\d+|[0-9a-fA-F]{16,}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
+NO_TEXTS = 0.75  # ours: the least share of numbers and ids in a column that holds no texts
 SHOWN = 6  # ours: names of columns that are not read, in a line for users
 NAMED = "name the columns in the first line, such as sentence1 and sentence2"
 
@@ -149,12 +150,12 @@ def check_texts(texts: pa.Array, column: str, path: object) -> None:
         path: The file, for messages.
 
     Raises:
-        ValueError: Most values have no letter, or are ids such as "demo-17".
+        ValueError: Most values (`NO_TEXTS`) have no letter, or are ids such as "demo-17".
     """
     texts = texts.filter(pc.not_equal(texts, ""))
     is_text = pc.and_(pc.match_substring_regex(texts, LETTER), pc.invert(pc.match_substring_regex(texts, IDENTIFIER)))
     others = texts.filter(pc.invert(is_text))
-    if 2 * len(others) > len(texts):
+    if len(others) and len(others) >= NO_TEXTS * len(texts):
         raise ValueError(
             f"wanted texts in {column}, got numbers or ids in {path}, such as {others[0].as_py()[:60]!r}: {NAMED}"
         )

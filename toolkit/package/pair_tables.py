@@ -14,6 +14,7 @@ from toolkit.package.pair_columns import NAMED, NO, USUAL_NAMES, YES, check_text
 
 LISTS = "the names reference and paraphrases in the first line"
 WORDS_AND_LINE = re.compile(r"[a-z]+(_[a-z0-9]+)+")
+PLAIN = "no names; reference and paraphrases"
 USUAL = 0.8  # ours: if so many rows are equally wide, a wider one has a delimiter within a text
 LEAST_ROWS = 5  # ours: fewer rows do not say how wide rows are
 HIGHEST = 1.001  # ours: a cosine of 1 with its rounding; scores beyond are human ones, from 0 to 5
@@ -121,12 +122,9 @@ def unnamed_form(rows: pa.ListArray) -> TableForm:
     usual = int(np.bincount(widths).argmax())
     shape = "reference TAB paraphrase [TAB paraphrase ...]"
     if len(rows) >= LEAST_ROWS and (widths == usual).mean() >= USUAL:
-        text = (
-            "no names; reference and paraphrase" if usual == 2 else f"no names; reference and {usual - 1} paraphrases"
-        )
         shape += f" in {usual} columns as in the other lines (for lists of any length: {LISTS})"
-        return TableForm(shape, text, 2, max(2, usual), many=True)
-    return TableForm(shape, "no names; reference and paraphrases", 2, many=True)
+        return TableForm(shape, PLAIN, 2, max(2, usual), many=True)
+    return TableForm(shape, PLAIN, 2, many=True)
 
 
 def are_names(fields: list[str]) -> bool:

@@ -22,6 +22,7 @@ from toolkit import files
 from toolkit.bitext.read import text_suffix
 from toolkit.package.folder import check_whole, files_of, is_parabank, urls_of
 from toolkit.package.pair_files import BATCH_ROWS, FILE_READERS, PAIRS, file_tables, pairs_of, understood
+from toolkit.package.pair_tables import PLAIN
 from toolkit.package.parquet import TABLES, finished_shards, without_repeats
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.equal import find_equal_pairs
@@ -68,8 +69,8 @@ def file_pairs(source: str | Path, refused: Counter[str]) -> Iterator[pa.Table]:
 
 @cache
 def say_once(source: str, text: str | None) -> None:
-    """Say what was understood of a file; only once, and only by the first process of a launch."""
-    if text and os.environ.get("RANK", "0") == "0":
+    """Say what was understood of a file: once, by the first process of a launch, and only if there was a choice."""
+    if text and text != PLAIN and os.environ.get("RANK", "0") == "0":
         print(f"{source}: {text}", file=sys.stderr)
 
 
