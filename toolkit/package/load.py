@@ -83,7 +83,7 @@ def load_parabank(
 def load_url(
     url: str, config: str, split: str | None, streaming: bool, revision: str | None, options: dict[str, list[str]]
 ) -> Dataset | DatasetDict | IterableDataset | IterableDatasetDict:
-    """Load a parabank from a URL; the arguments and errors are those of `load_parabank`; `options` are of `datasets`."""
+    """Load a parabank from a URL; arguments and errors as of `load_parabank`, and `options` for `datasets`."""
     if revision is not None:
         raise ValueError(f"wanted no revision for {url}, got {revision!r}: only the Hub keeps revisions")
     files = {name: urls_of(url, config, name) for name in SPLITS}
