@@ -36,6 +36,7 @@ LETTER = r"\p{L}"
 IDENTIFIER = r"^(\w{0,20}[-_:#]\d+|[0-9a-fA-F]{16,}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
 NO_TEXTS = 0.75  # ours: the least share of numbers and ids in a column that holds no texts
 SHOWN = 6  # ours: names of columns that are not read, in a line for users
+KEEP = "keep the rows that are (of STS those of 4 and more), and leave the scores out"
 NAMED = "name the columns in the first line, such as sentence1 and sentence2"
 
 
@@ -98,7 +99,7 @@ def pair_columns(names: Sequence[str], path: object) -> PairColumns | None:
     if similarity is not None and label is None and semantic is None:
         raise ValueError(
             f"wanted pairs that are all paraphrases, got {path} with the column {similarity!r}, by which some may be "
-            "none: keep the rows that are (of STS those of 4 and more), and leave the column out, or name it semantic"
+            f"none: {KEEP}, or name it semantic"
         )
     id_ = None if label else column(["id"])
     read = (reference, paraphrase, semantic, label, id_)

@@ -23,7 +23,7 @@ from toolkit.bitext.csv_records import csv_records
 from toolkit.bitext.read import decode, lines, text_suffix
 from toolkit.errors import first_line
 from toolkit.files import for_arrow
-from toolkit.package.pair_columns import PairColumns, check_texts, is_paraphrase, number_of, pair_columns
+from toolkit.package.pair_columns import KEEP, PairColumns, check_texts, is_paraphrase, number_of, pair_columns
 from toolkit.package.pair_tables import TableForm, table_form
 
 PAIRS = pa.schema(
@@ -199,9 +199,15 @@ def form_pairs(
         texts = fields.take(starts[scored] + form.semantic).to_pylist()
         semantic[scored] = [number_of(text) for text in texts]
         has_score = np.array([bool(text) or not form.header for text in texts], bool)
-        is_wrong[scored] |= has_score & ~(np.abs(semantic[scored]) <= form.highest)
+        is_wrong[scored] |= has_score & ~np.isfinite(semantic[scored])
     if is_wrong.any():
         raise wrong_rows(form, numbers, rows, is_wrong, path)
+    if (is_human := np.abs(semantic) > form.highest).any():
+        first = int(is_human.argmax())
+        raise ValueError(
+            f"{path}, line {numbers[first]}: wanted a score from -1 to 1, got {semantic[first]:g}, by which some rows "
+            f"may be no paraphrases: {KEEP}"
+        )
     counts = widths - form.paraphrase if form.many else np.ones_like(widths)
     indices = np.repeat(np.arange(len(rows)), counts)
     position = np.arange(len(indices)) - np.repeat(np.cumsum(counts) - counts, counts)

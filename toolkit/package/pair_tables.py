@@ -15,7 +15,7 @@ from toolkit.package.pair_columns import NAMED, NO, USUAL_NAMES, YES, check_text
 LISTS = "the names reference and paraphrases in the first line"
 WORDS_AND_LINE = re.compile(r"[a-z]+(_[a-z0-9]+)+")
 PLAIN = "no names; reference and paraphrases"
-USUAL = 0.8  # ours: if so many rows are equally wide, a wider one has a delimiter within a text
+USUAL = 0.75  # ours: if so many rows are equally wide, a wider one has a delimiter within a text
 LEAST_ROWS = 5  # ours: fewer rows do not say how wide rows are
 HIGHEST = 1.001  # ours: a cosine of 1 with its rounding; scores beyond are human ones, from 0 to 5
 
