@@ -1,16 +1,33 @@
-"""The form of a .tsv or .csv file of pairs: by the names in its first line, or by all rows of its first batch."""
+"""The form of a .tsv or .csv file of pairs, by the names in its first line or by all rows of its first batch.
+
+Rows that do not have the form of their file are refused, counted and named.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from toolkit.package.pair_columns import NAMED, NO, USUAL_NAMES, YES, check_texts, number_of, pair_columns, plain_name
+from toolkit.package.pair_columns import (
+    KEEP,
+    NAMED,
+    NO,
+    USUAL_NAMES,
+    YES,
+    check_texts,
+    number_of,
+    pair_columns,
+    plain_name,
+)
+from toolkit.package.pair_rows import PAIRS, labelled_pairs
 
 LISTS = "the names reference and paraphrases in the first line"
 WORDS_AND_LINE = re.compile(r"[a-z]+(_[a-z0-9]+)+")
@@ -134,3 +151,58 @@ def are_names(fields: list[str]) -> bool:
     (True, True, False)
     """
     return all(plain_name(field) in USUAL_NAMES or WORDS_AND_LINE.fullmatch(field.casefold()) for field in fields)
+
+
+def form_pairs(
+    form: TableForm, numbers: Sequence[int], rows: pa.ListArray, path: str | Path, refused: Counter[str]
+) -> pa.Table:
+    """The pairs of some rows of a table.
+
+    Args:
+        form: Of the table.
+        numbers: The number of the line of each row.
+        rows: (N,) of lists of fields.
+        path: The file, for messages.
+        refused: Counts the rows that are no paraphrases by their label.
+
+    Raises:
+        ValueError: A row does not have the form.
+    """
+    widths = pc.list_value_length(rows).to_numpy()
+    fields, starts = rows.flatten(), np.cumsum(widths) - widths
+    is_wrong = ~form.fits(widths)
+    semantic = np.full(len(rows), np.nan)
+    if form.semantic is not None:
+        scored = np.flatnonzero(~is_wrong & (widths > form.semantic))
+        texts = fields.take(starts[scored] + form.semantic).to_pylist()
+        semantic[scored] = [number_of(text) for text in texts]
+        has_score = np.array([bool(text) or not form.header for text in texts], bool)
+        is_wrong[scored] |= has_score & ~np.isfinite(semantic[scored])
+    if is_wrong.any():
+        raise wrong_rows(form, numbers, rows, is_wrong, path)
+    if (is_human := np.abs(semantic) > form.highest).any():
+        first = int(is_human.argmax())
+        raise ValueError(
+            f"{path}, line {numbers[first]}: wanted a score from -1 to 1, got {semantic[first]:g}, by which some rows "
+            f"may be no paraphrases: {KEEP}"
+        )
+    counts = widths - form.paraphrase if form.many else np.ones_like(widths)
+    indices = np.repeat(np.arange(len(rows)), counts)
+    position = np.arange(len(indices)) - np.repeat(np.cumsum(counts) - counts, counts)
+    begins = starts[indices]
+    references = fields.take(begins + form.reference)
+    ids = references if form.id is None else fields.take(begins + form.id)
+    scores = pa.array(semantic[indices], pa.float64(), from_pandas=True)
+    pairs = pa.table([ids, references, fields.take(begins + form.paraphrase + position), scores], schema=PAIRS)
+    labels = None if form.label is None else fields.take(begins + form.label).to_pylist()
+    return labelled_pairs(pairs, labels, np.asarray(numbers)[indices].tolist(), path, refused)
+
+
+def wrong_rows(
+    form: TableForm, numbers: Sequence[int], rows: pa.ListArray, is_wrong: np.ndarray, path: str | Path
+) -> ValueError:
+    """The error of rows that do not have the form of their table."""
+    first, count = int(is_wrong.argmax()), int(is_wrong.sum())
+    more = f" and {count - 1} others" if count > 1 else ""
+    text = "\t".join(rows[first].as_py())[:60]
+    return ValueError(f"{path}, line {numbers[first]}{more}: wanted {form.shape}, got {text!r}: correct it")

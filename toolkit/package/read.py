@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from itertools import chain, groupby
 from pathlib import Path
 
@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 from toolkit import files
 from toolkit.bitext.read import text_suffix
 from toolkit.package.folder import check_whole, files_of, is_parabank, urls_of
-from toolkit.package.pair_files import BATCH_ROWS, FILE_READERS, PAIRS, file_tables, pairs_of, understood
+from toolkit.package.pair_files import BATCH_ROWS, FILE_READERS, file_tables, pairs_of, understood
+from toolkit.package.pair_rows import PAIRS
 from toolkit.package.pair_tables import PLAIN
 from toolkit.package.parquet import TABLES, finished_shards, without_repeats
 from toolkit.rows import Candidate, Row, Scores
@@ -62,15 +63,14 @@ def read_pairs(source: str | Path, split: str | None = None, refused: Counter[st
 
 
 def file_pairs(source: str | Path, refused: Counter[str]) -> Iterator[pa.Table]:
-    """The pairs of a file, from the first of which on it has been said what was understood of its columns."""
-    say_once(str(source), understood(source))
-    yield from FILE_READERS[text_suffix(str(source))](source, refused)
+    """The pairs of a file; it is said what was understood of its columns."""
+    return FILE_READERS[text_suffix(str(source))](source, refused, partial(say_once, str(source)))
 
 
 @cache
-def say_once(source: str, text: str | None) -> None:
+def say_once(source: str, text: str) -> None:
     """Say what was understood of a file: once, by the first process of a launch, and only if there was a choice."""
-    if text and text != PLAIN and os.environ.get("RANK", "0") == "0":
+    if text != PLAIN and os.environ.get("RANK", "0") == "0":
         print(f"{source}: {text}", file=sys.stderr)
 
 
