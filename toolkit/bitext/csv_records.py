@@ -46,13 +46,13 @@ def delimiter_of(lines: list[str]) -> str:
     Args:
         lines: The first lines.
     """
-    widths = {delimiter: [len(record) for record in whole_records(lines, delimiter)] for delimiter in DELIMITERS}
+    widths = {delimiter: [len(record) for record in _whole_records(lines, delimiter)] for delimiter in DELIMITERS}
     first = {delimiter: sizes[0] if sizes else 1 for delimiter, sizes in widths.items()}
     even = [delimiter for delimiter, sizes in widths.items() if len(set(sizes)) == 1 and sizes[0] > 1]
     return max(even or DELIMITERS, key=lambda delimiter: first[delimiter])
 
 
-def whole_records(lines: list[str], delimiter: str) -> list[list[str]]:
+def _whole_records(lines: list[str], delimiter: str) -> list[list[str]]:
     """The records that begin and end within some lines."""
     records = []
     try:

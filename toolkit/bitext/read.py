@@ -210,15 +210,15 @@ def read_tsv(path: str, source_column: int, reference_column: int) -> Iterator[B
     """
     line, columns, width = 1, (source_column, reference_column), None
     for lines_of_block in whole_lines(path):
-        width = width or usual_width(lines_of_block, max(columns) + 1)
+        width = width or _usual_width(lines_of_block, max(columns) + 1)
         yield Block(line, (lines_of_block,), columns, width)
         line += lines_of_block.count(b"\n")
 
 
-def usual_width(text: bytes, least: int) -> int:
+def _usual_width(text: bytes, least: int) -> int:
     r"""How many columns most lines have, among those that have at least so many.
 
-    >>> usual_width(b"a\tb\nc\td\te\nf\tg\n\nh\n\n", 2)
+    >>> _usual_width(b"a\tb\nc\td\te\nf\tg\n\nh\n\n", 2)
     2
 
     Args:

@@ -103,17 +103,17 @@ def file_texts(path: str) -> Iterator[str]:
     elif Path(path).suffix in SUFFIXES or suffix in SUFFIXES or not suffix or suffix == ".all":
         texts = decoded(path)
         first = list(islice(texts, SAMPLE_LINES))
-        delimiter = even_delimiter(first)
+        delimiter = _even_delimiter(first)
         for line in chain(first, texts):
             yield from line.split(delimiter)
     else:
         raise ValueError(f"wanted {FORMS}, got {path}: convert it")
 
 
-def even_delimiter(lines: Sequence[str]) -> str:
+def _even_delimiter(lines: Sequence[str]) -> str:
     r"""What separates the fields of lines of text: a TAB, or the sign that is equally often in all lines, if any.
 
-    >>> even_delimiter(["7|A man runs.|3.2", "8|He, too, ran.|1.0"]), even_delimiter(["He came; I left.", "Go!"])
+    >>> _even_delimiter(["7|A man runs.|3.2", "8|He, too, ran.|1.0"]), _even_delimiter(["He came; I left.", "Go!"])
     ('|', '\t')
 
     Args:

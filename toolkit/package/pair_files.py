@@ -56,13 +56,13 @@ def parquet_pairs(file: str | Path, refused: Counter[str], say: Say) -> Iterator
     Raises:
         ValueError: A column is missing or of the wrong type, a score is not finite, or the file is damaged.
     """
-    names = parquet_names(file)
-    columns, row = parquet_columns(file, names), 1
+    names = _parquet_names(file)
+    columns, row = _parquet_columns(file, names), 1
     say(str(columns))
     for table in file_tables(file, [name for name in names if name not in columns.unread]):
         try:
             texts = {"sentence1": table[columns.reference], "sentence2": table[columns.paraphrase]}
-            pairs = pairs_of(pa.table(texts | named_columns(table, columns)))
+            pairs = pairs_of(pa.table(texts | _named_columns(table, columns)))
         except pa.ArrowException as error:
             reason = first_line(error)
             raise ValueError(f"wanted texts and numeric scores, got {file} ({reason}): write it again") from None
@@ -74,7 +74,7 @@ def parquet_pairs(file: str | Path, refused: Counter[str], say: Say) -> Iterator
         row += len(table)
 
 
-def parquet_names(file: str | Path) -> list[str]:
+def _parquet_names(file: str | Path) -> list[str]:
     """The names of the columns of a Parquet file.
 
     Raises:
@@ -86,7 +86,7 @@ def parquet_names(file: str | Path) -> list[str]:
         raise ValueError(f"wanted a Parquet file, got {file} ({first_line(error)}): write it again") from None
 
 
-def parquet_columns(file: str | Path, names: Sequence[str]) -> PairColumns:
+def _parquet_columns(file: str | Path, names: Sequence[str]) -> PairColumns:
     """The columns of a Parquet file of pairs.
 
     Raises:
@@ -99,7 +99,7 @@ def parquet_columns(file: str | Path, names: Sequence[str]) -> PairColumns:
     return columns
 
 
-def named_columns(table: pa.Table, columns: PairColumns) -> dict[str, pa.ChunkedArray]:
+def _named_columns(table: pa.Table, columns: PairColumns) -> dict[str, pa.ChunkedArray]:
     """The optional columns of pairs that a table has."""
     return {name: table[own] for name, own in (("id", columns.id), ("semantic", columns.semantic)) if own}
 
@@ -119,7 +119,7 @@ def table_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[p
         ValueError: The columns are not understood; a line does not have the form of the file, or is not UTF-8; the
             compression is damaged.
     """
-    batches = row_batches(path)
+    batches = _row_batches(path)
     first = next(batches, None)
     if first is None:
         return
@@ -130,23 +130,23 @@ def table_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[p
         yield form_pairs(form, numbers[names:], rows.slice(names), path, refused)
 
 
-def row_batches(path: str | Path) -> Iterator[tuple[list[int], pa.ListArray]]:
+def _row_batches(path: str | Path) -> Iterator[tuple[list[int], pa.ListArray]]:
     """Read the rows of a .tsv or .csv file, `BATCH_ROWS` at a time, as lists of fields, with their line numbers from 1.
 
     Raises:
         ValueError: A line is not UTF-8, or has wrong quotes; the compression is damaged.
     """
     if text_suffix(str(path)) == ".csv":
-        records = csv_records(decoded_lines(path), path)
+        records = csv_records(_decoded_lines(path), path)
         while batch := list(islice(records, BATCH_ROWS)):
             numbers, fields = map(list, zip(*batch, strict=True))
-            yield numbers, trimmed(pa.array(fields, pa.list_(pa.string())))
+            yield numbers, _trimmed(pa.array(fields, pa.list_(pa.string())))
     else:
         for numbers, texts in text_batches(path):
-            yield numbers, trimmed(pc.split_pattern(texts, "\t"))
+            yield numbers, _trimmed(pc.split_pattern(texts, "\t"))
 
 
-def trimmed(rows: pa.ListArray) -> pa.ListArray:
+def _trimmed(rows: pa.ListArray) -> pa.ListArray:
     """The same rows without white space around their fields."""
     return pa.ListArray.from_arrays(rows.offsets, pc.utf8_trim_whitespace(rows.values))
 
@@ -177,7 +177,7 @@ def json_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[pa
         yield pairs
 
 
-def decoded_lines(path: str | Path) -> Iterator[str]:
+def _decoded_lines(path: str | Path) -> Iterator[str]:
     """The lines of a text file; empty lines, which may be within quotes, are kept.
 
     Raises:
@@ -215,11 +215,11 @@ def understood(path: str | Path) -> str | None:
     """
     suffix = text_suffix(str(path))
     if suffix == ".parquet":
-        return str(parquet_columns(path, parquet_names(path)))
+        return str(_parquet_columns(path, _parquet_names(path)))
     if suffix == ".jsonl":
         first_lines = next(text_batches(path), None)
         return str(json_columns(first_lines[1][0].as_py(), first_lines[0][0], path)) if first_lines else None
-    first_rows = next(row_batches(path), None)
+    first_rows = next(_row_batches(path), None)
     return table_form(first_rows[1], path).text if first_rows else None
 
 

@@ -86,11 +86,11 @@ def table_form(rows: pa.ListArray, path: object) -> TableForm:
     """
     names = rows[0].as_py()
     if pair_columns(names, path) is not None:
-        form, rows = named_form(names, path), rows.slice(1)
-    elif are_names(names):
+        form, rows = _named_form(names, path), rows.slice(1)
+    elif _are_names(names):
         raise ValueError(f"wanted names of a reference and a paraphrase, got {', '.join(names)} in {path}: {NAMED}")
     else:
-        form = unnamed_form(rows)
+        form = _unnamed_form(rows)
     widths = pc.list_value_length(rows).to_numpy()
     fields, starts = rows.flatten(), np.cumsum(widths) - widths
     last = max(widths, default=0) - 1 if form.many else form.paraphrase
@@ -100,7 +100,7 @@ def table_form(rows: pa.ListArray, path: object) -> TableForm:
     return form
 
 
-def named_form(names: list[str], path: object) -> TableForm:
+def _named_form(names: list[str], path: object) -> TableForm:
     """The form of a table with names in its first line; a last column `paraphrases` may go on in further fields."""
     columns = pair_columns(names, path)
     assert columns is not None
@@ -121,7 +121,7 @@ def named_form(names: list[str], path: object) -> TableForm:
     )
 
 
-def unnamed_form(rows: pa.ListArray) -> TableForm:
+def _unnamed_form(rows: pa.ListArray) -> TableForm:
     """The form of a table without names: pairs; pairs with a score or a label; or references with their paraphrases.
 
     A third field that is a number in at least half of the rows with three is a score, or a label if all are 0 or 1.
@@ -144,10 +144,10 @@ def unnamed_form(rows: pa.ListArray) -> TableForm:
     return TableForm(shape, PLAIN, 2, many=True)
 
 
-def are_names(fields: list[str]) -> bool:
+def _are_names(fields: list[str]) -> bool:
     """Whether all fields of a row are usual names of columns.
 
-    >>> are_names(["source", "target"]), are_names(["sent_1", "sent_2", "score"]), are_names(["Hello!", "Hi!"])
+    >>> _are_names(["source", "target"]), _are_names(["sent_1", "sent_2", "score"]), _are_names(["Hello!", "Hi!"])
     (True, True, False)
     """
     return all(plain_name(field) in USUAL_NAMES or WORDS_AND_LINE.fullmatch(field.casefold()) for field in fields)
@@ -179,7 +179,7 @@ def form_pairs(
         has_score = np.array([bool(text) or not form.header for text in texts], bool)
         is_wrong[scored] |= has_score & ~np.isfinite(semantic[scored])
     if is_wrong.any():
-        raise wrong_rows(form, numbers, rows, is_wrong, path)
+        raise _wrong_rows(form, numbers, rows, is_wrong, path)
     if (is_human := np.abs(semantic) > form.highest).any():
         first = int(is_human.argmax())
         raise ValueError(
@@ -198,7 +198,7 @@ def form_pairs(
     return labelled_pairs(pairs, labels, np.asarray(numbers)[indices].tolist(), path, refused)
 
 
-def wrong_rows(
+def _wrong_rows(
     form: TableForm, numbers: Sequence[int], rows: pa.ListArray, is_wrong: np.ndarray, path: str | Path
 ) -> ValueError:
     """The error of rows that do not have the form of their table."""

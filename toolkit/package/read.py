@@ -58,11 +58,11 @@ def read_pairs(source: str | Path, split: str | None = None, refused: Counter[st
         ValueError: It has another form; a run is not finished; a file is damaged; a line is wrong, with its number.
     """
     if is_file(source):
-        return file_pairs(source, Counter() if refused is None else refused)
+        return _file_pairs(source, Counter() if refused is None else refused)
     return map(pairs_of, read_config(source, "pairs", split))
 
 
-def file_pairs(source: str | Path, refused: Counter[str]) -> Iterator[pa.Table]:
+def _file_pairs(source: str | Path, refused: Counter[str]) -> Iterator[pa.Table]:
     """The pairs of a file; it is said what was understood of its columns."""
     return FILE_READERS[text_suffix(str(source))](source, refused, partial(say_once, str(source)))
 

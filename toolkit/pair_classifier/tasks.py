@@ -89,7 +89,7 @@ def labelled(
     numbered = all(column.isdecimal() for column in columns)
     header = [str(i) for i in range(1 + max(map(int, columns)))] if numbered else next(lines, (0, []))[1]
     if list(columns) == list(NAMED) and not scored and not set(columns) <= set(header):
-        columns = usual_columns(header, path) or columns
+        columns = _usual_columns(header, path) or columns
     missing = [column for column in columns if column not in header]
     if missing:
         raise ValueError(f"wanted columns {', '.join(columns)}, got {', '.join(header) or 'none'} in {path}: name them")
@@ -104,7 +104,7 @@ def labelled(
         yield LabelledPair(line[places[0]], line[places[1]], label)
 
 
-def usual_columns(header: Sequence[str], path: str | Path) -> list[str] | None:
+def _usual_columns(header: Sequence[str], path: str | Path) -> list[str] | None:
     """The columns of the two sentences and of the label by their usual names; None if one of them is not there."""
     found = pair_columns(header, path)
     if found is None or found.label is None:
