@@ -261,7 +261,7 @@ def test_what_became_of_the_lines_is_told(main, capsys, tmp_path):
     bitext.write_text("Hallo!\tHello!\nHallo!\tHello!\nkein Tab\n\tempty\n", encoding="utf-8")
     assert main(flags(tmp_path / "bank", bitext=bitext)) == 0
     said = capsys.readouterr().err
-    assert f"{bitext}: 4 lines read, 1 kept, refused: 1 as columns (fewer or more columns than the other lines)" in said
+    assert f"{bitext}: 4 lines read, 1 kept, refused: 1 as columns (too few or too many columns between TABs)" in said
     assert "), 1 as duplicate (the same text before)" in said
     assert "1 as empty (a side has too few characters)" in said
 

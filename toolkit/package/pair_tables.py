@@ -203,6 +203,6 @@ def _wrong_rows(
 ) -> ValueError:
     """The error of rows that do not have the form of their table."""
     first, count = int(is_wrong.argmax()), int(is_wrong.sum())
-    more = f" and {count - 1} others" if count > 1 else ""
+    more = f", and {count - 1} more" if count > 1 else ""
     text = "\t".join(rows[first].as_py())[:60]
-    return ValueError(f"{path}, line {numbers[first]}{more}: wanted {form.shape}, got {text!r}: correct it")
+    return ValueError(f"{path}, line {numbers[first]}: wanted {form.shape}, got {text!r}{more}: correct it")
