@@ -18,6 +18,12 @@ def test_a_quoted_field_may_have_several_lines_and_any_length():
     ]  # fmt: skip
 
 
+def test_between_tabs_a_quote_is_a_letter():
+    """As in the files of the STS Benchmark, which have lonely quotes and a varying number of columns."""
+    lines = ['a\tset\t4.2\tHe said: "no.\t"Go!" he said.', 'a\tset\t0\t"Never, he said.\tB, b\tmore']
+    assert [record for _, record in csv_records(lines, "a.csv")] == [line.split("\t") for line in lines]
+
+
 def test_a_ragged_record_does_not_change_the_delimiter():
     lines = ["a;b", "x, y;z", "p;q;r, s, t"]
     assert [record for _, record in csv_records(lines, "a.csv")] == [["a", "b"], ["x, y", "z"], ["p", "q", "r, s, t"]]

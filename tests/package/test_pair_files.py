@@ -189,9 +189,7 @@ def test_a_row_of_another_width_is_counted_and_named(tmp_path, name, extra):
     odd = [*PAIRS[0], *extra] if extra else PAIRS[0][:1]
     for columns in (["sentence1", "sentence2"], None):
         path = write_table(tmp_path, name, columns or PAIRS[0], [*PAIRS[1:], odd, odd])
-        with pytest.raises(
-            ValueError, match=rf"{name}, line 7: wanted .*, got 'The dog.*', and 1 more: correct it"
-        ):
+        with pytest.raises(ValueError, match=rf"{name}, line 7: wanted .*, got 'The dog.*', and 1 more: correct it"):
             texts(path)
 
 

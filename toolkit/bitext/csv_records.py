@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
+from typing import Literal
 
+TAB = "\t"
 DELIMITERS = ",;\t|"
 SAMPLE_LINES = 100  # ours: lines that are looked at for the delimiter
 LONGEST_FIELD = (1 << 31) - 1  # characters of a field; Python's limit is 131,072
@@ -13,6 +15,8 @@ LONGEST_FIELD = (1 << 31) - 1  # characters of a field; Python's limit is 131,07
 
 def csv_records(lines: Iterable[str], path: object) -> Iterator[tuple[int, list[str]]]:
     r"""The records of CSV, each with the number of its last line, from 1; empty lines are left out.
+
+    Between tabs quotes are letters, as in TSV.
 
     >>> list(csv_records(["a;b", '"x; y";3,5'], "a.csv"))
     [(1, ['a', 'b']), (2, ['x; y', '3,5'])]
@@ -28,7 +32,8 @@ def csv_records(lines: Iterable[str], path: object) -> Iterator[tuple[int, list[
     first = list(islice(lines, SAMPLE_LINES))
     csv.field_size_limit(LONGEST_FIELD)
     ended = (line + "\n" for line in chain(first, lines))
-    reader = csv.reader(ended, delimiter=delimiter_of(first), strict=True)
+    delimiter = delimiter_of(first)
+    reader = csv.reader(ended, delimiter=delimiter, quoting=_quoting(delimiter), strict=True)
     try:
         for record in reader:
             if record:
@@ -56,9 +61,15 @@ def _whole_records(lines: list[str], delimiter: str) -> list[list[str]]:
     """The records that begin and end within some lines."""
     records = []
     try:
-        for record in csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True):
+        ended = (line + "\n" for line in lines)
+        for record in csv.reader(ended, delimiter=delimiter, quoting=_quoting(delimiter), strict=True):
             if record:
                 records.append(record)
     except csv.Error:  # a quoted field goes on beyond these lines, or the delimiter is another
         pass
     return records
+
+
+def _quoting(delimiter: str) -> Literal[0, 3]:
+    """Whether quotes are letters, as a constant of `csv`: they are between tabs, as in the files of STS."""
+    return csv.QUOTE_NONE if delimiter == TAB else csv.QUOTE_MINIMAL
