@@ -48,7 +48,7 @@ class Pairs:
     reference: np.ndarray
     refused: Counter[str]
     contamination: list[dict]
-    columns: dict[str, str] = field(default_factory=dict)
+    columns: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.anchor)

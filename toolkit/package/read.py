@@ -74,14 +74,14 @@ def say_once(source: str, text: str) -> None:
         print(f"{source}: {text}", file=sys.stderr)
 
 
-def understood_columns(sources: Iterable[str | Path]) -> dict[str, str]:
-    """What is understood of the columns of those sources that are files, by source, for the record of a training.
+def understood_columns(sources: Iterable[str | Path]) -> list[str]:
+    """What is understood of the columns of those sources that are files, with their names, for a record.
 
     Raises:
         FileNotFoundError: A source does not exist.
         ValueError: The columns of a file are not understood.
     """
-    return {str(source): text for source in sources if is_file(source) and (text := understood(source))}
+    return [f"{Path(source).name}: {text}" for source in sources if is_file(source) and (text := understood(source))]
 
 
 def read_references(source: str | Path, split: str | None = None, refused: Counter[str] | None = None) -> Iterator[Row]:

@@ -51,7 +51,7 @@ class TrainingText:
     held_out: list[list[TrainingPair]]
     refused: Counter[str]
     contamination: list[dict]
-    columns: dict[str, str] = field(default_factory=dict)
+    columns: list[str] = field(default_factory=list)
 
 
 def read_training(settings: ParaphraserTraining) -> TrainingText:
