@@ -7,7 +7,6 @@ without names has one of three forms (`pair_tables.py`). Rows with the label 0 a
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
@@ -22,7 +21,7 @@ from toolkit.bitext.read import decode, lines, text_suffix
 from toolkit.errors import first_line
 from toolkit.files import for_arrow
 from toolkit.package.pair_columns import PairColumns, pair_columns
-from toolkit.package.pair_json import json_columns, json_error, json_line
+from toolkit.package.pair_json import json_error, json_line, json_record
 from toolkit.package.pair_rows import PAIRS, check_both_texts, check_scores, labelled_pairs
 from toolkit.package.pair_tables import form_pairs, table_form
 
@@ -158,16 +157,17 @@ def json_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[pa
         ValueError: A line is no JSON, lacks a text, has a value of another type in its place, or is not UTF-8; a score
             is not finite; the compression is damaged.
     """
-    is_said = is_checked = False
+    known: dict[tuple[str, ...], PairColumns] = {}
+    is_checked = False
     for numbers, texts in text_batches(path):
         records: list[dict] = []
         for number, line in zip(numbers, texts.to_pylist(), strict=True):
-            columns = json_columns(line, number, path)
-            if not is_said:
+            is_first = not known
+            record, columns = json_record(line, number, path, known)
+            if is_first:
                 say(str(columns))
-                is_said = True
             try:
-                records += json_line(json.loads(line), columns, refused)
+                records += json_line(record, columns, refused)
             except (ValueError, TypeError):
                 raise json_error(line, number, path) from None
         pairs = pa.Table.from_pylist(records, PAIRS)
@@ -218,7 +218,7 @@ def understood(path: str | Path) -> str | None:
         return str(_parquet_columns(path, _parquet_names(path)))
     if suffix == ".jsonl":
         first_lines = next(text_batches(path), None)
-        return str(json_columns(first_lines[1][0].as_py(), first_lines[0][0], path)) if first_lines else None
+        return str(json_record(first_lines[1][0].as_py(), first_lines[0][0], path, {})[1]) if first_lines else None
     first_rows = next(_row_batches(path), None)
     return table_form(first_rows[1], path).text if first_rows else None
 

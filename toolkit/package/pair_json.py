@@ -11,20 +11,31 @@ from toolkit.package.pair_columns import PairColumns, is_paraphrase, pair_column
 from toolkit.package.pair_rows import LABELLED_0
 
 
-def json_columns(line: str, number: int, path: str | Path) -> PairColumns:
-    """The keys of a line of a .jsonl file of pairs.
+def json_record(
+    line: str, number: int, path: str | Path, known: dict[tuple[str, ...], PairColumns]
+) -> tuple[dict, PairColumns]:
+    """The record of a line of a .jsonl file of pairs, and what its keys are.
+
+    Args:
+        line: The line.
+        number: Its number, from 1.
+        path: The file, for messages.
+        known: What keys are that were met before; new ones are added.
 
     Raises:
         ValueError: It is no JSON, lacks a text, or has a human score.
     """
     try:
-        names = list(json.loads(line).keys())
+        record = json.loads(line)
+        keys = tuple(record.keys())
     except (ValueError, AttributeError):
         raise json_error(line, number, path) from None
-    columns = pair_columns(names, f"{path}, line {number}")
-    if columns is None:
-        raise json_error(line, number, path)
-    return columns
+    if keys not in known:
+        columns = pair_columns(keys, f"{path}, line {number}")
+        if columns is None:
+            raise json_error(line, number, path)
+        known[keys] = columns
+    return record, known[keys]
 
 
 def json_error(line: str, number: int, path: str | Path) -> ValueError:
