@@ -20,6 +20,7 @@ from pathlib import Path
 
 import toolkit
 from toolkit.command import run_command
+from toolkit.coverage import check_language_of
 from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
 from toolkit.evaluate.paraphraser import Measure, evaluate_systems, markdown
 from toolkit.outputs import check_output_file, is_ours
@@ -64,6 +65,8 @@ def measure(options: argparse.Namespace) -> None:
         check_output_file(options.json, [options.test], is_ours)
     test = read_test(options.test, options.references, options.limit)
     texts = [one.text for one in test]
+    if options.encoder:
+        check_language_of(options.encoder, options.lang, "--encoder")
     systems = {"copy of the input": [[text] for text in texts]}
     for named in options.outputs:
         name, _, file = named.partition("=")

@@ -77,7 +77,7 @@ def test_a_checkpoint_of_many_languages_is_told_two(name):
         (("de", "fr"), ("de", "en"), "reads de and writes fr: give another translator"),
         (("de", None), ("fr", "en"), "reads de"),
         (("no", "en"), ("sv", "en"), "reads no"),
-        (("de", "en"), ("en", "en"), "wanted a translator from en to en"),
+        (("de", "en"), ("en", "en"), "wanted a model that rewrites en"),
     ],
 )
 def test_other_languages_than_stated(stated, wanted, message):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from toolkit.coverage import check_language_of
 from toolkit.generate.keywords import DROP_RATE
 from toolkit.settings import DTYPES, check_above_zero, check_among, check_at_least_one, check_between, check_machine
 
@@ -92,5 +93,7 @@ class InfillerTraining:
         check_above_zero(self, "learning_rate")
         check_among(self, "dtype", DTYPES[:3])
         check_machine(self)
+        if self.base_model and self.base_model.startswith("starter/"):
+            check_language_of(self.base_model, self.lang, "--base_model")
         if self.max_chars < self.min_chars:
             raise ValueError(f"wanted max_chars of at least min_chars, got {self.max_chars} and {self.min_chars}")

@@ -15,6 +15,7 @@ import torch
 from toolkit.bitext.hub_subwords import HubPieces
 from toolkit.bitext.languages import check_code, main_language, near
 from toolkit.bitext.words import read_words
+from toolkit.coverage import check_language_of, covers
 from toolkit.decode.constraint_set import ConstraintSet, times_said
 from toolkit.decode.engine import engine_of
 from toolkit.encoder.load import load_encoder
@@ -27,7 +28,7 @@ from toolkit.paraphraser.syntax import with_template
 from toolkit.progress import rows_bar
 from toolkit.rows import Candidate, Row
 from toolkit.score.guards import LANGUAGES, check_guards
-from toolkit.starters import WORDS, resolve
+from toolkit.starters import WORDS, model_name, resolve
 from toolkit.translator.load import Translator, described, load_translator
 
 if TYPE_CHECKING:
@@ -88,11 +89,15 @@ class Paraphraser:
         device: torch.device | str | None = None,
     ) -> None:
         self._loaded_from = (model, lang, encoder, backward, prefix), (dtype, device)
+        model = model_name(model)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         known = described(model)
         self.name, self.lang = known["name"], check_code(lang or known["lang"] or "en", "lang")
-        if encoder is None and self.lang == "en":
+        if encoder is None and covers(ENCODER, self.lang):
             encoder = ENCODER
+        for part, argument in ((model, "model"), (encoder, "encoder"), (backward, "backward")):
+            if part is not None:
+                check_language_of(part, self.lang, argument)
         self.settings = settings or defaults(self.lang, encoder is not None)
         check_guards(self.settings.guards, self.lang)
         self.model = load_translator(model, dtype, device, self.lang, self.lang, scoring=backward is None)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from toolkit.bitext.languages import check_code
+from toolkit.coverage import check_language_of
 from toolkit.evaluate.ibleu import ALPHA
 from toolkit.score.guards import GUARDS
 from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
@@ -196,6 +197,10 @@ class ParaphraserTraining:
         if self.size is not None:
             check_among(self, "size", tuple(SIZES))
         check_code(self.lang, "--lang")
+        if self.base_model and self.base_model.startswith("starter/"):
+            check_language_of(self.base_model, self.lang, "--base_model")
+        if self.syntax == "link-grammar":
+            check_language_of(self.syntax, self.lang, "--syntax")
         for name, possible in (("direction", DIRECTIONS), ("weight", WEIGHTS), ("dtype", DTYPES)):
             check_among(self, name, possible)
         sizes = ("lora_rank", "epochs", "batch_tokens", "batch_pairs", "accumulate", "max_tokens")

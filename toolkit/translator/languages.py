@@ -120,7 +120,10 @@ def check_stated(name: str, stated: tuple[str | None, str | None], wanted: tuple
         return
     remedy = "the other direction" if all(map(_may_be, stated[::-1], wanted)) else "another translator"
     does = " and ".join(f"{verb} {one}" for verb, one in zip(("reads", "writes"), stated, strict=True) if one)
-    raise ValueError(f"wanted a translator from {wanted[0]} to {wanted[1]}, got {name!r}, which {does}: give {remedy}")
+    kind = f"a translator from {wanted[0]} to {wanted[1]}"
+    if wanted[0] == wanted[1]:
+        kind, remedy = f"a model that rewrites {wanted[0]}", f"a model for {wanted[0]}"
+    raise ValueError(f"wanted {kind}, got {name!r}, which {does}: give {remedy}")
 
 
 def _may_be(stated: str | None, wanted: str | None) -> bool:
