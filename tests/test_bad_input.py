@@ -435,7 +435,12 @@ TABLE = [
     ("build_parabank.py", f"{NMT} --deciles 8", "--by", 2),
     ("build_parabank.py", f"{NMT} --by semantic --deciles 11", "11", 2),
     ("build_parabank.py", "parabank2 --bitext bitext.tsv", "wanted --lang, --output_dir, --source_lang", 2),
-    ("build_parabank.py", "paranoia", "wanted one of parabank2, parabank, paranmt, parazh, paranet, got paranoia", 2),
+    (
+        "build_parabank.py",
+        "paranoia",
+        "wanted one of parabank2, parabank, paranmt, parazh, paranet, demo, got paranoia",
+        2,
+    ),
     ("build_parabank.py", f"{BANK2} --config notes.txt", "wanted a mapping of settings", 2),
     ("build_parabank.py", f"{BANK2} --config lost.yaml", "lost.yaml", 2),
     # building from running text

@@ -59,7 +59,7 @@ OWN = {"infiller": "my/t5", "fluency_model": "my/lm", "semantic_model": "my/enco
             lambda: InfillerTraining(text=["x"], output_dir="y", base_model="starter/infiller", lang="de"),
             "--base_model for texts in de",
         ),
-        (lambda: toolkit.Paraphraser(lang="zh"), "wanted model for texts in zh, got starter/paraphraser, which knows en"),
+        (lambda: toolkit.Paraphraser(lang="zh"), "wanted model for texts in zh, got starter/paraphraser, which"),
         (lambda: toolkit.Paraphraser("my/model", lang="zh", encoder="starter/encoder"), "encoder for texts in zh, got"),
     ],
 )  # fmt: skip

@@ -16,6 +16,8 @@ import sentencepiece
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 from transformers import MarianTokenizer
 
+from toolkit.errors import check_several
+
 CHARACTER_COVERAGE = 0.9999  # ParaBank 2, section 3.2
 VOCABULARY = 20_000  # ParaBank 2, section 3.2, each side
 SPACE = "▁"  # SentencePiece's white space symbol
@@ -99,7 +101,8 @@ def check_texts(texts: Collection[str]) -> None:
     Raises:
         ValueError: They are a single string, or one of them is no string.
     """
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Collection):
+    check_several(texts, "a list of texts")
+    if not isinstance(texts, Collection):
         raise ValueError(f"wanted a list of texts, got a {type(texts).__name__}: put one text in a list")
     for i, text in enumerate(texts):
         if not isinstance(text, str):

@@ -55,7 +55,7 @@ def connect(name: str, url: str) -> ServedModel:
         from openai import OpenAI, OpenAIError
     except ImportError:
         raise ValueError(
-            "wanted the package openai for --server, got none: pip install 'parabank-toolkit[server]'"
+            "wanted the package openai for --server, got none: pip install '.[server]' in the checkout"
         ) from None
     client = OpenAI(base_url=url, api_key=os.environ.get(KEY) or "none")
     try:

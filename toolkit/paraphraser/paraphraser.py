@@ -19,6 +19,7 @@ from toolkit.coverage import check_language_of, covers
 from toolkit.decode.constraint_set import ConstraintSet, times_said
 from toolkit.decode.engine import engine_of
 from toolkit.encoder.load import load_encoder
+from toolkit.errors import check_several
 from toolkit.memory import release_memory
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.pipeline import paraphrase_rows
@@ -196,8 +197,7 @@ class Paraphraser:
 
         Args and errors are those of `paraphrase`. Texts are read in chunks of `CHUNK`.
         """
-        if isinstance(texts, (str, bytes)):
-            raise ValueError(f"wanted texts, got a {type(texts).__name__}: put one text in a list")
+        check_several(texts, "texts")
         asked: dict[str, Any] = {
             "n": n,
             "method": method,
@@ -326,8 +326,7 @@ def each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[st
     Raises:
         ValueError: They are one string, or lists for another number of texts.
     """
-    if isinstance(phrases, str):
-        raise ValueError(f"wanted a list of phrases to {name}, got {phrases!r}: put it in a list")
+    check_several(phrases, f"a list of phrases to {name}")
     if all(isinstance(phrase, str) for phrase in phrases):
         return repeat([phrase for phrase in phrases if isinstance(phrase, str)])
     if any(isinstance(some, str) or not isinstance(some, Sequence) for some in phrases) or len(phrases) != total:

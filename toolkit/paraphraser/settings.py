@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from toolkit.bitext.languages import check_code
 from toolkit.coverage import check_language_of
+from toolkit.errors import check_lists
 from toolkit.evaluate.ibleu import ALPHA
 from toolkit.score.guards import GUARDS
 from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
@@ -71,6 +72,7 @@ class Paraphrasing:
         Raises:
             ValueError: A setting is out of its range.
         """
+        check_lists(self)
         check_at_least_one(
             self, "n", "constraint_sets", "samples_per_set", "top_k", "beam", "batch_rows", "batch_tokens"
         )
@@ -189,6 +191,7 @@ class ParaphraserTraining:
             ValueError: A number is out of its range, a value is not among those allowed, or there are a base model and
                 a size, or neither.
         """
+        check_lists(self)
         if bool(self.base_model) == bool(self.size):
             raise ValueError(
                 f"wanted either base_model or size, got {'both' if self.size else 'neither'}: "
