@@ -17,7 +17,8 @@ import contextlib, importlib, io, json, sys
 found = {}
 for script, *arguments in json.loads(sys.argv[1]):
     main = importlib.import_module("scripts." + script.removesuffix(".py")).main
-    with contextlib.redirect_stdout(io.TextIOWrapper(raw := io.BytesIO(), encoding="cp932", write_through=True)):
+    screen = io.TextIOWrapper(raw := io.BytesIO(), encoding="cp932", write_through=True)
+    with contextlib.redirect_stdout(screen):
         try:
             status = main([*arguments, "--help"])
         except SystemExit as exit_:
