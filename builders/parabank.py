@@ -167,7 +167,7 @@ class ParaBankRun(ParaBank, BitextRun):
         ParaBank.__post_init__(self)
         check_ppdb(parse_systems(self.systems), bool(self.ppdb))
         check_guards(self.guards, self.lang)
-        check_language_of("the judgment score", self.lang, "--builder")
+        check_language_of("the judgment score", self.lang)
         for flag in ("idf", "known_words"):
             if file := getattr(self, flag):
                 check_language_of(file, self.lang, f"--{flag}")

@@ -48,13 +48,13 @@ PARTS: dict[str, Part] = {
 }
 
 
-def check_language_of(part: str | os.PathLike[str], lang: str, flag: str) -> None:
+def check_language_of(part: str | os.PathLike[str], lang: str, flag: str = "") -> None:
     """Refuse a part of the toolkit, or a model that states its language, for a language that it does not know.
 
     Args:
         part: A name of `PARTS`, a Hub id or a folder.
         lang: The language of the texts (ISO 639-1).
-        flag: The flag or argument that names the part, for the error.
+        flag: The flag or argument that names the part, for the error; "" where none does.
 
     Raises:
         ValueError: The part knows other languages only.
@@ -64,8 +64,8 @@ def check_language_of(part: str | os.PathLike[str], lang: str, flag: str) -> Non
     if known and lang not in known:
         instead = PARTS[name].instead if name in PARTS else "a model of that language"
         raise ValueError(
-            f"wanted {flag} for texts in {lang}, got {os.fspath(part)}, which knows {', '.join(known)} only: give "
-            f"{flag} {instead}"
+            f"wanted {flag or 'a builder'} for texts in {lang}, got {os.fspath(part)}, which knows {', '.join(known)} "
+            f"only: give {f'{flag} ' if flag else ''}{instead}"
         )
 
 

@@ -33,7 +33,7 @@ MAX_THREADS = 1024  # ours: more than any machine has cores; with a hundred thou
 class Parser(argparse.ArgumentParser):
     """A parser whose help can be printed where the terminal lacks a letter of it."""
 
-    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+    def _print_message(self, message: str, file: Any = None) -> None:
         """Print a help text or an error; argparse calls it for both."""
         if message and file is not None:
             file.write(printable(message, file))

@@ -258,7 +258,7 @@ def pieces_of(tokenizer: MarianTokenizer, language_token: int | None = None) -> 
     """
     eos, unk = tokenizer.eos_token_id, tokenizer.unk_token_id
     added = added_tokens(tokenizer)
-    source = {**tokenizer.encoder, **added}
+    source = {**dict(tokenizer.encoder), **added}
     prefix = [] if language_token is None else [language_token]
     if tokenizer.separate_vocabs:  # an added token has an id of the source side, which is another piece's on the target
         target, said = dict(tokenizer.target_encoder), set[str]()

@@ -79,7 +79,7 @@ def marian_codes(tokenizer: MarianTokenizer) -> dict[str, int]:
     >>> marian_codes(MarianTokenizer.from_pretrained("Helsinki-NLP/opus-mt-en-ROMANCE"))["fr"]   # doctest: +SKIP
     6
     """
-    tokens = {**tokenizer.encoder, **tokenizer.get_added_vocab()}
+    tokens = {**dict(tokenizer.encoder), **tokenizer.get_added_vocab()}
     found = {token: LANGUAGE_TOKEN.fullmatch(token) for token in tokens}
     return {match[1]: tokens[token] for token, match in found.items() if match}
 
