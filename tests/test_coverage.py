@@ -45,7 +45,7 @@ OWN = {"infiller": "my/t5", "fluency_model": "my/lm", "semantic_model": "my/enco
             lambda: ParaBank2Run(**TO_CHINESE, forward="x", backward="y", known_words="starter/de-en"),
             "--known_words for texts in zh, got starter/de-en, which knows en only: give --known_words a file of that",
         ),
-        (lambda: ParaBankRun(**TO_GERMAN, forward="x", idf="my.tsv"), "wanted a builder for texts in de, got the judgment score, which"),
+        (lambda: ParaBankRun(**TO_GERMAN, forward="x", idf="my.tsv"), "a builder for texts in de, got the judgment score"),
         (lambda: Rewriting(model="x", input="y", output="z", idf="starter/de-en", lang="fr"), "--idf for texts in fr"),
         (
             lambda: ParaphraserTraining(pairs=["x"], output_dir="y", base_model="starter/paraphraser", lang="de"),

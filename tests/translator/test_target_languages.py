@@ -10,7 +10,7 @@ from toolkit.decode.engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.generate.constrain import word_table
 from toolkit.translator.languages import marian_codes, marian_language_token, own_code
-from toolkit.translator.load import load_translator
+from toolkit.translator.load import load_translator, set_languages
 
 TEXTS = ["Guten Morgen.", "Der Hund <name> ist da.", "[ENT]Hallo [ENT] du", "Wir gehen <name>", "x</s>y"]
 
@@ -56,6 +56,12 @@ def test_a_language_without_a_token_is_refused_with_the_list(targets, lang):
 def test_a_model_of_several_languages_is_told_one(targets):
     with pytest.raises(ValueError, match=r"wanted lang for .*, got None: it writes one of cmn_Hans, cmn_Hant, fra"):
         load_translator(targets, "float32")
+
+
+def test_no_paraphraser_is_trained_on_a_model_of_several_targets(targets):
+    tokenizer, model = MarianTokenizer.from_pretrained(targets), MarianMTModel.from_pretrained(targets)
+    with pytest.raises(ValueError, match=r"wanted a model of one target language to train, got .*, which has cmn_Hans"):
+        set_languages(model, tokenizer, "fr", "fr", targets)
 
 
 def test_a_model_with_one_token_takes_it(tmp_path):

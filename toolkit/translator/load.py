@@ -180,8 +180,14 @@ def set_languages(
         name: Of the checkpoint, for errors.
 
     Raises:
-        ValueError: The model has several languages, and one is not given or is none of them.
+        ValueError: The model has several languages, and one is not given or is none of them; or it is a Marian model
+            of several, whose token `pieces_of` puts before a source.
     """
+    if isinstance(tokenizer, MarianTokenizer) and (codes := marian_codes(tokenizer)):
+        raise ValueError(
+            f"wanted a model of one target language to train, got {name!r}, which has {', '.join(sorted(codes))}: give "
+            "another"
+        )
     codes = language_codes(tokenizer)
     if not codes:
         return
