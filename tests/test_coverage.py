@@ -45,7 +45,7 @@ OWN = {"infiller": "my/t5", "fluency_model": "my/lm", "semantic_model": "my/enco
             lambda: ParaBank2Run(**TO_CHINESE, forward="x", backward="y", known_words="starter/de-en"),
             "--known_words for texts in zh, got starter/de-en, which knows en only: give --known_words a file of that",
         ),
-        (lambda: ParaBankRun(**TO_GERMAN, forward="x", idf="my.tsv"), "a builder for texts in de, got the judgment score"),
+        (lambda: ParaBankRun(**TO_GERMAN, forward="x", idf="my.tsv"), "a builder for texts in de, got the judgment"),
         (lambda: Rewriting(model="x", input="y", output="z", idf="starter/de-en", lang="fr"), "--idf for texts in fr"),
         (
             lambda: ParaphraserTraining(pairs=["x"], output_dir="y", base_model="starter/paraphraser", lang="de"),
@@ -85,6 +85,10 @@ def test_a_model_that_states_its_language_is_held_to_it(tmp_path, key, file):
     with pytest.raises(ValueError, match=r"wanted --semantic_model for texts in zh, got .*, which knows fr only: give"):
         check_language_of(tmp_path / file, "zh", "--semantic_model")
     check_language_of(str(folder() / "de-en"), "zh", "--forward")  # it states none
+    (tmp_path / file / "measured.json").write_text(json.dumps({key: "no"}))
+    check_language_of(str(tmp_path / file), "nb", "--semantic_model")  # another code of it
+    (tmp_path / file / "measured.json").write_text(json.dumps({key: "mul"}))
+    check_language_of(str(tmp_path / file), "zh", "--semantic_model")  # a group
 
 
 def test_a_parabank_of_another_language_gets_no_cosine(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from toolkit.bitext.languages import CODES, near
 from toolkit.starters import STARTERS, resolve
 from toolkit.training import MEASURED
 
@@ -61,7 +62,7 @@ def check_language_of(part: str | os.PathLike[str], lang: str, flag: str = "") -
     """
     name = _starter_name(part)
     known = PARTS[name].languages if name in PARTS else _stated(part)
-    if known and lang not in known:
+    if known and not any(near(lang, language) for language in known):
         instead = PARTS[name].instead if name in PARTS else "a model of that language"
         raise ValueError(
             f"wanted {flag or 'a builder'} for texts in {lang}, got {os.fspath(part)}, which knows {', '.join(known)} "
@@ -87,4 +88,4 @@ def _stated(part: str | os.PathLike[str]) -> tuple[str, ...]:
     file = Path(resolve(part), MEASURED)
     stated = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     language = stated.get("lang") or stated.get("language")
-    return (language,) if isinstance(language, str) else ()
+    return (language,) if language in CODES else ()  # not "mul" or another group of languages
