@@ -18,6 +18,7 @@ from toolkit.augmentation.study import OVERSAMPLED, Arm, Study, oversampled, stu
 from toolkit.augmentation.study_settings import EMBEDDINGS, WORDS, StudyFile
 from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings
 from toolkit.contents import contents_of, with_contents
+from toolkit.coverage import check_language_of
 from toolkit.encoder.load import load_encoder
 from toolkit.outputs import check_output_folder
 from toolkit.paraphraser.paraphraser import Paraphraser
@@ -47,6 +48,8 @@ def study_file(settings: StudyFile) -> Study:
     check_record(folder / SETTINGS, with_contents(asdict(settings), files), FREE)
     torch.set_num_threads(settings.threads)
     paraphraser = Paraphraser(settings.paraphraser)
+    if settings.classifier == EMBEDDINGS:
+        check_language_of(settings.encoder, paraphraser.lang, "--encoder")
 
     def paraphrased(rows: Dataset, seed: int, check: str | None = None) -> Dataset:
         return augment(

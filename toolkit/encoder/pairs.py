@@ -14,6 +14,7 @@ from toolkit.clean.contamination import EvaluationSet, search_for
 from toolkit.encoder.modules import ParaphrasticEncoder
 from toolkit.encoder.tokens import tokenize
 from toolkit.encoder.vocabulary import batches
+from toolkit.errors import check_several
 from toolkit.package import read as package
 from toolkit.package.read import is_file, understood_columns
 
@@ -81,6 +82,7 @@ def read_pairs(sources: Sequence[str], split: str = "train", refused: Counter[st
         ValueError: A source has another form, is damaged or has no pair; the message names the source and the line.
         FileNotFoundError: A source does not exist.
     """
+    check_several(sources, "a list of parabanks and files")
     for source in sources:
         count, reference = 0, "id" if is_file(source) else "sentence1"
         for table in package.read_pairs(source, split, refused):
