@@ -138,7 +138,7 @@ class Pairs:
             self.close = weakref.finalize(self, stack.pop_all().close)
 
     def paraphrases(self, parts: Sequence[Part], copies: int, choose: bool) -> list[list[Paraphrase]]:
-        """As of `Source`; all that there are, where some may be refused."""
+        """As of `Source`; all that there are, because some may be refused."""
         read = [plain(part.text, self.lang) for part in parts]
         keys = [body.lower().rstrip(STOPS) for body, _ in read]
         self.connection.register("wanted", pa.table({"key": list(dict.fromkeys(keys))}))
@@ -149,9 +149,7 @@ class Pairs:
         for key, said, semantic in rows:
             found[key].append(Paraphrase(said, semantic))
         return [
-            distinct([Paraphrase(formed(one.text, form), one.score) for one in found[key]], part.text)[
-                : None if choose else copies
-            ]
+            distinct([Paraphrase(formed(one.text, form), one.score) for one in found[key]], part.text)
             for part, key, (_, form) in zip(parts, keys, read, strict=True)
         ]
 

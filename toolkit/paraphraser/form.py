@@ -125,6 +125,7 @@ def formed(paraphrase: str, form: Form) -> str:
     >>> formed('I think the lift isn\'t "working".', form)
     "  i think the lift isn't “working”\n"
     """
+    paraphrase = " ".join(paraphrase.split())
     if not form.marked:
         paraphrase = paraphrase[:-1] if paraphrase.endswith(FINAL) else paraphrase
     if form.case == "upper":

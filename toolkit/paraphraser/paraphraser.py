@@ -26,7 +26,7 @@ from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.progress import rows_bar
 from toolkit.rows import Candidate, Row
-from toolkit.score.guards import LANGUAGES, check_guards
+from toolkit.score.guards import ALWAYS, LANGUAGES, broken_guard, check_guards
 from toolkit.starters import WORDS, resolve
 from toolkit.translator.load import Translator, described, load_translator
 
@@ -258,8 +258,7 @@ class Paraphraser:
         found = {row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in done}
         for constraint_set, placed in zip(sets, places, strict=True):
             candidates = [
-                [replace(c, text=formed(c.text, form)) for c in found[name]] if form is not None else []
-                for _, name, form in placed
+                in_form(part, found[name], form, self.lang) if form is not None else [] for part, name, form in placed
             ]
             if len(placed) == 1:
                 yield candidates[0]
@@ -330,6 +329,28 @@ def each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[st
             f"wanted phrases to {name} for all texts, or a list for each of {total} texts, got {len(phrases)} items"
         )
     return iter([list(some) for some in phrases])
+
+
+def in_form(text: str, candidates: Iterable[Candidate], form: Form, lang: str) -> list[Candidate]:
+    """Candidates of a plain text in the form of the text itself, whose marks ("`") the plain one may lack.
+
+    Args:
+        text: The text, as it was given.
+        candidates: By rank, then those that were refused.
+        form: Of the text.
+        lang: Its language (ISO 639-1).
+    """
+    own, lost = [], []
+    for candidate in candidates:
+        said = formed(candidate.text, form)
+        guard = broken_guard(text, said, lang, ALWAYS) if candidate.rank is not None else None
+        if guard is not None:
+            lost.append(replace(candidate, text=said, rank=None, reason=guard))
+        elif candidate.rank is not None:
+            own.append(replace(candidate, text=said, rank=len(own)))
+        else:
+            lost.append(replace(candidate, text=said))
+    return own + lost
 
 
 def within(constraints: ConstraintSet, part: str) -> ConstraintSet:
