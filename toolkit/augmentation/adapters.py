@@ -88,7 +88,7 @@ class MapAugmenter:
         if any(isinstance(batch[column], str) for column in self.settings.columns):
             raise ValueError("wanted a batch of rows, got one row: map with batched=True")
         rows = [dict(zip(batch, values, strict=True)) for values in zip(*batch.values(), strict=True)]
-        source = Model(model_of(self.paraphraser), self.settings.seed, False, None)
+        source = Model(model_of(self.paraphraser), self.settings)
         made = new_rows(list(enumerate(rows)), self.settings, source, {}, None, Summary())
         rows += [{**rows[one.source], **one.changes} for one in made]
         return {name: [row[name] for row in rows] for name in batch}
