@@ -296,7 +296,7 @@ class NlpaugAugmenter:
     """The interface of nlpaug's augmenters, for code that has one.
 
     >>> NlpaugAugmenter().augment(["The elevator is broken."])                                 # doctest: +SKIP
-    ["The elevator isn't working."]
+    ['The elevator is out of order.']
 
     Args:
         paraphraser: A name as `toolkit.Paraphraser` takes it, or one that is loaded.

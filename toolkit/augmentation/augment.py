@@ -2,7 +2,7 @@
 
 >>> import toolkit
 >>> from datasets import Dataset
->>> train = Dataset.from_dict({"text": ["The elevator is broken."], "label": [1]})
+>>> train = Dataset.from_dict({"text": ["It is late, so we will go home."], "label": [1]})
 >>> bigger = toolkit.augment(train, columns="text", copies=2, progress=False)
 >>> bigger["label"][:], bigger["augmented_from"][:]
 ([1, 1, 1], [None, 0, 0])

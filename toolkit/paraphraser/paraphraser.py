@@ -46,8 +46,8 @@ class Paraphraser:
     """A seq2seq model that says texts in other words.
 
     >>> import toolkit                                                                         # doctest: +SKIP
-    >>> toolkit.Paraphraser().paraphrase(["The elevator is broken."], n=2)                     # doctest: +SKIP
-    [["The elevator isn't working.", 'The lift is out of order.']]
+    >>> toolkit.Paraphraser().paraphrase(["The elevator is broken."])                          # doctest: +SKIP
+    [['The elevator is out of order.']]
 
     Args:
         model: "starter/paraphraser", a Hub id or a folder. Where the folder has a words.txt, outputs with other words
