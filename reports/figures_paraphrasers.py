@@ -79,7 +79,7 @@ def paraphraser_defaults() -> str:
 
 
 def first_paraphrases() -> str:
-    """Of the sentences that were read: how many outputs each floor keeps, and how many are usable, trivial and wrong."""
+    """How many outputs each floor keeps of the sentences that were read, and how many of them are usable or not."""
     found = experiment("first_paraphrases")["results"]["figures"]
     lines = [
         [f"{name}, {system}", floor, *(number(counts[key], 0) for key in ("outputs", "u", "t", "w"))]
@@ -284,7 +284,7 @@ def texts_table(head: list[str], lines: Iterable[list[str]]) -> str:
 
 
 MADE = (
-    paraphraser_speed, paraphraser_ratios, paraphraser_memory, guards, paraphraser_defaults, first_paraphrases, corrections_grammar,
-    corrections_wording, syntax_obeyed, syntax_examples, rewriter, merged_outputs, paramac_1, paramac_2, paramac_4,
+    paraphraser_speed, paraphraser_ratios, paraphraser_memory, guards, paraphraser_defaults, first_paraphrases,
+    corrections_grammar, corrections_wording, syntax_obeyed, syntax_examples, rewriter, merged_outputs, paramac_1, paramac_2, paramac_4,
     paramac_6, paramac_7, paranet_1, paranet_4,
 )  # fmt: skip
