@@ -24,7 +24,7 @@ EXACT = re.compile(
     r"|%\(\w+\)[a-z]|%(?:\d+\$)?(?:\.?\d+)?[sdifgxcr@](?!\w)|%[A-Z_]+%"  # %(name)s, %s, %1$s, %.2f, %PATH%
     r"|</?[A-Za-z][^<>]*>|<[^\s<>]+>|&(?:#x?[\da-fA-F]+|[A-Za-z]+\d*);"  # <b>, <name>, &amp;
     r"|\[[^\[\]\s]+\](?:\([^()\s]*\))?|(?<!\w)__\w+?__(?!\w)"  # [MASK], [text](address), __NAME__
-    r"|(?<!\w)[:;=8]['-]?[()\[\]DPpOo3|/\\*]+(?!\w)|<3(?!\d)"  # :-), ;P, <3
+    r"|(?<!\w)[:;=]['-]?[()\[\]DPpOo3|/\\*]+(?!\w)|<3(?!\d)"  # :-), ;P, <3
 )
 AFTER_ADDRESS = ".,!?;:'…。，！？"  # ends the sentence, not the address
 BULLET = re.compile(r"\s*(?:[-*+>•]|#{1,6}|\d+[.)])\s")
@@ -53,10 +53,10 @@ NOTHING: dict[str, str] = {}
 
 
 @lru_cache(RECENT)
-def marks(text: str, lang: str) -> tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]], str]:
+def _marks(text: str, lang: str) -> tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]], str]:
     """What must stay of a text: exact strings, single signs, both with their numbers, and the bullet that begins it.
 
-    >>> exact, signs, bullet = marks("- Mail {name} at jo@example.org, it's 5 € (or less).", "en")
+    >>> exact, signs, bullet = _marks("- Mail {name} at jo@example.org, it's 5 € (or less).", "en")
     >>> sorted(exact), sorted(signs), bullet
     ([('jo@example.org', 1), ('{name}', 1)], [('(', 1), (')', 1), ('€', 1)], '-')
     """
@@ -64,13 +64,13 @@ def marks(text: str, lang: str) -> tuple[frozenset[tuple[str, int]], frozenset[t
     bullet = BULLET.match(plain)
     plain = plain[bullet.end() :] if bullet else plain
     exact = Counter(found.rstrip(AFTER_ADDRESS) or found for found in EXACT.findall(plain))
-    exact.update(foreign_words(plain, lang))
+    exact.update(_foreign_words(plain, lang))
     rest = EXACT.sub(" ", plain)
     signs = Counter(c for c in rest if c in SIGNS or unicodedata.category(c) in SYMBOLS)
     return frozenset(exact.items()), frozenset(signs.items()), bullet.group().strip() if bullet else ""
 
 
-def foreign_words(text: str, lang: str) -> list[str]:
+def _foreign_words(text: str, lang: str) -> list[str]:
     """Words in letters of neither the language nor the Latin script, such as Hebrew within English."""
     words = OTHER_LETTERS[lang].findall(text) if lang in OTHER_LETTERS else []
     return [word for word in words if not OWN_LETTERS["en"].match(word)]
@@ -89,17 +89,17 @@ def loses_mark(reference: str, candidate: str, lang: str) -> bool:
         candidate: What should mean the same.
         lang: Of the candidate (ISO 639-1); of a language without `WORDS` every sign stays a sign.
     """
-    exact, signs, bullet = marks(reference, lang)
+    exact, signs, bullet = _marks(reference, lang)
     if not (exact or signs or bullet):
         return False
     plain = QUOTES.sub("'", candidate.translate(WIDE))
     if not plain.lstrip().startswith(bullet) or any(plain.count(mark) < count for mark, count in exact):
         return True
     words = WORDS.get(lang, NOTHING) | MONEY.get(lang, NOTHING)
-    return any(plain.count(sign) < count and not says(plain, words.get(sign), sign, lang) for sign, count in signs)
+    return any(plain.count(sign) < count and not _says(plain, words.get(sign), sign, lang) for sign, count in signs)
 
 
-def says(text: str, words: str | None, sign: str, lang: str) -> bool:
+def _says(text: str, words: str | None, sign: str, lang: str) -> bool:
     """Whether a text says a sign by a word, or a currency once for several sums."""
     if unicodedata.category(sign) == "Sc" and sign in text:
         return True

@@ -43,15 +43,15 @@ def with_articles(text: str, reference: str) -> str:
             rf"\b{written}\s+{re.escape(word.rstrip(STOPS))}\b", reference, re.IGNORECASE
         ):
             return match.group()
-        return written[0] + ("n" if begins_with_vowel(word, len(written) == 2) else "") + space
+        return written[0] + ("n" if _begins_with_vowel(word, len(written) == 2) else "") + space
 
     return ARTICLE.sub(article, text)
 
 
-def begins_with_vowel(word: str, unsure: bool) -> bool:
+def _begins_with_vowel(word: str, unsure: bool) -> bool:
     """Whether a word begins with the sound of a vowel.
 
-    >>> [begins_with_vowel(word, False) for word in ("uncle", "user", "hour", "FBI", "11", "100", "European")]
+    >>> [_begins_with_vowel(word, False) for word in ("uncle", "user", "hour", "FBI", "11", "100", "European")]
     [True, False, True, True, True, False, False]
 
     Args:
@@ -84,18 +84,18 @@ def contraction_key(text: str) -> str:
     return "".join(SHORT.get(word, word) for word in words)
 
 
-def possessives(text: str) -> Iterator[str]:
+def _possessives(text: str) -> Iterator[str]:
     """The words of a text whose 's is a possessive, in lower case, as far as the next words tell.
 
-    >>> list(possessives("Tom's brother is ill, and Mary's singing."))
+    >>> list(_possessives("Tom's brother is ill, and Mary's singing."))
     ['tom']
     """
     for owner, following, further in CLITIC_S.findall(text.lower().translate(APOSTROPHES)):
-        if owner not in SUBJECTS and (is_noun(following) or (is_adjective(following) and is_noun(further))):
+        if owner not in SUBJECTS and (_is_noun(following) or (_is_adjective(following) and _is_noun(further))):
             yield owner
 
 
-def is_noun(word: str) -> bool:
+def _is_noun(word: str) -> bool:
     """Whether a word is a noun, and no form of a verb that "is" or "has" can stand before."""
     from lemminflect import getAllLemmas
 
@@ -104,7 +104,7 @@ def is_noun(word: str) -> bool:
     return "NOUN" in lemmas and "ADV" not in lemmas and not participle
 
 
-def is_adjective(word: str) -> bool:
+def _is_adjective(word: str) -> bool:
     """Whether a word can be an adjective."""
     from lemminflect import getAllLemmas
 
@@ -120,7 +120,7 @@ def misreads_possessive(reference: str, candidate: str) -> bool:
     text, other = reference.lower(), candidate.lower()
     if "'s" not in text.translate(APOSTROPHES):
         return False
-    owners = [re.escape(owner) for owner in possessives(text)]
+    owners = [re.escape(owner) for owner in _possessives(text)]
     return any(re.search(rf"\b{o} (?:is|has)\b", other) and not re.search(rf"\b{o} (?:is|has)\b", text) for o in owners)
 
 

@@ -43,7 +43,7 @@ CHINESE_DIGITS = {
 CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "萬": 10_000, "亿": 100_000_000}
 
 
-def in_digits(text: str, lang: str) -> str:
+def _in_digits(text: str, lang: str) -> str:
     """A text with the numbers that it says in words as digits."""
     plain = UNSURE[lang].sub(" _ ", text)
     if lang == "en":
@@ -52,16 +52,16 @@ def in_digits(text: str, lang: str) -> str:
 
 
 @lru_cache(RECENT)
-def currencies(text: str, lang: str) -> frozenset[str]:
+def _currencies(text: str, lang: str) -> frozenset[str]:
     """The signs of the currencies of a text's sums.
 
-    >>> sorted(currencies("It was $5 (or 4 euros), and weighs 3 pounds.", "en"))
+    >>> sorted(_currencies("It was $5 (or 4 euros), and weighs 3 pounds.", "en"))
     ['$', '€']
     """
     words = MONEY[lang]
     signs = {s for s in words if s in text and re.search(rf"{re.escape(s)}\s?\d|\d\s?{re.escape(s)}", text)}
     if lang != "zh" and any(re.search(words[sign], text, re.IGNORECASE) for sign in SUMS):
-        plain = in_digits(text, lang)
+        plain = _in_digits(text, lang)
         signs |= {sign for sign in SUMS if re.search(rf"\d\s*(?:{words[sign]})\b", plain, re.IGNORECASE)}
     return frozenset(signs)
 
@@ -73,7 +73,7 @@ def quantities(text: str, lang: str) -> frozenset[str]:
     >>> sorted(quantities("Two hundred and five of the 1,500 men left at 7.30.", "en"))
     ['1500', '205', '7.3']
     """
-    plain = in_digits(text, lang)
+    plain = _in_digits(text, lang)
     plain = SCALED.sub(lambda m: f"{float(m[1].replace(',', '.')) * int(m[2]):.0f}", plain)
     plain = DOZENS.sub(lambda m: str(12 * int(m[1])), plain)
     return frozenset(map(value, DIGITS.findall(plain))) - {"1"}
@@ -129,12 +129,12 @@ def changes_number(reference: str, candidate: str, lang: str) -> bool:
     one, other = quantities(reference, lang), quantities(candidate, lang)
     if not (said(one - other, candidate, lang) and said(other - one, reference, lang)):
         return True
-    return lacks_currency(candidate, reference, lang) or lacks_currency(reference, candidate, lang)
+    return _lacks_currency(candidate, reference, lang) or _lacks_currency(reference, candidate, lang)
 
 
-def lacks_currency(text: str, other: str, lang: str) -> bool:
+def _lacks_currency(text: str, other: str, lang: str) -> bool:
     """Whether a text says a currency of another neither by its sign nor by a word."""
-    missing = currencies(other, lang) - currencies(text, lang)
+    missing = _currencies(other, lang) - _currencies(text, lang)
     words = MONEY[lang]
     return any(sign not in text and not re.search(bounded(words[sign], lang), text, re.IGNORECASE) for sign in missing)
 
