@@ -26,6 +26,8 @@ def work():
     sys.stdout.flush()
     if sys.argv[1] == "fail" and state.process_index == 0:
         raise ValueError("wanted this, got that")
+    if sys.argv[1] == "killed" and state.process_index == 1:
+        signal.raise_signal(signal.SIGKILL)
     if sys.argv[1] == "deaf":
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.argv[1] in ("wait", "deaf"):
@@ -110,6 +112,15 @@ def test_several_processes_share_the_work_and_an_error_is_one_line(program):
     assert failed.returncode == 1
     own = [line for line in failed.stderr.splitlines() if LOST not in line]
     assert own == ["program.py: wanted this, got that"]
+
+
+@pytest.mark.slow
+def test_a_process_that_a_signal_ends_is_named_with_the_likely_cause(program):
+    done = subprocess.run([*program, "killed"], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    (line,) = [line for line in done.stderr.splitlines() if LOST not in line]
+    assert done.returncode == 1 and line.startswith("program.py: process 1 (PID "), line
+    assert ") was ended by SIGKILL (the system sends it where memory is short: fewer processes" in line
+    assert line.endswith("; what is finished is kept, the same command goes on from there")
 
 
 @pytest.mark.slow

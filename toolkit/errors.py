@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+import signal
+
 MAX_CHARACTERS = 200  # ours: of another library's message
+CAUSES = {  # the likely cause of a signal that no user sent
+    signal.SIGKILL: "the system sends it where memory is short: fewer processes, or smaller batches, need less",
+    signal.SIGSEGV: "a library crashed",
+    signal.SIGABRT: "a library crashed",
+    signal.SIGBUS: "a library crashed, or a disk is full",
+    signal.SIGILL: "a library is built for another processor",
+}
+
+
+def signal_cause(number: int) -> str:
+    """The name of the signal that ended a process, and its likely cause.
+
+    >>> signal_cause(11), signal_cause(1)
+    ('SIGSEGV (a library crashed)', 'SIGHUP')
+    """
+    known = {*map(int, signal.Signals)}
+    name = signal.Signals(number).name if number in known else f"signal {number}"
+    return f"{name} ({CAUSES[signal.Signals(number)]})" if number in CAUSES else name
 
 
 def one_line(error: BaseException) -> str:
