@@ -119,11 +119,11 @@ def build_parabank(
         read_prompt(run.prompt)  # a prompt that cannot be used is an error before anything else
     if run.decontaminate:
         files = {**files, "decontaminate": [*run.decontaminate]}
-    contents: dict[str, str] = {}
+    contents, damaged = dict[str, str](), set[str]()
     if state.is_main_process:
         check_package(output, run.version, name)
         contents = contents_of_run(files, models)
-        fetch_run(run.output_dir, record_of(recorded, name, contents), FREE)
+        damaged = fetch_run(run.output_dir, record_of(recorded, name, contents), FREE)
         check_run(recorded, name, contents)
     if run.engine == RAY:
         from builders.on_ray import making_on_ray
@@ -135,11 +135,11 @@ def build_parabank(
         if check:
             check(read_inputs(run.shards_dir)["rows"])
         if state.is_main_process:
-            send_run(run.output_dir)
+            send_run(run.output_dir, damaged)
         making.make(inputs)
         wait(state)
         if state.is_main_process:
-            send_run(run.output_dir)  # what could not be sent when it was finished
+            send_run(run.output_dir, damaged)  # what could not be sent when it was finished
         shards = choose(state) if choose else run.shards_dir
         if not state.is_main_process:
             return {}

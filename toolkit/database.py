@@ -47,3 +47,12 @@ def database(
             connection.create_function("chinese_words", spaced, ["VARCHAR"], "VARCHAR")
             connection.execute(WORDS_SQL)
             yield connection
+
+
+def lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let the further statements of a connection read and write no file and change no setting.
+
+    What a user writes, such as a condition, comes only after this, when the tables that it needs are there.
+    """
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")

@@ -1,6 +1,5 @@
 """A bitext cleaned in blocks and processes is the same as one pair after the other; and the rules for the corpus."""
 
-import os
 from collections import Counter
 from pathlib import Path
 
