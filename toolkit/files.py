@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.errors import named_line
+from toolkit.errors import named_line, without_secrets
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 READ_AHEAD = 8 << 20  # ours: bytes of one request, which are in memory
 AT_ONCE = 64  # ours: files that are fetched or sent together
 TRIES = 2  # ours: times that a file is fetched which is not whole, so that a fault of the network is none of the file
+CUT = "wanted {url} whole, got {bytes}: check the network, then run the same command again"
 # What a file system may say of the content of a file: the first that it has, checksums before times.
 TAGS = ("ETag", "etag", "blob_id", "md5Hash", "sha256", "LastModified", "last_modified", "mtime", "created")
 # Here a file appears when all of it has arrived, and folders are only parts of names.
@@ -57,6 +58,7 @@ def reached(url: str) -> Iterator[None]:
         OSError: The file system cannot be reached, refuses access, or another error.
         ValueError: The URL is none, or no package that is installed opens it; the message names the package.
     """
+    url = without_secrets(url)
     try:
         yield
     except FileNotFoundError as error:
@@ -75,6 +77,7 @@ def written(url: str) -> Iterator[None]:
     Raises:
         OSError: The URL cannot be written.
     """
+    url = without_secrets(url)
     try:
         yield
     except Exception as error:
@@ -122,7 +125,7 @@ class Readable(io.RawIOBase):
             data = self.file.read(len(buffer))
             size, place = getattr(self.file, "size", None), self.file.tell()
         if len(buffer) and not data and size is not None and place < size:
-            raise OSError(f"wanted {self.url} whole, got {place:,} of {size:,} bytes: check the network, run it again")
+            raise OSError(CUT.format(url=without_secrets(self.url), bytes=f"{place:,} of {size:,} bytes"))
         buffer[: len(data)] = data
         return len(data)
 
@@ -171,7 +174,9 @@ def check_bucket(url: str) -> None:
     scheme, _, path = url.partition("://")
     bucket = f"{scheme}://{path.partition('/')[0]}"
     if scheme in BUCKETS and info_of(bucket) is None:
-        raise FileNotFoundError(f"wanted an existing bucket, got {bucket}: create it, or check the name")
+        raise FileNotFoundError(
+            f"wanted an existing bucket, got {without_secrets(bucket)}: create it, or check the name"
+        )
 
 
 def is_file(address: str | Path) -> bool:
@@ -242,7 +247,7 @@ def size_and_tag(url: str) -> tuple[int, str]:
     """
     info = info_of(url)
     if info is None:
-        raise FileNotFoundError(f"wanted an existing file, got {url}: check the path")
+        raise FileNotFoundError(f"wanted an existing file, got {without_secrets(url)}: check the path")
     tag = next((f"{name} {info[name]}" for name in TAGS if info.get(name) is not None), "")
     return info["size"] or 0, tag
 
@@ -299,7 +304,7 @@ def _fetch_some(urls: Mapping[str, Path], is_whole: Callable[[Path, str], bool])
         for url in [url for url in copies if _lacks(url, copies[url])]:
             _get({url: copies[url]})
             if lacks := _lacks(url, copies[url]):
-                raise OSError(f"wanted {url} whole, got {lacks}: check the network, then run the same command again")
+                raise OSError(CUT.format(url=without_secrets(url), bytes=lacks))
         whole = [url for url in urls if is_whole(copies[url], url)]
         for url in whole:
             os.replace(copies[url], urls[url])

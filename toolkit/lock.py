@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from toolkit.errors import without_secrets
 from toolkit.outputs import LOCK
 from toolkit.parallel import wait
 
@@ -80,7 +81,12 @@ def take(file: IO[str], kind: int, folder: Path) -> None:
 def write_holder(file: IO[str]) -> None:
     """Append this process to the processes that the lock file names."""
     since = time.strftime("%Y-%m-%d %H:%M:%S")
-    holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": since, "command": " ".join(sys.argv)}
+    holder = {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "since": since,
+        "command": without_secrets(" ".join(sys.argv)),
+    }
     file.write(json.dumps(holder) + "\n")
     file.flush()
 

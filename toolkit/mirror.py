@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Set
 from pathlib import Path
 
-from toolkit.errors import one_line
+from toolkit.errors import one_line, without_secrets
 from toolkit.files import below, check_bucket, fetch, is_url, joined_url, read_bytes, remove, send, send_together
 from toolkit.lock import check_free
 from toolkit.outputs import CONTAMINATION, MANIFEST
@@ -42,7 +42,7 @@ def working_folder(output_dir: str) -> Path:
     """
     if not is_url(output_dir):
         return Path(output_dir)
-    url = output_dir.rstrip("/")
+    url = without_secrets(output_dir.rstrip("/"))
     cache = Path(os.environ.get(CACHE) or "~/.cache/parabank").expanduser()
     return cache / hashlib.sha256(url.encode()).hexdigest()[:DIGITS] / url.rpartition("/")[2]
 
@@ -104,9 +104,9 @@ def fetch_run(output_dir: str, wanted: dict, free: Set[str]) -> set[str]:
         )
     if record is None:
         check_written(url)
-        print(f"{url}: 0 files fetched to {folder}", file=sys.stderr)
+        print(f"{without_secrets(url)}: 0 files fetched to {folder}", file=sys.stderr)
         return set()
-    compare_settings(_record_at(joined_url(url, SETTINGS), record), wanted, free, url)
+    compare_settings(_record_at(joined_url(url, SETTINGS), record), wanted, free, without_secrets(url))
     sizes = {path.name: path.stat().st_size for path in (folder.iterdir() if folder.is_dir() else ())}
     names = [SETTINGS] * (SETTINGS not in sizes)
     # The record of the input shards comes last: without it they are cut again, but what is finished stays.
@@ -114,8 +114,11 @@ def fetch_run(output_dir: str, wanted: dict, free: Set[str]) -> set[str]:
     names += [name for name in shards if sizes.get(name) != there[name]]
     fetched, damaged = _fetch_named(url, folder, names)
     for name in sorted(damaged):
-        print(f"{joined_url(url, name)}: damaged there, so it is made again and replaced", file=sys.stderr)
-    print(f"{url}: {fetched} files fetched to {folder}", file=sys.stderr)
+        print(
+            f"{without_secrets(joined_url(url, name))}: damaged there, so it is made again and replaced",
+            file=sys.stderr,
+        )
+    print(f"{without_secrets(url)}: {fetched} files fetched to {folder}", file=sys.stderr)
     return damaged
 
 
@@ -201,7 +204,10 @@ def send_run(output_dir: str, damaged: Set[str] = frozenset()) -> None:
     names = sorted(path.name for path in folder.iterdir() if SHARD_FILE.fullmatch(path.name))
     other = {name for name in (*names, INPUTS) if there.get(name) != (folder / name).stat().st_size} - damaged
     for name in sorted(filter(FINISHED.fullmatch, other & there.keys())):
-        print(f"{joined_url(url, name)}: another file of that name came there, which is kept", file=sys.stderr)
+        print(
+            f"{without_secrets(joined_url(url, name))}: another file of that name came there, which is kept",
+            file=sys.stderr,
+        )
         other.remove(name)
     send(folder / SETTINGS, joined_url(url, SETTINGS))
     missing = [name for name in (*names, INPUTS) if name in other | damaged]

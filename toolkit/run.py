@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 from toolkit.bitext.languages import check_code
 from toolkit.clean.rules import refusals
 from toolkit.contents import with_contents
+from toolkit.errors import without_secrets
 from toolkit.lock import check_free, held
 from toolkit.memory import release_memory
 from toolkit.mirror import check_output_url, run_folder
@@ -240,7 +241,7 @@ def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) ->
     write_inputs(folder, settings.input_rows(), settings.shard_rows)
     counts = read_inputs(folder)
     lines = counts["rows"] + sum(counts["refused"].values())
-    summary = f"{' '.join(settings.inputs)}: {lines:,} {settings.UNIT} read, {counts['rows']:,} kept"
+    summary = f"{without_secrets(' '.join(settings.inputs))}: {lines:,} {settings.UNIT} read, {counts['rows']:,} kept"
     print(f"{summary}, refused: {refusals(counts['refused'])}", file=sys.stderr)
 
 

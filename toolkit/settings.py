@@ -21,6 +21,7 @@ import yaml
 
 import toolkit
 from toolkit.contents import CONTENT
+from toolkit.errors import one_line, public_record
 from toolkit.shards import read_record, write_whole
 
 T = TypeVar("T")
@@ -60,14 +61,14 @@ def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: s
     try:
         values = (read_yaml(Path(config), hints) if config else {}) | given
     except (OSError, ValueError) as error:
-        parser.error(str(error))
+        parser.error(one_line(error))
     missing = [f"--{f.name}" for f in fields if f.name not in values and required(f)]
     if missing:
         parser.error(f"wanted {', '.join(missing)}; give it as a flag or in the --config file")
     try:
         return cls(**{name: expand_home(value) for name, value in values.items()})
     except ValueError as error:
-        parser.error(str(error))
+        parser.error(one_line(error))
 
 
 def check_at_least_one(settings: object, *names: str) -> None:
@@ -175,6 +176,7 @@ def compare_settings(found: dict, wanted: dict, free: Set[str], place: str) -> N
         ValueError: Another setting differs; the message names it.
     """
     settings = recorded(wanted)
+    found = public_record(found)
     changed = [key for key in settings if key.removeprefix(CONTENT) not in free and settings[key] != found.get(key)]
     if changed:
         differences = ", ".join(f"{key} was {found.get(key)!r}, now {settings[key]!r}" for key in changed)
@@ -184,8 +186,11 @@ def compare_settings(found: dict, wanted: dict, free: Set[str], place: str) -> N
 
 
 def recorded(settings: dict) -> dict:
-    """Settings after a round trip through JSON, with the key "toolkit" that marks a folder of the toolkit."""
-    return json.loads(json.dumps({"toolkit": toolkit.__version__} | settings))
+    """Settings after a round trip through JSON, with the key "toolkit" that marks a folder of the toolkit.
+
+    Passwords in URLs are left out, so that a run may go on with another password.
+    """
+    return public_record(json.loads(json.dumps({"toolkit": toolkit.__version__} | settings)))
 
 
 def required(field: dataclasses.Field) -> bool:

@@ -191,11 +191,10 @@ def read_tables(shard: Path, batch_rows: int = BATCH_ROWS, columns: list[str] | 
     Raises:
         ValueError: The file is not a shard of rows.
     """
-    with named_if_broken(shard):
-        with pq.ParquetFile(shard, page_checksum_verification=True) as file:
-            _check_columns(file.schema_arrow, shard)
-            for batch in file.iter_batches(batch_rows, columns=columns):
-                yield pa.Table.from_batches([batch])
+    with named_if_broken(shard), pq.ParquetFile(shard, page_checksum_verification=True) as file:
+        _check_columns(file.schema_arrow, shard)
+        for batch in file.iter_batches(batch_rows, columns=columns):
+            yield pa.Table.from_batches([batch])
 
 
 def _check_columns(columns: pa.Schema, shard: Path) -> None:

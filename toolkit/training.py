@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.contents import contents_of, with_contents
+from toolkit.errors import public_record
 from toolkit.lock import check_free, held
 from toolkit.models.checkpoint import fingerprint, writing
 from toolkit.outputs import CONTAMINATION, check_output_folder
@@ -104,8 +105,8 @@ def write_record(model: Path, record: dict) -> None:
         OSError: It cannot be written.
     """
     if record.get("contamination"):
-        write_whole(model / CONTAMINATION, json.dumps(record["contamination"], indent=1) + "\n")
-    write_whole(model / RECORD, json.dumps(record, indent=1) + "\n")
+        write_whole(model / CONTAMINATION, json.dumps(public_record(record["contamination"]), indent=1) + "\n")
+    write_whole(model / RECORD, json.dumps(public_record(record), indent=1) + "\n")
 
 
 def finish(model: Path, record: dict, checkpoints: Sequence[Path] = ()) -> None:

@@ -140,6 +140,6 @@ def test_a_condition_of_a_record_that_was_not_checked_reads_and_writes_no_file(t
         f"true); COPY (select 1) TO '{tmp_path}/copied.csv'; SELECT (1",
         "true); SET enable_external_access = true; SELECT (1",
     ):
-        with pytest.raises(duckdb.Error, match="disabled|locked|external"):
+        with pytest.raises(duckdb.Error, match=r"disabled|locked|external"):
             meeting(shard, where)
     assert not (tmp_path / "copied.csv").exists()

@@ -144,8 +144,8 @@ def check_counts(files: Iterable[Path]) -> None:
         if not is_whole(file):
             shard = file.name.replace("dropped-", "rows-")
             raise ValueError(
-                f"wanted the counts of a shard, got a broken {file}: delete it and {shard} beside it, then run the same "
-                "command again, which makes them again"
+                f"wanted the counts of a shard, got a broken {file}: delete it and {shard} beside it, then run the "
+                "same command again, which makes them again"
             )
 
 
