@@ -18,13 +18,13 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import toolkit
 from builders.build import Making, Pipeline, contents_of_run
+from toolkit.code_version import check_code, code_version
 from toolkit.command import EXPECTED
 from toolkit.errors import named_line, one_line
 from toolkit.mirror import try_to_send_shard
@@ -62,7 +62,7 @@ class Job:
         files: The files that `load` reads, by setting.
         models: The models that it loads, by setting.
         contents: What these are known by on the driver's machine, by setting.
-        version: The version of the toolkit there.
+        code: The code there (`toolkit.code_version`).
     """
 
     load: Callable[[PartialState], Pipeline]
@@ -72,7 +72,7 @@ class Job:
     files: Mapping[str, list[str | Path]]
     models: Mapping[str, str]
     contents: Mapping[str, str]
-    version: str = toolkit.__version__
+    code: Mapping[str, str] = field(default_factory=code_version)
 
 
 class Worker:
@@ -138,8 +138,7 @@ def loaded(job: Job) -> Pipeline:
 
     from toolkit.parallel import processes
 
-    if toolkit.__version__ != job.version:
-        raise ValueError(f"wanted parabank-toolkit {job.version}, got {toolkit.__version__}: install the same version")
+    check_code(job.code, "the machine with the command")
     if os.path.isdir(job.folder):
         os.chdir(job.folder)
     found = contents_of_run(job.files, job.models)

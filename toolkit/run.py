@@ -33,10 +33,12 @@ from toolkit.settings import (
     check_between,
     check_machine,
     check_record,
+    compare_code,
     compare_record,
 )
 from toolkit.shards import (
     INPUTS,
+    all_made,
     count_rows,
     input_shards,
     output_of,
@@ -201,7 +203,8 @@ def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) 
     """
     check_output_folder(settings.shards_dir, SETTINGS, settings.inputs)
     check_free(settings.shards_dir)
-    compare_record(settings.shards_dir / SETTINGS, record_of(settings, builder, contents), FREE)
+    finished = all_made(settings.shards_dir)
+    compare_record(settings.shards_dir / SETTINGS, record_of(settings, builder, contents), FREE, finished)
     if not (settings.shards_dir / INPUTS).exists():
         settings.check_inputs()
 
@@ -223,13 +226,14 @@ def started(
         The paths of the input shards.
 
     Raises:
-        ValueError: The folder holds a run with other settings; the message names the keys.
+        ValueError: The folder holds a run with other settings or of other code; the message names what differs.
         RuntimeError: Another launch works on the run.
     """
     with held(settings.shards_dir, state):
         if state.is_main_process:
             prepare(settings, builder, contents)
         wait(state)
+        compare_code(settings.shards_dir / SETTINGS, all_made(settings.shards_dir))
         yield input_shards(settings.shards_dir)
 
 
@@ -237,7 +241,7 @@ def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) ->
     """Do the work of `started` on the main process, and print how many lines were read, kept and refused."""
     folder = settings.shards_dir
     remove_unfinished(folder)
-    check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE)
+    check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE, all_made(folder))
     write_inputs(folder, settings.input_rows(), settings.shard_rows)
     counts = read_inputs(folder)
     lines = counts["rows"] + sum(counts["refused"].values())

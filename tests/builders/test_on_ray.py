@@ -16,6 +16,7 @@ from tests.conftest import demo_rows
 from tests.test_run import ALONE, TERM_AT_SHARD_3, assert_same, flags, launch, names
 from tests.test_run import made as made
 from tests.tiny import ENVIRONMENT, ROOT
+from toolkit.code_version import code_version
 from toolkit.shards import output_of, write_inputs
 
 MEGABYTES = 2**27  # of a machine's object store
@@ -249,6 +250,9 @@ def test_a_machine_with_another_model_or_toolkit_is_refused(tmp_path, monkeypatc
         RuntimeError, match=r": wanted the forward of the machine with the command, got another one: copy"
     ):
         on_ray.Worker(job).ready()
-    older = on_ray.Job(lambda state: None, 1, "all", str(tmp_path), {}, {}, {}, version="0.0.1")
-    with pytest.raises(RuntimeError, match=r": wanted parabank-toolkit 0.0.1, got 0.1.0: install the same version"):
-        on_ray.Worker(older).ready()
+    job = on_ray.Job(
+        lambda state: None, 1, "all", str(tmp_path), {}, {}, {}, code_version() | {"sources": "0", "numpy": "1"}
+    )
+    said = r": wanted the code of the machine with the command, sources 0, got \w+; numpy 1, got \S+: install the same"
+    with pytest.raises(RuntimeError, match=said):
+        on_ray.Worker(job).ready()
