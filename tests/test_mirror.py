@@ -5,7 +5,9 @@ import shutil
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import fsspec
 import pyarrow as pa
@@ -17,7 +19,7 @@ from tests.conftest import demo_rows, write_run
 from toolkit import mirror
 from toolkit.files import below
 from toolkit.lock import held
-from toolkit.mirror import fetch_run, run_folder, send_parabank, send_run, send_shard, try_to_send_shard, working_folder
+from toolkit.mirror import fetch_run, run_folder, send_parabank, send_run, send_shard, sending, working_folder
 from toolkit.outputs import check_output_folder
 from toolkit.package.build import package_parabank
 from toolkit.package.load import load_parabank
@@ -235,18 +237,39 @@ def test_finished_shards_are_sent_after_their_counts_and_before_input_shards(ban
     assert set(below(f"{bank}.shards")) == {*RUN, "dropped-00001.parquet"}
 
 
-def test_a_shard_that_cannot_be_sent_is_a_line(bank, monkeypatch, capsys):
-    folder = made(bank)
-    try_to_send_shard(bank, folder / "rows-00000.parquet")
-    assert list(below(f"{bank}.shards")) == ["rows-00000.parquet"] and capsys.readouterr().err == ""
+def test_an_address_that_refuses_a_shard_stops_no_work_and_gets_it_later(bank, monkeypatch, capsys):
+    folder, send = made(bank), mirror.send
+    monkeypatch.setattr(mirror, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    tries, asked, answer = [], threading.Event(), threading.Event()
 
-    def lost(path, url):
+    def refuse(path, url):
+        tries.append(path.name)
+        asked.set()
+        assert answer.wait(60)
         raise OSError(f"wanted a URL to write to, got {url}")
 
-    monkeypatch.setattr(mirror, "send", lost)
-    try_to_send_shard(bank, folder / "rows-00001.parquet")
-    said = f"rows-00001.parquet: not sent yet, the run goes on: wanted a URL to write to, got {bank}.shards/rows-00001"
+    monkeypatch.setattr(mirror, "send", refuse)
+    with sending(bank) as sent:
+        sent(folder / "rows-00000.parquet")
+        assert asked.wait(60), "the address does not answer, and the run goes on"
+        sent(folder / "rows-00001.parquet")
+        answer.set()
+    said = f"rows-00000.parquet: not sent yet, the run goes on: wanted a URL to write to, got {bank}.shards/rows-00000"
     assert capsys.readouterr().err == f"{said}.parquet\n"
+    assert tries == ["rows-00000.parquet"], "no further try for a while"
+
+    def recovered(path, url):
+        tries.append(path.name)
+        if len(tries) == 2:
+            raise OSError("not yet")
+        send(path, url)
+
+    monkeypatch.setattr(mirror, "send", recovered)
+    monkeypatch.setattr(mirror, "time", SimpleNamespace(monotonic=count(0, mirror.PAUSE).__next__))
+    with sending(bank) as sent:
+        for number in range(3):
+            sent(folder / f"rows-0000{number}.parquet")
+    assert sorted(below(f"{bank}.shards")) == [f"rows-0000{number}.parquet" for number in range(3)]
 
 
 def test_a_new_url_is_written_to_before_anything_else(bank, monkeypatch):

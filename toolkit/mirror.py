@@ -8,14 +8,19 @@ They make the same shards, each of them all.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Set
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Set
 from pathlib import Path
+from queue import SimpleQueue
 
 from toolkit.errors import one_line, without_secrets
 from toolkit.files import below, check_bucket, fetch, is_url, joined_url, read_bytes, remove, send, send_together
@@ -26,6 +31,7 @@ from toolkit.shards import INPUTS, dropped_of, is_whole
 
 CACHE = "PARABANK_CACHE"  # environment variable: the folder of all runs whose output is a URL
 DIGITS = 12  # ours: of the hash of a URL
+PAUSE = 60.0  # ours: seconds without a try after an address has refused a shard; a refusal takes some 40 itself
 PROBE = ".probe"  # a file that is written to a new URL and removed again
 # The files of a run, all of which are written once; in this order a shard comes after the counts that belong to it.
 SHARD_FILE = re.compile(rf"(dropped|input|rows)-\d+\.parquet|{re.escape(CONTAMINATION)}")
@@ -227,12 +233,49 @@ def send_shard(output_dir: str, shard: Path) -> None:
                 send(path, joined_url(run_url(output_dir), path.name))
 
 
-def try_to_send_shard(output_dir: str, shard: Path) -> None:
+@contextlib.contextmanager
+def sending(output_dir: str) -> Iterator[Callable[[Path], None]]:
+    """Send finished shards while others are made, by a thread, so that an address that refuses them stops no work.
+
+    What cannot be sent is a line; it is tried again after PAUSE, and is sent by `send_run` in any case. At the end of
+    the block what is on its way arrives.
+
+    Yields:
+        Takes a finished shard; it does nothing for an output that is a folder.
+    """
+    if not is_url(output_dir):
+        yield lambda shard: None
+        return
+    shards: SimpleQueue[Path | None] = SimpleQueue()
+    thread = threading.Thread(target=_send_queued, args=(output_dir, shards), daemon=True)
+    thread.start()
+    try:
+        yield shards.put
+    finally:
+        shards.put(None)
+        thread.join()
+
+
+def _send_queued(output_dir: str, shards: SimpleQueue[Path | None]) -> None:
+    """Send the shards of a queue in their order until None comes; after a failure none for PAUSE seconds."""
+    left, again = deque[Path](), 0.0
+    while (shard := shards.get()) is not None:
+        left.append(shard)
+        while left and time.monotonic() >= again:
+            if _was_sent(output_dir, left[0]):
+                left.popleft()
+            else:
+                again = time.monotonic() + PAUSE
+
+
+def _was_sent(output_dir: str, shard: Path) -> bool:
     """Send a finished shard; if that fails, print a line, because the shard is whole on the disk and sent later."""
     try:
         send_shard(output_dir, shard)
     except OSError as error:
         print(f"{shard.name}: not sent yet, the run goes on: {one_line(error)}", file=sys.stderr)
+        return False
+    return True
 
 
 def send_parabank(output_dir: str) -> None:
