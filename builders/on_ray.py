@@ -342,7 +342,7 @@ def make_shards(
                 path = slow.shard()
                 assert path is not None
                 print(
-                    f"{path.name}: its worker takes {slow.minutes(path):.0f} minutes, another makes it, too",
+                    f"{path.name}: its worker has had it for {slow.minutes(path):.0f} min, another one makes it, too",
                     file=sys.stderr,
                 )
                 slow.told.add(path)
