@@ -191,7 +191,9 @@ def test_a_shard_whose_worker_was_stopped_is_told_and_made_by_another(monkeypatc
     on_ray.make_shards(inputs, lambda shard: None, stopped, Fake, most=2)
     assert all(output_of(path).exists() for path in inputs) and stopped in killed
     said = capsys.readouterr().err
-    assert said.count("another one makes it, too") == 1 and "input-00000.parquet: its worker has had it for 1 min" in said
+    assert (
+        said.count("another one makes it, too") == 1 and "input-00000.parquet: its worker has had it for 1 min" in said
+    )
 
 
 def test_the_end_of_the_head_is_told_once(monkeypatch, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import importlib.resources
 import json
@@ -35,6 +36,7 @@ from toolkit.outputs import LOCK
 
 OPEN_SECONDS = 1800  # ours: so long a page that an annotator was shown counts as theirs
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+IDLE_SECONDS = 60  # ours: a connection that sends nothing for so long is closed, so that it holds no thread
 LONGEST_REQUEST = 10_000  # ours: bytes; one answer has a hundred
 
 
@@ -165,6 +167,12 @@ class Handler(BaseHTTPRequestHandler):
     shown_page: bytes
     hosts: frozenset[str]  # by which the page may be asked for; empty is any
     protocol_version = "HTTP/1.1"
+    timeout = IDLE_SECONDS
+
+    def handle(self) -> None:
+        """Answer the requests of a connection until it ends, also where the browser ends it in the middle of one."""
+        with contextlib.suppress(ConnectionError):
+            super().handle()
 
     def do_GET(self) -> None:
         """The page, the next page of an annotator, or one page."""
