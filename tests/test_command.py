@@ -12,7 +12,7 @@ import pytest
 from tests.tiny import ENVIRONMENT
 from toolkit import SPIN_BUSY, SPIN_IDLE, spin_count, stop
 from toolkit.command import LOST, run_command
-from toolkit.errors import one_line
+from toolkit.errors import FULL_DISK, one_line
 
 WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "LOCAL_WORLD_SIZE")
 PROGRAM = """
@@ -66,6 +66,7 @@ def fails(error: BaseException) -> None:
     [
         (ValueError("wanted a,\n got b"), "p.py: wanted a, got b"),
         (OSError(28, "No space left on device", "x/rows-1.parquet"), "p.py: No space left on device: x/rows-1.parquet"),
+        (OSError(28, "No space left on device"), f"p.py: No space left on device: {FULL_DISK}"),
         (FileNotFoundError("wanted an existing file, got x"), "p.py: wanted an existing file, got x"),
         (MemoryError(), "p.py: MemoryError"),
     ],

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.conftest import demo_rows, write_run
+from toolkit.database import database
 from toolkit.package.counts import check_counts
 from toolkit.package.keep import write_kept
 from toolkit.package.parquet import finished_shards
@@ -63,6 +64,13 @@ def test_a_broken_input_shard_is_cut_again_with_the_others(tmp_path):
     flip(path, 30)
     with pytest.raises(ValueError, match=r"got a broken .*: delete it and inputs.json beside it, then run the same"):
         list(read_shard(path))
+
+
+def test_a_database_without_room_is_one_line():
+    wanted = r"wanted room for a table of the whole corpus in .*: make room there, or name"
+    with pytest.raises(OSError, match=wanted), database("30MB", 1) as connection:
+        connection.execute("SET max_temp_directory_size = '1MB'")
+        connection.execute("SELECT md5(x::VARCHAR) AS m FROM range(3000000) t(x) ORDER BY m").fetchall()
 
 
 def test_counts_of_what_a_shard_no_longer_has_are_checked(tmp_path, shard):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import signal
 from typing import Any
 
 MAX_CHARACTERS = 200  # ours: of another library's message
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL_DISK = (  # where an error does not say which file it was
+    "make room on the disk of the output and on that of temporary files, which the environment variable TMPDIR names, "
+    "then give the same command again"
+)
 CAUSES = {  # the likely cause of a signal that no user sent
     signal.SIGKILL: "the system sends it where memory is short: fewer processes, or smaller batches, need less",
     signal.SIGSEGV: "a library crashed",
@@ -73,7 +79,8 @@ def one_line(error: BaseException) -> str:
     'wanted this, got that'
     """
     if isinstance(error, OSError) and error.strerror:
-        return without_secrets(f"{error.strerror}: {error.filename}" if error.filename else error.strerror)
+        where = error.filename or (FULL_DISK if error.errno in FULL else "")
+        return without_secrets(f"{error.strerror}: {where}" if where else error.strerror)
     return without_secrets(" ".join(str(error).split())) or type(error).__name__
 
 
