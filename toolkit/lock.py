@@ -39,7 +39,7 @@ def held(folder: Path, state: PartialState) -> Iterator[None]:
         RuntimeError: A process of another launch holds the lock; the message names it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("a+", encoding="utf-8") as file:
+    with _opened(folder) as file:
         if state.is_main_process:
             take(file, fcntl.LOCK_EX, folder)
             file.truncate(0)
@@ -60,8 +60,23 @@ def check_free(folder: Path) -> None:
         RuntimeError: A process holds the lock; the message names it.
     """
     if (folder / LOCK).exists():
-        with (folder / LOCK).open("a+", encoding="utf-8") as file:  # NFS locks no file that is open to read alone
+        with _opened(folder) as file:
             take(file, fcntl.LOCK_EX, folder)
+
+
+def _opened(folder: Path) -> IO[str]:
+    """The lock file of a folder, open to write, because NFS locks no file that is open to read alone.
+
+    Raises:
+        PermissionError: It is another user's.
+    """
+    try:
+        return (folder / LOCK).open("a+", encoding="utf-8")
+    except PermissionError:
+        raise PermissionError(
+            f"wanted a folder in which this user may write, got {folder} of another one: choose another --output_dir, "
+            "or for a URL another folder in the variable PARABANK_CACHE"
+        ) from None
 
 
 def take(file: IO[str], kind: int, folder: Path) -> None:

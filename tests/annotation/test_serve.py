@@ -470,3 +470,11 @@ def test_a_text_that_a_spreadsheet_would_compute_is_a_text_in_it_and_itself_on_t
     with (tmp_path / "sheet" / "items.csv").open(encoding="utf-8-sig", newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     assert "'- No." in cells and "'Tis late." in cells and not [cell for cell in cells if cell[:1] in tuple("=+-@")]
+
+
+def test_one_name_from_two_machines_is_told_once(tmp_path, capsys):
+    desk = Desk(new_sheet(tmp_path))
+    for name, address in (("anna", "10.0.0.5"), ("bob", "10.0.0.7"), ("anna", "10.0.0.7"), ("anna", "10.0.0.5")):
+        desk.note_address(name, address)
+    told = "anna answers from 10.0.0.5 and 10.0.0.7: if these are two people, give one another name"
+    assert capsys.readouterr().out.splitlines() == [told]

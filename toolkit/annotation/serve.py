@@ -59,10 +59,23 @@ class Desk:
             self.pages[item.page].append(item.item)
         self.lock = threading.Lock()
         self.shown: dict[int, dict[str, float]] = defaultdict(dict)  # page -> annotator -> when
+        self.addresses: dict[str, set[str]] = defaultdict(set)  # annotator -> from where they answered
         self.answers: dict[str, dict[str, Answers]] = {}
         self.files = answer_files(folder)
         for name, file in self.files.items():
             self.answers[name] = read_answers(file, self.sheet, self.items)
+
+    def note_address(self, annotator: str, address: str) -> None:
+        """Say so on the terminal where one name comes from several machines: two people would change each other's."""
+        with self.lock:
+            known = self.addresses[annotator]
+            if address not in known:
+                known.add(address)
+                if len(known) > 1:
+                    both = " and ".join(sorted(known))
+                    print(
+                        f"{annotator} answers from {both}: if these are two people, give one another name", flush=True
+                    )
 
     def begun(self, annotator: str) -> list[int]:
         """The pages on which an annotator has answered, in the order of the first answers."""
@@ -205,7 +218,9 @@ class Handler(BaseHTTPRequestHandler):
         """
         if query.get("sheet") != self.desk.record["id"]:
             raise ValueError("wanted a page of this sheet, got one of another that was served here: reload the page")
-        return checked_name(str(query.get("annotator", "")))
+        name = checked_name(str(query.get("annotator", "")))
+        self.desk.note_address(name, self.client_address[0])
+        return name
 
     def do_POST(self) -> None:
         """Save the answers to an item; other sites' pages cannot send JSON here."""
