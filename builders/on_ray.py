@@ -246,7 +246,7 @@ def connected(address: str | None) -> Iterator[bool]:
         signal.signal(signal.SIGTERM, handler)  # Ray has put its own there, which prints a trace
     watching = threading.Event()
     if address != "local":
-        threading.Thread(target=watch_head, args=(address, watching), daemon=True).start()
+        threading.Thread(target=_watch_head, args=(address, watching), daemon=True).start()
     try:
         # Ray prints there what its daemons say of each worker that ends, with pages of their logs.
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
@@ -256,7 +256,7 @@ def connected(address: str | None) -> Iterator[bool]:
         ray.shutdown()
 
 
-def watch_head(address: str, ended: threading.Event) -> None:
+def _watch_head(address: str, ended: threading.Event) -> None:
     """Say so once if the head of a cluster is gone: Ray goes on for a minute, and then ends this process itself.
 
     Args:
@@ -334,22 +334,17 @@ def make_shards(
     finished = sum(rows.values()) - sum(rows[path] for path in waiting)
     workers = [first, *(start() for _ in range(min(len(waiting), most) - 1))]
     tasks: Tasks = {get_ready(worker): (worker, None) for worker in workers}
-    deaths, errors, slow = Counter[Path](), list[Exception](), Overdue()
+    deaths, errors, slow = Counter[Path](), list[Exception](), _Overdue()
     with rows_bar(sum(rows.values()), finished, 1, "rows", True) as bar, stoppable() as stopped:
-        while (waiting and not errors and not stopped()) or unmade(tasks):
+        while (waiting and not errors and not stopped()) or _unmade(tasks):
             task = next_done(tasks, stopped, slow.shard)
             if task is None:
-                path = slow.shard()
-                assert path is not None
-                print(
-                    f"{path.name}: its worker has had it for {slow.minutes(path):.0f} min, another one makes it, too",
-                    file=sys.stderr,
-                )
-                slow.told.add(path)
-                waiting.appendleft(path)
-                if not any(made_by is None or made_by not in slow.told for _, made_by in tasks.values()):
-                    worker = start()
-                    tasks[get_ready(worker)] = worker, None
+                path = slow.name()
+                if path and not errors and not stopped():
+                    waiting.appendleft(path)
+                    if all(made_by in slow.told for _, made_by in tasks.values()):  # nobody else would take it
+                        worker = start()
+                        tasks[get_ready(worker)] = worker, None
                 continue
             worker, path = tasks.pop(task)
             try:
@@ -369,6 +364,7 @@ def make_shards(
                     tasks[get_ready(worker)] = worker, None
                 continue
             except Exception as error:  # it is raised when the shards in flight are finished
+                slow.begun.pop(path, None)
                 errors.append(error)
                 continue
             if path is not None and not output_of(path).exists():
@@ -395,12 +391,12 @@ def make_shards(
             raise Stopped
 
 
-def unmade(tasks: Tasks) -> bool:
+def _unmade(tasks: Tasks) -> bool:
     """Whether a worker has a shard that no other one has made."""
     return any(path is not None and not output_of(path).exists() for _, path in tasks.values())
 
 
-class Overdue:
+class _Overdue:
     """Which shard takes far longer than the others did, as where its worker was stopped or its machine hangs.
 
     Attributes:
@@ -419,9 +415,15 @@ class Overdue:
         """Note that a shard is finished."""
         self.taken.append(time.monotonic() - self.begun.pop(path, time.monotonic()))
 
-    def minutes(self, path: Path) -> float:
-        """How long a shard has taken until now."""
-        return (time.monotonic() - self.begun[path]) / 60
+    def name(self) -> Path | None:
+        """Say on the terminal which shard takes too long, once for each, and return it."""
+        if path := self.shard():
+            self.told.add(path)
+            minutes = (time.monotonic() - self.begun[path]) / 60
+            print(
+                f"{path.name}: its worker has had it for {minutes:.0f} min, another one makes it, too", file=sys.stderr
+            )
+        return path
 
     def shard(self) -> Path | None:
         """A shard that takes far longer than the others and was not named; None if there is none."""

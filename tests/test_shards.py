@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import demo_rows, write_run
 from toolkit.database import database
-from toolkit.package.counts import check_counts
+from toolkit.package.counts import _check_counts
 from toolkit.package.keep import write_kept
 from toolkit.package.parquet import finished_shards
 from toolkit.package.read import read_pairs
@@ -76,8 +76,8 @@ def test_a_database_without_room_is_one_line():
 def test_counts_of_what_a_shard_no_longer_has_are_checked(tmp_path, shard):
     write_kept(shard, read_shard(shard), "chosen")
     counts = dropped_of(shard)
-    check_counts([counts])
+    _check_counts([counts])
     flip(counts, 30)
     assert not is_whole(counts)
     with pytest.raises(ValueError, match=rf"got a broken .*{counts.name}: delete it and {shard.name} beside it, then"):
-        check_counts([counts])
+        _check_counts([counts])

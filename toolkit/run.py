@@ -331,11 +331,11 @@ def make_shards(
             bar.update(done - bar.n)  # count the rows that a stage skipped without reporting them
             if stopped():
                 raise Stopped
-    make_overdue(inputs, lambda path: make_shard(path, recipe, write), state, taken)
+    _make_overdue(inputs, lambda path: make_shard(path, recipe, write), state, taken)
     return len(taken)
 
 
-def make_overdue(inputs: list[Path], make: Callable[[Path], None], state: PartialState, taken: list[float]) -> None:
+def _make_overdue(inputs: list[Path], make: Callable[[Path], None], state: PartialState, taken: list[float]) -> None:
     """Wait until all processes have made their shards; make those of a process that has stopped.
 
     Args:

@@ -201,14 +201,14 @@ def test_the_end_of_the_head_is_told_once(monkeypatch, capsys):
         address = f"127.0.0.1:{server.getsockname()[1]}"
         monkeypatch.setattr(on_ray, "LOOK", 0.01)
         ended = threading.Event()
-        watch = threading.Thread(target=on_ray.watch_head, args=(address, ended))
+        watch = threading.Thread(target=on_ray._watch_head, args=(address, ended))
         watch.start()
         server.accept()[0].close()
         assert watch.is_alive()
     watch.join(60)
     assert capsys.readouterr().err == on_ray.HEAD.format(address=address) + "\n"
     ended.set()
-    on_ray.watch_head(address, ended)
+    on_ray._watch_head(address, ended)
     assert capsys.readouterr().err == ""
 
 

@@ -122,7 +122,7 @@ def count(connection: duckdb.DuckDBPyConnection, shards: Sequence[Path], pairs: 
         pairs: The published files of config `pairs`.
     """
     dropped = [str(file) for shard in shards if (file := dropped_of(shard)).exists()]
-    check_counts(map(Path, dropped))
+    _check_counts(map(Path, dropped))
     for name, (of_rows, of_pairs, added) in TABLES.items():
         query = f"CREATE TEMP TABLE {name} AS {of_rows.replace(ROWS, SHARDS)}"
         connection.execute(query, {"shards": [str(shard) for shard in shards]})
@@ -134,7 +134,7 @@ def count(connection: duckdb.DuckDBPyConnection, shards: Sequence[Path], pairs: 
             connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {summed(name, added)}")
 
 
-def check_counts(files: Iterable[Path]) -> None:
+def _check_counts(files: Iterable[Path]) -> None:
     """Refuse broken counts of what shards no longer have; DuckDB does not look at the checksums of pages.
 
     Raises:
