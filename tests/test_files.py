@@ -16,7 +16,8 @@ from huggingface_hub import HfFileSystem, constants
 from tests.hub import Blob, Repository, serving
 from toolkit import files
 from toolkit.bitext.books import read_books
-from toolkit.bitext.read import BLOCK_BYTES, Pair, read_bitext
+from toolkit.bitext.read import Pair, read_bitext
+from toolkit.bitext.text_file import BLOCK_BYTES
 from toolkit.clean.evaluation_sets import read_sets
 from toolkit.contents import contents_of
 from toolkit.encoder.pairs import read_pairs

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolkit.bitext import read
+from toolkit.bitext import text_file
 from toolkit.bitext.read import Block, Pair, first_lines, pairs_of, read_blocks
 from toolkit.clean.blocks import judged_block
 from toolkit.clean.corpus import clean_corpus
@@ -70,7 +70,7 @@ def write(path, pairs):
 @pytest.fixture
 def bitext(tmp_path, monkeypatch):
     """A bitext of many small blocks with duplicates all over it."""
-    monkeypatch.setattr(read, "BLOCK_BYTES", read.BUFFER)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", text_file.BUFFER)
     pairs = [(f"Satz {n % 4000} „ist“ da", f"Sentence {n % 4000} is & there") for n in range(9000)]
     pairs[5::7] = [("", "nothing")] * len(pairs[5::7])
     return write(tmp_path / "a.tsv", pairs)

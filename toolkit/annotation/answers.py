@@ -24,6 +24,7 @@ from pathlib import Path
 
 from toolkit.annotation.sheets import SHEETS, Question, Sheet
 from toolkit.bitext.normalize import match_key
+from toolkit.bitext.text_file import read_text
 from toolkit.outputs import is_ours
 from toolkit.shards import read_record, write_whole
 
@@ -259,11 +260,9 @@ def read_table(file: Path, columns: Sequence[str]) -> list[dict[str, str]]:
         The rows; none of a file without a whole line.
     """
     try:
-        text = file.read_text(encoding="utf-8").removeprefix(MARK)
+        text = read_text(str(file))
     except FileNotFoundError:
         raise ValueError(f"wanted the file {file}, got none: check the folder") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"wanted UTF-8, got {file} in another encoding: save it as CSV UTF-8") from None
     head, end, _ = text.partition("\n")
     if not end:
         return []

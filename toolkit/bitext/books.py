@@ -1,6 +1,6 @@
 """Read the paragraphs of books and other running text, in constant memory.
 
-A text is a plain file (.txt, also .gz or .zst), a folder or a glob of them, or a dataset with a book in each record. In
+A text is a plain file (.txt, also compressed), a folder or a glob of them, or a dataset with a book in each record. In
 a file whose lines are wrapped, empty lines separate paragraphs; in others each line is a paragraph.
 """
 
@@ -17,22 +17,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from toolkit.bitext.normalize import OWN_PUNCTUATION, normalize
-from toolkit.bitext.read import (
-    checked_path,
-    column_in,
-    decode,
-    field_text,
-    is_dataset,
-    lines,
-    nested_type,
-    open_dataset,
-)
+from toolkit.bitext.read import column_in, field_text, is_dataset, nested_type, open_dataset
+from toolkit.bitext.text_file import COMPRESSED, checked_path, text_lines
 from toolkit.files import files_at, is_url, matching
 
 SAMPLE = 1000  # ours: lines by which wrapped files are known
 WRAPPED = 90  # ours: characters of a line; who wraps does it at 60 to 80
 SHORT = 0.98  # ours: share of the lines of a wrapped file that are not longer
-TEXT_SUFFIXES = (".txt", ".txt.gz", ".txt.zst")
+TEXT_SUFFIXES = (".txt", *(f".txt{suffix}" for suffix in COMPRESSED))
 # Lines that Project Gutenberg puts before and after a book.
 HEADER = re.compile(r"\*\*\* ?START OF (THE|THIS) PROJECT GUTENBERG", re.IGNORECASE)
 FOOTER = re.compile(r"(\*\*\* ?)?END OF (THE|THIS) PROJECT GUTENBERG", re.IGNORECASE)
@@ -75,7 +67,7 @@ def read_books(
     names = book_names([path for found in files.values() for path in found])
     for text in texts:
         for path in files.get(text, []):
-            yield Book(names[path], normalized(read_paragraphs(decoded(path)), ascii_marks))
+            yield Book(names[path], normalized(read_paragraphs(text_lines(path)), ascii_marks))
         if text not in files:
             yield from read_dataset(text, column, data_split, ascii_marks)
 
@@ -170,19 +162,6 @@ def read_paragraphs(source: Iterator[str]) -> Iterator[str]:
             paragraph = []
         if line.strip():
             paragraph.append(line)
-
-
-def decoded(path: str) -> Iterator[str]:
-    """The lines of a file as text.
-
-    Raises:
-        ValueError: The file is damaged, or is no UTF-8.
-    """
-    for number, raw in enumerate(lines(path), 1):
-        line, fault = decode(raw)
-        if fault:
-            raise ValueError(f"wanted UTF-8, got {path} with other bytes in line {number}: convert it")
-        yield line.removeprefix("\ufeff")
 
 
 def without_frame(source: Iterator[str]) -> Iterator[str]:

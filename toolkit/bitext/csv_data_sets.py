@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.bitext.csv_records import SAMPLE_LINES, delimiter_of
+from toolkit.bitext.text_file import decode, lines
 
 # pandas would read "None", "null", "NA" and "nan" as no text, too
 EMPTY_IS_NONE: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
@@ -33,6 +34,5 @@ def csv_options(name: str, configuration: str | None) -> dict[str, Any]:
     local = next((file for file in files if file.suffix == ".csv" and file.is_file()), None)
     if config.sep != COMMA or local is None:
         return EMPTY_IS_NONE
-    with local.open(encoding="utf-8-sig", errors="replace") as lines:
-        first = [line.rstrip("\r\n") for line in islice(lines, SAMPLE_LINES)]
+    first = [decode(raw)[0] for raw in islice(lines(str(local)), SAMPLE_LINES)]
     return EMPTY_IS_NONE | {"sep": delimiter_of(first)}

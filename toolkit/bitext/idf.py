@@ -7,7 +7,6 @@ input of a run: a small text does not tell which words are rare.
 from __future__ import annotations
 
 import gzip
-import io
 import math
 import zlib
 from collections import Counter
@@ -15,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from toolkit.bitext.text_file import text_lines
 from toolkit.bitext.words import lower_words
 from toolkit.shards import write_whole
 
@@ -128,6 +128,5 @@ def parse_idf(lines: Iterable[str]) -> Idf:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The lines of a plain or .gz file."""
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        yield from io.TextIOWrapper(file, encoding="utf-8")
+    """The lines of a file."""
+    return text_lines(str(path))

@@ -8,7 +8,6 @@ except that a line feed within a text becomes a space.
 from __future__ import annotations
 
 import glob
-import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,13 +21,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from toolkit.bitext.csv_data_sets import csv_options
-from toolkit.files import for_arrow, is_file, is_url, matching
+from toolkit.bitext.text_file import COMPRESSED, LONGEST_FIELD, checked_path, cut, decode, whole_lines
+from toolkit.files import for_arrow, is_file, matching
 
 SUFFIXES = (".tsv", ".txt", ".parquet")
-COMPRESSED = (".gz", ".zst")
-CODECS = {".gz": "gzip", ".zst": "zstd"}  # as Arrow names them
-BUFFER = 1 << 16  # ours: bytes per read of a text file
-BLOCK_BYTES = 1 << 20  # ours: of a block of a TSV file; its arrays stay in the cache
 BLOCK_LINES = 20_000  # ours: of a block of Parquet
 BLOCK_RECORDS = 1000  # ours: of a block of a dataset, which may come slowly
 DATASET = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?(:[\w.-]+)?")
@@ -87,8 +83,8 @@ def read_bitext(
     Args:
         bitext: Two line-aligned files, source and reference; or one of: a TSV file (.tsv, .txt), a Parquet file, a
             glob of Parquet files, a local dataset directory, a Hub id ("id:configuration" where it has several).
-            Files and globs may be URLs (`toolkit.files`). Text may be compressed (.gz, .zst); its lines end at a line
-            feed and at no other character.
+            Files and globs may be URLs (`toolkit.files`). Text may be compressed (`toolkit.bitext.text_file`); its
+            lines end at a line feed and at no other character.
         source_column: Number of the TSV column, from 0 (default 0), or name of the column (default "source"). A field
             of a nested column is "translation.de".
         reference_column: The same (default 1 or "reference").
@@ -354,7 +350,9 @@ def first_lines(blocks: Iterable[Block], limit: int) -> Iterator[Block]:
 
 
 def joined(texts: Sequence[bytes | None]) -> bytes:
-    """Texts as lines; a missing one is an empty line, and line feeds within a text are spaces."""
+    """Texts as lines; a missing one is an empty line, line feeds within a text are spaces, and long texts are cut."""
+    if any(text is not None and len(text) > LONGEST_FIELD for text in texts):
+        texts = [text and cut(text) for text in texts]
     lines_of_texts = b"\n".join([text or b"" for text in texts] + [b""])
     if lines_of_texts.count(b"\n") == len(texts):
         return lines_of_texts
@@ -391,86 +389,6 @@ def load_dataset(address: str, data_split: str) -> Any:
         return datasets.load_from_disk(name)
     options = csv_options(name, configuration or None)
     return datasets.load_dataset(name, configuration or None, split=data_split, streaming=True, **options)
-
-
-def whole_lines(path: str) -> Iterator[bytes]:
-    """A plain, .gz or .zst text file in blocks of whole lines; the last line ends at a line feed like all others.
-
-    Raises:
-        FileNotFoundError: The file does not exist.
-        ValueError: The compression is damaged or cut short.
-    """
-    with open_text(path) as file:
-        number, begun, error = 0, b"", None
-        while error is None:
-            block, error = next_bytes(file)
-            end = block.rfind(b"\n") + 1
-            if end:
-                yield begun + block[:end]
-                number, begun = number + block.count(b"\n"), b""
-            begun += block[end:]
-            if not block:
-                break
-    if error is not None:
-        raise broken(path, number, error) from error
-    if begun:
-        yield begun + b"\n"
-
-
-def open_text(path: str) -> pa.NativeFile:
-    """The bytes of a plain, .gz or .zst file, decompressed.
-
-    Raises:
-        FileNotFoundError: The file does not exist.
-    """
-    if not is_url(path):
-        return pa.input_stream(checked_path(path), compression="detect")
-    return pa.input_stream(for_arrow(path), compression=CODECS.get(Path(path).suffix))
-
-
-def next_bytes(file: pa.NativeFile) -> tuple[bytes, OSError | None]:
-    """The next `BLOCK_BYTES` of a file, less at its end; and the error that stopped reading before that, if one did."""
-    parts: list[bytes] = []
-    try:
-        while len(parts) < BLOCK_BYTES // BUFFER and (part := file.read(BUFFER)):
-            parts.append(part)
-    except OSError as error:
-        return b"".join(parts), error
-    return b"".join(parts), None
-
-
-def lines(path: str) -> Iterator[bytes]:
-    """The lines of a plain, .gz or .zst file without their line ends.
-
-    Raises:
-        FileNotFoundError: The file does not exist.
-        ValueError: The compression is damaged or cut short.
-    """
-    number = 0
-    text = open_text(path)
-    try:
-        with io.BufferedReader(text, BUFFER) as file:
-            for number, raw in enumerate(file, 1):  # noqa: B007 - the error names it
-                yield raw.rstrip(b"\r\n")
-    except OSError as error:
-        raise broken(path, number, error) from error
-
-
-def broken(path: str, number: int, error: OSError) -> ValueError:
-    """The error of a file that breaks off after a number of lines."""
-    return ValueError(f"wanted a whole file, got {path}, broken after line {number} ({error}): fetch it again")
-
-
-def decode(raw: bytes) -> tuple[str, str | None]:
-    r"""Bytes as text, with the fault if they are not UTF-8.
-
-    >>> decode(b"caf\xe9")
-    ('caf\ufffd', 'invalid_utf8')
-    """
-    try:
-        return raw.decode("utf-8"), None
-    except UnicodeDecodeError:
-        return raw.decode("utf-8", "replace"), "invalid_utf8"
 
 
 def decoded_pair(line: int, source: bytes | None, reference: bytes | None) -> Pair:
@@ -577,17 +495,6 @@ def matching_paths(pattern: str) -> list[str]:
     if glob.has_magic(pattern) and not is_file(pattern):
         return matching(pattern) or [checked_path(pattern)]
     return [checked_path(pattern)]
-
-
-def checked_path(path: str) -> str:
-    """The path or URL itself, if it is a file.
-
-    Raises:
-        FileNotFoundError: It is not.
-    """
-    if not is_file(path):
-        raise FileNotFoundError(f"wanted an existing file, got {path}: check the path")
-    return path
 
 
 def text_suffix(path: str) -> str:

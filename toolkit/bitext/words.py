@@ -31,6 +31,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from toolkit.bitext.text_file import text_lines
+
 PARANMT_TOKENS = 30  # ParaNMT-50M, section 5.4 and A.1: the most tokens of either sentence of a pair
 
 # Kana and Han, which are written without spaces: each character is a word. For the brackets of a regular expression.
@@ -219,7 +221,7 @@ def read_words(path: Path) -> frozenset[str]:
     """
     if not path.is_file():
         raise ValueError(f"wanted a file with one known word a line, got {path}, which is none")
-    words = frozenset(path.read_text(encoding="utf-8").lower().split())
+    words = frozenset(word for line in text_lines(str(path)) for word in line.lower().split())
     if not words:
         raise ValueError(f"wanted a file with one known word a line, got {path}, which is empty")
     return words

@@ -14,13 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from toolkit.bitext.read import CODECS, COMPRESSED, SUFFIXES, text_suffix
+from toolkit.bitext.read import SUFFIXES, text_suffix
 from toolkit.clean.bitext import BitextSettings
 from toolkit.clean.corpus import cleaning_folder
 from toolkit.clean.rules import none_usable
 from toolkit.outputs import check_output_file
 from toolkit.settings import MAX_THREADS
 
+CODECS = {".gz": "gzip", ".zst": "zstd"}  # of an output, as Arrow names them
 BREAKS = "[\t\n\r]"  # in a text of a line, these are spaces
 
 
@@ -69,8 +70,8 @@ def check_suffix(path: str) -> None:
     Raises:
         ValueError: The suffix is unknown.
     """
-    suffix = text_suffix(path)
-    if suffix not in SUFFIXES or (path.endswith(COMPRESSED) and suffix == ".parquet"):
+    suffix, is_compressed = text_suffix(path), text_suffix(path) != Path(path).suffix
+    if suffix not in SUFFIXES or (is_compressed and (suffix == ".parquet" or Path(path).suffix not in CODECS)):
         raise ValueError(f"wanted a file in {', '.join(SUFFIXES)} (text also .gz, .zst), got {path}: rename it")
 
 

@@ -12,7 +12,8 @@ from typing import Any
 from toolkit.bitext.csv_data_sets import csv_options
 from toolkit.bitext.csv_records import SAMPLE_LINES, csv_records
 from toolkit.bitext.normalize import match_key
-from toolkit.bitext.read import checked_path, decode, is_dataset, lines, open_parquet, text_suffix
+from toolkit.bitext.read import is_dataset, open_parquet, text_suffix
+from toolkit.bitext.text_file import checked_path, text_lines
 from toolkit.clean.characters import WIDE
 from toolkit.clean.contamination import EvaluationSet
 from toolkit.contents import content_of
@@ -22,7 +23,7 @@ from toolkit.files import is_file, is_url, matching
 LEAST_LETTERS = 12  # ours: letters and digits of a text; fewer are a label, a score, or said by everybody
 WIDE_LETTERS = 4  # ours: a Chinese, Japanese or Korean character counts as three of them
 SUFFIXES = (".txt", ".tsv", ".csv", ".json", ".jsonl", ".parquet")
-FORMS = "files (.txt, .tsv, .csv, .jsonl or .parquet, also .gz or .zst), globs of them, or data sets"
+FORMS = "files (.txt, .tsv, .csv, .jsonl or .parquet, also compressed), globs of them, or data sets"
 WITHIN_SENTENCES = frozenset(
     ".,'\"!?-:()[]“”‘’„«»–—…。，、！？：「」（）¿¡&%$€/"
 )  # ours: signs that separate no fields
@@ -91,7 +92,7 @@ def file_texts(path: str) -> Iterator[str]:
         for batch in open_parquet(path).iter_batches():
             yield from strings_of(batch.to_pylist())
     elif suffix in (".json", ".jsonl"):
-        for number, line in enumerate(decoded(path), 1):
+        for number, line in enumerate(text_lines(path), 1):
             if line.strip():
                 try:
                     yield from strings_of(json.loads(line))
@@ -100,10 +101,10 @@ def file_texts(path: str) -> Iterator[str]:
                         f"{path}, line {number}: wanted a record in JSON, got {line[:60]!r} ({error})"
                     ) from None
     elif suffix == ".csv":
-        for _, record in csv_records(decoded(path), path):
+        for _, record in csv_records(text_lines(path), path):
             yield from record
     elif Path(path).suffix in SUFFIXES or suffix in SUFFIXES or not suffix or suffix == ".all":
-        texts = decoded(path)
+        texts = text_lines(path)
         first = list(islice(texts, SAMPLE_LINES))
         delimiter = _even_delimiter(first)
         for line in chain(first, texts):
@@ -129,19 +130,6 @@ def _even_delimiter(lines: Sequence[str]) -> str:
     even = {sign: least for sign, found in counts.items() if (least := min(found)) == max(found) or least > 1}
     columns = {sign: least for sign, least in even.items() if least > 1 or len(lines) > 1}
     return max(sorted(columns), key=columns.__getitem__, default="\t")
-
-
-def decoded(path: str) -> Iterator[str]:
-    """The lines of a text file.
-
-    Raises:
-        ValueError: A line is not UTF-8.
-    """
-    for number, raw in enumerate(lines(path), 1):
-        line, fault = decode(raw)
-        if fault:
-            raise ValueError(f"{path}, line {number}: wanted UTF-8, got {line[:60]!r}: convert the file")
-        yield line.removeprefix("\ufeff")
 
 
 def strings_of(value: Any) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from toolkit.bitext.read import lines
+from toolkit.bitext.text_file import lines
 from toolkit.encoder.modules import ParaphrasticEncoder
 from toolkit.encoder.vocabulary import UNKNOWN, writable
 
@@ -15,7 +15,7 @@ UNKNOWN_NAMES = ("UUUNKKK", "<unk>", "<UNK>", "unk")  # PARAGRAM's, then others'
 
 
 def read_word_vectors(path: Path, dimensions: int) -> dict[str, np.ndarray]:
-    r"""The vectors of a file: a word and its numbers a line, separated by single spaces.
+    r"""The vectors of a file: a word and its numbers a line, separated by single spaces; a word may have spaces itself.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "vectors.txt")
@@ -24,12 +24,12 @@ def read_word_vectors(path: Path, dimensions: int) -> dict[str, np.ndarray]:
     {'the': [0.5, 1.0], '<unk>': [0.0, -1.0]}
 
     Args:
-        path: Plain, .gz or .zst; a first line of two numbers (word2vec's) is passed over.
+        path: Plain or compressed; a first line of two numbers (word2vec's) is passed over.
         dimensions: Numbers that each word should have.
 
     Returns:
-        Lower-cased words; of several with one spelling the first. PARAGRAM's vector of unknown words is that of
-        "<unk>".
+        Lower-cased words; of several with one spelling the first, and none with a space, which no text has as a token.
+        PARAGRAM's vector of unknown words is that of "<unk>".
 
     Raises:
         ValueError: A line has another number of numbers, or the file none; the message names it.
@@ -41,12 +41,15 @@ def read_word_vectors(path: Path, dimensions: int) -> dict[str, np.ndarray]:
         fields = raw.decode("utf-8", "replace").rstrip().split(" ")
         if number == 1 and len(fields) == 2:
             continue
-        word = UNKNOWN if fields[0] in UNKNOWN_NAMES else fields[0].lower()
+        spelling = " ".join(fields[:-dimensions])
+        word = UNKNOWN if spelling in UNKNOWN_NAMES else spelling.lower()
         try:
             vector = np.array(fields[-dimensions:], np.float32)
         except ValueError:
             vector = np.zeros(0, np.float32)
-        if len(vector) != dimensions or len(fields) != dimensions + 1 or not np.isfinite(vector).all():
+        others = fields[1:-dimensions]
+        is_wider = bool(others) and all(map(_is_number, others))
+        if len(fields) <= dimensions or is_wider or not np.isfinite(vector).all() or len(vector) != dimensions:
             raise ValueError(
                 f"wanted a word and {dimensions} finite numbers, got {len(fields)} fields in line {number} of {path}: "
                 "give --dimensions of the file"
@@ -56,6 +59,19 @@ def read_word_vectors(path: Path, dimensions: int) -> dict[str, np.ndarray]:
     if not found:
         raise ValueError(f"wanted word vectors, got none in {path}")
     return found
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number.
+
+    >>> _is_number("-0.5"), _is_number("name@domain.com")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def initialise(encoder: ParaphrasticEncoder, given: dict[str, np.ndarray]) -> int:

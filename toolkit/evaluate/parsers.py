@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from toolkit.bitext.text_file import text_lines
 from toolkit.evaluate.trees import LEVELS, Parses, Tree, read_tree, top
 
 Parser = Callable[[Sequence[str]], list[str | None]]
@@ -194,7 +195,7 @@ def from_file(path: Path) -> Parser:
     """
     if not path.is_file():
         raise ValueError(f"wanted a file of trees in brackets, got {path}, which is no file: check the path")
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = list(text_lines(str(path)))
     pairs = [(one_line(text), tree.strip()) for text, _, tree in (line.rpartition("\t") for line in lines)]
     for number, (_, tree) in enumerate(pairs, 1):
         if tree:

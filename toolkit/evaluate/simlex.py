@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from scipy.stats import spearmanr
 
+from toolkit.bitext.text_file import text_lines
+
 HEADER = ("word1", "word2", "SimLex999")
 UNSEEN = 0.0  # ParaNMT-50M, A.1: "assigning a similarity of 0 to unseen word pairs"
 # ParaNMT-50M, table 13: rho x 100
@@ -56,9 +58,8 @@ def read_simlex(path: Path) -> list[WordPair]:
     """
     if not path.is_file():
         raise ValueError(f"wanted SimLex-999.txt, got {path}, which is no file: fetch it from fh295.github.io/simlex")
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        records = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        pairs = [read_pair(record, number, path) for number, record in enumerate(records, 2)]
+    records = csv.DictReader(text_lines(str(path)), delimiter="\t", quoting=csv.QUOTE_NONE)
+    pairs = [read_pair(record, number, path) for number, record in enumerate(records, 2)]
     if not pairs:
         raise ValueError(f"wanted SimLex-999.txt, got {path}, which has no word pair: fetch the file again")
     return pairs

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import pearsonr, spearmanr
 
-from toolkit.bitext.read import decode, lines
+from toolkit.bitext.text_file import decode, lines
 from toolkit.score.overlap import without_punctuation
 from toolkit.score.semantic import cosines
 

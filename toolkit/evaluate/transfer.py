@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from toolkit.bitext.read import decode, lines
+from toolkit.bitext.text_file import decode, lines
 from toolkit.evaluate.sts import agreement, encode_distinct, read_sick, table_rows
 
 if TYPE_CHECKING:

@@ -6,15 +6,13 @@ of single lower-case alphabetical words are kept: constraints are about no other
 
 from __future__ import annotations
 
-import gzip
-import io
-import zlib
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
 
+from toolkit.bitext.text_file import lines
 from toolkit.generate.inflections import coarse, is_plain
 
 RELATIONS = ("Equivalence", "ForwardEntailment", "ReverseEntailment")  # ParaBank, section 3.2
@@ -80,8 +78,5 @@ def _lines(path: Path) -> Iterator[str]:
     """
     if not path.is_file():
         raise ValueError(f"wanted a file of paraphrases, got {path}, which is none: check the path")
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield from io.TextIOWrapper(file, encoding="utf-8", errors="replace")
-    except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"wanted a whole file of paraphrases, got {path} ({error}): fetch it again") from None
+    for raw in lines(str(path)):
+        yield raw.decode("utf-8", "replace")

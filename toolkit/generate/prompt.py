@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from toolkit.bitext.text_file import text_lines
 from toolkit.rows import Row
 
 PROMPTS = Path(__file__).parent / "prompts"
@@ -42,8 +43,8 @@ def read_prompt(name: str) -> Prompt:
     """
     file = prompt_file(name)
     try:
-        text = file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
+        text = "\n".join(text_lines(str(file))).strip()
+    except (OSError, ValueError) as error:
         known = ", ".join(sorted(path.stem for path in PROMPTS.glob("*.txt")))
         raise ValueError(f"wanted a prompt of {known}, or a text file, got {name!r} ({error})") from None
     unknown = sorted(set(PLACE.findall(text)) - set(PLACES))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolkit.bitext.idf import Idf
-from toolkit.bitext.read import decode, lines
+from toolkit.bitext.text_file import text_lines
 from toolkit.generate.constrain import constrain_rows
 from toolkit.generate.recipes import check_pools, constraint_sets
 from toolkit.generate.systems import RECIPES, parse_systems
@@ -80,12 +80,7 @@ def read_texts(path: Path) -> list[str]:
         FileNotFoundError: There is no such file.
         ValueError: It is not UTF-8, or has no text.
     """
-    texts = []
-    for number, raw in enumerate(lines(str(path)), 1):
-        text, fault = decode(raw)
-        if fault:
-            raise ValueError(f"wanted texts in UTF-8, got other bytes in line {number} of {path}: convert the file")
-        texts.append(" ".join(text.split("\t")).strip())
+    texts = [" ".join(text.split("\t")).strip() for text in text_lines(str(path))]
     if not any(texts):
         raise ValueError(f"wanted a text a line, got none in {path}: give another file")
     return texts

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import lemminflect
 
-from toolkit.bitext.read import decode, lines
+from toolkit.bitext.text_file import decode, lines
 
 PARTS = ("noun", "verb", "adj", "adv")
 

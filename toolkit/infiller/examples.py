@@ -6,9 +6,10 @@ import hashlib
 import random
 from collections.abc import Iterable, Iterator, Sequence
 
-from toolkit.bitext.books import book_names, decoded, read_books, text_files
+from toolkit.bitext.books import book_names, read_books, text_files
 from toolkit.bitext.normalize import OWN_PUNCTUATION, normalize
 from toolkit.bitext.passages import Passage, read_passages
+from toolkit.bitext.text_file import text_lines
 from toolkit.generate.keywords import keywords, whole_words
 from toolkit.generate.sentinels import MOST_KEYWORDS, SENTINEL, infill_input, infill_output, masked_input
 from toolkit.infiller.settings import InfillerTraining
@@ -41,7 +42,7 @@ def lines_of(settings: InfillerTraining) -> Iterator[Passage]:
     """The sentences of the files of single sentences, without context; the limits on characters are not theirs."""
     names = book_names([path for text in settings.sentences for path in text_files(text)])
     for path, name in names.items():
-        for number, line in enumerate(decoded(path), 1):
+        for number, line in enumerate(text_lines(path), 1):
             if sentence := normalize(line, settings.lang not in OWN_PUNCTUATION):
                 yield Passage(name, number, sentence, "", "")
 

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from toolkit.bitext.csv_records import csv_records
-from toolkit.bitext.read import decode, lines, text_suffix
+from toolkit.bitext.read import text_suffix
+from toolkit.bitext.text_file import decode, lines, not_utf8, text_lines
 from toolkit.errors import first_line
 from toolkit.files import for_arrow
 from toolkit.package.pair_columns import PairColumns, pair_columns
@@ -26,7 +27,6 @@ from toolkit.package.pair_rows import PAIRS, check_both_texts, check_scores, lab
 from toolkit.package.pair_tables import form_pairs, table_form
 
 BATCH_ROWS = 10_000  # ours: rows in memory at a time
-MARK = b"\xef\xbb\xbf"  # that some programs put before UTF-8
 Say = Callable[[str], None]  # is told what was understood of the columns of a file
 
 
@@ -136,7 +136,7 @@ def _row_batches(path: str | Path) -> Iterator[tuple[list[int], pa.ListArray]]:
         ValueError: A line is not UTF-8, or has wrong quotes; the compression is damaged.
     """
     if text_suffix(str(path)) == ".csv":
-        records = csv_records(_decoded_lines(path), path)
+        records = csv_records(text_lines(str(path)), path)
         while batch := list(islice(records, BATCH_ROWS)):
             numbers, fields = map(list, zip(*batch, strict=True))
             yield numbers, _trimmed(pa.array(fields, pa.list_(pa.string())))
@@ -177,34 +177,20 @@ def json_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[pa
         yield pairs
 
 
-def _decoded_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a text file; empty lines, which may be within quotes, are kept.
-
-    Raises:
-        ValueError: A line is not UTF-8; the compression is damaged.
-    """
-    for number, raw in enumerate(lines(str(path)), 1):
-        text, fault = decode(raw)
-        if fault:
-            raise ValueError(f"{path}, line {number}: wanted UTF-8, got {text[:60]!r}: convert the file")
-        yield text.removeprefix("\ufeff") if number == 1 else text
-
-
 def text_batches(path: str | Path) -> Iterator[tuple[list[int], pa.StringArray]]:
     """Read the lines of a text file, `BATCH_ROWS` at a time, with their numbers from 1; empty lines are left out.
 
     Raises:
         ValueError: A line is not UTF-8; the compression is damaged.
     """
-    every = (raw if number > 1 else raw.removeprefix(MARK) for number, raw in enumerate(lines(str(path)), 1))
-    numbered = ((number, raw) for number, raw in enumerate(every, 1) if raw.strip())
+    numbered = ((number, raw) for number, raw in enumerate(lines(str(path)), 1) if raw.strip())
     while batch := list(islice(numbered, BATCH_ROWS)):
         numbers, raws = map(list, zip(*batch, strict=True))
         try:
             yield numbers, pa.array(raws, pa.binary()).cast(pa.string())
         except pa.ArrowInvalid:
             number, text = next((n, decode(raw)[0]) for n, raw in batch if decode(raw)[1])
-            raise ValueError(f"{path}, line {number}: wanted UTF-8, got {text[:60]!r}: convert the file") from None
+            raise not_utf8(path, number, text) from None
 
 
 def understood(path: str | Path) -> str | None:

@@ -19,6 +19,7 @@ import torch
 from sklearn.metrics import accuracy_score, f1_score
 
 from toolkit.bitext.csv_records import csv_records
+from toolkit.bitext.text_file import text_lines
 from toolkit.evaluate.sts import HIGHEST, agreement
 from toolkit.package.pair_columns import check_texts, number_of, pair_columns
 from toolkit.package.read import say_once
@@ -55,13 +56,7 @@ def read_task(path: str | Path, columns: Sequence[str] = NAMED, scored: bool = F
         raise FileNotFoundError(f"wanted a file of labelled pairs, got {path}: check the path")
     if len(columns) != len(NAMED):
         raise ValueError(f"wanted the columns of two sentences and a label, got {', '.join(columns)}: name three")
-    with Path(path).open(encoding="utf-8-sig", newline="") as file:
-        try:
-            pairs = list(labelled(split_lines(file, Path(path)), columns, path, scored))
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"wanted labelled pairs in UTF-8, got {path}, which is not ({error}): convert it"
-            ) from None
+    pairs = list(labelled(split_lines(text_lines(str(path)), Path(path)), columns, path, scored))
     if not pairs:
         raise ValueError(f"wanted labelled pairs, got none in {path}: give another file")
     for side, column in enumerate(columns[:2]):
@@ -72,7 +67,7 @@ def read_task(path: str | Path, columns: Sequence[str] = NAMED, scored: bool = F
 def split_lines(file: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
     """The fields of each record, with the number of its last line; the TSV files of STS-B have the suffix .csv."""
     first = next(file, "")
-    every = (line.rstrip("\r\n") for line in itertools.chain([first] if first else [], file))
+    every = itertools.chain([first] if first else [], file)
     if path.suffix == ".csv" and "\t" not in first:
         return csv_records(every, path)
     return ((number, line.split("\t")) for number, line in enumerate(every, 1))

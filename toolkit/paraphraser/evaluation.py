@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
-from toolkit.bitext.read import decode, lines
+from toolkit.bitext.text_file import text_lines
 from toolkit.evaluate.paraphraser import Paraphrased
 from toolkit.package.read import read_references
 
@@ -40,12 +40,7 @@ def read_outputs(path: Path, inputs: int) -> list[list[str]]:
     """
     if not path.is_file():
         raise ValueError(f"wanted a file of outputs, got {path}, which is none; give NAME=FILE")
-    found = []
-    for number, raw in enumerate(lines(str(path)), 1):
-        text, fault = decode(raw)
-        if fault:
-            raise ValueError(f"wanted outputs in UTF-8, got other bytes in line {number} of {path}: convert the file")
-        found.append([part.strip() for part in text.split("\t") if part.strip()])
+    found = [[part.strip() for part in text.split("\t") if part.strip()] for text in text_lines(str(path))]
     if len(found) != inputs:
         raise ValueError(f"wanted a line of outputs for each of {inputs} inputs, got {len(found)} lines in {path}")
     return found
