@@ -59,7 +59,7 @@ def test_no_file_is_one_error(tmp_path):
         (b"# sentences\t5\nowl\t-2\n", "line 2"),
         (b"# sentences\t5\nowl\t6\n", "line 2 counts 'owl'"),
         (b"# sentences\t5\nowl\t2\nowl\t2\n", "line 3 counts 'owl'"),
-        (b"# sentences\t5\nowl\xff\t2\n", "utf-8"),
+        (b"# sentences\t5\nowl\xff\t2\n", "UTF-8"),
     ],
 )
 @pytest.mark.parametrize("name", ["idf.tsv", "idf.tsv.gz"])

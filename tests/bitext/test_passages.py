@@ -115,7 +115,7 @@ def test_typographic_marks_are_those_of_keyboards_unless_the_language_has_its_ow
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [
-        ("Caf\xe9".encode("latin-1"), "a.txt", r"wanted UTF-8, got .*a.txt with other bytes in line 1: convert it"),
+        ("Caf\xe9".encode("latin-1"), "a.txt", r"a.txt, line 1: wanted UTF-8, got .*: convert the file"),
         (gzip.compress(b"x" * 100)[:-8], "a.txt.gz", r"wanted a whole file, got .*a.txt.gz"),
     ],
     ids=["latin-1", "cut gzip"],  # the bytes hold the time of day, and workers must agree on a test's name

@@ -214,7 +214,7 @@ def test_unknown_suffix_lists_the_known(tmp_path, name):
 def test_damaged_compression(tmp_path, suffix, pack):
     many = b"".join(b"%d\t%d\n" % (i, i * i) for i in range(5000))
     assert "whole file" in fails(ValueError, [put(tmp_path / f"cut.tsv.{suffix}", pack(many)[:-100])])
-    assert "whole file" in fails(ValueError, [put(tmp_path / f"plain.tsv.{suffix}", b"Ja\tYes\n")])
+    assert [pair.reference for pair in read_bitext([put(tmp_path / f"plain.tsv.{suffix}", b"Ja\tYes\n")])] == ["Yes"]
 
 
 def test_parquet_that_is_none(tmp_path):

@@ -15,7 +15,7 @@ import lzma
 import re
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -38,7 +38,6 @@ UNICODE = {  # by the mark at the beginning; that of UTF-32 begins with that of 
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 CONVERT = "convert it with: iconv -f {encoding} -t UTF-8"
-LONG_FIELD = re.compile(rb"([^\t\n]{%d})[^\t\n]+" % LONGEST_FIELD)
 DAMAGED = (EOFError, lzma.LZMAError, zlib.error)  # of compression; gzip and bzip2 also raise OSError
 
 
@@ -185,31 +184,40 @@ def whole_lines(path: str) -> Iterator[bytes]:
             block, error = _next_bytes(file)
             end = block.rfind(b"\n") + 1
             if end:
-                yield cut(begun + block[:end])
+                yield _cut_lines(begun + block[:end], cut)
                 number, begun = number + block.count(b"\n"), b""
-            begun = cut(begun + block[end:])
+            begun = _cut_lines(begun + block[end:], _cut_begun)
             if not block:
                 break
     if error is not None:
         raise broken(path, number, error) from error
     if begun:
-        yield begun + b"\n"
+        yield _cut_lines(begun + b"\n", cut)
+
+
+def _cut_lines(text: bytes, cut_field: Callable[[bytes], bytes]) -> bytes:
+    """Lines of which each text between tabs is cut; only the first line can be longer than a block."""
+    end = text.find(b"\n") if b"\n" in text else len(text)
+    if end <= LONGEST_FIELD:
+        return text
+    return b"\t".join(map(cut_field, text[:end].split(b"\t"))) + text[end:]
+
+
+def _cut_begun(text: bytes) -> bytes:
+    """The begin of a text that goes on: as much as `cut` needs of it."""
+    return text[: LONGEST_FIELD + 1]
 
 
 def cut(text: bytes) -> bytes:
-    """Lines without what is beyond `LONGEST_FIELD` of each text between tabs; no character is cut in two."""
-    return LONG_FIELD.sub(lambda field: _whole_characters(field[1]), text) if len(text) > LONGEST_FIELD else text
+    r"""The first `LONGEST_FIELD` bytes of a text, without the begin of a character at their end.
 
-
-def _whole_characters(text: bytes) -> bytes:
-    r"""Bytes without the begin of a character at their end.
-
-    >>> _whole_characters("Größe".encode()[:3]), _whole_characters(b"Gr")
-    (b'Gr', b'Gr')
+    >>> cut("Größe".encode()).decode()
+    'Größe'
     """
-    begin = next((place for place in range(1, min(len(text), 4) + 1) if text[-place] & 0xC0 != 0x80), 0)
-    length = 1 if not begin or text[-begin] < 0xC0 else 2 if text[-begin] < 0xE0 else 3 if text[-begin] < 0xF0 else 4
-    return text[:-begin] if begin and length > begin else text
+    if len(text) <= LONGEST_FIELD:
+        return text
+    ends = (place for place in range(LONGEST_FIELD, 0, -1) if text[place] & 0xC0 != 0x80)
+    return text[: next(ends, LONGEST_FIELD)]
 
 
 def _next_bytes(file: TextFile) -> tuple[bytes, OSError | None]:

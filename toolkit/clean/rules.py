@@ -15,6 +15,7 @@ import numpy as np
 
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.read import Pair
+from toolkit.bitext.text_file import LONGEST_FIELD
 from toolkit.clean import measures
 from toolkit.clean.batch import Batch, Side, normal_side
 from toolkit.clean.duplicates import seen_before
@@ -25,6 +26,7 @@ from toolkit.clean.texts import Texts
 from toolkit.settings import check_at_least_one, check_between
 
 BATCH = 1000  # ours: pairs that are measured at a time, where they come one by one
+MOST_CHARS = LONGEST_FIELD // 4  # a character has at most four bytes; of a longer text only the beginning is read
 MUCH_TOO_LONG = 10  # ours: a text of so many times `max_chars` is refused without being normalised
 
 
@@ -88,6 +90,7 @@ class CleanSettings:
             raise ValueError(
                 f"wanted 1 <= min_chars <= max_chars, got {self.min_chars} and {self.max_chars}: raise max_chars"
             )
+        check_between(self, 1, MOST_CHARS, "max_chars")
         if self.max_words < 1 or self.max_length_ratio < 1:
             raise ValueError(
                 f"wanted max_words and max_length_ratio of at least 1, got {self.max_words} and "
