@@ -66,7 +66,13 @@ READERS = {  # how the texts of a file are read, and what the file holds
     "prompt": (lambda path: read_prompt(str(path)).text, "Say in other words: {reference}\n"),
     "answers": (lambda path: read_table(path, ["id", "score"]), "id,score\na,5\n"),
 }
-SUFFIX = {"pairs": ".tsv", "labelled pairs": ".tsv", "answers": ".csv", "bitext": ".tsv"}
+SUFFIX = {
+    "pairs": ".tsv",
+    "inputs with paraphrases": ".tsv",
+    "labelled pairs": ".tsv",
+    "answers": ".csv",
+    "bitext": ".tsv",
+}
 
 
 @pytest.fixture(params=READERS)
@@ -119,7 +125,7 @@ def test_latin1_is_named_with_its_line(tmp_path):
     path = tmp_path / "file.txt"
     path.write_bytes(b"dog\ncaf\xe9\n")
     for read in (list, read_text):
-        with pytest.raises(ValueError, match="line 2.*LATIN1"):
+        with pytest.raises(ValueError, match=r"line 2.*LATIN1"):
             read(str(path) if read is read_text else text_lines(str(path)))
 
 
