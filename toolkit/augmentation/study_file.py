@@ -12,11 +12,12 @@ from datasets import Dataset
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.augment_file import read_data
 from toolkit.augmentation.containers import check_columns
-from toolkit.augmentation.label_check import word_regression
+from toolkit.augmentation.drawn import chosen_rows, reached_sizes
+from toolkit.augmentation.remembered import Remembered
 from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
 from toolkit.augmentation.study import OVERSAMPLED, Arm, Study, oversampled, study
 from toolkit.augmentation.study_settings import EMBEDDINGS, WORDS, StudyFile
-from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings
+from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings, text_regression
 from toolkit.contents import contents_of, with_contents
 from toolkit.encoder.load import load_encoder
 from toolkit.outputs import check_output_folder
@@ -46,7 +47,8 @@ def study_file(settings: StudyFile) -> Study:
     files = contents_of({"train": [settings.train], "test": [settings.test]})
     check_record(folder / SETTINGS, with_contents(asdict(settings), files), FREE)
     torch.set_num_threads(settings.threads)
-    paraphraser = Paraphraser(settings.paraphraser)
+    sizes = [int(size) for size in settings.sizes]
+    paraphraser = Remembered(Paraphraser(settings.paraphraser), drawn_texts(train, settings, sizes))
 
     def paraphrased(rows: Dataset, seed: int, check: str | None = None) -> Dataset:
         return augment(
@@ -68,17 +70,25 @@ def study_file(settings: StudyFile) -> Study:
     if settings.check:
         arms[CHECKED] = partial(paraphrased, check=CROSS_VALIDATED)
     arms[OVERSAMPLED] = oversampled(each)
-    sizes = [int(size) for size in settings.sizes]
     found = study(train, test, settings.label, trial_of(settings), arms, sizes, settings.seeds, folder)
     write_whole(folder / "study.txt", f"{found}\n")
     found.plot(folder / "curves.png")
     return found
 
 
+def drawn_texts(train: Dataset, settings: StudyFile, sizes: list[int]) -> list[str]:
+    """The texts of all rows that a study draws, each once; paraphrases are made of no others."""
+    labels = list(train[settings.label])
+    draws = (chosen_rows(labels, size, seed) for size in reached_sizes(labels, sizes) for seed in range(settings.seeds))
+    rows = sorted({row for chosen in draws for row in chosen})
+    return list(dict.fromkeys(text for column in settings.columns for text in train.select(rows)[column]))
+
+
 def trial_of(settings: StudyFile) -> Trial:
     """The classifier that a study trains."""
-    if settings.classifier == EMBEDDINGS:
+    kind = settings.chosen_classifier
+    if kind == EMBEDDINGS:
         return on_embeddings(load_encoder(settings.encoder), settings.columns, settings.label)
-    if settings.classifier == WORDS:
-        return by_estimator(word_regression(), settings.columns[0], settings.label)
-    return by_trainer(settings.classifier, settings.columns, settings.label, settings.steps)
+    if kind == WORDS:
+        return by_estimator(text_regression(), settings.columns[0], settings.label)
+    return by_trainer(kind, settings.columns, settings.label, settings.steps)
