@@ -24,10 +24,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import toolkit
 from builders import demo, parabank, parabank2, paranet, paranmt, parazh
 from toolkit.command import run_command
 from toolkit.run import shards_done
-from toolkit.settings import parse_settings
+from toolkit.settings import parse_settings, printable
 
 BUILDERS: dict[str, tuple[type[Any], Callable[[Any], dict]]] = {
     "parabank2": (parabank2.ParaBank2Run, parabank2.build),
@@ -53,13 +54,17 @@ def main(arguments: list[str], program: str = PROGRAM, command: str = "python -m
     name = arguments[0] if arguments else "none"
     if name == "demo":
         return demo.main(arguments[1:], f"{program} demo")
+    if name == "--version":
+        print(f"parabank-toolkit {toolkit.__version__}")
+        return 0
+    if name in ("-h", "--help"):
+        help_commands = "\n".join(f"    {command} {builder} --help" for builder in (*BUILDERS, "demo"))
+        text = f"{(__doc__ or '').replace('python -m builders', command)}\nEvery setting of a builder:\n{help_commands}"
+        print(printable(text, sys.stdout))
+        return 0
     if name not in BUILDERS:
-        print((__doc__ or "").replace("python -m builders", command))
-        help_commands = "\n".join(f"    {command} {builder} --help" for builder in BUILDERS)
-        print(f"Every setting of a builder:\n{help_commands}")
-        if name in ("-h", "--help"):
-            return 0
-        print(f"{program}: wanted one of {', '.join(BUILDERS)}, got {name}", file=sys.stderr)
+        names = ", ".join((*BUILDERS, "demo"))
+        print(f"{program}: wanted one of {names}, got {name}: see {command} --help", file=sys.stderr)
         return 2
     settings_of, build = BUILDERS[name]
     settings = parse_settings(settings_of, arguments[1:], __doc__ or "", f"{program} {name}")

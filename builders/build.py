@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from toolkit.contents import contents_of
 from toolkit.generate.prompt import prompt_file, read_prompt
 from toolkit.mirror import fetch_run, send_parabank, send_run, try_to_send_shard, working_folder
+from toolkit.outputs import MANIFEST
 from toolkit.parallel import processes, tell_idle_gpus, wait
 from toolkit.rows import Row
 from toolkit.run import FREE, LM, RAY, RunSettings, check_run, make_shards, record_of, started
 from toolkit.run_bitext import BitextRun
-from toolkit.shards import read_inputs
+from toolkit.settings import SETTINGS
+from toolkit.shards import read_inputs, read_record
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -143,6 +145,7 @@ def build_parabank(
         shards = choose(state) if choose else run.shards_dir
         if not state.is_main_process:
             return {}
+        tell_replaced(output, shards)
         about = run.version, run.license, making.models, name
         figures = package_parabank(shards, output, output.name, *about, pieces=making.pieces)
         send_parabank(run.output_dir)
@@ -168,6 +171,22 @@ def making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], stat
         make_shards(inputs, pipeline.recipe, state, pipeline.stages, write)
 
     yield Making(make, pipeline.pieces, pipeline.models)
+
+
+def tell_replaced(output: Path, shards: Path) -> None:
+    """Print a line if a parabank of another choice from the same run is replaced."""
+    from toolkit.package.folder import is_parabank
+    from toolkit.select.corpus import CHOSEN
+
+    if not is_parabank(output):
+        return
+    before, now = read_record(output / MANIFEST)["settings"].get(CHOSEN), read_record(shards / SETTINGS).get(CHOSEN)
+    if before != now:
+        print(
+            f"{output}: this choice replaces the parabank that was there, which had another one; the same command with "
+            "the settings of before makes that again from the finished shards",
+            file=sys.stderr,
+        )
 
 
 def contents_of_run(files: Mapping[str, list[str | Path]], models: Mapping[str, str]) -> dict[str, str]:

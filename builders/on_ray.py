@@ -225,7 +225,7 @@ def connected(address: str | None) -> Iterator[bool]:
         import ray
     except ImportError:
         raise RuntimeError(
-            "wanted Ray for --engine ray, got none: pip install 'parabank-toolkit[ray]', on every machine"
+            "wanted Ray for --engine ray, got none: pip install '.[ray]' in the checkout, on every machine"
         ) from None
     address, handler = address or os.environ.get("RAY_ADDRESS") or "local", signal.getsignal(signal.SIGTERM)
     own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECTS} if address == "local" else {}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from builders.build import Pipeline, build_parabank, load_forward, load_source
 from toolkit.bitext.idf import Idf, read_idf
 from toolkit.bitext.words import read_words
+from toolkit.coverage import check_language_of
 from toolkit.generate.inflections import part_of_speech, spacy_tagger
 from toolkit.generate.ppdb import Ppdb, read_ppdb
 from toolkit.rows import Row
@@ -166,6 +167,10 @@ class ParaBankRun(ParaBank, BitextRun):
         ParaBank.__post_init__(self)
         check_ppdb(parse_systems(self.systems), bool(self.ppdb))
         check_guards(self.guards, self.lang)
+        check_language_of("the judgment score", self.lang)
+        for flag in ("idf", "known_words"):
+            if file := getattr(self, flag):
+                check_language_of(file, self.lang, f"--{flag}")
 
     def check_inputs(self) -> None:
         """Refuse a bitext that cannot be used.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from builders.build import Pipeline, build_parabank, load_forward, load_source
 from toolkit.bitext.words import read_words
+from toolkit.coverage import check_language_of
 from toolkit.rows import Row
 from toolkit.run_bitext import BitextRun
 from toolkit.score.guards import check_guards, guard_rows
@@ -156,6 +157,8 @@ class ParaBank2Run(ParaBank2, BitextRun):
         ParaBank2.__post_init__(self)
         BitextRun.__post_init__(self)
         check_guards(self.guards, self.lang)
+        if self.known_words:
+            check_language_of(self.known_words, self.lang, "--known_words")
 
 
 def build(run: ParaBank2Run) -> dict:

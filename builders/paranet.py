@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from builders.build import Pipeline, build_parabank, load_source
 from toolkit.bitext.words import read_words
+from toolkit.coverage import check_language_of, covers
 from toolkit.generate.keywords import DROP_RATE, NO_SPACES, PERMUTATIONS, STOP_WORDS
 from toolkit.rows import Row
 from toolkit.run import MAX_BEAM, PAPER
@@ -206,8 +207,10 @@ class ParaNetRun(ParaNet, TextRun):
             raise ValueError(
                 f"wanted a language that is written with spaces, got {self.lang}: ParaNet joins words by them"
             )
-        if self.lang != "en" and not self.stop_words:
+        if not covers("the stop words", self.lang) and not self.stop_words:
             raise ValueError(f"wanted --stop_words for {self.lang}, got none: give a file with one word per line")
+        for flag in ("infiller", "fluency_model", "semantic_model") if self.generator == PAPER else SCORING:
+            check_language_of(getattr(self, flag), self.lang, f"--{flag}")
 
 
 def build(run: ParaNetRun) -> dict:

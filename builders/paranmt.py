@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.build import Pipeline, build_parabank, load_forward, load_source
+from toolkit.coverage import check_language_of
 from toolkit.package.parquet import finished_shards
 from toolkit.rows import Row
 from toolkit.run import MAX_BEAM
@@ -110,6 +111,7 @@ class ParaNMTRun(ParaNMT, DecileSettings, BitextRun):
         DecileSettings.__post_init__(self)
         BitextRun.__post_init__(self)
         check_guards(self.guards, self.lang)
+        check_language_of(self.semantic_model, self.lang, "--semantic_model")
 
 
 def build(run: ParaNMTRun) -> dict:

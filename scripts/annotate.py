@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 from toolkit.command import run_command
+from toolkit.settings import Parser
 
 PROGRAM = "annotate.py"
 SHEETS = ("parabank", "paranmt", "parazh")
@@ -24,9 +25,7 @@ SHEETS = ("parabank", "paranmt", "parazh")
 
 def main(arguments: list[str]) -> int:
     """Parse the command line and do what it says; print an error as one line."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("make", help="sample paraphrases and write the pages")
     make.add_argument("sheet", choices=SHEETS, help="whose questions are asked")

@@ -28,6 +28,7 @@ from pathlib import Path
 import toolkit
 from toolkit.command import run_command
 from toolkit.outputs import check_output_file, is_ours
+from toolkit.settings import Parser
 from toolkit.shards import write_whole
 from toolkit.starters import resolve, shown_name
 
@@ -36,9 +37,7 @@ PROGRAM = "evaluate_encoder.py"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, measure, print; print an error as one line."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--encoders",
         metavar="NAME",

@@ -24,6 +24,7 @@ from toolkit.evaluate.report import evaluate, markdown, read_pieces, texts_of
 from toolkit.outputs import check_output_file, is_ours
 from toolkit.package.samples import samples
 from toolkit.rows import Row
+from toolkit.settings import Parser
 from toolkit.shards import write_whole
 from toolkit.starters import idf_file
 
@@ -33,9 +34,7 @@ SAMPLE = 10_000  # ours: two samples take 6 s without a parser, and their 1-BLEU
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, measure, print; print an error as one line."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "parabanks", metavar="PARABANK", nargs="+", help="folder, Hub name or file; or several runs joined by commas"
     )

@@ -20,12 +20,13 @@ from pathlib import Path
 
 import toolkit
 from toolkit.command import run_command
+from toolkit.coverage import check_language_of
 from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
 from toolkit.evaluate.paraphraser import Measure, evaluate_systems, markdown
 from toolkit.outputs import check_output_file, is_ours
 from toolkit.paraphraser.evaluation import read_outputs, read_test
 from toolkit.paraphraser.settings import METHODS
-from toolkit.settings import check_at_least_one, check_between
+from toolkit.settings import Parser, check_at_least_one, check_between
 from toolkit.shards import write_whole
 
 PROGRAM = "evaluate_paraphraser.py"
@@ -33,9 +34,7 @@ PROGRAM = "evaluate_paraphraser.py"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, paraphrase, measure, print; print an error as one line."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("test", help="inputs with their human paraphrases")
     parser.add_argument("--models", nargs="+", default=[], help="paraphrasers: starter/NAME, Hub ids or folders")
     parser.add_argument("--outputs", nargs="+", default=[], metavar="NAME=FILE", help="outputs of other systems")
@@ -64,6 +63,8 @@ def measure(options: argparse.Namespace) -> None:
         check_output_file(options.json, [options.test], is_ours)
     test = read_test(options.test, options.references, options.limit)
     texts = [one.text for one in test]
+    if options.encoder:
+        check_language_of(options.encoder, options.lang, "--encoder")
     systems = {"copy of the input": [[text] for text in texts]}
     for named in options.outputs:
         name, _, file = named.partition("=")

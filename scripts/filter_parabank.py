@@ -22,15 +22,14 @@ from pathlib import Path
 
 from toolkit.command import run_command
 from toolkit.select.pairs import SCORES
+from toolkit.settings import Parser
 
 PROGRAM = "filter_parabank.py"
 
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, choose, package; print an error as one line."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parabank", metavar="DIR", type=Path, help="folder that a builder made")
     parser.add_argument("--output_dir", type=Path, required=True, help="folder of the new version")
     parser.add_argument("--where", help="condition of SQL on the scores of a candidate (default: all meet it)")

@@ -23,7 +23,7 @@ class PackageSettings:
 
     Attributes:
         model: Folder of the trained encoder.
-        data: Folder of the evaluation sets.
+        data: Folder of the evaluation sets; without it nothing is measured, and the card says so.
         lang: Language of the sentences (ISO 639-1).
         license: Licence of the model, as the Hub names it.
         text: Description of the training text, with the attribution that its licence requires.
@@ -32,11 +32,11 @@ class PackageSettings:
     """
 
     model: str
-    data: str
     lang: str
     license: str
     text: str
     output_dir: str
+    data: str | None = None
     tasks: list[str] = field(default_factory=lambda: ["sts", "benchmark", "sick"])
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ def work(s: PackageSettings) -> None:
     measured = package_encoder(s.model, s.data, s.tasks, s.output_dir, s.lang, s.license, s.text)
     figures = measured["evaluation"]["figures"]
     shown = ", ".join(f"{name} {figure['value']:.1f}" for name, figure in figures.items() if "Spearman" not in name)
-    print(f"{s.output_dir}, {measured['megabytes']} MB: {shown}")
+    print(f"{s.output_dir}, {measured['megabytes']} MB: {shown or 'not measured, for want of --data'}")
 
 
 if __name__ == "__main__":

@@ -16,15 +16,14 @@ import sys
 from pathlib import Path
 
 from toolkit.command import run_command
+from toolkit.settings import Parser
 
 PROGRAM = "publish_model.py"
 
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, publish; print an error as one line."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", metavar="DIR", type=Path, help="folder of the packaged model")
     parser.add_argument("name", metavar="OWNER/NAME", help="repository on the Hub; made if it does not exist")
     parser.add_argument("--version", required=True, help="MAJOR.MINOR.PATCH")
@@ -49,6 +48,7 @@ def work(options: argparse.Namespace) -> None:
         lambda: plan_model(api, options.folder, options.name, options.version),
         options.public,
         options.dry_run,
+        lambda: plan_model(None, options.folder, options.name, options.version),
     )
     print(address or "dry run: nothing was sent")
 

@@ -16,15 +16,14 @@ import sys
 from pathlib import Path
 
 from toolkit.command import run_command
+from toolkit.settings import Parser
 
 PROGRAM = "publish_parabank.py"
 
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, publish; print an error as one line."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", metavar="DIR", type=Path, help="folder that a builder made")
     parser.add_argument("name", metavar="OWNER/NAME", help="repository on the Hub; made if it does not exist")
     parser.add_argument("--version", help="MAJOR.MINOR.PATCH (default: that of the folder)")
@@ -50,6 +49,7 @@ def work(options: argparse.Namespace) -> None:
         lambda: plan_parabank(api, options.folder, options.name, options.version, options.changes),
         options.public,
         options.dry_run,
+        lambda: plan_parabank(None, options.folder, options.name, options.version, options.changes),
     )
     print(address or "dry run: nothing was sent")
 

@@ -14,15 +14,14 @@ import sys
 from pathlib import Path
 
 from toolkit.command import run_command
+from toolkit.settings import Parser
 
 PROGRAM = "report_parabank.py"
 
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, write the page; print an error as one line."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parabank", metavar="DIR", type=Path, help="folder that a builder made")
     parser.add_argument("--output", type=Path, help="the page (default: DIR.html, beside the folder)")
     parser.add_argument("--rows", type=int, default=5000, help="references of the sample at most (default 5000)")

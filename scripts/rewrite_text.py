@@ -15,6 +15,7 @@ from pathlib import Path
 
 from toolkit.bitext.languages import check_code
 from toolkit.command import run_script
+from toolkit.coverage import check_language_of
 from toolkit.outputs import check_output_file
 from toolkit.settings import DTYPES, check_among, check_at_least_one, check_at_most
 from toolkit.shards import write_whole
@@ -63,6 +64,8 @@ class Rewriting:
         check_at_most("batch_rows", self.batch_rows, MAX_ROWS)
         check_among(self, "dtype", DTYPES)
         check_code(self.lang, "--lang")
+        if self.idf:
+            check_language_of(self.idf, self.lang, "--idf")
 
 
 def main(arguments: list[str]) -> int:

@@ -382,7 +382,7 @@ TABLE = [
     ),
     ("count_idf.py", "--bitext bitext.tsv", "wanted --output; give it as a flag", 2),
     ("evaluate_encoder.py", "--encoders words", "the following arguments are required: --data", 2),
-    ("package_encoder.py", "--model encoder", "wanted --data, --lang, --license, --text, --output_dir", 2),
+    ("package_encoder.py", "--model encoder", "wanted --lang, --license, --text, --output_dir", 2),
     ("package_translator.py", "--model translator --mode x", "unrecognized arguments: --mode x", 2),
     # building: outputs
     ("build_parabank.py", f"{BANK2} --output_dir theirs", "got theirs, which holds files but no parabank.json", 1),
@@ -435,7 +435,12 @@ TABLE = [
     ("build_parabank.py", f"{NMT} --deciles 8", "--by", 2),
     ("build_parabank.py", f"{NMT} --by semantic --deciles 11", "11", 2),
     ("build_parabank.py", "parabank2 --bitext bitext.tsv", "wanted --lang, --output_dir, --source_lang", 2),
-    ("build_parabank.py", "paranoia", "wanted one of parabank2, parabank, paranmt, parazh, paranet, got paranoia", 2),
+    (
+        "build_parabank.py",
+        "paranoia",
+        "wanted one of parabank2, parabank, paranmt, parazh, paranet, demo, got paranoia",
+        2,
+    ),
     ("build_parabank.py", f"{BANK2} --config notes.txt", "wanted a mapping of settings", 2),
     ("build_parabank.py", f"{BANK2} --config lost.yaml", "lost.yaml", 2),
     # building from running text
@@ -472,7 +477,7 @@ TABLE = [
     ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --output_dir .", "apart from the input pairs.tsv", 1),
     ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --weight dual", "wanted pairs with a dual score", 1),
     ("train_paraphraser.py", BEGIN.format("lost"), "wanted a model, got 'lost', which is neither", 1),
-    ("train_paraphraser.py", BEGIN.format("starter/none"), "wanted a starter model of de-en, en-de", 1),
+    ("train_paraphraser.py", BEGIN.format("starter/none"), "wanted a starter model of de-en, en-de", 2),
     ("train_paraphraser.py", BEGIN.format("back") + " --size starter", "either base_model or size, got both", 2),
     ("train_paraphraser.py", "--pairs pairs.tsv --output_dir new", "either base_model or size, got neither", 2),
     ("train_paraphraser.py", "--size starter --output_dir new", "wanted --pairs; give it as a flag", 2),

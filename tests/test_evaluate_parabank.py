@@ -103,7 +103,7 @@ def test_idf_and_pieces(script, table, tmp_path, capsys):
     [
         (["nowhere.tsv"], "which does not exist"),
         (["nowhere"], "a Hub name has the form owner/name"),
-        (["a.csv"], "a.csv: rename it if it is one of these"),
+        (["a.xml"], "a.xml: rename it if it is one of these"),
         (["empty.tsv"], "wanted a parabank with paraphrases, got none in"),
         (["table.tsv", "--parser", "malt"], "wanted a parser"),
         (["table.tsv", "--parser", "file:nowhere"], "wanted a file of trees"),
@@ -117,7 +117,7 @@ def test_idf_and_pieces(script, table, tmp_path, capsys):
 )
 def test_errors_are_one_line(script, table, tmp_path, monkeypatch, capsys, arguments, wanted):
     monkeypatch.chdir(tmp_path)
-    Path("a.csv").write_text("a,b\n")
+    Path("a.xml").write_text("a,b\n")
     Path("empty.tsv").write_text("")
     Path("latin1.tsv").write_bytes(b"We go.\tOff we go.\nWe go.\tOn y va, caf\xe9.\n")
     Path("encoder").mkdir()

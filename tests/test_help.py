@@ -10,19 +10,21 @@ SLOW = ("torch", "transformers", "sentence_transformers", "datasets", "accelerat
 BUILDERS = ("parabank2", "parabank", "paranmt", "parazh", "paranet")
 COMMANDS = [[path.name] for path in sorted((ROOT / "scripts").glob("*.py"))]
 COMMANDS += [["build_parabank.py", name] for name in BUILDERS]
-# Runs the commands one after the other in one process, and prints what each brought along and said.
+# Runs the commands one after the other in one process, on a terminal without "é", and prints what each brought along
+# and said.
 PROGRAM = """
 import contextlib, importlib, io, json, sys
 found = {}
 for script, *arguments in json.loads(sys.argv[1]):
-    main, said = importlib.import_module("scripts." + script.removesuffix(".py")).main, io.StringIO()
-    with contextlib.redirect_stdout(said):
+    main = importlib.import_module("scripts." + script.removesuffix(".py")).main
+    screen = io.TextIOWrapper(raw := io.BytesIO(), encoding="cp932", write_through=True)
+    with contextlib.redirect_stdout(screen):
         try:
             status = main([*arguments, "--help"])
         except SystemExit as exit_:
             status = exit_.code
     slow = [name for name in json.loads(sys.argv[2]) if name in sys.modules]
-    found[" ".join([script, *arguments])] = [status, slow, said.getvalue()]
+    found[" ".join([script, *arguments])] = [status, slow, raw.getvalue().decode("cp932")]
 print(json.dumps(found))
 """
 

@@ -42,8 +42,10 @@ def test_the_builders_are_a_module_too(capsys):
     assert main(["nothing"]) == 2
     assert (
         capsys.readouterr().err
-        == "builders: wanted one of parabank2, parabank, paranmt, parazh, paranet, got nothing\n"
+        == "builders: wanted one of parabank2, parabank, paranmt, parazh, paranet, demo, got nothing: see python -m "
+        "builders --help\n"
     )
+    assert main(["--version"]) == 0 and capsys.readouterr().out == f"parabank-toolkit {toolkit.__version__}\n"
     with pytest.raises(SystemExit) as ended:
         main(["paranmt", "--bitext", "a.tsv"])
     assert ended.value.code == 2

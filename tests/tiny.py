@@ -2,6 +2,7 @@
 
 import atexit
 import functools
+import json
 import os
 import shutil
 import tempfile
@@ -13,7 +14,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import GenerationConfig, MarianConfig, MarianMTModel
+from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTokenizer
 
 from toolkit.bitext.subwords import EOS, PAD, marian_tokenizer, train_pieces
 from toolkit.translator.load import Translator, load_translator
@@ -94,6 +95,22 @@ def wide_translator(name: str) -> Translator:
     and tokens and hypotheses that lie nearer to each other change places.
     """
     return replace(translator(name), model=plain_model(name).double())
+
+
+def model_of_targets(folder_of_model: Path, codes: list[str], added: list[str] | None = None) -> Path:
+    """A copy of `de-en` with the tokens of target languages in its vocabulary, and tokens added to its tokenizer."""
+    shutil.copytree(folder() / "de-en", folder_of_model)
+    file = folder_of_model / "vocab.json"
+    vocabulary = json.loads(file.read_text())
+    size = len(vocabulary)
+    file.write_text(json.dumps(vocabulary | {f">>{code}<<": size + n for n, code in enumerate(codes)}))
+    tokenizer = MarianTokenizer.from_pretrained(folder_of_model)
+    tokenizer.add_tokens(added or [])
+    tokenizer.save_pretrained(folder_of_model)
+    resized = MarianMTModel.from_pretrained(folder_of_model)
+    resized.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    resized.save_pretrained(folder_of_model)
+    return folder_of_model
 
 
 def plain_model(name: str) -> MarianMTModel:

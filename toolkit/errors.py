@@ -1,6 +1,8 @@
-"""Error messages on one line."""
+"""Error messages on one line, and the refusal of a text where several texts are wanted."""
 
 from __future__ import annotations
+
+import dataclasses
 
 MAX_CHARACTERS = 200  # ours: of another library's message
 
@@ -30,3 +32,31 @@ def named_line(error: BaseException) -> str:
 def first_line(error: BaseException) -> str:
     """The first line of an error's message; the name of its class if the message is empty."""
     return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def check_several(value: object, wanted: str) -> None:
+    """Refuse a single text where a collection of texts is wanted; it would be read letter by letter.
+
+    Args:
+        value: What was given; all but a text passes.
+        wanted: What was wanted, for the error: "a list of texts".
+
+    Raises:
+        ValueError: It is a `str` or `bytes`.
+    """
+    if isinstance(value, (str, bytes)):
+        raise ValueError(f"wanted {wanted}, got a {type(value).__name__}: put one text in a list")
+
+
+def check_lists(settings: object) -> None:
+    """Refuse settings of which a field that holds several texts was given a single one.
+
+    Args:
+        settings: A dataclass, whose fields of several texts have the type `list[str]` or `tuple[str, ...]`.
+
+    Raises:
+        ValueError: A field was given a text; it is named.
+    """
+    for field in dataclasses.fields(settings):  # type: ignore[arg-type]
+        if str(field.type).startswith(("list[str]", "tuple[str, ...]")):
+            check_several(getattr(settings, field.name), f"a list as {field.name}")

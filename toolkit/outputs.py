@@ -40,6 +40,11 @@ def check_output_file(
             raise FileExistsError(f"wanted an output that is no input, got {path} as both: choose another name")
     if path.is_dir():
         raise IsADirectoryError(f"wanted a file to write, got the folder {path}: add a file name")
+    if path.is_file() and made is None:
+        raise FileExistsError(
+            f"wanted a new file to write, got {path}, which exists: choose another name; or, to write it anew, for "
+            "instance because the input has grown, delete it first"
+        )
     if os.path.lexists(path) and not (path.is_file() and made is not None and made(path)):
         raise FileExistsError(
             f"wanted a new file to write, got {path}, which exists and was not written by this command: "

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 from toolkit.bitext.languages import check_code
 from toolkit.clean.rules import refusals
 from toolkit.contents import with_contents
+from toolkit.errors import check_lists
 from toolkit.lock import check_free, held
 from toolkit.memory import release_memory
 from toolkit.mirror import check_output_url, run_folder
@@ -126,6 +127,7 @@ class RunSettings:
         Raises:
             ValueError: A setting is out of its range.
         """
+        check_lists(self)
         check_output_url(self.output_dir)
         check_at_least_one(self, "shard_rows", "samples", "replies_at_once", "ray_workers")
         check_among(self, "engine", (ACCELERATE, RAY))

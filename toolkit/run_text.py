@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -106,6 +107,12 @@ class TextRun(RunSettings):
         wanted = None
         if self.references is not None:
             wanted = drawn((passage.sentence for passage in self.passages()), self.references, self.seed)
+            if len(wanted) < self.references:
+                print(
+                    f"wanted {self.references:,} references, got a text with {len(wanted):,} different sentences of "
+                    f"{self.min_chars} to {self.max_chars} characters: all of them are taken",
+                    file=sys.stderr,
+                )
         seen: set[bytes] = set()
         search = search_for(read_sets(self.decontaminate))
         for one in self.passages():

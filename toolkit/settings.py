@@ -15,7 +15,7 @@ import types
 import typing
 from collections.abc import Sequence, Set
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import yaml
 
@@ -28,6 +28,26 @@ SEEDS = 2**32  # seeds must be below this number, because numpy's generators req
 SETTINGS = "settings.json"  # the record of the settings with which the run or the training in a folder began
 DTYPES = ("auto", "bfloat16", "float32", "int8")  # arithmetic in which a translator is loaded
 MAX_THREADS = 1024  # ours: more than any machine has cores; with a hundred thousand threads the process crashes
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose help can be printed where the terminal lacks a letter of it."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print a help text or an error; argparse calls it for both."""
+        if message and file is not None:
+            file.write(printable(message, file))
+
+
+def printable(text: str, file: IO[str]) -> str:
+    """A text in which "?" stands for every character that the encoding of an output file lacks.
+
+    >>> import io
+    >>> printable("Café", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    'Caf?'
+    """
+    encoding = getattr(file, "encoding", None) or "utf-8"
+    return text.encode(encoding, "replace").decode(encoding)
 
 
 def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: str, program: str | None = None) -> T:
@@ -43,7 +63,7 @@ def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: s
         SystemExit: A flag or a key is unknown, a value has the wrong type, or a field without default is missing; the
             message names the flag or key and what it must be.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=program,
         usage="%(prog)s [--config FILE] [--FLAG VALUE ...]; --help lists the flags",
         description=description,

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.annotation.answers import answer_files, append_answers, checked_name, read_answers, read_table
+from toolkit.annotation.answers import answer_files, append_answers, checked_name, read_answers, read_table, table_text
+from toolkit.annotation.make import make_sheet
+from toolkit.annotation.serve import Desk
 from toolkit.annotation.sheets import PARABANK, PARAZH
+from toolkit.annotation.summary import summarise
 
 ITEMS = ["1", "2", "3"]
 ROOT = Path(__file__).parents[2]
@@ -132,3 +135,58 @@ def test_levels_and_other_encodings(tmp_path):
     file.write_bytes("item,consistency\n1,ä\n".encode("latin-1"))
     with pytest.raises(ValueError, match=r"wanted UTF-8, got .*ben\.csv in another encoding"):
         read_answers(file, PARAZH, ITEMS)
+
+
+@pytest.fixture
+def sheets(tmp_path):
+    """Two sheets of other texts, and the rows of each one's items.csv with its first questions answered."""
+    folders = []
+    for name in ("one", "two"):
+        lines = [f"The text {n} of {name}.\tText {n} is {name}'s.\n" for n in range(3)]
+        (tmp_path / f"{name}.tsv").write_text("".join(lines))
+        make_sheet([str(tmp_path / f"{name}.tsv")], PARABANK, tmp_path / name, size=3)
+        folders.append(tmp_path / name)
+    return folders
+
+
+def fill_in(folder, target, left_out=()):
+    """Save a sheet's items.csv with answers as those of an annotator of the sheet `target`."""
+    rows = read_table(folder / "items.csv", ())
+    rows = [{name: value for name, value in row.items() if name not in left_out} | {"similarity": "50"} for row in rows]
+    (target / "answers" / "anna.csv").write_text(table_text(list(rows[0]), rows))
+
+
+@pytest.mark.parametrize("left_out", [(), ("sheet",), ("reference", "paraphrase")])
+def test_answers_of_another_sheet_are_refused(sheets, left_out):
+    one, two = sheets
+    fill_in(one, one, left_out)
+    assert summarise(one)["annotators"] and Desk(one).answers["anna"]
+    fill_in(two, one, left_out)
+    for read in (summarise, Desk):
+        with pytest.raises(
+            ValueError, match=r"wanted answers to this sheet \(\w+\), got .* in .*anna.csv, line 2: take"
+        ):
+            read(one)
+
+
+def test_answers_of_the_page_carry_the_id_of_their_sheet(sheets):
+    one, two = sheets
+    Desk(two).save("anna", "1", {"similarity": "50"})
+    (one / "answers" / "anna.csv").write_bytes((two / "answers" / "anna.csv").read_bytes())
+    with pytest.raises(ValueError, match=r"got those of sheet '\w+' in .*anna.csv, line 2"):
+        summarise(one)
+
+
+def test_a_file_that_was_begun_without_an_id_goes_on_without(tmp_path):
+    append_answers(tmp_path / "anna.csv", PARABANK, "1", {"similarity": 80.0})
+    append_answers(tmp_path / "anna.csv", PARABANK, "2", {"similarity": 81.0}, "0123")
+    assert list(read_answers(tmp_path / "anna.csv", PARABANK, ITEMS)) == ["1", "2"]
+
+
+def test_items_that_a_spreadsheet_wrote_anew_are_the_same(sheets):
+    one, _ = sheets
+    rows = read_table(one / "items.csv", ())
+    for row in rows:
+        row["reference"], row["similarity"] = f" {row['reference']}".replace("'", "’"), "50"
+    (one / "answers" / "anna.csv").write_text(table_text(list(rows[0]), rows))
+    assert summarise(one)["annotators"]

@@ -32,7 +32,7 @@ TEXTS = [
     "我们现在回家。",
     "سوف نعود إلى البيت الآن.",
     "<b>bold</b> & 'more'",
-    *map(str, range(8)),
+    *(f"{n} texts" for n in range(8)),
 ]
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from toolkit.bitext.read import Pair, read_bitext
+from toolkit.bitext.read import Pair, pairs_of, read_bitext, read_sentences
 
 SOURCES = ["Hallo!", "Zwei\u2028Zeilen?", "", "\u200fשלום 🙂"]
 REFERENCES = ["Hello!", "Two\x0blines?", "nothing there", "Peace 🙂\x00"]
@@ -248,3 +248,36 @@ def test_reading_streams(tmp_path):
     assert [p.line for p in itertools.islice(pairs, 1000)] == list(range(1, 1001))
     with pytest.raises(ValueError):
         list(pairs)
+
+
+def test_a_line_with_more_columns_than_the_others_is_a_fault(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("Ja.\tYes.\nHallo\tWelt\tHello world\nNein.\tNo.\n\n")
+    assert [(pair.line, pair.source, pair.fault) for pair in read_bitext([str(path)])] == [
+        (1, "Ja.", None), (2, "Hallo\tWelt\tHello world", "columns"), (3, "Nein.", None), (4, "", "columns"),
+    ]  # fmt: skip
+    path.write_text("Ja.\tYes.\t1\nHallo\tWelt\nNein.\tNo.\t2\n")
+    assert [pair.fault for pair in read_bitext([str(path)])] == [None, "columns", None]
+
+
+def test_a_tab_within_a_sentence_is_a_fault(tmp_path):
+    (tmp_path / "a.txt").write_text("Yes.\nHello\tworld\nNo.\n")
+    pairs = [pair for block in read_sentences([str(tmp_path / "a.txt")]) for pair in pairs_of(block)]
+    assert [pair.fault for pair in pairs] == [None, "columns", None]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("name", ["train.csv", "train-1.csv"])
+def test_a_folder_of_csv_keeps_words_that_pandas_takes_for_none(tmp_path, delimiter, name):
+    rows = [
+        ["source", "reference"],
+        ["Null", "null"],
+        ["Keine", "None"],
+        ["NA", "nan"],
+        ["Nein; nie.", "No, never."],
+        ["", "N/A"],
+    ]
+    (tmp_path / name).write_text(
+        "".join(delimiter.join(f'"{field}"' if field else "" for field in row) + "\n" for row in rows)
+    )
+    assert [[pair.source, pair.reference] for pair in read_bitext([str(tmp_path)])] == rows[1:]

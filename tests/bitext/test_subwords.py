@@ -45,7 +45,7 @@ def test_bytes_of_a_character_are_decoded_together(tmp_path):
 
 def test_a_piece_that_the_model_does_not_know_is_written_as_it_is(tmp_path):
     processor = trained(tmp_path / "joint")
-    pieces = Pieces(processor, vocabulary(processor) | {"▁fremd": 600, ">>fra<<": 601}, EOS, UNK)
+    pieces = Pieces(processor, vocabulary(processor) | {"▁fremd": 600, "<fra>": 601}, EOS, UNK)
     ids = [pieces.encode(["We go"])[0][0], 600, 601, EOS]
     assert pieces._said and pieces.decode([ids]) == [sentencepieces_own(pieces, ids)]
 

@@ -226,7 +226,7 @@ def test_without_ray_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with (
         pytest.raises(
-            RuntimeError, match=r"wanted Ray for --engine ray, got none: pip install 'parabank-toolkit\[ray\]'"
+            RuntimeError, match=r"wanted Ray for --engine ray, got none: pip install '\.\[ray\]' in the checkout"
         ),
         on_ray.connected(None),
     ):

@@ -259,7 +259,7 @@ def test_settings_out_of_range_are_one_line(settings, tmp_path, changed, message
         ({"infiller": "nobody/t5"}, "wanted a .*, got 'nobody/t5'"),
         ({"fluency_model": "starter/encoder"}, "wanted a causal language model or an infiller, got 'starter/encoder'"),
         ({"wordnet": "README.md"}, "wanted UTF-8 lines of synonyms with tabs between them"),
-        ({"lang": "fr", "stop_words": "README.md"}, "wanted text in fr, got en in "),
+        ({"lang": "fr", "stop_words": "README.md"}, "wanted --infiller for texts in fr, got starter/infiller"),
     ],
 )
 def test_what_cannot_be_used_is_one_line(settings, tmp_path, monkeypatch, changed, message):

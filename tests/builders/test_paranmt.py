@@ -127,6 +127,17 @@ def test_another_part_is_chosen_without_another_translation(made, settings, tmp_
     assert "| `sample` | 3 |" in card and f"| decile | {refused['decile']} |" in card
 
 
+def test_a_choice_that_replaces_another_says_so(made, settings, tmp_path, capsys):
+    output, run = tmp_path / "part", tmp_path / "part.shards"
+    shutil.copytree(made.with_name("bank.shards"), run)
+    build(settings(output))
+    assert "replaces" not in capsys.readouterr().err
+    build(settings(output, by="semantic", deciles="10"))
+    assert f"{output}: this choice replaces the parabank that was there" in capsys.readouterr().err
+    build(settings(output, by="semantic", deciles="10"))
+    assert "replaces" not in capsys.readouterr().err, "the same choice again"
+
+
 def test_killed_and_started_again_it_makes_the_same_bytes(settings, tmp_path):
     chosen = settings(tmp_path / "bank", limit=20, shard_rows=7, by="semantic", deciles="6,7,8,9,10")
     shards = tmp_path / "bank.shards"

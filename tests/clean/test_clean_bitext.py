@@ -39,8 +39,9 @@ def test_text(tmp_path, capsys, suffix, unpack):
     status, out, _ = run(tmp_path, capsys, "--output", kept, "--refused", refused)
     assert status == 0
     assert out == (
-        f"{kept}: 3 of 7 lines kept, refused: 1 as columns (too few columns between TABs), 1 as duplicate (the same "
-        "text before), 1 as misread (a side was decoded by a wrong codec), 1 as wrong_script (a side is not in the "
+        f"{kept}: 3 of 7 lines kept, refused: 1 as columns (too few or too many columns "
+        "between TABs), 1 as duplicate (the same text before), 1 as misread (a side was decoded by a wrong codec), "
+        "1 as wrong_script (a side is not in the "
         "script of its language)\n"
     )
     if unpack == "zst":

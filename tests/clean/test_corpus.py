@@ -33,9 +33,13 @@ def one_by_one(block, settings, source_lang="de", lang="en"):
 
 
 @settings(max_examples=300, deadline=None)
-@given(lines=LINES, columns=st.sampled_from([(0, 1), (1, 0), (2, 0), (1, 3), (1, 1)]))
-def test_a_block_of_columns_is_read_as_its_pairs(lines, columns):
-    block = Block(7, (b"".join(line + b"\n" for line in lines),), columns)
+@given(
+    lines=LINES,
+    columns=st.sampled_from([(0, 1), (1, 0), (2, 0), (1, 3), (1, 1)]),
+    width=st.sampled_from([None, 2, 3, 4]),
+)
+def test_a_block_of_columns_is_read_as_its_pairs(lines, columns, width):
+    block = Block(7, (b"".join(line + b"\n" for line in lines),), columns, width)
     clean = CleanSettings(deduplicate=False)
     found = judged_block(block, clean, "de", "en")
     expected = one_by_one(block, clean)

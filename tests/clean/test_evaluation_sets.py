@@ -60,7 +60,8 @@ def test_a_glob_is_several_sets(tmp_path):
         ("a.txt", "yes\nno\n3.5\n", "wanted sentences in .*a.txt, got none of 12 letters: check the file"),
         ("a.jsonl", '{"a": 1}\n{"b": \n', "a.jsonl, line 2: wanted a record in JSON, got '{\"b\": '"),
         ("a.csv", 'one,two\nyes,"an open quote\nno,end\n', "a.csv, line 3: wanted records of CSV, got others"),
-        ("a.csv", "x" * 200_000, "a.csv, line 1: wanted records of CSV, got others"),
+        ("a.csv", "x" * 200_000, "wanted sentences in .*a.csv, got none of 12 letters: check the file"),
+        ("a.csv", f"text;score\n{ONE.replace(' ', '')};3,2\n", "wanted sentences in .*a.csv, got none"),
         ("a.pkl", "x", "wanted files .*, got .*a.pkl: convert it"),
     ],
 )
@@ -75,3 +76,38 @@ def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"bytes.txt, line 1: wanted UTF-8"):
         (tmp_path / "bytes.txt").write_bytes(b"caf\xe9 au lait for everybody\n")
         read_set(str(tmp_path / "bytes.txt"))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.txt", "a.tsv", "a.all", "a.csv.gz"])
+@pytest.mark.parametrize("delimiter", [";", "|", "\t", "^", "~", " ||| "])
+def test_any_delimiter_separates_fields(tmp_path, name, delimiter):
+    """Of CSV, that a comma, too; of a text file not, because sentences have commas."""
+    if "csv" in name and delimiter in ("^", "~"):
+        delimiter = ","
+    texts = [ONE, TWO.replace(",", ";" if delimiter == "," else ","), "She sang, and he sang, too.".replace(",", "")]
+    rows = [["7", text, "Another text, again.".replace(",", ""), "3.2"] for text in texts]
+    found = read_set(put(tmp_path / name, "".join(delimiter.join(row) + "\n" for row in rows)))
+    assert {text.strip() for text in found.texts} == {*texts, rows[0][2]}
+
+
+def test_a_single_line_has_fields_too(tmp_path):
+    assert set(read_set(put(tmp_path / "a.txt", f"7;{ONE};{TWO};3,2\n")).texts) == {ONE, TWO}
+
+
+def test_signs_within_sentences_separate_nothing(tmp_path):
+    lines = ["He came; I left the house.", "Well: it is 10:30, they said.", "Nobody (at all) came / went."]
+    assert read_set(put(tmp_path / "a.txt", "\n".join(lines))).texts == lines
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_folder_of_csv(tmp_path, delimiter):
+    (tmp_path / "set").mkdir()
+    put(
+        tmp_path / "set" / "test.csv",
+        delimiter.join(["id", "text", "more"]) + "\n" + delimiter.join(["1", f'"{TWO}"', ONE]),
+    )
+    assert set(read_set(str(tmp_path / "set")).texts) == {ONE, TWO}
+
+
+def test_a_long_field_of_csv_is_read(tmp_path):
+    assert len(read_set(put(tmp_path / "a.csv", f'context,question\n"{"word " * 40_000}",{ONE}\n')).texts) == 2

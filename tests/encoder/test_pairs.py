@@ -16,6 +16,7 @@ from toolkit.encoder.pairs import (
     read_pairs,
     scramble,
     take,
+    training_pairs,
     transposed,
 )
 
@@ -146,3 +147,13 @@ def test_scramble_gives_every_order_as_often():
     found = lists(scramble(ragged(texts), np.ones(6000, bool), np.random.default_rng(0)))
     _, counts = np.unique(np.array(found), axis=0, return_counts=True)
     assert len(counts) == 6 and ((counts - 1000) ** 2 / 1000).sum() < 20.5  # chi-square, 5 degrees, 0.1 %
+
+
+def test_pairs_with_label_0_are_not_trained_on_and_recorded(tmp_path):
+    rows = ["question1;question2;is_duplicate", "Who is it?;Who is there?;1", "How old is he?;How is he?;0"]
+    (tmp_path / "quora.csv").write_text("\n".join(rows))
+    pairs = training_pairs([str(tmp_path / "quora.csv")], 40, ())
+    assert pairs.texts == ["Who is it?", "Who is there?"] and pairs.refused == {"label 0": 1}
+    assert pairs.columns == [
+        "quora.csv: reference is 'question1'; paraphrase is 'question2'; rows with 0 in 'is_duplicate' are left out"
+    ]

@@ -61,3 +61,10 @@ def test_refuses_scores_without_a_rank():
         correlation(PAIRS, {})
     with pytest.raises(ValueError, match=r"^wanted finite scores, got an infinite one or none: return None for"):
         correlation(PAIRS, lambda one, other: math.nan)
+
+
+@pytest.mark.parametrize("score", ["nan", "inf", "4,2", "3\tmore\tfields"])
+def test_a_score_that_is_not_finite_and_a_wide_line_are_refused(tmp_path, score):
+    (tmp_path / "SimLex-999.txt").write_text(f"word1\tword2\tSimLex999\nold\tnew\t1.58\nfast\tquick\t{score}\n")
+    with pytest.raises(ValueError, match=r"got none in line 3 of .*SimLex-999.txt"):
+        read_simlex(tmp_path / "SimLex-999.txt")

@@ -179,3 +179,9 @@ def test_bad_tables(tmp_path, read, text, wanted):
     with pytest.raises(ValueError, match=wanted) as caught:
         read(path)
     assert "table.txt" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_line_with_more_columns_than_the_header_is_refused(tmp_path):
+    (tmp_path / "SICK.txt").write_text("id\ta\tb\tscore\tlabel\n1\tone\tand\ttwo\t4.5\tNEUTRAL\n")
+    with pytest.raises(ValueError, match=r"wanted 5 columns parted by tabs, got 6 in line 2 of .*SICK.txt"):
+        read_sick(tmp_path / "SICK.txt")

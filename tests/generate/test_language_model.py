@@ -257,7 +257,9 @@ def test_a_server_that_cannot_be_used_is_one_line(gpt2, server, tmp_path):
     with pytest.raises(ValueError, match=r"wanted a server with OpenAI's API as --server, got 'http://127.0.0.1:9/v1'"):
         connect(str(gpt2), "http://127.0.0.1:9/v1")
     server.model = str(tmp_path)
-    with pytest.raises(ValueError, match=r"wanted the tokenizer of .*, got neither a folder with one nor a Hub id"):
+    with pytest.raises(
+        ValueError, match=r"wanted a tokenizer, got .*, which is neither a folder with one nor a Hub id"
+    ):
         connect(str(tmp_path), address(server))
     with pytest.raises(ValueError, match="wanted --server with --generator lm, got paper: leave --server out"):
         paranet.ParaNetRun(text=["t"], lang="en", output_dir=str(tmp_path), server="http://x/v1")

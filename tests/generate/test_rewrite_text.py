@@ -68,5 +68,5 @@ def test_it_does_not_take_a_translator_that_states_two_languages(tmp_path, capsy
     (tmp_path / "texts.txt").write_text("We go home.\n")
     flags = ["--model", "starter/de-en", "--input", str(tmp_path / "texts.txt"), "--output", str(tmp_path / "out.tsv")]
     assert main(flags) == 1
-    assert "wanted a translator from en to en, got 'starter/de-en', which reads de" in capsys.readouterr().err
+    assert "wanted a model that rewrites en, got 'starter/de-en', which reads de" in capsys.readouterr().err
     assert not (tmp_path / "out.tsv").exists()

@@ -38,6 +38,7 @@ def test_yaml_names_configs_files_and_version(demo_parabank):
     assert [(config["config_name"], config.get("default", False)) for config in data.configs] == [
         ("pairs", True),
         ("references", False),
+        ("pair", False),
     ]
     for config in data.configs:
         assert config["version"] == "1.2.0"

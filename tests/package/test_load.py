@@ -3,6 +3,7 @@ import sys
 
 import datasets
 import pytest
+from huggingface_hub import DatasetCard
 
 from toolkit.package.build import package_parabank
 from toolkit.package.load import load_parabank
@@ -24,7 +25,7 @@ def test_load_dataset_by_bare_name_in_the_folder_that_holds_it(demo_parabank, mo
 
 
 def test_configs_are_those_of_the_card(demo_parabank):
-    assert datasets.get_dataset_config_names(str(demo_parabank)) == ["pairs", "references"]
+    assert datasets.get_dataset_config_names(str(demo_parabank)) == ["pairs", "references", "pair"]
     assert datasets.get_dataset_default_config_name(str(demo_parabank)) == "pairs"
 
 
@@ -37,8 +38,22 @@ def test_references_streaming(demo_parabank):
 
 
 def test_pairs_go_into_a_trainer(demo_parabank):
-    pairs = load_parabank(demo_parabank, split="train").select_columns(["sentence1", "sentence2"])
-    assert pairs.column_names == ["sentence1", "sentence2"]
+    """As they are, and without a second copy of the texts."""
+    both = load_parabank(demo_parabank, split="train").select_columns(["sentence1", "sentence2"])
+    for pair in (datasets.load_dataset(str(demo_parabank), "pair"), load_parabank(demo_parabank, "pair")):
+        assert pair["train"].column_names == ["sentence1", "sentence2"] and pair["train"][:] == both[:]
+        assert {split: len(part) for split, part in pair.items()} == {"train": 5, "validation": 1, "test": 1}
+    streamed = load_parabank(demo_parabank, "pair", split="test", streaming=True)
+    assert [list(row) for row in streamed] == [["sentence1", "sentence2"]]
+    assert sorted(path.name for path in (demo_parabank / "data").iterdir()) == ["pairs", "references"]
+
+
+def test_a_parabank_of_an_older_version_has_the_config_pair_too(demo_parabank):
+    card = demo_parabank / "README.md"
+    older = DatasetCard.load(card)
+    older.data.configs = [config for config in older.data.configs if config["config_name"] != "pair"]
+    card.write_text(str(older))
+    assert load_parabank(demo_parabank, "pair", "test").column_names == ["sentence1", "sentence2"]
 
 
 def test_a_name_that_is_nowhere(tmp_path, monkeypatch):
@@ -80,8 +95,8 @@ def test_folders_that_are_no_parabank(demo_run, tmp_path):
 def test_a_folder_has_no_revision_and_two_configs(demo_parabank):
     with pytest.raises(ValueError, match="only the Hub keeps revisions"):
         load_parabank(demo_parabank, revision="v1.0.0")
-    with pytest.raises(ValueError, match="wanted config 'pairs' or 'references', got 'pair'"):
-        load_parabank(demo_parabank, "pair")
+    with pytest.raises(ValueError, match="wanted config 'pairs' or 'references' or 'pair', got 'paris'"):
+        load_parabank(demo_parabank, "paris")
 
 
 LOADED = """

@@ -150,9 +150,9 @@ def test_what_is_no_parabank_is_refused_at_once(tmp_path, demo_run, reader):
     (tmp_path / "plain").mkdir()
     with pytest.raises(ValueError, match=r"got the folder .*plain: check the path"):
         reader(tmp_path / "plain")
-    (tmp_path / "a.csv").write_text("a,b\n")
-    with pytest.raises(ValueError, match=r"got the file .*a.csv: rename it if it is one of these"):
-        reader(tmp_path / "a.csv")
+    (tmp_path / "a.xml").write_text("a,b\n")
+    with pytest.raises(ValueError, match=r"got the file .*a.xml: rename it if it is one of these"):
+        reader(tmp_path / "a.xml")
     (demo_run / "rows-00001.parquet").unlink()
     with pytest.raises(ValueError, match=r"rows-00001.parquet is missing"):
         reader(demo_run)

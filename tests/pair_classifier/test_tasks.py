@@ -102,3 +102,32 @@ def test_figures_by_hand():
     assert found["f1"] != round(100 * f1_score(labels, predicted, average="macro"), 3)
     assert figures([1, 0], [0, 0])["f1"] == 0
     assert "positive:1" in SIGNATURE
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_usual_names_and_any_delimiter_of_csv(tmp_path, delimiter):
+    rows = [
+        ["id", "question1", "question2", "is_duplicate"],
+        ["7", '"Yes, I do."', "None", "1"],
+        ["8", "null", "NA", "0"],
+    ]
+    found = read_task(file(tmp_path, "".join(delimiter.join(row) + "\n" for row in rows), "task.csv"))
+    first = '"Yes, I do."' if delimiter == "\t" else "Yes, I do."
+    assert found == [LabelledPair(first, "None", 1), LabelledPair("null", "NA", 0)]
+
+
+def test_columns_of_numbers_are_no_sentences(tmp_path):
+    with pytest.raises(ValueError, match=r"wanted texts in column qid2, got numbers or ids in .*task.tsv, such as '8'"):
+        read_task(file(tmp_path, "text\tqid2\tlabel\na\t8\t1\nb\t9\t0\n"), ["text", "qid2", "label"])
+
+
+def test_a_line_with_more_columns_than_the_header_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"wanted 3 columns, got 4 in line 3 of .*task.tsv"):
+        read_task(file(tmp_path, "a\tb\tlabel\nx\ty\t1\nx\tz\t1\t0\n"), ["a", "b", "label"])
+
+
+def test_a_score_has_a_decimal_comma(tmp_path):
+    found = read_task(
+        file(tmp_path, "sentence1;sentence2;score\na;b;4,2\n", "a.csv"), ["sentence1", "sentence2", "score"], True
+    )
+    assert found == [LabelledPair("a", "b", 4.2)]

@@ -170,7 +170,7 @@ def test_texts_without_letters_have_no_paraphrase(paraphraser):
         (["Yes."], {"method": "beam", "n": 7}, "wanted a beam of at least n, got beam 6 and n 7"),
         (["Yes."], {"min_semantic": 2}, "wanted min_semantic in [-1, 1], got 2"),
         (["Yes."], {"max_iou": -0.1}, "wanted max_iou in [0, 1], got -0.1"),
-        (["Yes."], {"avoid": "yes"}, "wanted a list of phrases to avoid, got 'yes': put it in a list"),
+        (["Yes."], {"avoid": "yes"}, "wanted a list of phrases to avoid, got a str: put one text in a list"),
         (["Yes."], {"avoid": [["a"], ["b"]]},
          "wanted phrases to avoid for all texts, or a list for each of 1 texts, got 2 items"),
         (["Yes."], {"avoid": ["yes"], "require": ["yes"]},

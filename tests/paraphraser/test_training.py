@@ -326,3 +326,12 @@ def test_pairs_that_cannot_be_used_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_training(dataclasses.replace(SETTINGS, pairs=[str(tmp_path / "none.tsv")]))
     assert TrainingPair("a", "b", 1.0).weight == 1
+
+
+def test_pairs_with_label_0_are_neither_trained_on_nor_held_out(tmp_path):
+    rows = [f"Where is text {n}?\tText {n} is where?\t{n % 2}" for n in range(600)]
+    (tmp_path / "qqp.tsv").write_text("\n".join(["question1\tquestion2\tis_duplicate", *rows]))
+    text = read_training(dataclasses.replace(SETTINGS, pairs=[str(tmp_path / "qqp.tsv")], validation=None))
+    used = {pair.text for pair in [*text.pairs, *(pair for pairs in text.held_out for pair in pairs)]}
+    assert used and not used & {f"Where is text {n}?" for n in range(0, 600, 2)}
+    assert text.refused["label 0"] == 300 and text.columns[0].startswith("qqp.tsv: reference is 'question1'")

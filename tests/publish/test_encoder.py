@@ -12,6 +12,7 @@ from sentence_transformers import SentenceTransformerTrainer, SentenceTransforme
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
 from scripts.package_encoder import main
+from scripts.publish_model import main as publish_model
 from tests.encoder.test_training import synonyms
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.training import EncoderTraining, train
@@ -144,3 +145,16 @@ def test_the_librarys_own_trainer_trains_our_module(trained, tmp_path):
         loss=MultipleNegativesRankingLoss(encoder),
     ).train()
     assert all(not before[name].equal(weight) for name, weight in encoder.named_parameters())
+
+
+def test_an_encoder_is_packaged_without_evaluation_sets_and_says_so(trained, tmp_path, capsys, monkeypatch):
+    own = flags(trained, tmp_path / "plain")
+    at = own.index("--data")
+    assert main(own[:at] + own[at + 2 :]) == 0
+    assert capsys.readouterr().out.endswith("MB: not measured, for want of --data\n")
+    assert "It was measured on no evaluation set." in (tmp_path / "plain" / "README.md").read_text()
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert publish_model([str(tmp_path / "plain"), "someone/plain", "--version", "1.0.0", "--dry_run"]) == 0
+    shown = capsys.readouterr()
+    assert " new, 0 changed" in shown.out and shown.out.endswith("dry run: nothing was sent\n")
+    assert shown.err == "someone/plain: the Hub cannot be reached, so every file is shown as new\n"

@@ -78,7 +78,7 @@ def test_published_versions_are_loaded_by_their_tags(hub, demo_parabank, demo_mo
     assert done.stdout.splitlines()[-1] == f"{hub.url}/datasets/{NAME}/tree/v1.2.0"
     found = loaded(hub, tmp_path, "v1.2.0")
     own = load_parabank(demo_parabank)
-    assert found["configs"] == ["pairs", "references"]
+    assert found["configs"] == ["pairs", "references", "pair"]
     assert found["pairs"] == {
         split: [[row["sentence1"], row["sentence2"]] for row in own[split]] for split in ("train", "validation", "test")
     }

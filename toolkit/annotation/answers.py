@@ -1,12 +1,13 @@
 """The files of a sheet: what annotators see, what they answered, and the key.
 
     sheet.json     the settings of the sheet
-    items.csv      the pages: item, page, reference, paraphrase, and an empty column for each question
+    items.csv      the pages: item, page, reference, paraphrase, an empty column for each question, and the sheet's id
     key.csv        the parabank of each item; annotators must not see it
-    answers/       a file for each annotator: item, the answers, time
+    answers/       a file for each annotator: item, the answers, time, and the sheet's id
 
 An annotator may fill in a copy of items.csv in a spreadsheet and save it as answers/NAME.csv. The server writes the
-same columns without the texts: a line for each answer, of which the last holds.
+same columns without the texts: a line for each answer, of which the last holds. Answers that were given on another
+sheet are refused, by its id or by its texts.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolkit.annotation.sheets import SHEETS, Question, Sheet
+from toolkit.bitext.normalize import match_key
 from toolkit.outputs import is_ours
 from toolkit.shards import read_record, write_whole
 
@@ -29,6 +31,7 @@ LONGEST_NAME = 40  # ours: letters of an annotator's name, which is a file name,
 MARK = "\ufeff"  # a spreadsheet program takes a file for UTF-8 if it begins with this
 YES, NO = {"1", "x", "yes", "true"}, {"", "0", "no", "false"}
 TIME = "time"  # the column that only the server writes: UTC
+SHEET = "sheet"  # the column of the sheet's id
 Answers = dict[str, float]  # by question
 
 
@@ -104,6 +107,32 @@ def read_answers(file: Path, sheet: Sheet, items: Iterable[str]) -> dict[str, An
     return found
 
 
+def check_sheet(file: Path, sheet_id: str, items: Sequence[Item]) -> None:
+    """Refuse an annotator's file that was filled in on another sheet, as far as its columns say.
+
+    Args:
+        file: The annotator's file.
+        sheet_id: The id of the sheet.
+        items: The items of the sheet.
+
+    Raises:
+        ValueError: The file has the id of another sheet, or another text for an item; with the line.
+    """
+    texts = {item.item: (match_key(item.reference), match_key(item.paraphrase)) for item in items}
+    for line, row in enumerate(read_table(file, ("item",)), 2):
+        other_id = (row.get(SHEET) or "").strip()
+        pairs = zip(("reference", "paraphrase"), texts.get(row["item"], ("", "")), strict=True)
+        is_other_text = row["item"] in texts and any(
+            name in row and match_key(row[name] or "") != key for name, key in pairs
+        )
+        if other_id not in ("", sheet_id) or is_other_text:
+            got = f"the text of another for item {row['item']}" if is_other_text else f"those of sheet {other_id!r}"
+            raise ValueError(
+                f"wanted answers to this sheet ({sheet_id}), got {got} in {file}, line {line}: take the file away, or "
+                "put it into the folder of its sheet"
+            )
+
+
 def value(question: Question, text: str) -> float | None:
     """An answer as a number; None if there is none.
 
@@ -170,7 +199,9 @@ def answer_files(folder: Path) -> dict[str, Path]:
     return found
 
 
-def append_answers(file: Path, sheet: Sheet, item: str, answers: Mapping[str, float]) -> None:
+def append_answers(
+    file: Path, sheet: Sheet, item: str, answers: Mapping[str, float], sheet_id: str | None = None
+) -> None:
     """Append the answers to an item to an annotator's file, and wait until the disk has them.
 
     Args:
@@ -178,6 +209,7 @@ def append_answers(file: Path, sheet: Sheet, item: str, answers: Mapping[str, fl
         sheet: The sheet.
         item: The item.
         answers: The answers, by question.
+        sheet_id: The id of the sheet; None writes none. A file that was begun without goes on without.
 
     Raises:
         OSError: The disk is full, or another error of the file system; nothing is appended then.
@@ -186,6 +218,9 @@ def append_answers(file: Path, sheet: Sheet, item: str, answers: Mapping[str, fl
     columns = ["item", *(question.name for question in sheet.questions), TIME]
     record = {name: f"{answer:g}" for name, answer in answers.items()}
     record |= {"item": item, TIME: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    begun_without = file.exists() and file.read_bytes().startswith(table_text(columns, []).encode())
+    if sheet_id is not None and not begun_without:
+        columns, record = [*columns, SHEET], record | {SHEET: sheet_id}
     head = table_text(columns, []).encode()
     if not file.exists() or b"\n" not in file.read_bytes():  # a full disk or a kill may have left it empty
         write_whole(file, head)

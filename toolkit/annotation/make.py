@@ -12,7 +12,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 import toolkit
-from toolkit.annotation.answers import ANSWERS, ITEMS, KEY, RECORD, table_text
+from toolkit.annotation.answers import ANSWERS, ITEMS, KEY, RECORD, SHEET, table_text
 from toolkit.annotation.sheets import Sheet
 from toolkit.evaluate.judged import COPIES
 from toolkit.evaluate.lengths import LENGTHS, length_class
@@ -279,11 +279,12 @@ def write_sheet(output: Path, sheet: Sheet, pages: Sequence[Sequence[Text]], rec
     for number, page in enumerate(pages, 1):
         for text in page:
             item = len(shown) + 1
-            shown.append({"item": item, "page": number, "reference": text.reference, "paraphrase": text.text})
+            texts = {"reference": text.reference, "paraphrase": text.text}
+            shown.append({"item": item, "page": number, **texts, SHEET: record["id"]})
             overlap = round(trigram_overlap(text.reference, text.text), 6)
             facts = {"id": text.id, "length": text.length, "range": text.range, "trigram_overlap": overlap}
             key += [{"item": item, "system": system, **facts} for system in text.systems]
-    columns = ["item", "page", "reference", "paraphrase", *(question.name for question in sheet.questions)]
+    columns = ["item", "page", "reference", "paraphrase", *(question.name for question in sheet.questions), SHEET]
     (output / ANSWERS).mkdir(parents=True, exist_ok=True)
     write_whole(output / ITEMS, table_text(columns, shown))
     write_whole(output / KEY, table_text(list(key[0]), key))

@@ -24,6 +24,7 @@ from toolkit.annotation.answers import (
     Answers,
     answer_files,
     append_answers,
+    check_sheet,
     checked_name,
     open_sheet,
     read_answers,
@@ -60,6 +61,7 @@ class Desk:
         self.answers: dict[str, dict[str, Answers]] = {}
         self.files = answer_files(folder)
         for name, file in self.files.items():
+            check_sheet(file, self.record["id"], list(self.items.values()))
             self.answers[name] = read_answers(file, self.sheet, self.items)
 
     def begun(self, annotator: str) -> list[int]:
@@ -134,7 +136,7 @@ class Desk:
         given = {name: answer for name, answer in found.items() if answer is not None}
         with self.lock:
             file = self.files.setdefault(annotator, self.folder / ANSWERS / f"{annotator}.csv")
-            append_answers(file, self.sheet, item, given)
+            append_answers(file, self.sheet, item, given, self.record["id"])
             self.answers.setdefault(annotator, {})[item] = given
             self.shown[self.items[item].page][annotator] = time.monotonic()
 

@@ -16,6 +16,7 @@ from toolkit.annotation.answers import (
     KEY,
     Answers,
     answer_files,
+    check_sheet,
     open_sheet,
     read_answers,
     read_items,
@@ -53,7 +54,10 @@ def summarise(folder: Path) -> dict:
     if (folder / REFERENCES).is_file():
         return summarise_judgments(released_judgments(folder))
     record, sheet = open_sheet(folder)
-    items = [item.item for item in read_items(folder)]
+    shown = read_items(folder)
+    items = [item.item for item in shown]
+    for file in answer_files(folder).values():
+        check_sheet(file, record["id"], shown)
     given = {name: read_answers(file, sheet, items) for name, file in answer_files(folder).items()}
     answers = {
         name: {item: one for item, one in own.items() if one.keys() >= set(sheet.required)}

@@ -38,6 +38,7 @@ from toolkit.augmentation.sources import Model, Pairs, Source
 from toolkit.augmentation.summary import Summary
 from toolkit.augmentation.work import Work
 from toolkit.contents import contents_of, with_contents
+from toolkit.errors import check_several
 from toolkit.lock import check_free
 from toolkit.outputs import check_output_folder
 from toolkit.parallel import processes
@@ -120,6 +121,7 @@ def augment(
         TypeError: The data is of another type.
         ValueError: A column is missing or holds no texts, or a setting is out of its range.
     """
+    check_several(provenance, "three names as provenance")
     settings = Augmentation(
         columns=(columns,) if isinstance(columns, str) else tuple(columns),
         copies=copies,

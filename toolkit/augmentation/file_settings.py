@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from toolkit.augmentation.settings import CROSS_VALIDATED, STARTER, Augmentation
+from toolkit.errors import check_lists
 from toolkit.settings import check_machine
 
 
@@ -75,6 +76,7 @@ class AugmentFile:
         Raises:
             ValueError: A setting is out of its range.
         """
+        check_lists(self)
         if self.keep is not None and self.keep_phrases:
             raise ValueError("wanted either --keep or --keep_phrases, got both")
         if self.check not in (None, CROSS_VALIDATED):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from toolkit.errors import check_lists
 from toolkit.settings import SEEDS, check_among, check_at_least_one
 
 VARY = ("separately", "together")
@@ -58,6 +59,7 @@ class Augmentation:
         Raises:
             ValueError: A setting is out of its range.
         """
+        check_lists(self)
         if not self.columns or len(set(self.columns)) != len(self.columns):
             raise ValueError(f"wanted the names of different columns, got {list(self.columns)}")
         if not isinstance(self.copies, int) or not isinstance(self.max_new_rows, int | None):

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from toolkit.augmentation.parts import Part
 from toolkit.bitext.normalize import match_key
+from toolkit.coverage import covers
 from toolkit.database import database
 from toolkit.encoder.load import load_encoder
 from toolkit.outputs import MANIFEST
@@ -119,7 +120,7 @@ class Pairs:
     def __init__(self, pairs: str | Path, min_semantic: float | None) -> None:
         self.name, self.lang = Path(pairs).name, language_of(pairs)
         self.record = {"pairs": self.name}
-        self.encoder = load_encoder(ENCODER) if self.lang == "en" else None
+        self.encoder = load_encoder(ENCODER) if covers(ENCODER, self.lang) else None
         with contextlib.ExitStack() as stack:
             self.connection = stack.enter_context(database())
             self.connection.execute("CREATE SEQUENCE place")

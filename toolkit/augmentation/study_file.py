@@ -19,6 +19,7 @@ from toolkit.augmentation.study import OVERSAMPLED, Arm, Study, oversampled, stu
 from toolkit.augmentation.study_settings import EMBEDDINGS, WORDS, StudyFile
 from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings, text_regression
 from toolkit.contents import contents_of, with_contents
+from toolkit.coverage import check_language_of
 from toolkit.encoder.load import load_encoder
 from toolkit.outputs import check_output_folder
 from toolkit.paraphraser.paraphraser import Paraphraser
@@ -48,7 +49,10 @@ def study_file(settings: StudyFile) -> Study:
     check_record(folder / SETTINGS, with_contents(asdict(settings), files), FREE)
     torch.set_num_threads(settings.threads)
     sizes = [int(size) for size in settings.sizes]
-    paraphraser = Remembered(Paraphraser(settings.paraphraser), drawn_texts(train, settings, sizes))
+    base = Paraphraser(settings.paraphraser)
+    if settings.classifier == EMBEDDINGS:
+        check_language_of(settings.encoder, base.lang, "--encoder")
+    paraphraser = Remembered(base, drawn_texts(train, settings, sizes))
 
     def paraphrased(rows: Dataset, seed: int, check: str | None = None) -> Dataset:
         return augment(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from toolkit.augmentation.settings import STARTER, VARY
+from toolkit.errors import check_lists
 from toolkit.settings import check_among, check_at_least_one, check_machine
 
 EMBEDDINGS, WORDS = "embeddings", "tfidf"
@@ -58,6 +59,7 @@ class StudyFile:
         Raises:
             ValueError: A setting is out of its range.
         """
+        check_lists(self)
         check_at_least_one(self, "steps", "copies")
         check_among(self, "vary", VARY)
         check_machine(self)

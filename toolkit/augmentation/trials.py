@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from toolkit.augmentation.label_check import features, regression
 from toolkit.bitext.words import spaced
 from toolkit.errors import named_line
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT
+from toolkit.models.checkpoint import reading_model
 from toolkit.models.trainer_arguments import trainer_arguments
 
 if TYPE_CHECKING:
@@ -126,10 +126,8 @@ def by_trainer(
         set_seed,
     )
 
-    try:
+    with reading_model(checkpoint, "a checkpoint with a tokenizer", ""):
         tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(f"wanted a checkpoint with a tokenizer, got {checkpoint!r} ({named_line(error)})") from error
 
     def tokenized(rows: Dataset, classes: Sequence[Any]) -> Dataset:
         texts = [list(rows[column]) for column in columns]

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from toolkit.bitext.csv_data_sets import csv_options
 from toolkit.files import for_arrow, is_file, is_url, matching
 
 SUFFIXES = (".tsv", ".txt", ".parquet")
@@ -42,7 +43,7 @@ class Pair:
         source: The foreign text, as it was read.
         reference: The text that will be paraphrased, as it was read.
         fault: Why the line is unusable: "invalid_utf8" (the bad bytes are U+FFFD in the text) or "columns" (a TSV line
-            with too few; `source` holds the line). None for a good line.
+            with too few or too many; `source` holds the line). None for a good line.
     """
 
     line: int
@@ -60,11 +61,13 @@ class Block:
         sides: The lines of the source and those of the reference, or one text whose lines have TABs between columns;
             every line ends at a line feed.
         columns: In one text, the columns of the source and of the reference, from 0; else None.
+        width: In one text, how many columns a line has; another line is a fault. None takes lines that are wider.
     """
 
     line: int
     sides: tuple[bytes, ...]
     columns: tuple[int, int] | None = None
+    width: int | None = None
 
 
 def read_bitext(
@@ -201,11 +204,33 @@ def with_first_block(blocks: Iterator[Block], name: str) -> Iterator[Block]:
 
 
 def read_tsv(path: str, source_column: int, reference_column: int) -> Iterator[Block]:
-    """The lines of a tab-separated file without quoting; columns count from 0."""
-    line = 1
+    """The lines of a tab-separated file without quoting; columns count from 0.
+
+    All lines have as many columns as most lines of the first block.
+    """
+    line, columns, width = 1, (source_column, reference_column), None
     for lines_of_block in whole_lines(path):
-        yield Block(line, (lines_of_block,), (source_column, reference_column))
+        width = width or _usual_width(lines_of_block, max(columns) + 1)
+        yield Block(line, (lines_of_block,), columns, width)
         line += lines_of_block.count(b"\n")
+
+
+def _usual_width(text: bytes, least: int) -> int:
+    r"""How many columns most lines have, among those that have at least so many.
+
+    >>> _usual_width(b"a\tb\nc\td\te\nf\tg\n\nh\n\n", 2)
+    2
+
+    Args:
+        text: Lines that each end at a line feed.
+        least: What is returned if no line has so many columns.
+    """
+    points = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(points == ord("\n"))
+    tabs = np.searchsorted(np.flatnonzero(points == ord("\t")), ends)
+    widths = np.diff(tabs, prepend=0) + 1
+    counts = np.bincount(widths[widths >= least])
+    return int(counts.argmax()) if len(counts) else least
 
 
 def read_aligned(source: str, reference: str) -> Iterator[Block]:
@@ -306,7 +331,7 @@ def pairs_of(block: Block) -> Iterator[Pair]:
     needed = max(block.columns) + 1
     for line, raw in enumerate(split[0], block.line):
         columns = raw.rstrip(b"\r").split(b"\t")
-        if len(columns) < needed:
+        if len(columns) < needed or (block.width is not None and len(columns) != block.width):
             yield Pair(line, decode(raw)[0], "", "columns")
         else:
             yield decoded_pair(line, *(columns[column] for column in block.columns))
@@ -323,7 +348,7 @@ def first_lines(blocks: Iterable[Block], limit: int) -> Iterator[Block]:
         left = limit + 1 - block.line
         if block.sides[0].count(b"\n") >= left:
             sides = tuple(b"".join(line + b"\n" for line in side.split(b"\n", left)[:left]) for side in block.sides)
-            yield Block(block.line, sides, block.columns)
+            yield replace(block, sides=sides)
             return
         yield block
 
@@ -364,7 +389,8 @@ def load_dataset(address: str, data_split: str) -> Any:
         return datasets.load_from_disk(str(Path(name, data_split)))
     if Path(name, "state.json").exists():
         return datasets.load_from_disk(name)
-    return datasets.load_dataset(name, configuration or None, split=data_split, streaming=True)
+    options = csv_options(name, configuration or None)
+    return datasets.load_dataset(name, configuration or None, split=data_split, streaming=True, **options)
 
 
 def whole_lines(path: str) -> Iterator[bytes]:

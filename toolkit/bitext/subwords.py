@@ -1,13 +1,14 @@
 """SentencePiece models, and the ids a translator knows their pieces by.
 
-What it does not do: no normalisation (`normalize.py`), no language codes.
+What it does not do: no normalisation (`normalize.py`), no choice of a language (`translator/languages.py`).
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,13 @@ import sentencepiece
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 from transformers import MarianTokenizer
 
+from toolkit.errors import check_several
+
 CHARACTER_COVERAGE = 0.9999  # ParaBank 2, section 3.2
 VOCABULARY = 20_000  # ParaBank 2, section 3.2, each side
 SPACE = "▁"  # SentencePiece's white space symbol
 MANY = 16  # ours: a list of texts costs SentencePiece a thread, as much time as so many texts
+LANGUAGE_TOKEN = re.compile(r">>(.+)<<")  # before a source, in Marian models of several target languages
 EOS, UNK, PAD = 0, 1, 2  # ours: the ids of a Marian vocabulary start with </s> and <unk>
 
 
@@ -97,7 +101,8 @@ def check_texts(texts: Collection[str]) -> None:
     Raises:
         ValueError: They are a single string, or one of them is no string.
     """
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Collection):
+    check_several(texts, "a list of texts")
+    if not isinstance(texts, Collection):
         raise ValueError(f"wanted a list of texts, got a {type(texts).__name__}: put one text in a list")
     for i, text in enumerate(texts):
         if not isinstance(text, str):
@@ -108,18 +113,33 @@ class Pieces:
     """One side of a translator's subwords: text to ids and back, at SentencePiece's own speed.
 
     A Marian vocabulary numbers pieces in its own order (`vocab.json`), so ids of the SentencePiece model are translated
-    by a table. A piece that the vocabulary lacks becomes <unk>.
+    by a table. A piece that the vocabulary lacks becomes <unk>. Tokens that were added to the tokenizer are found in
+    texts as they are written; language tokens (">>fra<<") are not, and have no text.
 
     Args:
         processor: The SentencePiece model.
-        vocabulary: Piece to id.
+        vocabulary: Piece to id, with the added tokens.
         eos: Id of the token that ends a sentence.
         unk: Id of the unknown token.
+        prefix: Ids before those of every text.
+        added: Tokens that were added to the tokenizer.
     """
 
-    def __init__(self, processor: SentencePieceProcessor, vocabulary: dict[str, int], eos: int, unk: int):
+    def __init__(
+        self,
+        processor: SentencePieceProcessor,
+        vocabulary: dict[str, int],
+        eos: int,
+        unk: int,
+        prefix: Sequence[int] = (),
+        added: Collection[str] = (),
+    ):
         self.processor, self.vocabulary, self.eos, self.unk = processor, vocabulary, eos, unk
+        self.prefix, self._added = list(prefix), frozenset(added)
+        longest_first = sorted(self._added, key=len, reverse=True)
+        self._added_in_text = re.compile(f"({'|'.join(map(re.escape, longest_first))})") if added else None
         self.names = {i: piece for piece, i in vocabulary.items()}
+        self._without_text = {eos, unk, *(i for i, name in self.names.items() if LANGUAGE_TOKEN.fullmatch(name))}
         pieces = [processor.id_to_piece(i) for i in range(processor.get_piece_size())]
         self._ids = np.array([vocabulary.get(piece, unk) for piece in pieces])
         self._said = self._texts_of_pieces()
@@ -136,13 +156,30 @@ class Pieces:
             ValueError: The texts are no list of strings.
         """
         check_texts(texts)
-        if alpha is None:
-            encoded = self._segmented(texts, int)
-        else:
-            encoded = self.processor.encode(list(texts), enable_sampling=True, alpha=alpha, nbest_size=-1)
+        if self._added_in_text and any(map(self._added_in_text.search, texts)):
+            return [[*self.prefix, *self._ids_around_added(text, alpha), self.eos] for text in texts]
+        encoded = self._segmented(texts, int) if alpha is None else self._sampled(texts, alpha)
         if self._identical:
-            return [[*ids, self.eos] for ids in encoded]
-        return [[*self._ids[ids].tolist(), self.eos] for ids in encoded]
+            return [[*self.prefix, *ids, self.eos] for ids in encoded]
+        return [[*self.prefix, *self._ids[ids].tolist(), self.eos] for ids in encoded]
+
+    def _sampled(self, texts: Sequence[str], alpha: float) -> list[list[int]]:
+        """A sampled segmentation of each text, in ids of the SentencePiece model."""
+        return self.processor.encode(list(texts), enable_sampling=True, alpha=alpha, nbest_size=-1)
+
+    def _ids_around_added(self, text: str, alpha: float | None) -> list[int]:
+        """The ids of a text in which added tokens may stand; what is between them is segmented part by part."""
+        ids: list[int] = []
+        for part in self._around_added(text):
+            segmented = [] if part in self._added else [part]
+            for own in self._segmented(segmented, int) if alpha is None else self._sampled(segmented, alpha):
+                ids += self._ids[own].tolist()
+            ids += [self.vocabulary[part]] if part in self._added else []
+        return ids
+
+    def _around_added(self, text: str) -> list[str]:
+        """A text cut before and behind every added token."""
+        return [part for part in self._added_in_text.split(text) if part] if self._added_in_text else [text]
 
     def split(self, text: str) -> list[str]:
         """The pieces of a text in its Viterbi segmentation, as strings; a word's first begins with "▁"."""
@@ -150,7 +187,11 @@ class Pieces:
 
     def split_all(self, texts: Sequence[str]) -> list[list[str]]:
         """The pieces of each text, as of `split`."""
-        return self._segmented(texts, str)
+        if self._added_in_text is None:
+            return self._segmented(texts, str)
+        parts = [self._around_added(text) for text in texts]
+        pieces = [[[part] if part in self._added else self._segmented([part], str)[0] for part in row] for row in parts]
+        return [[piece for part in row for piece in part] for row in pieces]
 
     def _segmented(self, texts: Sequence[str], out_type: type) -> list[list]:
         """The Viterbi segmentation of each text, as pieces (`str`) or as ids of the SentencePiece model (`int`)."""
@@ -160,14 +201,16 @@ class Pieces:
 
     def surfaces(self) -> list[str]:
         """The text of each id: its piece, with a space where it begins a word; "" for specials."""
-        return [
-            "" if name is None or i in (self.eos, self.unk) else name.replace(SPACE, " ")
-            for i, name in ((i, self.names.get(i)) for i in range(max(self.names) + 1))
-        ]
+        return ["" if i in self._without_text else self._surface_of(i) for i in range(max(self.names) + 1)]
+
+    def _surface_of(self, i: int) -> str:
+        """The text of an id that is no special; an added token begins a word."""
+        name = self.names.get(i, "")
+        return f" {name}" if name in self._added else name.replace(SPACE, " ")
 
     def spell(self, phrase: str) -> list[int] | None:
         """The ids that say a phrase, without EOS; None where the vocabulary lacks a character of it."""
-        ids = self.encode([phrase])[0][:-1]
+        ids = self.encode([phrase])[0][len(self.prefix) : -1]
         return None if self.unk in ids or not ids else ids
 
     def decode(self, sequences: Iterable[Sequence[int]]) -> list[str]:
@@ -179,33 +222,60 @@ class Pieces:
         try:
             return "".join(map(self._said.__getitem__, ids))
         except KeyError:
-            return self.processor.decode_pieces([self.names[i] for i in ids if i not in (self.eos, self.unk)])
+            said = [self.names[i] for i in ids if i not in self._without_text]
+            return self.processor.decode_pieces([SPACE + name if name in self._added else name for name in said])
 
     def _texts_of_pieces(self) -> dict[int, str]:
         """What each id adds to a text, without those that SentencePiece must decode together: bytes of a character.
 
         To join these texts takes a third of the time of SentencePiece. None are given if that would be another text.
         """
-        texts = {}
+        texts, added = {}, {}
         for i, name in self.names.items():
             n = self.processor.piece_to_id(name)
-            if i in (self.eos, self.unk) or self.processor.is_byte(n):
+            if i in self._without_text or self.processor.is_byte(n):
+                continue
+            if name in self._added:
+                added[i] = f" {name}"
                 continue
             said = name if n == self.processor.unk_id() else name.replace(SPACE, " ")
             texts[i] = "" if self.processor.is_control(n) else said
         decoded = self.processor.decode_pieces([self.names[i] for i in texts])
-        return texts | {self.eos: "", self.unk: ""} if "".join(texts.values()).strip() == decoded.strip() else {}
+        if "".join(texts.values()).strip() != decoded.strip():
+            return {}
+        return texts | added | dict.fromkeys(self._without_text, "")
 
     def __len__(self) -> int:
         return len(self.vocabulary)
 
 
-def pieces_of(tokenizer: MarianTokenizer) -> tuple[Pieces, Pieces]:
-    """The source side and the target side of a Marian tokenizer."""
+def pieces_of(tokenizer: MarianTokenizer, language_token: int | None = None) -> tuple[Pieces, Pieces]:
+    """The source side and the target side of a Marian tokenizer.
+
+    Args:
+        tokenizer: Of the checkpoint.
+        language_token: Id of the token that selects the target language; it stands before every source.
+    """
     eos, unk = tokenizer.eos_token_id, tokenizer.unk_token_id
-    source: dict[str, int] = dict(tokenizer.encoder)
-    target = dict(tokenizer.target_encoder) if tokenizer.separate_vocabs else source
+    added = added_tokens(tokenizer)
+    source = {**dict(tokenizer.encoder), **added}
+    prefix = [] if language_token is None else [language_token]
+    if tokenizer.separate_vocabs:  # an added token has an id of the source side, which is another piece's on the target
+        target, said = dict(tokenizer.target_encoder), set[str]()
+    else:
+        target, said = source, set(added)
     return (
-        Pieces(tokenizer.spm_source, source, eos, unk),
-        Pieces(tokenizer.spm_target, target, eos, unk),
+        Pieces(tokenizer.spm_source, source, eos, unk, prefix, set(added)),
+        Pieces(tokenizer.spm_target, target, eos, unk, (), said),
     )
+
+
+def added_tokens(tokenizer: MarianTokenizer) -> Mapping[str, int]:
+    """The tokens that were added to a Marian tokenizer and stand for themselves in a text, and their ids.
+
+    What ends or fills a text and what selects a language is none of them, because a text that spells it means its
+    letters.
+    """
+    specials = {tokenizer.eos_token_id, tokenizer.unk_token_id, tokenizer.pad_token_id}
+    tokens = tokenizer.get_added_vocab().items()
+    return {token: i for token, i in tokens if i not in specials and not LANGUAGE_TOKEN.fullmatch(token)}

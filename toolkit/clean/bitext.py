@@ -15,6 +15,7 @@ from toolkit.bitext.read import Block, Pair, first_lines, pairs_of, read_blocks
 from toolkit.clean.corpus import clean_corpus
 from toolkit.clean.language import check_identifier
 from toolkit.clean.rules import CleanSettings, clean, none_usable
+from toolkit.errors import check_lists
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,7 @@ class BitextSettings(CleanSettings):
         Raises:
             ValueError: A setting is out of its range.
         """
+        check_lists(self)
         super().__post_init__()
         check_codes(self)
         if self.identify_from is not None:

@@ -47,7 +47,7 @@ def sides_of(block: Block) -> tuple[Texts, Texts, list[str | None]]:
         missing = np.zeros(len(sides[0].lengths), bool)
     else:
         (points,) = buffers
-        bounds, missing = column_bounds(points, block.columns)
+        bounds, missing = column_bounds(points, block.columns, block.width)
         sides = [Texts(points, one) for one in bounds]
     bad = np.zeros(len(missing), bool)
     for number, texts in enumerate(sides):
@@ -66,8 +66,10 @@ def decoded(raw: bytes) -> np.ndarray:
     return code_points(raw.replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape"))
 
 
-def column_bounds(points: np.ndarray, columns: tuple[int, int]) -> tuple[list[np.ndarray], np.ndarray]:
-    r"""The bounds of two columns in the lines of a text, and which lines do not have both.
+def column_bounds(
+    points: np.ndarray, columns: tuple[int, int], width: int | None = None
+) -> tuple[list[np.ndarray], np.ndarray]:
+    r"""The bounds of two columns in the lines of a text, and which lines do not have both, or have another width.
 
     A line that has not is the text of the first column, and the second is empty.
 
@@ -78,6 +80,7 @@ def column_bounds(points: np.ndarray, columns: tuple[int, int]) -> tuple[list[np
     Args:
         points: Lines that each end at a line feed: (C,) of uint32.
         columns: The numbers of the columns, from 0.
+        width: How many columns a line has; None takes lines with any.
 
     Returns:
         Both bounds, (2 N,) each, as in `Texts`; and (N,) of bool.
@@ -87,6 +90,8 @@ def column_bounds(points: np.ndarray, columns: tuple[int, int]) -> tuple[list[np
     first = np.searchsorted(tabs, begins)  # the first TAB of each line
     count = np.searchsorted(tabs, ends) - first
     missing = count < max(columns)
+    if width is not None:
+        missing |= count != width - 1
     padded = np.append(tabs, np.zeros(max(columns) + 1, tabs.dtype))  # so that a missing TAB has a place, too
     bounds = []
     for place, column in enumerate(columns):

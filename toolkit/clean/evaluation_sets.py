@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import glob
-import io
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from toolkit.bitext.csv_data_sets import csv_options
+from toolkit.bitext.csv_records import SAMPLE_LINES, csv_records
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.read import checked_path, decode, is_dataset, lines, open_parquet, text_suffix
 from toolkit.clean.characters import WIDE
@@ -21,6 +22,9 @@ LEAST_LETTERS = 12  # ours: letters and digits of a text; fewer are a label, a s
 WIDE_LETTERS = 4  # ours: a Chinese, Japanese or Korean character counts as three of them
 SUFFIXES = (".txt", ".tsv", ".csv", ".json", ".jsonl", ".parquet")
 FORMS = "files (.txt, .tsv, .csv, .jsonl or .parquet, also .gz or .zst), globs of them, or data sets"
+WITHIN_SENTENCES = frozenset(
+    ".,'\"!?-:()[]“”‘’„«»–—…。，、！？：「」（）¿¡&%$€/"
+)  # ours: signs that separate no fields
 REVISION_DIGITS = 12  # ours: of the hash of a file's content
 
 
@@ -94,17 +98,35 @@ def file_texts(path: str) -> Iterator[str]:
                         f"{path}, line {number}: wanted a record in JSON, got {line[:60]!r} ({error})"
                     ) from None
     elif suffix == ".csv":
-        reader = csv.reader(io.StringIO("\n".join(decoded(path)), newline=""), strict=True)
-        try:
-            for record in reader:
-                yield from record
-        except csv.Error as error:
-            raise ValueError(f"{path}, line {reader.line_num}: wanted records of CSV, got others ({error})") from None
+        for _, record in csv_records(decoded(path), path):
+            yield from record
     elif Path(path).suffix in SUFFIXES or suffix in SUFFIXES or not suffix or suffix == ".all":
-        for line in decoded(path):
-            yield from line.split("\t")
+        texts = decoded(path)
+        first = list(islice(texts, SAMPLE_LINES))
+        delimiter = _even_delimiter(first)
+        for line in chain(first, texts):
+            yield from line.split(delimiter)
     else:
         raise ValueError(f"wanted {FORMS}, got {path}: convert it")
+
+
+def _even_delimiter(lines: Sequence[str]) -> str:
+    r"""What separates the fields of lines of text: a TAB, or the sign that is equally often in all lines, if any.
+
+    >>> _even_delimiter(["7|A man runs.|3.2", "8|He, too, ran.|1.0"]), _even_delimiter(["He came; I left.", "Go!"])
+    ('|', '\t')
+
+    Args:
+        lines: The first lines; empty ones do not count.
+    """
+    lines = [line for line in lines if line.strip()]
+    if any("\t" in line for line in lines) or not lines:
+        return "\t"
+    signs = {sign for sign in lines[0] if not sign.isalnum() and not sign.isspace() and sign not in WITHIN_SENTENCES}
+    counts = {sign: [line.count(sign) for line in lines] for sign in signs}
+    even = {sign: least for sign, found in counts.items() if (least := min(found)) == max(found) or least > 1}
+    columns = {sign: least for sign, least in even.items() if least > 1 or len(lines) > 1}
+    return max(sorted(columns), key=columns.__getitem__, default="\t")
 
 
 def decoded(path: str) -> Iterator[str]:
@@ -142,7 +164,8 @@ def dataset_texts(address: str) -> tuple[str, Iterator[str]]:
         if Path(name, "dataset_dict.json").exists() or Path(name, "state.json").exists():
             loaded = datasets.load_from_disk(name)
         else:
-            loaded = datasets.load_dataset(name, configuration or None)
+            options = csv_options(name, configuration or None)
+            loaded = datasets.load_dataset(name, configuration or None, **options)
     except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         reason = str(error).strip().split("\n")[0]
         raise ValueError(

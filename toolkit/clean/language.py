@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-EXTRA = "pip install 'parabank-toolkit[language]'"
+EXTRA = "pip install '.[language]' in the checkout"
 # What heliport calls a language (ISO 639-3, or its own) by the code of ISO 639-1, where it knows the language
 CODES = (
     "ab:abk af:afr am:amh ar:ara,arl as:asm ay:ayr az:aze ba:bak be:bel bg:bul bn:ben bo:bod br:bre bs:hbs,hbsbos "

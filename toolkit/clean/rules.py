@@ -160,7 +160,7 @@ def none_usable(bitext: Sequence[str], refused: Mapping[str, int]) -> str:
     """The error message for a bitext of which no pair was left.
 
     >>> none_usable(["a.tsv"], {"columns": 2}).partition(", got ")[2]
-    'none of 2 lines: 2 as columns (too few columns between TABs); check the file'
+    'none of 2 lines: 2 as columns (too few or too many columns between TABs); check the file'
     """
     lines = sum(refused.values())
     return (
@@ -173,7 +173,7 @@ def refusals(refused: Mapping[str, int]) -> str:
     """The number of refused lines of each reason and what the reason means, the most frequent first.
 
     >>> refusals({"columns": 1, "duplicate": 3})
-    '3 as duplicate (the same text before), 1 as columns (too few columns between TABs)'
+    '3 as duplicate (the same text before), 1 as columns (too few or too many columns between TABs)'
     """
     counted = sorted(refused.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{n:,} as {reason} ({REASONS[reason]})" for reason, n in counted) or "none"
@@ -284,7 +284,7 @@ def either(batch: Batch, refused: Callable[[Side], np.ndarray]) -> np.ndarray:
 
 REASONS = {  # what each reason means, for messages
     "invalid_utf8": "not in UTF-8",
-    "columns": "too few columns between TABs",
+    "columns": "too few or too many columns between TABs",
     "misread": "a side was decoded by a wrong codec",
     "empty": "a side has too few characters",
     "too_long": "a side has too many characters or words",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from toolkit.bitext.words import constraint_words, continues_word
+from toolkit.errors import check_lists
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,9 @@ class ConstraintSet:
         """Refuse constraints that no text can meet.
 
         Raises:
-            ValueError: A phrase has no word, or is required and forbidden.
+            ValueError: A phrase has no word, is required and forbidden, or stands where a tuple of phrases is wanted.
         """
+        check_lists(self)
         for field in fields(self):
             for phrase in getattr(self, field.name):
                 if not any(constraint_words(phrase)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolkit.starters import resolve
+from toolkit.starters import model_name, resolve
 
 if TYPE_CHECKING:
     import torch
@@ -27,9 +27,12 @@ def load_encoder(name: str, device: torch.device | str = "cpu") -> SentenceTrans
     from transformers.utils import logging
 
     import toolkit.encoder.modules  # noqa: F401 - it registers our module with the library
+    from toolkit.models.precision import check_device
     from toolkit.models.weights import load_whole
 
     logging.disable_progress_bar()
+    check_device(str(device))
+    name = model_name(name)
     path = resolve(name)
 
     def load() -> SentenceTransformer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +14,9 @@ from toolkit.clean.contamination import EvaluationSet, search_for
 from toolkit.encoder.modules import ParaphrasticEncoder
 from toolkit.encoder.tokens import tokenize
 from toolkit.encoder.vocabulary import batches
+from toolkit.errors import check_several
 from toolkit.package import read as package
-from toolkit.package.read import is_file
+from toolkit.package.read import is_file, understood_columns
 
 Ragged = tuple[np.ndarray, np.ndarray]  # table rows of all texts, and the offset of each text in them, with the end
 
@@ -39,6 +40,7 @@ class Pairs:
         reference: (pairs,) int64, the number of its reference; pairs of one reference are not negatives of each other.
         refused: The number of pairs that were left out, by reason.
         contamination: The evaluation sets that were searched, as contamination.json has them.
+        columns: What was understood of the columns of each source that is a file.
     """
 
     texts: list[str]
@@ -47,12 +49,20 @@ class Pairs:
     reference: np.ndarray
     refused: Counter[str]
     contamination: list[dict]
+    columns: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.anchor)
 
 
-def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPair]:
+def training_pairs(sources: Sequence[str], max_tokens: int, sets: Sequence[EvaluationSet]) -> Pairs:
+    """The pairs to train on; the arguments and errors are those of `read_pairs` and `number_pairs`."""
+    refused: Counter[str] = Counter()
+    pairs = number_pairs(read_pairs(sources, refused=refused), max_tokens, sets)
+    return replace(pairs, refused=refused + pairs.refused, columns=understood_columns(sources))
+
+
+def read_pairs(sources: Sequence[str], split: str = "train", refused: Counter[str] | None = None) -> Iterator[TextPair]:
     r"""Read the pairs of parabanks and files.
 
     >>> import tempfile
@@ -66,14 +76,16 @@ def read_pairs(sources: Sequence[str], split: str = "train") -> Iterator[TextPai
         sources: `toolkit.package.read.FORMS`. Pairs with the same first sentence have the same reference, also across
             sources; in a file with the column or key `id`, pairs with the same id have the same reference.
         split: The split of a parabank to read; a file is read completely.
+        refused: Counts the pairs of files that are left out because of their label.
 
     Raises:
         ValueError: A source has another form, is damaged or has no pair; the message names the source and the line.
         FileNotFoundError: A source does not exist.
     """
+    check_several(sources, "a list of parabanks and files")
     for source in sources:
         count, reference = 0, "id" if is_file(source) else "sentence1"
-        for table in package.read_pairs(source, split):
+        for table in package.read_pairs(source, split, refused):
             count += len(table)
             columns = (table[name].to_pylist() for name in (reference, "sentence1", "sentence2"))
             yield from map(TextPair._make, zip(*columns, strict=True))

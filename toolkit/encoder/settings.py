@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from toolkit.bitext.words import PARANMT_TOKENS
+from toolkit.errors import check_lists
 from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 
 PARTS = ("word", "trigram", "lstm")
@@ -47,6 +48,7 @@ class Architecture:
         Raises:
             ValueError: A value is not among those allowed, or the parts' vectors cannot be added.
         """
+        check_lists(self)
         if not self.parts or len(set(self.parts)) < len(self.parts) or not set(self.parts) <= set(PARTS):
             raise ValueError(f"wanted distinct parts of {', '.join(PARTS)}, got {', '.join(self.parts) or 'none'}")
         checked = (("combine", COMBINE), ("direction", DIRECTIONS), ("pooling", POOLING), ("chinese", CHINESE))
@@ -142,6 +144,7 @@ class EncoderTraining:
         Raises:
             ValueError: A number is out of its range, or a value is not among those allowed.
         """
+        check_lists(self)
         _ = self.architecture
         whole = ("min_count", "max_words", "max_trigrams", "max_tokens", "batch", "mega_batch", "epochs", "save_every")
         check_at_least_one(self, *whole)
@@ -208,6 +211,7 @@ class TransformerTraining:
         Raises:
             ValueError: A number is out of its range, or the loss or the dtype is unknown.
         """
+        check_lists(self)
         check_at_least_one(self, "mini_batch", "epochs", "max_tokens", "save_every")
         if self.batch < 2:
             raise ValueError(f"wanted a batch of at least 2 pairs, each other's negatives, got {self.batch}")

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from toolkit.clean.evaluation_sets import read_sets
 from toolkit.encoder.modules import ParaphrasticEncoder, kind_of, sentence_transformer
-from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
+from toolkit.encoder.pairs import Pairs, training_pairs
 from toolkit.encoder.settings import EncoderTraining
 from toolkit.encoder.steps import Fitting, mega_batch
 from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
@@ -51,7 +51,7 @@ def train(settings: EncoderTraining) -> Path:
     if is_finished(folder):
         return folder
     torch.set_num_threads(settings.threads)
-    pairs = number_pairs(read_pairs(settings.pairs), settings.max_tokens, read_sets(settings.decontaminate))
+    pairs = training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate))
     encoder = new_encoder(settings, pairs.texts)
     with in_folder(folder, settings_record, FREE, state):
         record = fit(encoder, pairs, settings, state, folder / CHECKPOINT)
@@ -159,6 +159,7 @@ def training_record(fitting: Fitting, seconds: float, log: list[float]) -> dict:
         "settings": asdict(settings),
         "pairs": len(pairs),
         "texts": len(pairs.texts),
+        "columns": pairs.columns,
         "refused": dict(pairs.refused),
         "contamination": pairs.contamination,
         "rows": {part: len(adam.weight) for part, adam in fitting.tables.items()},

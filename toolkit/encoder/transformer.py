@@ -25,7 +25,7 @@ from transformers import set_seed
 from transformers.utils import logging
 
 from toolkit.clean.evaluation_sets import read_sets
-from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
+from toolkit.encoder.pairs import Pairs, training_pairs
 from toolkit.encoder.settings import TransformerTraining
 from toolkit.encoder.transformer_loss import loss_for
 from toolkit.models.checkpoint import last_checkpoint, writing
@@ -61,7 +61,7 @@ def train(settings: TransformerTraining) -> Path:
     if is_finished(folder):
         return folder
     torch.set_num_threads(settings.threads)
-    pairs = number_pairs(read_pairs(settings.pairs), settings.max_tokens, read_sets(settings.decontaminate))
+    pairs = training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate))
     check_batch(settings.batch, len(pairs), state.num_processes)
     encoder = load_base(settings.base_model, settings.max_tokens, settings.seed)
     with in_folder(folder, settings_record, FREE, state):
@@ -156,6 +156,7 @@ def fit(
         "settings": asdict(settings),
         "pairs": len(pairs),
         "texts": len(pairs.texts),
+        "columns": pairs.columns,
         "refused": dict(pairs.refused),
         "contamination": pairs.contamination,
         "processes": state.num_processes,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import math
 import random
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -124,7 +125,7 @@ def released_judgments(folder: Path) -> list[Judgment]:
     """Read the judgments that the authors released, in their order; see `read_judged`."""
     candidates = records(folder / CANDIDATES)
     try:
-        return [
+        judgments = [
             Judgment(
                 annotator=record["worker_id_anon"],
                 id=record["ref_id"],
@@ -136,6 +137,9 @@ def released_judgments(folder: Path) -> list[Judgment]:
             )
             for record in candidates
         ]
+        if unusable := [one.id for one in judgments if one.score is not None and not math.isfinite(one.score)]:
+            raise ValueError(f"a score of reference {unusable[0]} is not finite")
+        return judgments
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(
             f"wanted judgments as numbers, got {folder / CANDIDATES} with another ({error}): fetch it again"
@@ -155,6 +159,10 @@ def records(path: Path) -> list[dict[str, str]]:
             rows = list(csv.DictReader(lines, delimiter="\t"))
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"wanted a gzipped table in UTF-8, got {path} ({error}): fetch it again") from None
+    if wide := [number for number, row in enumerate(rows, 2) if None in row]:
+        raise ValueError(
+            f"wanted as many columns as in the first line, got more in row {wide[0]} of {path}: correct it"
+        )
     missing = [name for name in COLUMNS[path.name] if not rows or not isinstance(rows[0].get(name), str)]
     if missing:
         raise ValueError(f"wanted the columns {', '.join(COLUMNS[path.name])}, got {path} without {', '.join(missing)}")

@@ -72,7 +72,10 @@ def read_pair(record: dict[str, str | None], number: int, path: Path) -> WordPai
     """
     word1, word2, similarity = (record.get(name) or "" for name in HEADER)
     try:
-        return WordPair(word1.lower(), word2.lower(), float(similarity))
+        score = float(similarity)
+        if not math.isfinite(score) or None in record:
+            raise ValueError
+        return WordPair(word1.lower(), word2.lower(), score)
     except ValueError:
         raise ValueError(
             f"wanted lines with {', '.join(HEADER)}, as in SimLex-999.txt, got none in line {number} of {path}: "

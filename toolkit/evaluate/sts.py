@@ -143,21 +143,26 @@ def table_rows(path: Path, columns: Sequence[int], header: bool) -> Iterator[Rec
     """Yield the line number, from 1, and the wanted columns of each line of a tab-separated file without quoting.
 
     Raises:
-        ValueError: A line has too few columns.
+        ValueError: A line has too few columns, or others than the header.
     """
+    width = None
     for number, raw in enumerate(lines(str(path)), 1):
+        text = decode(raw)[0]
         if number > header:
-            yield number, fields(decode(raw)[0], columns, path, number)
+            yield number, fields(text, columns, path, number, width)
+        else:
+            names = text.count("\t") + 1
+            width = names if names > max(columns) else None
 
 
-def fields(text: str, columns: Sequence[int], path: Path, number: int) -> tuple[str, ...]:
-    """The wanted columns of a line, counted from 0.
+def fields(text: str, columns: Sequence[int], path: Path, number: int, width: int | None = None) -> tuple[str, ...]:
+    """The wanted columns of a line, counted from 0; `width` is how many it must have, None takes more than are read.
 
     Raises:
-        ValueError: The line has too few columns.
+        ValueError: The line has too few columns, or others than it must have.
     """
-    cells, needed = text.split("\t"), max(columns) + 1
-    if len(cells) < needed:
+    cells, needed = text.split("\t"), width or max(columns) + 1
+    if len(cells) < needed or (width is not None and len(cells) > width):
         raise ValueError(
             f"wanted {needed} columns parted by tabs, got {len(cells)} in line {number} of {path}: fetch it again"
         )

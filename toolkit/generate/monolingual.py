@@ -14,6 +14,7 @@ from toolkit.clean.clean_file import check_suffix
 from toolkit.clean.corpus import clean_corpus, cleaning_folder
 from toolkit.clean.language import check_identifier
 from toolkit.clean.rules import CleanSettings, clean, refusals
+from toolkit.errors import check_lists
 from toolkit.rows import Row
 from toolkit.run_bitext import CLEANING
 from toolkit.settings import DTYPES, check_among, check_at_least_one, check_at_most, check_machine
@@ -64,6 +65,7 @@ class BackTranslation(CleanSettings):
         Raises:
             ValueError: A setting is out of its range, or the output has an unknown suffix.
         """
+        check_lists(self)
         super().__post_init__()
         check_codes(self)
         check_at_least_one(self, "batch_rows", "shard_rows", *(["limit"] if self.limit is not None else []))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from toolkit.coverage import check_language_of
+from toolkit.errors import check_lists
 from toolkit.generate.keywords import DROP_RATE
 from toolkit.settings import DTYPES, check_above_zero, check_among, check_at_least_one, check_between, check_machine
 
@@ -86,11 +88,14 @@ class InfillerTraining:
         Raises:
             ValueError: A setting is out of its range.
         """
+        check_lists(self)
         sizes = ("vocabulary", "width", "feed_forward", "encoder_layers", "decoder_layers")
         check_at_least_one(self, *sizes, "min_chars", "epochs", "held_out", "batch_tokens", "max_tokens", "save_every")
         check_between(self, 0, 1, "context_rate", "drop_rate", "any_rate", "mask_rate")
         check_above_zero(self, "learning_rate")
         check_among(self, "dtype", DTYPES[:3])
         check_machine(self)
+        if self.base_model and self.base_model.startswith("starter/"):
+            check_language_of(self.base_model, self.lang, "--base_model")
         if self.max_chars < self.min_chars:
             raise ValueError(f"wanted max_chars of at least min_chars, got {self.max_chars} and {self.min_chars}")

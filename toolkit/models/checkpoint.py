@@ -21,14 +21,36 @@ from toolkit.starters import SAVED, resolve
 if TYPE_CHECKING:
     import torch
 
-# errors of loading a folder or a Hub id that is no checkpoint, or none of the wanted kind
-NOT_A_CHECKPOINT = (OSError, TypeError, KeyError, ValueError, RuntimeError, ImportError, SafetensorError)
 # suffixes of the files that a model and its tokenizer are loaded from; not a trainer's optimizer.pt, not a card
 READ = (".safetensors", ".bin", ".json", ".spm", ".model", ".txt", ".tiktoken")
 # errors of loading a damaged file with torch
 DAMAGED = (OSError, EOFError, KeyError, ValueError, RuntimeError, pickle.UnpicklingError, zipfile.BadZipFile)
+NEITHER = "which is neither a starter/NAME,"
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FULL_WORDS = ("inline_container", "I/O error")  # in the errors of torch and safetensors where a disk is full
+
+
+@contextlib.contextmanager
+def reading_model(name: str, wanted: str, got: str) -> Iterator[None]:
+    """Turn any error of a library that reads the files of a model into one line.
+
+    What libraries raise for a truncated, wrong or missing file is any class, also `Exception` itself and
+    `AssertionError`, so all but a lack of memory is caught. Only calls of libraries belong inside of this context.
+
+    Args:
+        name: Name of the model, as the user gave it.
+        wanted: What it should be, for the error: "a translator".
+        got: What it is instead: "which is neither a starter/NAME, a folder with a whole model, nor a Hub id ...".
+
+    Raises:
+        ValueError: The files cannot be read, or are of another kind of model.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ValueError(f"wanted {wanted}, got {name!r}{got and ', '}{got} ({named_line(error)})") from error
 
 
 def whole_checkpoints(folder: Path) -> list[str]:
@@ -113,7 +135,7 @@ def _commit(name: str) -> str:
     for file in SAVED:
         try:
             return Path(hf_hub_download(name, file)).parent.name
-        except NOT_A_CHECKPOINT as error:
+        except Exception as error:  # of huggingface_hub and of the network, which have no class in common
             errors.append(error)
     raise ValueError(
         f"wanted a model, got {name!r}, which is neither a starter/NAME, a folder, nor a Hub id that can be reached "
@@ -133,10 +155,6 @@ def read_config(name: str, wanted: str) -> Any:
     """
     from transformers import AutoConfig  # here and not above: most importers of this module do not need it
 
-    try:
-        return AutoConfig.from_pretrained(resolve(name))
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(
-            f"wanted {wanted}, got {name!r}, which is neither a starter/NAME, a folder with a model, nor a Hub id that "
-            f"can be reached ({named_line(error)})"
-        ) from error
+    path = resolve(name)
+    with reading_model(name, wanted, f"{NEITHER} a folder with a model, nor a Hub id that can be reached"):
+        return AutoConfig.from_pretrained(path)

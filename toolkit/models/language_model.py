@@ -11,11 +11,10 @@ from torch.nn.functional import cross_entropy
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging
 
-from toolkit.errors import named_line
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT
-from toolkit.models.precision import in_bfloat16
+from toolkit.models.checkpoint import reading_model
+from toolkit.models.precision import check_device, in_bfloat16
 from toolkit.models.weights import check_whole, loading
-from toolkit.starters import resolve, shown_name
+from toolkit.starters import model_name, resolve, shown_name
 
 LOGITS = 1 << 26  # ours: numbers of one batch over the vocabulary, 256 MB
 
@@ -48,24 +47,21 @@ def load_language_model(name: str, dtype: str = "auto", device: torch.device | s
     Raises:
         ValueError: The name is none of these, the model is not causal, or a tensor is missing or not finite.
     """
+    check_device(str(device))
+    name = model_name(name)
     path, bfloat16 = resolve(name), in_bfloat16("auto" if dtype == "int8" else dtype, device)
     number = torch.bfloat16 if bfloat16 else torch.float32
     loaded: Any
     logging.disable_progress_bar()
-    try:
-        with loading():
-            config = AutoConfig.from_pretrained(path)
-            if config.is_encoder_decoder:
-                raise TypeError(f"it is a {config.model_type} model, which has an encoder")
-            loaded = AutoModelForCausalLM.from_pretrained(
-                path, dtype=number, output_loading_info=True, ignore_mismatched_sizes=True
-            )
-            tokenizer = AutoTokenizer.from_pretrained(path)
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(
-            f"wanted a causal language model, got {name!r}, which is neither a folder with a whole model nor a Hub id "
-            f"that can be reached ({named_line(error)})"
-        ) from error
+    got = "which is neither a folder with a whole model nor a Hub id that can be reached"
+    with reading_model(name, "a causal language model", got), loading():
+        config = AutoConfig.from_pretrained(path)
+        if config.is_encoder_decoder:
+            raise TypeError(f"it is a {config.model_type} model, which has an encoder")
+        loaded = AutoModelForCausalLM.from_pretrained(
+            path, dtype=number, output_loading_info=True, ignore_mismatched_sizes=True
+        )
+        tokenizer = AutoTokenizer.from_pretrained(path)
     model, info = loaded
     check_whole(model, info, name)
     model.eval().to(device)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from toolkit.errors import named_line
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT
+from toolkit.models.checkpoint import reading_model
 from toolkit.starters import resolve, shown_name
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def connect(name: str, url: str) -> ServedModel:
         from openai import OpenAI, OpenAIError
     except ImportError:
         raise ValueError(
-            "wanted the package openai for --server, got none: pip install 'parabank-toolkit[server]'"
+            "wanted the package openai for --server, got none: pip install '.[server]' in the checkout"
         ) from None
     client = OpenAI(base_url=url, api_key=os.environ.get(KEY) or "none")
     try:
@@ -69,13 +69,9 @@ def connect(name: str, url: str) -> ServedModel:
         raise ValueError(
             f"wanted the model {name!r} at {url}, got a server of {', '.join(served) or 'none'}: give --model its name"
         )
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(resolve(name))
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(
-            f"wanted the tokenizer of {name!r}, got neither a folder with one nor a Hub id that can be reached "
-            f"({named_line(error)})"
-        ) from error
+    path = resolve(name)
+    with reading_model(name, "a tokenizer", "which is neither a folder with one nor a Hub id that can be reached"):
+        tokenizer = AutoTokenizer.from_pretrained(path)
     return ServedModel(name, client, tokenizer, f"{shown_name(name)}|served by {served[name] or 'a server'}")
 
 

@@ -11,8 +11,7 @@ from typing import TypeVar
 import torch
 from transformers import PreTrainedModel
 
-from toolkit.errors import named_line
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT
+from toolkit.models.checkpoint import reading_model
 
 Model = TypeVar("Model", bound=torch.nn.Module)
 
@@ -54,7 +53,7 @@ def load_whole(
     BERT's pooler may be missing: encoders are saved without one, and a classifier trains a new one.
 
     Args:
-        load: Loads the model; it may raise any of `NOT_A_CHECKPOINT`.
+        load: Loads the model; it may raise any error.
         name: Name of the checkpoint, for the error.
         wanted: What the checkpoint should be, for the error: "a sentence encoder".
         alternatives: What `name` is not, for the error: "no folder or Hub id of one".
@@ -67,11 +66,8 @@ def load_whole(
     Raises:
         ValueError: It cannot be loaded, or a tensor is missing, or holds NaN or infinity.
     """
-    try:
-        with loading() as missing:
-            model = load()
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(f"wanted {wanted}, got {name!r}, which is {alternatives} ({named_line(error)})") from error
+    with reading_model(name, wanted, f"which is {alternatives}"), loading() as missing:
+        model = load()
     if pretrained_of is None:
         check_tensors(without_poolers(missing), model.state_dict(), name)
     else:
@@ -101,6 +97,40 @@ def check_tensors(missing: Sequence[str], tensors: Mapping[str, torch.Tensor], n
         if values.is_floating_point() and values.numel() and not finite(values):
             raise ValueError(
                 f"wanted finite weights, got NaN or infinity in {tensor} of {name!r}; train or save it anew"
+            )
+
+
+def check_token_ids(model: PreTrainedModel, read: int, said: int, name: str) -> None:
+    """Refuse an encoder-decoder model whose tokenizer or configuration names tokens that it has no embedding for.
+
+    Args:
+        model: The loaded model.
+        read: The greatest id of the tokens that its tokenizer has for a source.
+        said: The greatest id of those that it has for an output.
+        name: Name of the checkpoint, for the error.
+
+    Raises:
+        ValueError: An id is missing or not below the size of the vocabulary; it is named.
+    """
+    config, generation = model.config, model.generation_config
+    sources, outputs = config.vocab_size, getattr(config, "decoder_vocab_size", None) or config.vocab_size
+    for side, greatest, size in (("source", read, sources), ("target", said, outputs)):
+        if greatest >= size:
+            raise ValueError(
+                f"wanted an embedding for every token of {name!r}'s tokenizer, got {size} and the {side} token "
+                f"{greatest}: call model.resize_token_embeddings and save the model with its tokenizer"
+            )
+    start = generation.decoder_start_token_id
+    given = {
+        "decoder_start_token_id": config.decoder_start_token_id if start is None else start,
+        "eos_token_id": generation.eos_token_id,
+        "pad_token_id": config.pad_token_id,
+    }
+    for key, ids in given.items():
+        if any(i is None or not 0 <= i < outputs for i in (ids if isinstance(ids, list) else [ids])):
+            raise ValueError(
+                f"wanted {key} below {outputs}, the size of {name!r}'s vocabulary, got {ids}: give it in its "
+                "config.json and generation_config.json"
             )
 
 

@@ -15,7 +15,7 @@ import toolkit
 from toolkit.contents import hash_file
 from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
 from toolkit.outputs import CONTAMINATION
-from toolkit.package.parquet import DATA
+from toolkit.package.parquet import DATA, PAIR, PAIR_COLUMNS
 from toolkit.package.plots import ASSETS
 
 # The Hub's size categories: rows below the number; the last has no upper bound
@@ -35,6 +35,7 @@ BAR = "\\|"  # a bar inside of a cell of a table
 DESCRIPTIONS = {
     "pairs": "One row per reference and paraphrase",
     "references": "One row per reference, its paraphrases nested",
+    PAIR: "The two texts of each pair alone: anchor and positive of a trainer",
 }
 
 
@@ -64,10 +65,12 @@ def template(builder: str) -> str:
 def configurations(files: dict[str, dict[str, list[Path]]], version: str) -> list[dict]:
     """The `configs:` of the YAML: which files make which split of which config; the first config is the default.
 
+    The config `pair` has two columns of the files of `pairs`, so that the texts are on the disk once.
+
     The description of a config holds a checksum of its files. `datasets` 5.2 keeps the cache of a local folder under a
     hash of what its card says of all configs, so other content has another cache, also under the same path and version.
     """
-    return [
+    listed = [
         {
             "config_name": config,
             **({"default": True} if number == 0 else {}),
@@ -77,6 +80,9 @@ def configurations(files: dict[str, dict[str, list[Path]]], version: str) -> lis
         }
         for number, (config, splits) in enumerate(files.items())
     ]
+    description = f"{DESCRIPTIONS[PAIR]} (content {content(files['pairs'])})"
+    pair = listed[0] | {"config_name": PAIR, "description": description, "columns": PAIR_COLUMNS}
+    return [*listed, {key: value for key, value in pair.items() if key != "default"}]
 
 
 def content(splits: dict[str, list[Path]]) -> str:

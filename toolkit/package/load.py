@@ -14,7 +14,7 @@ from toolkit.files import is_url
 from toolkit.outputs import MANIFEST
 from toolkit.package.checksums import CHECKSUMS
 from toolkit.package.folder import AGAIN, check_whole, is_parabank, urls_of
-from toolkit.package.parquet import CONFIGS, DATA, SPLITS
+from toolkit.package.parquet import CONFIGS, DATA, PAIR, PAIR_COLUMNS, SPLITS
 from toolkit.shards import INPUTS
 
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
@@ -30,13 +30,13 @@ def load_parabank(
 ) -> Dataset | DatasetDict | IterableDataset | IterableDatasetDict:
     """Load a parabank from a folder, or from the Hub if there is no such folder.
 
-    A trainer that takes columns by their order (sentence-transformers) needs
-    `load_parabank(...).select_columns(["sentence1", "sentence2"])`.
+    A trainer that takes columns by their order (sentence-transformers) takes the config "pair" as it is.
 
     Args:
         path_or_name: A folder, absolute or relative, the URL of one ("s3://bucket/parabank2"), or a Hub name
             ("someone/parabank2").
-        config: "pairs" (one row per paraphrase) or "references" (one row per reference, nested).
+        config: "pairs" (one row per paraphrase), "references" (one row per reference, nested) or "pair" (the two texts
+            of each row of "pairs").
         split: "train", "validation" or "test"; None gives all splits, by name.
         streaming: Read while iterating, instead of preparing a cache first.
         revision: A tag, branch or commit on the Hub.
@@ -46,16 +46,18 @@ def load_parabank(
         ValueError: The folder is not a parabank, one of its files is missing or damaged, the config is unknown, or a
             revision is given for a folder.
     """
-    if config not in CONFIGS:
-        raise ValueError(f"wanted config {' or '.join(map(repr, CONFIGS))}, got {config!r}: see the card")
+    if config not in (*CONFIGS, PAIR):
+        raise ValueError(f"wanted config {' or '.join(map(repr, (*CONFIGS, PAIR)))}, got {config!r}: see the card")
+    options = {"columns": PAIR_COLUMNS} if config == PAIR else {}  # so that versions without the config have it, too
+    config = "pairs" if config == PAIR else config
     if is_url(path_or_name):
-        return load_url(str(path_or_name), config, split, streaming, revision)
+        return load_url(str(path_or_name), config, split, streaming, revision, options)
     folder = Path(path_or_name).expanduser()
     if folder.is_dir():
         check_local(folder, revision)
         check_whole(folder, config)
         try:
-            return load_dataset(str(folder.resolve()), config, split=split, streaming=streaming)
+            return load_dataset(str(folder.resolve()), config, split=split, streaming=streaming, **options)
         except DatasetGenerationError as error:
             reason = first_line(error.__cause__ or error)
             raise ValueError(
@@ -69,7 +71,7 @@ def load_parabank(
             "the form owner/name; give the folder's path"
         )
     try:
-        return load_dataset(str(path_or_name), config, split=split, streaming=streaming, revision=revision)
+        return load_dataset(str(path_or_name), config, split=split, streaming=streaming, revision=revision, **options)
     except UNREACHABLE as error:
         reason = first_line(error)
         raise FileNotFoundError(
@@ -79,15 +81,15 @@ def load_parabank(
 
 
 def load_url(
-    url: str, config: str, split: str | None, streaming: bool, revision: str | None
+    url: str, config: str, split: str | None, streaming: bool, revision: str | None, options: dict[str, list[str]]
 ) -> Dataset | DatasetDict | IterableDataset | IterableDatasetDict:
-    """Load a parabank from a URL; the arguments and errors are those of `load_parabank`."""
+    """Load a parabank from a URL; arguments and errors as of `load_parabank`, and `options` for `datasets`."""
     if revision is not None:
         raise ValueError(f"wanted no revision for {url}, got {revision!r}: only the Hub keeps revisions")
     files = {name: urls_of(url, config, name) for name in SPLITS}
     found = {name: urls for name, urls in files.items() if urls}
     try:
-        return load_dataset("parquet", data_files=found, split=split, streaming=streaming)
+        return load_dataset("parquet", data_files=found, split=split, streaming=streaming, **options)
     except OfflineModeIsEnabled as error:
         raise OSError(f"wanted a network for {url}, got HF_HUB_OFFLINE, which `datasets` obeys: unset it") from error
 

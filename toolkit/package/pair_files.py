@@ -1,35 +1,33 @@
 """Pairs from single files, as Arrow tables with one set of columns.
 
-A text file has one reference on each line. In a .tsv file the reference is followed by its paraphrases, best first, or
-by one paraphrase and its paraphrase score, as ParaNMT-50M is published. In a .jsonl file the key of the reference is
-`reference` or `sentence1`, and `paraphrases`, `paraphrase` or `sentence2` holds a text or a list of texts; the keys
-`id` and `semantic` are optional. A .parquet file has the columns of config `pairs`, of which only the two texts must be
-there.
+The columns of a file are known by their names (`pair_columns.py`): those of a .parquet file, the keys of a .jsonl
+file, where the paraphrase may be a list of texts, and the first line of a .tsv or .csv file. A .tsv or .csv file
+without names has one of three forms (`pair_tables.py`). Rows with the label 0 are left out and counted.
 """
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from toolkit.bitext.read import decode, lines
+from toolkit.bitext.csv_records import csv_records
+from toolkit.bitext.read import decode, lines, text_suffix
 from toolkit.errors import first_line
 from toolkit.files import for_arrow
+from toolkit.package.pair_columns import PairColumns, pair_columns
+from toolkit.package.pair_json import json_error, json_line, json_record
+from toolkit.package.pair_rows import PAIRS, check_both_texts, check_scores, labelled_pairs
+from toolkit.package.pair_tables import form_pairs, table_form
 
-PAIRS = pa.schema(
-    [("id", pa.string()), ("sentence1", pa.string()), ("sentence2", pa.string()), ("semantic", pa.float64())]
-)
 BATCH_ROWS = 10_000  # ours: rows in memory at a time
-REFERENCE_KEYS = ("reference", "sentence1")
-PARAPHRASE_KEYS = ("paraphrases", "paraphrase", "sentence2")
+MARK = b"\xef\xbb\xbf"  # that some programs put before UTF-8
+Say = Callable[[str], None]  # is told what was understood of the columns of a file
 
 
 def file_tables(file: str | Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
@@ -51,21 +49,58 @@ def file_tables(file: str | Path, columns: Sequence[str] | None = None) -> Itera
         raise ValueError(f"wanted a Parquet file, got {file} ({first_line(error)}): write it again") from None
 
 
-def parquet_pairs(file: str | Path) -> Iterator[pa.Table]:
-    """Read the pairs of a Parquet file with `sentence1` and `sentence2`, and optionally `id` and `semantic`.
+def parquet_pairs(file: str | Path, refused: Counter[str], say: Say) -> Iterator[pa.Table]:
+    """Read the pairs of a Parquet file, whose columns are known by their names (`toolkit.package.pair_columns`).
 
     Raises:
-        ValueError: A column is missing or of the wrong type, or the file is damaged.
+        ValueError: A column is missing or of the wrong type, a score is not finite, or the file is damaged.
     """
-    for table in file_tables(file, PAIRS.names):
-        if missing := sorted({"sentence1", "sentence2"} - set(table.column_names)):
-            absent = " and ".join(missing)
-            raise ValueError(f"wanted a Parquet file with sentence1 and sentence2, got {file} without {absent}")
+    names = _parquet_names(file)
+    columns, row = _parquet_columns(file, names), 1
+    say(str(columns))
+    for table in file_tables(file, [name for name in names if name not in columns.unread]):
         try:
-            yield pairs_of(table)
+            texts = {"sentence1": table[columns.reference], "sentence2": table[columns.paraphrase]}
+            pairs = pairs_of(pa.table(texts | _named_columns(table, columns)))
         except pa.ArrowException as error:
             reason = first_line(error)
             raise ValueError(f"wanted texts and numeric scores, got {file} ({reason}): write it again") from None
+        if row == 1:
+            check_both_texts(pairs, columns.reference, columns.paraphrase, file)
+        check_scores(pairs, range(row, row + len(pairs)), file)
+        labels = table[columns.label].to_pylist() if columns.label else None
+        yield labelled_pairs(pairs, labels, range(row, row + len(pairs)), file, refused)
+        row += len(table)
+
+
+def _parquet_names(file: str | Path) -> list[str]:
+    """The names of the columns of a Parquet file.
+
+    Raises:
+        ValueError: The file is damaged.
+    """
+    try:
+        return pq.read_schema(for_arrow(file)).names
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ValueError(f"wanted a Parquet file, got {file} ({first_line(error)}): write it again") from None
+
+
+def _parquet_columns(file: str | Path, names: Sequence[str]) -> PairColumns:
+    """The columns of a Parquet file of pairs.
+
+    Raises:
+        ValueError: It lacks the reference or the paraphrase, or has a human score.
+    """
+    columns = pair_columns(names, file)
+    if columns is None:
+        absent = " and ".join(sorted({"sentence1", "sentence2"} - set(names)))
+        raise ValueError(f"wanted a Parquet file with sentence1 and sentence2, got {file} without {absent}")
+    return columns
+
+
+def _named_columns(table: pa.Table, columns: PairColumns) -> dict[str, pa.ChunkedArray]:
+    """The optional columns of pairs that a table has."""
+    return {name: table[own] for name, own in (("id", columns.id), ("semantic", columns.semantic)) if own}
 
 
 def pairs_of(table: pa.Table) -> pa.Table:
@@ -76,98 +111,83 @@ def pairs_of(table: pa.Table) -> pa.Table:
     return pa.table([ids, *texts, scores], names=PAIRS.names).cast(PAIRS)
 
 
-def table_pairs(path: str | Path) -> Iterator[pa.Table]:
-    """Read the pairs of a .tsv file.
-
-    The first line with more than two columns determines the form of the file: if it has three columns and the third is
-    a number, the third column is a score; else all columns after the first are paraphrases.
+def table_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[pa.Table]:
+    """Read the pairs of a .tsv or .csv file; `table_form` says which forms it may have.
 
     Raises:
-        ValueError: A line has no second column, does not have the form of the file, or is not UTF-8; the compression is
-            damaged.
-    """
-    scored: bool | None = None
-    for numbers, texts in text_batches(path):
-        columns = pc.split_pattern(texts, "\t")
-        widths = pc.list_value_length(columns).to_numpy()
-        fields, starts = pc.utf8_trim_whitespace(columns.flatten()), np.cumsum(widths) - widths
-        if scored is None and (widths > 2).any():
-            first = int((widths > 2).argmax())
-            scored = widths[first] == 3 and not math.isnan(as_number(fields[starts[first] + 2].as_py()))
-        scores = np.full(len(texts), np.nan)
-        if scored:
-            scores[widths == 3] = [as_number(text) for text in fields.take(starts[widths == 3] + 2).to_pylist()]
-        is_wrong = (widths < 2) | (bool(scored) & ((widths > 3) | ((widths == 3) & ~np.isfinite(scores))))
-        if is_wrong.any():
-            first = int(is_wrong.argmax())
-            form = "reference TAB paraphrase TAB score" if scored else "reference TAB paraphrase [TAB paraphrase ...]"
-            text = texts[first].as_py()[:60]
-            raise ValueError(f"{path}, line {numbers[first]}: wanted {form}, got {text!r}: correct it")
-        paraphrase_counts = np.ones_like(widths) if scored else widths - 1
-        line_indices = np.repeat(np.arange(len(texts)), paraphrase_counts)
-        position = np.arange(len(line_indices)) - np.repeat(
-            np.cumsum(paraphrase_counts) - paraphrase_counts, paraphrase_counts
-        )
-        references = fields.take(starts[line_indices])
-        semantic = pa.array(scores[line_indices], pa.float64(), from_pandas=True)
-        yield pa.table(
-            [references, references, fields.take(starts[line_indices] + 1 + position), semantic], schema=PAIRS
-        )
-
-
-def as_number(text: str) -> float:
-    """A text as a number, or NaN if it is not a number.
-
-    >>> as_number("0.85"), as_number("two")
-    (0.85, nan)
-    """
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def json_pairs(path: str | Path) -> Iterator[pa.Table]:
-    """Read the pairs of a .jsonl file.
-
-    Raises:
-        ValueError: A line is no JSON, lacks a text, has a value of another type in its place, or is not UTF-8; the
+        ValueError: The columns are not understood; a line does not have the form of the file, or is not UTF-8; the
             compression is damaged.
     """
+    batches = _row_batches(path)
+    first = next(batches, None)
+    if first is None:
+        return
+    form = table_form(first[1], path)
+    say(form.text)
+    for position, (numbers, rows) in enumerate(chain([first], batches)):
+        names = int(form.header and position == 0)
+        yield form_pairs(form, numbers[names:], rows.slice(names), path, refused)
+
+
+def _row_batches(path: str | Path) -> Iterator[tuple[list[int], pa.ListArray]]:
+    """Read the rows of a .tsv or .csv file, `BATCH_ROWS` at a time, as lists of fields, with their line numbers from 1.
+
+    Raises:
+        ValueError: A line is not UTF-8, or has wrong quotes; the compression is damaged.
+    """
+    if text_suffix(str(path)) == ".csv":
+        records = csv_records(_decoded_lines(path), path)
+        while batch := list(islice(records, BATCH_ROWS)):
+            numbers, fields = map(list, zip(*batch, strict=True))
+            yield numbers, _trimmed(pa.array(fields, pa.list_(pa.string())))
+    else:
+        for numbers, texts in text_batches(path):
+            yield numbers, _trimmed(pc.split_pattern(texts, "\t"))
+
+
+def _trimmed(rows: pa.ListArray) -> pa.ListArray:
+    """The same rows without white space around their fields."""
+    return pa.ListArray.from_arrays(rows.offsets, pc.utf8_trim_whitespace(rows.values))
+
+
+def json_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[pa.Table]:
+    """Read the pairs of a .jsonl file, whose keys are known by their names (`toolkit.package.pair_columns`).
+
+    Raises:
+        ValueError: A line is no JSON, lacks a text, has a value of another type in its place, or is not UTF-8; a score
+            is not finite; the compression is damaged.
+    """
+    known: dict[tuple[str, ...], PairColumns] = {}
+    is_checked = False
     for numbers, texts in text_batches(path):
         records: list[dict] = []
         for number, line in zip(numbers, texts.to_pylist(), strict=True):
+            is_first = not known
+            record, columns = json_record(line, number, path, known)
+            if is_first:
+                say(str(columns))
             try:
-                records += json_line(json.loads(line))
-            except (ValueError, TypeError, StopIteration):
-                raise ValueError(
-                    f"{path}, line {number}: wanted {{'reference': text, 'paraphrases': [texts]}}, got {line[:60]!r}: "
-                    "correct it"
-                ) from None
-        yield pa.Table.from_pylist(records, PAIRS)
+                records += json_line(record, columns, refused)
+            except (ValueError, TypeError):
+                raise json_error(line, number, path) from None
+        pairs = pa.Table.from_pylist(records, PAIRS)
+        if not is_checked and records:
+            check_both_texts(pairs, columns.reference, columns.paraphrase, path)
+            is_checked = True
+        yield pairs
 
 
-def json_line(record: dict) -> list[dict]:
-    """The pairs of one line of a .jsonl file.
-
-    >>> json_line({"id": 7, "sentence1": "We go.", "sentence2": "We leave.", "semantic": 0.9})
-    [{'id': '7', 'sentence1': 'We go.', 'sentence2': 'We leave.', 'semantic': 0.9}]
+def _decoded_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a text file; empty lines, which may be within quotes, are kept.
 
     Raises:
-        ValueError: The score is no finite number.
-        TypeError: The reference or a paraphrase is not a string.
-        StopIteration: The reference or the paraphrases are missing.
+        ValueError: A line is not UTF-8; the compression is damaged.
     """
-    reference = next(record[key] for key in REFERENCE_KEYS if key in record)
-    texts = next(record[key] for key in PARAPHRASE_KEYS if key in record)
-    texts = texts if isinstance(texts, list) else [texts]
-    if not all(isinstance(text, str) for text in (reference, *texts)):
-        raise TypeError("wanted texts")
-    semantic = record.get("semantic")
-    if semantic is not None and not math.isfinite(semantic):
-        raise ValueError("wanted a finite score")
-    id_ = str(record.get("id", reference))
-    return [{"id": id_, "sentence1": reference, "sentence2": text, "semantic": semantic} for text in texts]
+    for number, raw in enumerate(lines(str(path)), 1):
+        text, fault = decode(raw)
+        if fault:
+            raise ValueError(f"{path}, line {number}: wanted UTF-8, got {text[:60]!r}: convert the file")
+        yield text.removeprefix("\ufeff") if number == 1 else text
 
 
 def text_batches(path: str | Path) -> Iterator[tuple[list[int], pa.StringArray]]:
@@ -176,7 +196,8 @@ def text_batches(path: str | Path) -> Iterator[tuple[list[int], pa.StringArray]]
     Raises:
         ValueError: A line is not UTF-8; the compression is damaged.
     """
-    numbered = ((number, raw) for number, raw in enumerate(lines(str(path)), 1) if raw.strip())
+    every = (raw if number > 1 else raw.removeprefix(MARK) for number, raw in enumerate(lines(str(path)), 1))
+    numbered = ((number, raw) for number, raw in enumerate(every, 1) if raw.strip())
     while batch := list(islice(numbered, BATCH_ROWS)):
         numbers, raws = map(list, zip(*batch, strict=True))
         try:
@@ -186,4 +207,20 @@ def text_batches(path: str | Path) -> Iterator[tuple[list[int], pa.StringArray]]
             raise ValueError(f"{path}, line {number}: wanted UTF-8, got {text[:60]!r}: convert the file") from None
 
 
-FILE_READERS = {".parquet": parquet_pairs, ".tsv": table_pairs, ".jsonl": json_pairs}  # by suffix
+def understood(path: str | Path) -> str | None:
+    """What is understood of the columns of a file, for users; None of a file without a row.
+
+    Raises:
+        ValueError: The columns are not understood.
+    """
+    suffix = text_suffix(str(path))
+    if suffix == ".parquet":
+        return str(_parquet_columns(path, _parquet_names(path)))
+    if suffix == ".jsonl":
+        first_lines = next(text_batches(path), None)
+        return str(json_record(first_lines[1][0].as_py(), first_lines[0][0], path, {})[1]) if first_lines else None
+    first_rows = next(_row_batches(path), None)
+    return table_form(first_rows[1], path).text if first_rows else None
+
+
+FILE_READERS = {".parquet": parquet_pairs, ".tsv": table_pairs, ".csv": table_pairs, ".jsonl": json_pairs}  # by suffix

@@ -19,6 +19,7 @@ from toolkit.rows import Candidate, Row, Scores, schema
 from toolkit.shards import candidates_of, input_shards, output_of, read_tables, with_candidates
 
 CONFIGS = ("pairs", "references")
+PAIR, PAIR_COLUMNS = "pair", ["sentence1", "sentence2"]  # a config of two columns of the files of `pairs`
 DATA = "data"  # the folder of the Parquet files within the folder of a data set
 SPLITS = ("train", "validation", "test")
 # ours: the least rows of a row group, or its least bytes in memory, where a file has so many

@@ -6,8 +6,12 @@ single files may also be at a URL.
 
 from __future__ import annotations
 
+import os
+import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from functools import cache, partial
 from itertools import chain, groupby
 from pathlib import Path
 
@@ -17,19 +21,21 @@ import pyarrow.compute as pc
 from toolkit import files
 from toolkit.bitext.read import text_suffix
 from toolkit.package.folder import check_whole, files_of, is_parabank, urls_of
-from toolkit.package.pair_files import BATCH_ROWS, FILE_READERS, PAIRS, file_tables, pairs_of
+from toolkit.package.pair_files import BATCH_ROWS, FILE_READERS, file_tables, pairs_of, understood
+from toolkit.package.pair_rows import PAIRS
+from toolkit.package.pair_tables import PLAIN
 from toolkit.package.parquet import TABLES, finished_shards, without_repeats
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.equal import find_equal_pairs
 from toolkit.shards import INPUTS, read_tables
 
 FORMS = (
-    "a packaged parabank (folder or Hub name), a run's folder of shards, or a .parquet, .tsv or .jsonl file of "
+    "a packaged parabank (folder or Hub name), a run's folder of shards, or a .parquet, .tsv, .csv or .jsonl file of "
     "references and paraphrases"
 )
 
 
-def read_pairs(source: str | Path, split: str | None = None) -> Iterator[pa.Table]:
+def read_pairs(source: str | Path, split: str | None = None, refused: Counter[str] | None = None) -> Iterator[pa.Table]:
     r"""Read the pairs of a parabank, a few thousand at a time.
 
     >>> import tempfile
@@ -41,6 +47,7 @@ def read_pairs(source: str | Path, split: str | None = None) -> Iterator[pa.Tabl
     Args:
         source: `FORMS`, or the URL of a parabank or file; a text file may be compressed (.gz, .zst).
         split: "train", "validation" or "test"; None reads all. A file has no splits and is read whole.
+        refused: Counts the pairs of a file that are left out, by reason: those with the label 0.
 
     Yields:
         Tables with the columns `PAIRS`: `id` is the id of the reference, in a file without ids the reference itself;
@@ -51,17 +58,40 @@ def read_pairs(source: str | Path, split: str | None = None) -> Iterator[pa.Tabl
         ValueError: It has another form; a run is not finished; a file is damaged; a line is wrong, with its number.
     """
     if is_file(source):
-        return FILE_READERS[text_suffix(str(source))](source)
+        return _file_pairs(source, Counter() if refused is None else refused)
     return map(pairs_of, read_config(source, "pairs", split))
 
 
-def read_references(source: str | Path, split: str | None = None) -> Iterator[Row]:
+def _file_pairs(source: str | Path, refused: Counter[str]) -> Iterator[pa.Table]:
+    """The pairs of a file; it is said what was understood of its columns."""
+    return FILE_READERS[text_suffix(str(source))](source, refused, partial(say_once, str(source)))
+
+
+@cache
+def say_once(source: str, text: str) -> None:
+    """Say what was understood of a file: once, by the first process of a launch, and only if there was a choice."""
+    if text != PLAIN and os.environ.get("RANK", "0") == "0":
+        print(f"{source}: {text}", file=sys.stderr)
+
+
+def understood_columns(sources: Iterable[str | Path]) -> list[str]:
+    """What is understood of the columns of those sources that are files, with their names, for a record.
+
+    Raises:
+        FileNotFoundError: A source does not exist.
+        ValueError: The columns of a file are not understood.
+    """
+    return [f"{Path(source).name}: {text}" for source in sources if is_file(source) and (text := understood(source))]
+
+
+def read_references(source: str | Path, split: str | None = None, refused: Counter[str] | None = None) -> Iterator[Row]:
     """Read the references of a parabank that have a paraphrase, as rows with the published fields.
 
     Args:
         source: `FORMS`, or the URL of a parabank or file. Consecutive lines of a file with the same reference become
             one row.
         split: "train", "validation" or "test"; None reads all. A file has no splits and is read whole.
+        refused: As of `read_pairs`.
 
     Yields:
         Rows whose candidates are the paraphrases, best first.
@@ -71,7 +101,7 @@ def read_references(source: str | Path, split: str | None = None) -> Iterator[Ro
         ValueError: It has another form; a run is not finished; a file is damaged; a line is wrong, with its number.
     """
     if is_file(source):
-        return grouped(read_pairs(source))
+        return grouped(read_pairs(source, refused=refused))
     return (row_of(record) for table in read_config(source, "references", split) for record in table.to_pylist())
 
 

@@ -20,8 +20,7 @@ from sentence_transformers.cross_encoder.losses import CrossEntropyLoss, MSELoss
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, PreTrainedModel, set_seed
 from transformers.utils import logging
 
-from toolkit.errors import named_line
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT, last_checkpoint
+from toolkit.models.checkpoint import last_checkpoint, reading_model
 from toolkit.models.trainer_arguments import trainer_arguments
 from toolkit.models.weights import load_whole
 from toolkit.pair_classifier.pairs import LabelledPair
@@ -52,10 +51,8 @@ def write_fresh(base_model: str, folder: str | Path, layers: int, width: int, se
     """
     if width % HEAD_WIDTH or width <= 0 or layers <= 0:
         raise ValueError(f"wanted layers, and a width that is a multiple of {HEAD_WIDTH}, got {layers} and {width}")
-    try:
+    with reading_model(base_model, "a checkpoint with a tokenizer", ""):
         tokenizer = AutoTokenizer.from_pretrained(base_model)
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(f"wanted a checkpoint with a tokenizer, got {base_model!r} ({named_line(error)})") from error
     config = BertConfig(
         vocab_size=len(tokenizer), hidden_size=width, num_hidden_layers=layers, num_attention_heads=width // HEAD_WIDTH,
         intermediate_size=4 * width, pad_token_id=tokenizer.pad_token_id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from toolkit.errors import check_lists
 from toolkit.settings import check_above_zero, check_at_least_one, check_between, check_machine
 
 NAMED = ["sentence1", "sentence2", "label"]
@@ -35,6 +36,7 @@ class FitSettings:
         Raises:
             ValueError: One is out of its range.
         """
+        check_lists(self)
         check_above_zero(self, "epochs", "learning_rate")
         check_at_least_one(self, "batch", "max_length", "save_every")
         check_machine(self)
@@ -76,6 +78,7 @@ class PairClassifierSettings(FitSettings):
         Raises:
             ValueError: A number is out of its range; there is no source of pairs, or there are two.
         """
+        check_lists(self)
         super().__post_init__()
         if (self.parabank is None) == (self.task is None):
             raise ValueError("wanted either --parabank or --task, got both or neither: give one to learn from")

@@ -6,20 +6,22 @@ names.
 
 from __future__ import annotations
 
-import csv
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 import scipy
 import sklearn
 import torch
 from sklearn.metrics import accuracy_score, f1_score
 
+from toolkit.bitext.csv_records import csv_records
 from toolkit.evaluate.sts import HIGHEST, agreement
+from toolkit.package.pair_columns import check_texts, number_of, pair_columns
+from toolkit.package.read import say_once
 from toolkit.pair_classifier.pairs import LabelledPair
 from toolkit.pair_classifier.settings import NAMED
 
@@ -38,14 +40,16 @@ def read_task(path: str | Path, columns: Sequence[str] = NAMED, scored: bool = F
 
     Args:
         path: A TSV file, in which quotes have no special meaning; or, with the suffix .csv and no tab in the first
-            line, a CSV file; UTF-8.
+            line, a CSV file with any delimiter; UTF-8.
         columns: Columns of the two sentences and of the label, which is 0 or 1: names in the first line, or numbers
-            from 0 if there is no header.
+            from 0 if there is no header. In place of the default names, other usual ones are understood
+            (`toolkit.package.pair_columns`).
         scored: Whether the label is a score from 0 to 5 instead (STS-B).
 
     Raises:
         FileNotFoundError: There is no such file.
-        ValueError: It is not UTF-8, has no such column, another label, a line that is too short, or no line at all.
+        ValueError: It is not UTF-8, has no such column, another label, a line that is too short or has other columns
+            than the header, no line at all, or numbers in place of sentences.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"wanted a file of labelled pairs, got {path}: check the path")
@@ -58,42 +62,55 @@ def read_task(path: str | Path, columns: Sequence[str] = NAMED, scored: bool = F
             raise ValueError(
                 f"wanted labelled pairs in UTF-8, got {path}, which is not ({error}): convert it"
             ) from None
-        except csv.Error as error:
-            raise ValueError(f"wanted a CSV file, got {path}, which is damaged ({error}): write it again") from None
     if not pairs:
         raise ValueError(f"wanted labelled pairs, got none in {path}: give another file")
+    for side, column in enumerate(columns[:2]):
+        check_texts(pa.array([pair[side] for pair in pairs], pa.string()), f"column {column}", path)
     return pairs
 
 
-def split_lines(file: Iterator[str], path: Path) -> Iterator[list[str]]:
-    """The fields of each line; the TSV files of STS-B have the suffix .csv."""
+def split_lines(file: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each record, with the number of its last line; the TSV files of STS-B have the suffix .csv."""
     first = next(file, "")
-    every = itertools.chain([first] if first else [], file)
+    every = (line.rstrip("\r\n") for line in itertools.chain([first] if first else [], file))
     if path.suffix == ".csv" and "\t" not in first:
-        return iter(csv.reader(every))
-    return (line.rstrip("\r\n").split("\t") for line in every)
+        return csv_records(every, path)
+    return ((number, line.split("\t")) for number, line in enumerate(every, 1))
 
 
 def labelled(
-    lines: Iterator[list[str]], columns: Sequence[str], path: str | Path, scored: bool
+    lines: Iterator[tuple[int, list[str]]], columns: Sequence[str], path: str | Path, scored: bool
 ) -> Iterator[LabelledPair]:
     """One pair per line; see `read_task`.
 
     Raises:
-        ValueError: A column is missing, or a line is too short or has another label.
+        ValueError: A column is missing, or a line is too short or has another label, or other columns than the header.
     """
     numbered = all(column.isdecimal() for column in columns)
-    header = [str(i) for i in range(1 + max(map(int, columns)))] if numbered else next(lines, [])
+    header = [str(i) for i in range(1 + max(map(int, columns)))] if numbered else next(lines, (0, []))[1]
+    if list(columns) == list(NAMED) and not scored and not set(columns) <= set(header):
+        columns = _usual_columns(header, path) or columns
     missing = [column for column in columns if column not in header]
     if missing:
         raise ValueError(f"wanted columns {', '.join(columns)}, got {', '.join(header) or 'none'} in {path}: name them")
     places = [header.index(column) for column in columns]
     wanted = f"score from 0 to {HIGHEST:g}" if scored else "label 0 or 1"
-    for number, line in enumerate(lines, 1 if numbered else 2):
+    for number, line in lines:
+        if not numbered and len(line) > len(header):
+            raise ValueError(f"wanted {len(header)} columns, got {len(line)} in line {number} of {path}: correct it")
         label = None if len(line) <= max(places) else label_of(line[places[2]], scored)
         if label is None:
             raise ValueError(f"wanted two sentences and a {wanted}, got {line!r:.100} in line {number} of {path}")
         yield LabelledPair(line[places[0]], line[places[1]], label)
+
+
+def _usual_columns(header: Sequence[str], path: str | Path) -> list[str] | None:
+    """The columns of the two sentences and of the label by their usual names; None if one of them is not there."""
+    found = pair_columns(header, path)
+    if found is None or found.label is None:
+        return None
+    say_once(str(path), f"sentences are {found.reference!r} and {found.paraphrase!r}; label is {found.label!r}")
+    return [found.reference, found.paraphrase, found.label]
 
 
 def label_of(text: str, scored: bool) -> float | None:
@@ -104,10 +121,7 @@ def label_of(text: str, scored: bool) -> float | None:
     """
     if not scored:
         return int(text) if text in ("0", "1") else None
-    try:
-        score = float(text)
-    except ValueError:
-        score = math.nan
+    score = number_of(text)
     return score if 0 <= score <= HIGHEST else None
 
 

@@ -6,14 +6,14 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.split import split_of
 from toolkit.clean.contamination import search_for
 from toolkit.clean.evaluation_sets import read_sets
-from toolkit.package.read import is_file, read_references
+from toolkit.package.read import is_file, read_references, understood_columns
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.rows import Candidate, Row
 
@@ -44,12 +44,14 @@ class TrainingText:
         held_out: For each of at most `held_out` held-out references its pairs.
         refused: How many pairs were left out, by reason.
         contamination: The evaluation sets that were searched, as contamination.json has them.
+        columns: What was understood of the columns of each source that is a file.
     """
 
     pairs: list[TrainingPair]
     held_out: list[list[TrainingPair]]
     refused: Counter[str]
     contamination: list[dict]
+    columns: list[str] = field(default_factory=list)
 
 
 def read_training(settings: ParaphraserTraining) -> TrainingText:
@@ -68,7 +70,7 @@ def read_training(settings: ParaphraserTraining) -> TrainingText:
     held = {match_key(text) for pairs in held_out for pair in pairs for text in (pair.text, pair.output)}
     pairs = []
     for source in settings.pairs:
-        for row in rows_of(source, "train", share_of(settings)):
+        for row in rows_of(source, "train", share_of(settings), refused):
             for pair in pairs_of(row, settings, refused):
                 if held.isdisjoint((match_key(pair.text), match_key(pair.output))):
                     pairs.append(pair)
@@ -88,7 +90,7 @@ def read_training(settings: ParaphraserTraining) -> TrainingText:
             f"wanted references to hold out, got none in {settings.validation or sources}: give more (one in a hundred "
             "is held out of a file), a parabank with a validation split, --validation FILE, or --held_out 0"
         )
-    return TrainingText(pairs, held_out, +refused, search.record("texts"))
+    return TrainingText(pairs, held_out, +refused, search.record("texts"), understood_columns(settings.pairs))
 
 
 def without(pairs: Sequence[TrainingPair], texts: Set[str]) -> list[TrainingPair]:
@@ -111,11 +113,11 @@ def share_of(settings: ParaphraserTraining) -> float:
     return VALIDATION_SHARE if settings.held_out and not settings.validation else 0.0
 
 
-def rows_of(source: str, split: str, share: float) -> Iterator[Row]:
+def rows_of(source: str, split: str, share: float, refused: Counter[str] | None = None) -> Iterator[Row]:
     """The references of one split of a source; of a file, which has none, this share is the validation split."""
     if not is_file(source):
         return read_references(source, split)
-    return (row for row in read_references(source) if split_of(row.reference, share, 0.0) == split)
+    return (row for row in read_references(source, refused=refused) if split_of(row.reference, share, 0.0) == split)
 
 
 def pairs_of(row: Row, settings: ParaphraserTraining, refused: Counter[str]) -> Iterator[TrainingPair]:

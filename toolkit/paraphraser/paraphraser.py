@@ -15,9 +15,11 @@ import torch
 from toolkit.bitext.hub_subwords import HubPieces
 from toolkit.bitext.languages import check_code, main_language, near
 from toolkit.bitext.words import read_words
+from toolkit.coverage import check_language_of, covers
 from toolkit.decode.constraint_set import ConstraintSet, times_said
 from toolkit.decode.engine import engine_of
 from toolkit.encoder.load import load_encoder
+from toolkit.errors import check_several
 from toolkit.memory import release_memory
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.pipeline import paraphrase_rows
@@ -27,7 +29,7 @@ from toolkit.paraphraser.syntax import with_template
 from toolkit.progress import rows_bar
 from toolkit.rows import Candidate, Row
 from toolkit.score.guards import LANGUAGES, check_guards
-from toolkit.starters import WORDS, resolve
+from toolkit.starters import WORDS, model_name, resolve
 from toolkit.translator.load import Translator, described, load_translator
 
 if TYPE_CHECKING:
@@ -88,11 +90,15 @@ class Paraphraser:
         device: torch.device | str | None = None,
     ) -> None:
         self._loaded_from = (model, lang, encoder, backward, prefix), (dtype, device)
+        model = model_name(model)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         known = described(model)
         self.name, self.lang = known["name"], check_code(lang or known["lang"] or "en", "lang")
-        if encoder is None and self.lang == "en":
+        if encoder is None and covers(ENCODER, self.lang):
             encoder = ENCODER
+        for part, argument in ((model, "model"), (encoder, "encoder"), (backward, "backward")):
+            if part is not None:
+                check_language_of(part, self.lang, argument)
         self.settings = settings or defaults(self.lang, encoder is not None)
         check_guards(self.settings.guards, self.lang)
         self.model = load_translator(model, dtype, device, self.lang, self.lang, scoring=backward is None)
@@ -191,8 +197,7 @@ class Paraphraser:
 
         Args and errors are those of `paraphrase`. Texts are read in chunks of `CHUNK`.
         """
-        if isinstance(texts, (str, bytes)):
-            raise ValueError(f"wanted texts, got a {type(texts).__name__}: put one text in a list")
+        check_several(texts, "texts")
         asked: dict[str, Any] = {
             "n": n,
             "method": method,
@@ -321,8 +326,7 @@ def each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[st
     Raises:
         ValueError: They are one string, or lists for another number of texts.
     """
-    if isinstance(phrases, str):
-        raise ValueError(f"wanted a list of phrases to {name}, got {phrases!r}: put it in a list")
+    check_several(phrases, f"a list of phrases to {name}")
     if all(isinstance(phrase, str) for phrase in phrases):
         return repeat([phrase for phrase in phrases if isinstance(phrase, str)])
     if any(isinstance(some, str) or not isinstance(some, Sequence) for some in phrases) or len(phrases) != total:

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, field
 
 from toolkit.bitext.languages import check_code
+from toolkit.coverage import check_language_of
+from toolkit.errors import check_lists
 from toolkit.evaluate.ibleu import ALPHA
 from toolkit.score.guards import GUARDS
 from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
@@ -70,6 +72,7 @@ class Paraphrasing:
         Raises:
             ValueError: A setting is out of its range.
         """
+        check_lists(self)
         check_at_least_one(
             self, "n", "constraint_sets", "samples_per_set", "top_k", "beam", "batch_rows", "batch_tokens"
         )
@@ -188,6 +191,7 @@ class ParaphraserTraining:
             ValueError: A number is out of its range, a value is not among those allowed, or there are a base model and
                 a size, or neither.
         """
+        check_lists(self)
         if bool(self.base_model) == bool(self.size):
             raise ValueError(
                 f"wanted either base_model or size, got {'both' if self.size else 'neither'}: "
@@ -196,6 +200,10 @@ class ParaphraserTraining:
         if self.size is not None:
             check_among(self, "size", tuple(SIZES))
         check_code(self.lang, "--lang")
+        if self.base_model and self.base_model.startswith("starter/"):
+            check_language_of(self.base_model, self.lang, "--base_model")
+        if self.syntax == "link-grammar":
+            check_language_of(self.syntax, self.lang, "--syntax")
         for name, possible in (("direction", DIRECTIONS), ("weight", WEIGHTS), ("dtype", DTYPES)):
             check_among(self, name, possible)
         sizes = ("lora_rank", "epochs", "batch_tokens", "batch_pairs", "accumulate", "max_tokens")

@@ -303,6 +303,7 @@ def record_of(
         "settings": asdict(settings),
         "parameters": parameters,
         "pairs": len(pairs),
+        "columns": text.columns,
         "refused": dict(text.refused),
         "contamination": text.contamination,
         "marked": fmean(is_marked(pair.text) for pair in text.pairs),

@@ -21,6 +21,7 @@ from toolkit.shards import write_whole
 from toolkit.training import MEASURED, write_record
 
 TEMPLATE = Path(cards.__file__).parent / "encoder.md"
+NOT_MEASURED = "It was measured on no evaluation set. scripts/evaluate_encoder.py measures it."
 SHOWN = (  # the settings that the card shows
     "dimensions",
     "hidden",
@@ -48,13 +49,14 @@ PRIVATE = (
 
 
 def package_encoder(
-    model: str, data: str, tasks: list[str], output_dir: str, lang: str, license_name: str, text: str
+    model: str, data: str | None, tasks: list[str], output_dir: str, lang: str, license_name: str, text: str
 ) -> dict:
     """Save an encoder in float16 with `measured.json` and its card; the saved model is measured.
 
     Args:
         model: Folder of a trained encoder.
-        data: Folder of evaluation sets, see `toolkit.evaluate.embeddings.evaluate_encoder`.
+        data: Folder of evaluation sets, see `toolkit.evaluate.embeddings.evaluate_encoder`; None measures nothing, and
+            the card says so.
         tasks: Which of them.
         output_dir: Folder of the packaged encoder.
         lang: Language of its sentences (ISO 639-1).
@@ -69,9 +71,9 @@ def package_encoder(
         OSError: The folder cannot be written, or holds files that the toolkit did not make.
     """
     folder = Path(output_dir)
-    check_output_folder(folder, MEASURED, [model, data])
+    check_output_folder(folder, MEASURED, [model, *([data] if data else [])])
     wanted = check_tasks(tasks)
-    if not Path(data).is_dir():
+    if data is not None and not Path(data).is_dir():
         raise FileNotFoundError(f"wanted a folder of evaluation sets, got {data}, which is none: check the path")
     training = read_training(model, "train_encoder.py", PRIVATE)
     encoder = load_encoder(model)
@@ -82,19 +84,20 @@ def package_encoder(
         weights = {name: weight.half() for name, weight in load_file(made / WEIGHTS).items()}
         save_file(weights, made / WEIGHTS)
         saved = load_encoder(str(made))
-        figures = evaluate_encoder(saved, Path(data), wanted)
+        figures = evaluate_encoder(saved, Path(data), wanted) if data else None
         measured: dict[str, Any] = {
             "toolkit": toolkit.__version__,
             "language": lang,
             "license": license_name,
             "text": text,
             "parameters": sum(weight.numel() for weight in weights.values()),
-            "evaluation": as_json({folder.name: figures})[folder.name],
+            "evaluation": as_json({folder.name: figures})[folder.name] if figures else {"figures": {}},
         }
         write_record(made, training)
         write_whole(made / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
         measured["megabytes"] = round(sum(f.stat().st_size for f in made.iterdir()) / 1e6, 1)
-        tables = markdown({folder.name: figures}, wanted).replace("\n## ", "\n### ").replace("## ", "### ", 1)
+        shown = markdown({folder.name: figures}, wanted) if figures else NOT_MEASURED
+        tables = shown.replace("\n## ", "\n### ").replace("## ", "### ", 1)
         write_whole(made / "README.md", encoder_card(saved[0], folder.name, measured, training, tables))
     return measured
 

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
@@ -84,7 +85,14 @@ class Version:
         return "\n".join(lines)
 
 
-def publish(api: HfApi, name: str, plan: Callable[[], Version], public: bool = False, dry_run: bool = False) -> str:
+def publish(
+    api: HfApi,
+    name: str,
+    plan: Callable[[], Version],
+    public: bool = False,
+    dry_run: bool = False,
+    plan_alone: Callable[[], Version] | None = None,
+) -> str:
     """Plan a version, print what it changes on the Hub, and publish it.
 
     Args:
@@ -93,6 +101,7 @@ def publish(api: HfApi, name: str, plan: Callable[[], Version], public: bool = F
         plan: Makes the plan.
         public: Whether everybody may see a repository that is made now.
         dry_run: Print the plan, and change nothing on the Hub.
+        plan_alone: Makes the plan without the Hub, for a dry run where it cannot be reached.
 
     Returns:
         The address of the version; empty after a dry run.
@@ -104,7 +113,13 @@ def publish(api: HfApi, name: str, plan: Callable[[], Version], public: bool = F
     check_name(name)
     if not dry_run:
         check_token(api, name)
-    version = plan()
+    try:
+        version = plan()
+    except ConnectionError:
+        if not dry_run or plan_alone is None:
+            raise
+        print(f"{name}: the Hub cannot be reached, so every file is shown as new", file=sys.stderr)
+        version = plan_alone()
     print(version)
     return "" if dry_run else published(api, version, public)
 
@@ -124,11 +139,13 @@ def check_token(api: HfApi, name: str) -> None:
         raise PermissionError(token_wanted(name, "one that may only read"))
 
 
-def planned(api: HfApi, name: str, kind: str, version: str, files: Mapping[str, Content], record: str) -> Version:
+def planned(
+    api: HfApi | None, name: str, kind: str, version: str, files: Mapping[str, Content], record: str
+) -> Version:
     """Compare the files of a version with those on the Hub, and refuse what could not be published; write nothing.
 
     Args:
-        api: The Hub.
+        api: The Hub; None takes all files for new ones.
         name: The repository, "owner/name"; it need not exist.
         kind: "dataset" or "model".
         version: MAJOR.MINOR.PATCH.
@@ -141,6 +158,8 @@ def planned(api: HfApi, name: str, kind: str, version: str, files: Mapping[str, 
         OSError: The Hub cannot be reached.
     """
     tag = f"v{check_version(version)}"
+    if api is None:
+        return Version(check_name(name), kind, tag, files, compared(files, {}))
     with explained(check_name(name)):
         try:
             refs = patiently(lambda: api.list_repo_refs(name, repo_type=kind))

@@ -19,11 +19,11 @@ HERE = '"."'  # how the cards of packaged models name their folder, and what the
 COMMENT = "  # this folder, or its name on the Hub"
 
 
-def plan_model(api: HfApi, folder: Path, name: str, version: str) -> Version:
+def plan_model(api: HfApi | None, folder: Path, name: str, version: str) -> Version:
     """Plan a version of a packaged model on the Hub; `toolkit.publish.hub.publish` publishes it.
 
     Args:
-        api: The Hub.
+        api: The Hub; None plans without it, as for a first version.
         folder: What scripts/package_encoder.py, package_paraphraser.py or package_translator.py made.
         name: The repository, "owner/name".
         version: MAJOR.MINOR.PATCH.

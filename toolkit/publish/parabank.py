@@ -19,14 +19,14 @@ from toolkit.shards import read_record
 KIND = "dataset"
 
 
-def plan_parabank(api: HfApi, folder: Path, name: str, version: str | None = None, changes: str = "") -> Version:
+def plan_parabank(api: HfApi | None, folder: Path, name: str, version: str | None = None, changes: str = "") -> Version:
     """Plan a version of a parabank on the Hub; `toolkit.publish.hub.publish` publishes it.
 
     The card and the manifest that are published name the repository and the version, and list the versions before it.
     The folder stays as it is.
 
     Args:
-        api: The Hub.
+        api: The Hub; None plans without it, as for a first version.
         folder: A packaged parabank.
         name: The repository, "owner/name".
         version: MAJOR.MINOR.PATCH; None takes that of the folder.
@@ -40,7 +40,8 @@ def plan_parabank(api: HfApi, folder: Path, name: str, version: str | None = Non
     manifest = read_manifest(folder)
     version = check_version(version or manifest["version"])
     sums = check_checksums(folder)
-    entries = record_on_hub(api, check_name(name), KIND, MANIFEST).get("versions", [])
+    on_hub = {} if api is None else record_on_hub(api, check_name(name), KIND, MANIFEST)
+    entries = on_hub.get("versions", [])
     earlier = [entry for entry in entries if numbers(entry["version"]) < numbers(version)]
     files = parabank_files(folder, manifest, sums, name, version, changes, earlier)
     return planned(api, name, KIND, version, files, MANIFEST)

@@ -10,9 +10,8 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from transformers import AutoModel, AutoTokenizer
 
-from toolkit.errors import named_line
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT
-from toolkit.starters import shown_name
+from toolkit.models.checkpoint import reading_model
+from toolkit.starters import resolve, shown_name
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -36,11 +35,10 @@ def load_bertscore(
     Raises:
         ValueError: There is no such encoder, or no such layer.
     """
-    try:
-        model, tokenizer = AutoModel.from_pretrained(name).eval(), AutoTokenizer.from_pretrained(name)
+    path = resolve(name)
+    with reading_model(name, "an encoder of transformers", ""):
+        model, tokenizer = AutoModel.from_pretrained(path).eval(), AutoTokenizer.from_pretrained(path)
         model = model.get_encoder() if model.config.is_encoder_decoder else model
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(f"wanted an encoder of transformers, got {name!r} ({named_line(error)})") from error
     states = model.config.num_hidden_layers + 1
     if not -states <= layer < states:
         raise ValueError(f"wanted a layer of the {states} of {name}, got {layer}; 0 are the embeddings, -1 the last")

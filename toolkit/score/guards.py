@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from toolkit.coverage import PARTS
 from toolkit.rows import Row
 from toolkit.score.names import changes_name
-from toolkit.score.negation import NEGATION, changes_negation
+from toolkit.score.negation import changes_negation
 from toolkit.score.quantities import changes_number
 
 BROKEN = {"negation": changes_negation, "number": changes_number, "name": changes_name}
 GUARDS = tuple(BROKEN)
-LANGUAGES = tuple(NEGATION)
+LANGUAGES = PARTS["the guards"].languages
 
 
 def broken_guard(reference: str, candidate: str, lang: str, guards: Sequence[str] = GUARDS) -> str | None:

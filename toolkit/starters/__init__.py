@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 WORDS = "words.txt"  # beside a trained translator: the words of the target side of its training text
@@ -37,8 +38,25 @@ def idf_file(name: str) -> Path:
     return Path(resolve(name), IDF) if name.startswith("starter/") else Path(name)
 
 
-def resolve(name: str) -> str:
-    """A model name for `from_pretrained`: `starter/NAME` becomes a path; a Hub id or a path stays as it is."""
+def model_name(name: str | os.PathLike[str]) -> str:
+    """The name of a model as text.
+
+    Raises:
+        ValueError: It is no text and no path, or it is empty.
+    """
+    text = os.fspath(name) if isinstance(name, os.PathLike) else name
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"wanted the name of a model (starter/NAME, a folder or a Hub id), got {name!r}: give one")
+    return text
+
+
+def resolve(name: str | os.PathLike[str]) -> str:
+    """A model name for `from_pretrained`: `starter/NAME` becomes a path; a Hub id or a path stays as it is.
+
+    Raises:
+        ValueError: It is no name, or there is no such starter.
+    """
+    name = model_name(name)
     return str(starter(name.removeprefix("starter/"))) if name.startswith("starter/") else name
 
 

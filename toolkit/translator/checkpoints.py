@@ -12,8 +12,7 @@ from accelerate import Accelerator
 from safetensors.torch import load_file
 from torch import Tensor
 
-from toolkit.errors import named_line
-from toolkit.models.checkpoint import DAMAGED, NOT_A_CHECKPOINT
+from toolkit.models.checkpoint import reading_model
 
 
 @dataclass
@@ -57,13 +56,9 @@ def load_checkpoint(accelerator: Accelerator, folder: Path) -> None:
     Raises:
         ValueError: It is damaged.
     """
-    try:
+    got = "which is damaged: delete it, and the training goes on from the one before"
+    with reading_model(str(folder), "a checkpoint", got):
         accelerator.load_state(str(folder))
-    except (*NOT_A_CHECKPOINT, *DAMAGED) as error:
-        raise ValueError(
-            f"wanted a checkpoint, got {folder}, which is damaged ({named_line(error)}): delete it, and the training "
-            "goes on from the one before"
-        ) from error
 
 
 def save_checkpoint(accelerator: Accelerator, folder: Path, step: int, kept: int) -> None:

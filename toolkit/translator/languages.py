@@ -1,14 +1,13 @@
-"""Languages of translators: ISO 639-1 codes, the codes of a checkpoint's tokenizer, and the languages it states.
-
-Not supported: Marian models of several target languages, which need a token such as ">>fra<<" before a source.
-"""
+"""Languages of translators: ISO 639-1 codes, the codes of a checkpoint's tokenizer, and the languages it states."""
 
 from __future__ import annotations
 
 import re
 import warnings
 
-from transformers import PreTrainedConfig, PreTrainedTokenizerBase
+from transformers import MarianTokenizer, PreTrainedConfig, PreTrainedTokenizerBase
+
+from toolkit.bitext.subwords import LANGUAGE_TOKEN
 
 # NLLB has ISO 639-3 codes with a script, "deu_Latn"; for a macrolanguage, the code of its most written language.
 ISO_639_3: dict[str, str] = dict(
@@ -25,6 +24,16 @@ ISO_639_3: dict[str, str] = dict(
         so:som sq:als sr:srp ss:ssw st:sot su:sun sv:swe sw:swh ta:tam te:tel tg:tgk th:tha ti:tir tk:tuk tl:tgl
         tn:tsn tr:tur ts:tso tt:tat tw:twi ug:uig uk:ukr ur:urd uz:uzn vi:vie wo:wol xh:xho yi:ydd yo:yor zh:zho
         zu:zul
+        """,
+    )
+)
+# OPUS-MT has the ISO 639-3 code of the macrolanguage where NLLB has that of a language of it
+MACROLANGUAGES: dict[str, str] = dict(
+    re.findall(
+        r"(\w+):(\w+)",
+        """
+        ar:ara ay:aym az:aze fa:fas ff:ful gn:grn ku:kur lv:lav mg:mlg mn:mon ms:msa ne:nep no:nor om:orm or:ori ps:pus
+        qu:que sq:sqi sw:swa uz:uzb yi:yid zh:cmn
         """,
     )
 )
@@ -45,7 +54,8 @@ def language_codes(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
 def own_code(lang: str, codes: dict[str, int], name: str) -> str:
     """A checkpoint's own code of a language: "de_DE" in mBART, "de" in M2M100, "deu_Latn" in NLLB.
 
-    Where there are several scripts, the first by name is taken; for Chinese these are simplified characters (zho_Hans).
+    Where there are several, a code without a script or a region is taken, else the first by name; for Chinese
+    simplified characters (zho_Hans).
 
     Args:
         lang: An ISO 639-1 code, or the checkpoint's own.
@@ -55,11 +65,42 @@ def own_code(lang: str, codes: dict[str, int], name: str) -> str:
     Raises:
         ValueError: The checkpoint does not know the language.
     """
-    wanted = (lang, ISO_639_3.get(lang, lang))
-    matching = sorted(code for code in codes if code == lang or code.strip("_").split("_")[0] in wanted)
+    names = (lang, ISO_639_3.get(lang, lang), MACROLANGUAGES.get(lang, lang))
+    matching = [code for code in codes if code == lang or code.strip("_").split("_")[0] in names]
+    matching.sort(key=lambda code: (not code.endswith("_Hans"), "_" in code.strip("_"), code))
     if not matching:
         raise ValueError(f"wanted a language that {name!r} knows, got {lang!r}; it knows {', '.join(sorted(codes))}")
     return lang if lang in matching else matching[0]
+
+
+def marian_codes(tokenizer: MarianTokenizer) -> dict[str, int]:
+    """The target languages among which a token before the source selects, and the ids of these tokens.
+
+    >>> marian_codes(MarianTokenizer.from_pretrained("Helsinki-NLP/opus-mt-en-ROMANCE"))["fr"]   # doctest: +SKIP
+    6
+    """
+    tokens = {**dict(tokenizer.encoder), **tokenizer.get_added_vocab()}
+    found = {token: LANGUAGE_TOKEN.fullmatch(token) for token in tokens}
+    return {match[1]: tokens[token] for token, match in found.items() if match}
+
+
+def marian_language_token(tokenizer: MarianTokenizer, lang: str | None, name: str) -> int | None:
+    """The id of the token that selects the target language of a Marian model; None if it has one language only.
+
+    Args:
+        tokenizer: Its tokenizer.
+        lang: Language that it writes (ISO 639-1), or the model's own code; None where the caller does not say.
+        name: Of the checkpoint, for the error.
+
+    Raises:
+        ValueError: The model has several languages and none is given, or it has no token of the language.
+    """
+    codes = marian_codes(tokenizer)
+    if not codes:
+        return None
+    if lang is None and len(codes) > 1:
+        raise ValueError(f"wanted lang for {name!r}, got None: it writes one of {', '.join(sorted(codes))}")
+    return codes[own_code(lang, codes, name) if lang is not None else next(iter(codes))]
 
 
 def check_stated(name: str, stated: tuple[str | None, str | None], wanted: tuple[str | None, str | None]) -> None:
@@ -79,7 +120,10 @@ def check_stated(name: str, stated: tuple[str | None, str | None], wanted: tuple
         return
     remedy = "the other direction" if all(map(_may_be, stated[::-1], wanted)) else "another translator"
     does = " and ".join(f"{verb} {one}" for verb, one in zip(("reads", "writes"), stated, strict=True) if one)
-    raise ValueError(f"wanted a translator from {wanted[0]} to {wanted[1]}, got {name!r}, which {does}: give {remedy}")
+    kind = f"a translator from {wanted[0]} to {wanted[1]}"
+    if wanted[0] == wanted[1]:
+        kind, remedy = f"a model that rewrites {wanted[0]}", f"a model for {wanted[0]}"
+    raise ValueError(f"wanted {kind}, got {name!r}, which {does}: give {remedy}")
 
 
 def _may_be(stated: str | None, wanted: str | None) -> bool:

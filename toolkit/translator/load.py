@@ -21,16 +21,22 @@ from transformers.utils import logging
 from toolkit.bitext.hub_subwords import hub_pieces
 from toolkit.bitext.subwords import Pieces, pieces_of
 from toolkit.decode.engine import FAMILIES
-from toolkit.errors import named_line
-from toolkit.models.checkpoint import NOT_A_CHECKPOINT
-from toolkit.models.precision import in_bfloat16
-from toolkit.models.weights import check_whole, loading
+from toolkit.models.checkpoint import NEITHER, reading_model
+from toolkit.models.precision import check_device, in_bfloat16
+from toolkit.models.weights import check_token_ids, check_whole, loading
 from toolkit.settings import DTYPES
 from toolkit.shards import read_record
-from toolkit.starters import resolve, shown_name
+from toolkit.starters import model_name, resolve, shown_name
 from toolkit.training import MEASURED, RECORD
 from toolkit.translator.inference import prepare_for_cpu
-from toolkit.translator.languages import check_stated, language_codes, own_code, task_prefix
+from toolkit.translator.languages import (
+    check_stated,
+    language_codes,
+    marian_codes,
+    marian_language_token,
+    own_code,
+    task_prefix,
+)
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,8 @@ def load_translator(
 
     A multilingual model (mBART, M2M100, NLLB) reads the token of `source_lang` with every text, and begins its output
     with the token of `lang`, whatever its generation_config.json says. That token is forced: it counts neither to an
-    output's tokens nor to its log-probability.
+    output's tokens nor to its log-probability. A Marian model (OPUS-MT) of several target languages reads the token of
+    `lang` (">>fra<<") before every text.
 
     Args:
         name: A Hub id ("Helsinki-NLP/opus-mt-de-en"), a local path or "starter/de-en".
@@ -82,20 +89,22 @@ def load_translator(
     """
     if dtype not in DTYPES:
         raise ValueError(f"wanted dtype {', '.join(DTYPES)}, got {dtype!r}")
-    device = torch.device(device)
+    check_device(str(device))
+    name, device = model_name(name), torch.device(device)
     number = torch.bfloat16 if in_bfloat16(dtype, device) else torch.float32
     model, tokenizer = load_checkpoint(name, number)
     check_stated(name, stated_languages(name, tokenizer), (source_lang, lang))
     model.eval().to(device)
     size = sum(p.numel() for p in model.parameters()) / 1e6
     if isinstance(tokenizer, MarianTokenizer):
-        source, target = pieces_of(tokenizer)
+        source, target = pieces_of(tokenizer, marian_language_token(tokenizer, lang, name))
     else:
         set_languages(model, tokenizer, source_lang, lang, name)
         task = task_prefix(model.config, source_lang, lang, name)
         source, target = hub_pieces(
             tokenizer, model.generation_config.forced_bos_token_id, task, model.config.vocab_size
         )
+    check_token_ids(model, max(source.names), max(target.names), name)
     if dtype == "int8":
         _check_int8(model, name, device)
     if device.type == "cpu":
@@ -127,20 +136,15 @@ def load_checkpoint(name: str, number: torch.dtype) -> tuple[PreTrainedModel, Pr
     """
     path = resolve(name)
     logging.disable_progress_bar()
-    try:
-        with loading():
-            config = AutoConfig.from_pretrained(path)
-            if not config.is_encoder_decoder:
-                raise TypeError(f"it is a {config.model_type} model, which has no encoder and decoder")
-            model, info = AutoModelForSeq2SeqLM.from_pretrained(
-                path, dtype=number, output_loading_info=True, ignore_mismatched_sizes=True
-            )
-            tokenizer = (MarianTokenizer if config.model_type == "marian" else AutoTokenizer).from_pretrained(path)
-    except NOT_A_CHECKPOINT as error:
-        raise ValueError(
-            f"wanted a translator, got {name!r}, which is neither a starter/NAME, a folder with a whole model, nor a "
-            f"Hub id that can be reached ({named_line(error)})"
-        ) from error
+    got = f"{NEITHER} a folder with a whole model, nor a Hub id that can be reached"
+    with reading_model(name, "a translator", got), loading():
+        config = AutoConfig.from_pretrained(path)
+        if not config.is_encoder_decoder:
+            raise TypeError(f"it is a {config.model_type} model, which has no encoder and decoder")
+        model, info = AutoModelForSeq2SeqLM.from_pretrained(
+            path, dtype=number, output_loading_info=True, ignore_mismatched_sizes=True
+        )
+        tokenizer = (MarianTokenizer if config.model_type == "marian" else AutoTokenizer).from_pretrained(path)
     check_whole(model, info, name)
     return model, tokenizer
 
@@ -160,8 +164,7 @@ def stated_languages(name: str, tokenizer: PreTrainedTokenizerBase) -> tuple[str
             return known.get("source_lang"), known.get("lang")
     if not isinstance(tokenizer, MarianTokenizer):
         return None, None
-    several = bool(tokenizer.supported_language_codes)  # a token of the source selects the target language
-    return tokenizer.source_lang, None if several else tokenizer.target_lang
+    return tokenizer.source_lang, None if marian_codes(tokenizer) else tokenizer.target_lang
 
 
 def set_languages(
@@ -177,8 +180,14 @@ def set_languages(
         name: Of the checkpoint, for errors.
 
     Raises:
-        ValueError: The model has several languages, and one is not given or is none of them.
+        ValueError: The model has several languages, and one is not given or is none of them; or it is a Marian model
+            of several, whose token `pieces_of` puts before a source.
     """
+    if isinstance(tokenizer, MarianTokenizer) and (codes := marian_codes(tokenizer)):
+        raise ValueError(
+            f"wanted a model of one target language to train, got {name!r}, which has {', '.join(sorted(codes))}: give "
+            "another"
+        )
     codes = language_codes(tokenizer)
     if not codes:
         return

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from toolkit.bitext.languages import check_codes
+from toolkit.errors import check_lists
 from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 
 OPTIMIZERS = ("muon", "adamw")
@@ -123,6 +124,7 @@ class TrainingSettings:
         Raises:
             ValueError: A number is out of its range, or a value is not among those allowed.
         """
+        check_lists(self)
         check_codes(self)
         if self.size is not None:
             check_among(self, "size", tuple(SIZES))

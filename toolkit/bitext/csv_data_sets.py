@@ -1,0 +1,38 @@
+"""What `datasets` has to be told so that it keeps the texts of data sets in CSV."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from toolkit.bitext.csv_records import SAMPLE_LINES, delimiter_of
+
+# pandas would read "None", "null", "NA" and "nan" as no text, too
+EMPTY_IS_NONE: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
+COMMA = ","
+
+
+def csv_options(name: str, configuration: str | None) -> dict[str, Any]:
+    """The options with which `datasets.load_dataset` reads a data set in CSV; none for a data set in another form.
+
+    Args:
+        name: A folder or a Hub id.
+        configuration: Its configuration, None for the default.
+
+    Raises:
+        Exception: What `datasets` raises for a data set that does not load.
+    """
+    from datasets import load_dataset_builder
+    from datasets.packaged_modules.csv.csv import CsvConfig
+
+    config = load_dataset_builder(name, configuration).config
+    if not isinstance(config, CsvConfig):
+        return {}
+    files = [Path(file) for part in (config.data_files or {}).values() for file in part]
+    local = next((file for file in files if file.suffix == ".csv" and file.is_file()), None)
+    if config.sep != COMMA or local is None:
+        return EMPTY_IS_NONE
+    with local.open(encoding="utf-8-sig", errors="replace") as lines:
+        first = [line.rstrip("\r\n") for line in islice(lines, SAMPLE_LINES)]
+    return EMPTY_IS_NONE | {"sep": delimiter_of(first)}
