@@ -18,7 +18,6 @@ from sklearn.pipeline import Pipeline, make_pipeline, make_union
 
 from toolkit.augmentation.label_check import features, regression
 from toolkit.bitext.words import spaced
-from toolkit.errors import named_line
 from toolkit.models.checkpoint import reading_model
 from toolkit.models.trainer_arguments import trainer_arguments
 
