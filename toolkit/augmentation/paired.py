@@ -47,7 +47,7 @@ class Comparison(NamedTuple):
         points = f"{self.difference:+.1f} points"
         if self.p is None:
             return f"not tested, because all seeds trained on the same rows: {points}"
-        if abs(self.difference) <= self.row + ROUNDING:
+        if self.row and abs(self.difference) <= self.row + ROUNDING:
             return f"no: {points} are at most one row of the test, {self.row:.1f} points; more test rows would tell"
         if self.p < ALPHA:
             return f"{'yes' if self.difference > 0 else 'no, it is worse'}: {points}"

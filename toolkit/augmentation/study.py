@@ -12,7 +12,7 @@ import numpy as np
 from datasets import Dataset, concatenate_datasets
 from tqdm import tqdm
 
-from toolkit.augmentation.drawn import Drawn, drawn_rows, few_of_each, reached_sizes
+from toolkit.augmentation.row_sample import RowSample, row_sample, few_of_each, distinct_sizes
 from toolkit.augmentation.paired import Comparison, compare
 from toolkit.augmentation.trials import Trial
 from toolkit.shards import write_whole
@@ -30,13 +30,13 @@ class Study:
     Attributes:
         results: By arm and size, the accuracy of each seed, in percent.
         baseline: The arm that others are compared with.
-        drawn: By size, the rows that were trained on, where they were counted.
+        samples: By size, the rows that were trained on, where they were counted.
         test_rows: The number of the rows of the test, where it is known.
     """
 
     results: dict[tuple[str, int], list[float]]
     baseline: str = NONE
-    drawn: Mapping[int, Drawn] = field(default_factory=dict)
+    samples: Mapping[int, RowSample] = field(default_factory=dict)
     test_rows: int | None = None
 
     @property
@@ -51,14 +51,14 @@ class Study:
 
     def name_of(self, size: int) -> str:
         """A size by the numbers of its rows, where they were counted."""
-        return self.drawn[size].name if size in self.drawn else str(size or "all")
+        return self.samples[size].name if size in self.samples else str(size or "all")
 
     def comparisons(self, baseline: str | None = None) -> dict[tuple[str, int], Comparison]:
         """Each arm against the baseline at each size, corrected for the number of all that are tested."""
         other = baseline or self.baseline
         keys = [(arm, size) for arm in self.arms if arm != other for size in self.sizes]
         pairs = [(self.results[arm, size], self.results[other, size]) for arm, size in keys]
-        untested = [n for n, (_, size) in enumerate(keys) if size in self.drawn and self.drawn[size].same]
+        untested = [n for n, (_, size) in enumerate(keys) if size in self.samples and self.samples[size].same]
         row = 100 / self.test_rows if self.test_rows else 0.0
         return dict(zip(keys, compare(pairs, row, untested), strict=True))
 
@@ -81,15 +81,15 @@ class Study:
 
     def _note(self, size: int) -> str | None:
         """What the name of a size leaves open."""
-        drawn = self.drawn.get(size)
-        if drawn is None or drawn.fewest == drawn.most and not drawn.same:
+        sample = self.samples.get(size)
+        if sample is None or sample.fewest == sample.most and not sample.same:
             return None
-        if drawn.same:
+        if sample.same:
             return (
-                f"{drawn.name}: every seed trained on the same rows, {drawn.fewest:,} to {drawn.most:,} of each class; "
+                f"{sample.name}: all seeds trained on the same rows, {sample.fewest:,} to {sample.most:,} of a class; "
                 "their deviation says nothing about other rows, so nothing is tested"
             )
-        return f"{drawn.name}: {drawn.most:,} rows of each class, all of a smaller one; {drawn.total:,} rows together"
+        return f"{sample.name}: {sample.most:,} rows of each class, all of a smaller class; {sample.total:,} in all"
 
     def plot(self, path: str | Path) -> None:
         """Draw the learning curves: mean accuracy by size, with the deviation over the seeds, as a PNG."""
@@ -130,14 +130,14 @@ def study(
         raise ValueError(f"wanted two seeds or more, got {seeds}: one says nothing about chance")
     every = {NONE: lambda rows, _: rows} | dict(arms)
     labels = list(train[label])
-    reached = reached_sizes(labels, sizes)
-    if progress and (replaced := [size for size in sizes if size and size not in reached]):
-        shown = ", ".join(map(str, replaced))
-        print(f"sizes {shown}: no class has more rows, so all {len(train):,} are taken instead", file=sys.stderr)
+    distinct = distinct_sizes(labels, sizes)
+    if progress and (absent := [size for size in sizes if size and size not in distinct]):
+        shown = ", ".join(map(str, absent))
+        print(f"size {shown}: no class has more rows, so all {len(train):,} rows are taken instead", file=sys.stderr)
     done = Kept(None if output_dir is None else Path(output_dir) / RESULTS)
     found: dict[tuple[str, int], list[float]] = {}
-    with tqdm(total=len(reached) * seeds * len(every), desc="training", unit="run", disable=not progress) as bar:
-        for size in reached:
+    with tqdm(total=len(distinct) * seeds * len(every), desc="training", unit="run", disable=not progress) as bar:
+        for size in distinct:
             for seed in range(seeds):
                 rows: Dataset | None = None
                 for name, arm in every.items():
@@ -149,7 +149,7 @@ def study(
                     bar.update()
     order = {name: n for n, name in enumerate(every)}
     results = dict(sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1])))
-    return Study(results, NONE, {size: drawn_rows(labels, size, seeds) for size in reached}, len(test))
+    return Study(results, NONE, {size: row_sample(labels, size, seeds) for size in distinct}, len(test))
 
 
 class Kept:

@@ -12,8 +12,8 @@ from datasets import Dataset
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.augment_file import read_data
 from toolkit.augmentation.containers import check_columns
-from toolkit.augmentation.drawn import chosen_rows, reached_sizes
-from toolkit.augmentation.remembered import Remembered
+from toolkit.augmentation.row_sample import sample_indices, distinct_sizes
+from toolkit.augmentation.paraphrase_cache import CachedParaphraser
 from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
 from toolkit.augmentation.study import OVERSAMPLED, Arm, Study, oversampled, study
 from toolkit.augmentation.study_settings import EMBEDDINGS, WORDS, StudyFile
@@ -52,7 +52,7 @@ def study_file(settings: StudyFile) -> Study:
     base = Paraphraser(settings.paraphraser)
     if settings.classifier == EMBEDDINGS:
         check_language_of(settings.encoder, base.lang, "--encoder")
-    paraphraser = Remembered(base, drawn_texts(train, settings, sizes))
+    paraphraser = CachedParaphraser(base, sample_texts(train, settings, sizes))
 
     def paraphrased(rows: Dataset, seed: int, check: str | None = None) -> Dataset:
         return augment(
@@ -80,12 +80,17 @@ def study_file(settings: StudyFile) -> Study:
     return found
 
 
-def drawn_texts(train: Dataset, settings: StudyFile, sizes: list[int]) -> list[str]:
+def sample_texts(train: Dataset, settings: StudyFile, sizes: list[int]) -> list[str]:
     """The texts of all rows that a study draws, each once; paraphrases are made of no others."""
     labels = list(train[settings.label])
-    draws = (chosen_rows(labels, size, seed) for size in reached_sizes(labels, sizes) for seed in range(settings.seeds))
-    rows = sorted({row for chosen in draws for row in chosen})
-    return list(dict.fromkeys(text for column in settings.columns for text in train.select(rows)[column]))
+    drawn = {
+        index
+        for size in distinct_sizes(labels, sizes)
+        for seed in range(settings.seeds)
+        for index in sample_indices(labels, size, seed)
+    }
+    rows = train.select(sorted(drawn))
+    return list(dict.fromkeys(text for column in settings.columns for text in rows[column]))
 
 
 def trial_of(settings: StudyFile) -> Trial:

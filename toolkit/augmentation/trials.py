@@ -58,7 +58,7 @@ def on_embeddings(encoder: SentenceTransformer, columns: Sequence[str], label: s
     return trial
 
 
-def text_regression() -> Pipeline:
+def text_regression(penalty: float = PENALTY) -> Pipeline:
     """A logistic regression on weighted words, pairs of words and parts of words, not trained yet.
 
     Chinese words are those of jieba.
@@ -67,7 +67,7 @@ def text_regression() -> Pipeline:
         sublinear_tf=True, preprocessor=lower_spaced, token_pattern=r"(?u)\b\w+\b", ngram_range=WORDS
     )
     letters = TfidfVectorizer(sublinear_tf=True, preprocessor=lower_spaced, analyzer="char_wb", ngram_range=LETTERS)
-    return make_pipeline(make_union(words, letters), LogisticRegression(C=PENALTY, max_iter=ITERATIONS))
+    return make_pipeline(make_union(words, letters), LogisticRegression(C=penalty, max_iter=ITERATIONS))
 
 
 def lower_spaced(text: str) -> str:

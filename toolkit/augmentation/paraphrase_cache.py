@@ -11,10 +11,10 @@ from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate
 
 NO_PHRASES = ConstraintSet()
-Asked = tuple[str, ConstraintSet]
+Query = tuple[str, ConstraintSet]
 
 
-class Remembered(Paraphraser):
+class CachedParaphraser(Paraphraser):
     """A loaded paraphraser that keeps its paraphrases for as long as it lives; what it refuses it does not keep.
 
     A text has the same paraphrases whatever seed is asked for: that of the paraphraser's settings counts. So the seeds
@@ -29,20 +29,20 @@ class Remembered(Paraphraser):
     def __init__(self, paraphraser: Paraphraser, texts: Iterable[str] = ()) -> None:
         vars(self).update(vars(paraphraser))
         self._texts = list(dict.fromkeys(text for text in texts if text and text.strip()))
-        self._known: dict[tuple[Paraphrasing, str | None], dict[Asked, list[Candidate]]] = {}
+        self._cache: dict[tuple[Paraphrasing, str | None], dict[Query, list[Candidate]]] = {}
 
     def _chunk(
         self, texts: Sequence[str], sets: Sequence[ConstraintSet], settings: Paraphrasing, template: str | None
     ) -> Iterator[list[Candidate]]:
         """The paraphrases of each text of a chunk."""
         settings = replace(settings, seed=self.settings.seed)
-        asked = list(zip(texts, sets, strict=True))
-        known = self._known.setdefault((settings, template), {})
-        ahead = [] if known or any(one != NO_PHRASES for one in sets) else [(text, NO_PHRASES) for text in self._texts]
-        missing = [pair for pair in dict.fromkeys([*ahead, *asked]) if pair not in known]
+        queries = list(zip(texts, sets, strict=True))
+        cache = self._cache.setdefault((settings, template), {})
+        ahead = [] if cache or set(sets) != {NO_PHRASES} else [(text, NO_PHRASES) for text in self._texts]
+        missing = [query for query in dict.fromkeys([*ahead, *queries]) if query not in cache]
         for begin in range(0, len(missing), CHUNK):
             part = missing[begin : begin + CHUNK]
             found = super()._chunk([text for text, _ in part], [phrases for _, phrases in part], settings, template)
-            for pair, candidates in zip(part, found, strict=True):
-                known[pair] = [one for one in candidates if one.rank is not None]
-        yield from (known[pair] for pair in asked)
+            for query, candidates in zip(part, found, strict=True):
+                cache[query] = [candidate for candidate in candidates if candidate.rank is not None]
+        yield from (cache[query] for query in queries)

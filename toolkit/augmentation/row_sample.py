@@ -10,7 +10,7 @@ from typing import NamedTuple
 from datasets import Dataset
 
 
-class Drawn(NamedTuple):
+class RowSample(NamedTuple):
     """The training rows of a size.
 
     Attributes:
@@ -29,7 +29,7 @@ class Drawn(NamedTuple):
     def name(self) -> str:
         """The size by its true numbers.
 
-        >>> Drawn(16, 16, 96, False).name, Drawn(8, 64, 328, False).name, Drawn(8, 119, 500, True).name
+        >>> RowSample(16, 16, 96, False).name, RowSample(8, 64, 328, False).name, RowSample(8, 119, 500, True).name
         ('16', '8-64', 'all 500')
         """
         if self.same:
@@ -37,10 +37,10 @@ class Drawn(NamedTuple):
         return f"{self.most:,}" if self.fewest == self.most else f"{self.fewest:,}-{self.most:,}"
 
 
-def reached_sizes(labels: Sequence[Hashable], sizes: Sequence[int]) -> list[int]:
+def distinct_sizes(labels: Sequence[Hashable], sizes: Sequence[int]) -> list[int]:
     """The sizes that differ, each once; 0, which is all rows, stands for those that no class exceeds.
 
-    >>> reached_sizes("aaab", [2, 16, 64])
+    >>> distinct_sizes("aaab", [2, 16, 64])
     [2, 0]
 
     Args:
@@ -51,34 +51,34 @@ def reached_sizes(labels: Sequence[Hashable], sizes: Sequence[int]) -> list[int]
     return list(dict.fromkeys(0 if size >= largest else size for size in sizes))
 
 
-def drawn_rows(labels: Sequence[Hashable], size: int, seeds: int) -> Drawn:
-    """What a size of a study is.
+def row_sample(labels: Sequence[Hashable], size: int, seeds: int) -> RowSample:
+    """The numbers of the rows that a size of a study gives.
 
     Args:
         labels: The class of each row.
         size: Training rows of each class; 0 takes all rows.
-        seeds: How often rows are drawn.
+        seeds: How many samples are drawn.
     """
-    draws = [chosen_rows(labels, size, seed) for seed in range(seeds if size else 1)]
-    counts = Counter(labels[row] for row in draws[0]).values()
-    same = all(set(one) == set(draws[0]) for one in draws[1:])
-    return Drawn(min(counts, default=0), max(counts, default=0), len(draws[0]), same)
+    samples = [sample_indices(labels, size, seed) for seed in range(seeds if size else 1)]
+    counts = Counter(labels[index] for index in samples[0]).values()
+    same = all(set(sample) == set(samples[0]) for sample in samples[1:])
+    return RowSample(min(counts, default=0), max(counts, default=0), len(samples[0]), same)
 
 
-def chosen_rows(labels: Sequence[Hashable], size: int, seed: int) -> list[int]:
-    """The numbers of as many random rows of each class, all of a class that has fewer; of all rows if `size` is 0."""
+def sample_indices(labels: Sequence[Hashable], size: int, seed: int) -> list[int]:
+    """The indices of as many random rows of each class, all of a class that has fewer; of all rows if `size` is 0."""
     if not size:
         return list(range(len(labels)))
-    of_class = defaultdict(list)
-    for number, label in enumerate(labels):
-        of_class[label].append(number)
-    chance, chosen = random.Random(seed), list[int]()
-    for _, numbers in sorted(of_class.items(), key=lambda item: str(item[0])):
-        chosen += chance.sample(numbers, min(size, len(numbers)))
-    chance.shuffle(chosen)
-    return chosen
+    indices_of = defaultdict(list)
+    for index, label in enumerate(labels):
+        indices_of[label].append(index)
+    chance, sample = random.Random(seed), list[int]()
+    for _, indices in sorted(indices_of.items(), key=lambda item: str(item[0])):
+        sample += chance.sample(indices, min(size, len(indices)))
+    chance.shuffle(sample)
+    return sample
 
 
 def few_of_each(rows: Dataset, label: str, size: int, seed: int) -> Dataset:
     """As many random rows of each class, all of a class that has fewer; all rows if `size` is 0."""
-    return rows.select(chosen_rows(list(rows[label]), size, seed)) if size else rows
+    return rows.select(sample_indices(list(rows[label]), size, seed)) if size else rows
