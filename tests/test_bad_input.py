@@ -479,7 +479,7 @@ TABLE = [
     ("train_paraphraser.py", BEGIN.format("lost"), "wanted a model, got 'lost', which is neither", 1),
     ("train_paraphraser.py", BEGIN.format("starter/none"), "wanted a starter model of de-en, en-de", 2),
     ("train_paraphraser.py", BEGIN.format("back") + " --size starter", "either base_model or size, got both", 2),
-    ("train_paraphraser.py", "--pairs pairs.tsv --output_dir new", "either base_model or size, got neither", 2),
+    ("train_paraphraser.py", "--pairs pairs.tsv --lang de --output_dir new", "or size, got neither, and lang 'de'", 2),
     ("train_paraphraser.py", "--size starter --output_dir new", "wanted --pairs; give it as a flag", 2),
     ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --size huge", "wanted size of parabank2-", 2),
     ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --direction up", "wanted direction of from_ref", 2),

@@ -50,7 +50,7 @@ def harmful(rows, seed):
 def test_what_helps_is_told_from_what_does_not(task, tmp_path):
     arms = {"helpful": doubled, "harmful": harmful, OVERSAMPLED: oversampled(2)}
     found = study(*task, "label", words(task), arms, sizes=[2, 0], seeds=8, output_dir=tmp_path, progress=False)
-    assert found.arms == ["none", "helpful", "harmful", OVERSAMPLED] and found.sizes == [0, 2]
+    assert found.arms == ["none", "helpful", "harmful", OVERSAMPLED] and found.sizes == [2, 0]
     verdicts = {key: one.verdict for key, one in found.comparisons().items()}
     assert verdicts["helpful", 2].startswith("yes: +")
     assert verdicts["harmful", 2].startswith("no, it is worse: -")
@@ -135,7 +135,7 @@ def test_a_size_that_no_class_exceeds_is_all_rows_and_is_trained_once(task, caps
 
     found = study(*task, "label", trial, arms, sizes=[256, 999, 4], seeds=10)
     assert "size 256, 999: no class has more rows, so all 48 rows are taken instead" in capsys.readouterr().err
-    assert found.sizes == [0, 4] and trials.count(48) == 20, "both sizes are the same rows"
+    assert found.sizes == [4, 0] and trials.count(48) == 20, "both sizes are the same rows"
     of_all, of_four = found.comparisons()["more", 0], found.comparisons()["more", 4]
     assert of_all.p is None and of_all.difference == pytest.approx(100 / 24, abs=1e-5)
     assert of_four.p < 0.05 and of_four.verdict.startswith("no: +4.2 points are at most one row of the test")
@@ -167,7 +167,7 @@ def test_the_plot_names_the_rows_that_there_are_and_its_label_fits(task, tmp_pat
     monkeypatch.setattr(Figure, "savefig", lambda self, *_, **__: figures.append(self))
     study(*task, "label", lambda *_: 0.5, {}, sizes=[4, 256], seeds=2, progress=False).plot(tmp_path / "curves.png")
     (axes,) = figures[0].axes
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["all 48", "4"]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["4", "all 48"]
     figures[0].draw_without_rendering()
     label = axes.yaxis.label.get_window_extent()
     assert label.y0 >= 0 and label.y1 <= figures[0].bbox.height

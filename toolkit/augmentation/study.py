@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,8 +47,8 @@ class Study:
 
     @property
     def sizes(self) -> list[int]:
-        """The sizes, in order."""
-        return sorted({size for _, size in self.results})
+        """The sizes, in order; 0, which is all rows, is last."""
+        return sorted({size for _, size in self.results}, key=lambda size: size or math.inf)
 
     def name_of(self, size: int) -> str:
         """A size by the numbers of its rows, where they were counted."""
@@ -148,7 +149,7 @@ def study(
                     found.setdefault((name, size), []).append(done.results[key])
                     bar.update()
     order = {name: n for n, name in enumerate(every)}
-    results = dict(sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1])))
+    results = dict(sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1] or math.inf)))
     return Study(results, NONE, {size: row_sample(labels, size, seeds) for size in distinct}, len(test))
 
 
