@@ -27,6 +27,7 @@ from typing import Any
 import toolkit
 from builders import demo, parabank, parabank2, paranet, paranmt, parazh
 from toolkit.command import run_command
+from toolkit.errors import without_secrets
 from toolkit.run import shards_done
 from toolkit.settings import parse_settings, printable
 
@@ -73,8 +74,8 @@ def main(arguments: list[str], program: str = PROGRAM, command: str = "python -m
         if figures := build(settings):
             total = figures["total"]
             print(
-                f"{settings.output_dir}: {total['pairs']:,} pairs of {total['kept']:,} references, in the splits "
-                f"{', '.join(figures['splits'])}; README.md in it says what was refused and why"
+                f"{without_secrets(settings.output_dir)}: {total['pairs']:,} pairs of {total['kept']:,} references, in "
+                f"the splits {', '.join(figures['splits'])}; README.md in it says what was refused and why"
             )
 
     done = partial(shards_done, settings.shards_dir)

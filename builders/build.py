@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.contents import contents_of
 from toolkit.generate.prompt import prompt_file, read_prompt
-from toolkit.mirror import fetch_run, send_parabank, send_run, try_to_send_shard, working_folder
+from toolkit.mirror import fetch_run, send_parabank, send_run, sending, working_folder
 from toolkit.outputs import MANIFEST
 from toolkit.parallel import processes, tell_idle_gpus, wait
 from toolkit.rows import Row
@@ -52,12 +52,12 @@ class Making:
     """What makes the shards of a run, with the models loaded.
 
     Attributes:
-        make: Makes the shards of these input shards that are not finished.
+        make: Makes the shards of these input shards that are not finished, and calls a function with each.
         pieces: As of the pipeline.
         models: As of the pipeline.
     """
 
-    make: Callable[[list[Path]], None]
+    make: Callable[[list[Path], Callable[[Path], None]], None]
     pieces: PieceSplitter | None
     models: list[dict]
 
@@ -121,11 +121,11 @@ def build_parabank(
         read_prompt(run.prompt)  # a prompt that cannot be used is an error before anything else
     if run.decontaminate:
         files = {**files, "decontaminate": [*run.decontaminate]}
-    contents: dict[str, str] = {}
+    contents, damaged = dict[str, str](), set[str]()
     if state.is_main_process:
         check_package(output, run.version, name)
         contents = contents_of_run(files, models)
-        fetch_run(run.output_dir, record_of(recorded, name, contents), FREE)
+        damaged = fetch_run(run.output_dir, record_of(recorded, name, contents), FREE)
         check_run(recorded, name, contents)
     if run.engine == RAY:
         from builders.on_ray import making_on_ray
@@ -137,11 +137,12 @@ def build_parabank(
         if check:
             check(read_inputs(run.shards_dir)["rows"])
         if state.is_main_process:
-            send_run(run.output_dir)
-        making.make(inputs)
+            send_run(run.output_dir, damaged)
+        with sending(run.output_dir) as sent:
+            making.make(inputs, sent)
         wait(state)
         if state.is_main_process:
-            send_run(run.output_dir)  # what could not be sent when it was finished
+            send_run(run.output_dir, damaged)  # what could not be sent when it was finished
         shards = choose(state) if choose else run.shards_dir
         if not state.is_main_process:
             return {}
@@ -163,11 +164,11 @@ def making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], stat
     tell_idle_gpus(state)
     pipeline = load(state)
 
-    def write(shard: Path, rows: Iterable[Row]) -> None:
-        write_kept(shard, rows, run.keep)
-        try_to_send_shard(run.output_dir, shard)
+    def make(inputs: list[Path], sent: Callable[[Path], None]) -> None:
+        def write(shard: Path, rows: Iterable[Row]) -> None:
+            write_kept(shard, rows, run.keep)
+            sent(shard)
 
-    def make(inputs: list[Path]) -> None:
         make_shards(inputs, pipeline.recipe, state, pipeline.stages, write)
 
     yield Making(make, pipeline.pieces, pipeline.models)

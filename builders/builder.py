@@ -25,7 +25,7 @@ from datasets.builder import Key
 from toolkit.package.folder import FIRST_VERSION
 from toolkit.package.parquet import SPLITS, TABLES, finished_shards, splits_in, without_repeats
 from toolkit.select.equal import find_equal_pairs
-from toolkit.shards import read_tables
+from toolkit.shards import named_if_broken, read_tables
 
 
 class ParabankConfig(datasets.BuilderConfig):
@@ -67,7 +67,9 @@ class ParabankBuilder(datasets.ArrowBasedBuilder):
         repeated = find_equal_pairs(shards).repeated
         shards_by_split: dict[str, list[int]] = {}
         for number, shard in enumerate(shards):
-            for split in splits_in(pq.read_table(shard, columns=["split"], filters=pc.field("reason").is_null())):
+            with named_if_broken(shard):
+                kept = pq.read_table(shard, columns=["split"], filters=pc.field("reason").is_null())
+            for split in splits_in(kept):
                 shards_by_split.setdefault(split, []).append(number)
         return [
             datasets.SplitGenerator(

@@ -131,6 +131,7 @@ def filter_parabank(settings: Filter) -> dict:
         check_measured(shards, settings.where)
     conditions = [f"({one})" for one in (recorded.get("where"), settings.where) if one]
     where, ranks = " and ".join(conditions) or "true", settings.ranks or recorded.get("ranks", "1-")
+    check_where(where)  # also what the record of the run says
     chosen = {"where": where, "ranks": ranks}
     remove_other(folder, recorded | chosen, settings.output_dir)
     write_records(run, chosen, folder)

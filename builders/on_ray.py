@@ -18,16 +18,16 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
-import toolkit
 from builders.build import Making, Pipeline, contents_of_run
+from toolkit.code_version import check_code, code_version
 from toolkit.command import EXPECTED
 from toolkit.errors import named_line, one_line
-from toolkit.mirror import try_to_send_shard
 from toolkit.progress import rows_bar
 from toolkit.run import RunSettings, few_collections, make_shard
 from toolkit.shards import count_rows, output_of, write_whole
@@ -43,7 +43,14 @@ RESTARTS = 50  # ours: times that Ray starts a worker again, wherever there is r
 DIED = "wanted a worker that lives, got one that died again and again: see whether memory runs out; Ray's logs say more"
 WAITING = "no worker of Ray is ready yet; each takes a GPU if the cluster has one, else a core for each of --threads"
 PATIENCE = 60.0  # ours: seconds without a worker until a line says what is waited for
+OVERDUE, LEAST_OVERDUE = 10, 60.0  # ours: times the median of the shards, and seconds, after which one is overdue
+LOOK, FAILURES = 5.0, 2  # ours: seconds between looks at the head of the cluster, and failures until it is gone
+HEAD = (
+    "the head of Ray's cluster at {address} is gone, so Ray will end this command in about a minute: start a cluster "
+    "again, then the same command goes on from the shards that are finished"
+)
 REACH = 10.0  # ours: seconds in which a cluster answers
+WHENEVER = -1  # Ray repeats a task until the worker is there again, however long no machine has room for it
 OBJECTS = 2**28  # ours: bytes for shards on their way, where Ray is started here; a shard has some megabytes
 
 # What workers do, by Ray's reference to its result: the worker, and the input shard, or None while it gets ready.
@@ -62,7 +69,7 @@ class Job:
         files: The files that `load` reads, by setting.
         models: The models that it loads, by setting.
         contents: What these are known by on the driver's machine, by setting.
-        version: The version of the toolkit there.
+        code: The code there (`toolkit.code_version`).
     """
 
     load: Callable[[PartialState], Pipeline]
@@ -72,7 +79,7 @@ class Job:
     files: Mapping[str, list[str | Path]]
     models: Mapping[str, str]
     contents: Mapping[str, str]
-    version: str = toolkit.__version__
+    code: Mapping[str, str] = field(default_factory=code_version)
 
 
 class Worker:
@@ -138,8 +145,7 @@ def loaded(job: Job) -> Pipeline:
 
     from toolkit.parallel import processes
 
-    if toolkit.__version__ != job.version:
-        raise ValueError(f"wanted parabank-toolkit {job.version}, got {toolkit.__version__}: install the same version")
+    check_code(job.code, "the machine with the command")
     if os.path.isdir(job.folder):
         os.chdir(job.folder)
     found = contents_of_run(job.files, job.models)
@@ -180,10 +186,9 @@ def making_on_ray(
     with connected(run.ray_address) as alone:
         start = starter(Job(load, run.threads, run.keep, os.getcwd(), named, models, contents), alone)
         first = start()
-        card = first.card.options(max_task_retries=RESTARTS).remote()
+        card = first.card.options(max_task_retries=WHENEVER).remote()
         models_of_card, pieces = result(next_done({card: (first, None)}))
-        sent = partial(try_to_send_shard, run.output_dir)
-        make = partial(make_shards, first=first, start=start, most=run.ray_workers, sent=sent)
+        make = partial(make_shards, first=first, start=start, most=run.ray_workers)
         yield Making(make, pieces, models_of_card)
 
 
@@ -239,12 +244,34 @@ def connected(address: str | None) -> Iterator[bool]:
         ) from None
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, handler)  # Ray has put its own there, which prints a trace
+    watching = threading.Event()
+    if address != "local":
+        threading.Thread(target=_watch_head, args=(address, watching), daemon=True).start()
     try:
         # Ray prints there what its daemons say of each worker that ends, with pages of their logs.
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
             yield address == "local"
     finally:
+        watching.set()
         ray.shutdown()
+
+
+def _watch_head(address: str, ended: threading.Event) -> None:
+    """Say so once if the head of a cluster is gone: Ray goes on for a minute, and then ends this process itself.
+
+    Args:
+        address: HOST:PORT.
+        ended: Set when nothing is to be watched any more.
+    """
+    failed = 0
+    while not ended.wait(LOOK) and failed < FAILURES:
+        try:
+            check_reached(address)
+            failed = 0
+        except OSError:
+            failed += 1
+    if failed == FAILURES:
+        print(HEAD.format(address=address), file=sys.stderr)
 
 
 def check_reached(address: str) -> None:
@@ -280,20 +307,20 @@ def starter(job: Job, alone: bool) -> Callable[[], Any]:
 
 
 def make_shards(
-    inputs: list[Path], first: Any, start: Callable[[], Any], most: int, sent: Callable[[Path], None]
+    inputs: list[Path], sent: Callable[[Path], None], first: Any, start: Callable[[], Any], most: int
 ) -> None:
     """Have the unfinished shards made; each worker that is free gets the next one.
 
     A shard whose worker died is the next one. A worker for which no shard is left ends, so that others have its room. A
-    worker that Ray starts no more is left out while there is another. After an error no further shard begins, and those
-    in flight are finished.
+    worker that Ray starts no more is left out while there is another. A shard that takes far longer than the others is
+    given to another worker, too. After an error no further shard begins, and those in flight are finished.
 
     Args:
         inputs: The paths of all input shards.
+        sent: Called with each finished shard; sends it to where the run is mirrored.
         first: A worker that has loaded the models.
         start: Starts a worker.
         most: Workers at a time.
-        sent: Called with each finished shard; sends it to where the run is mirrored.
 
     Raises:
         RuntimeError: A shard failed, the message names the shard and the rows; or its workers, or all workers, died
@@ -307,15 +334,26 @@ def make_shards(
     finished = sum(rows.values()) - sum(rows[path] for path in waiting)
     workers = [first, *(start() for _ in range(min(len(waiting), most) - 1))]
     tasks: Tasks = {get_ready(worker): (worker, None) for worker in workers}
-    deaths, errors = Counter[Path](), list[Exception]()
+    deaths, errors, slow = Counter[Path](), list[Exception](), _Overdue()
     with rows_bar(sum(rows.values()), finished, 1, "rows", True) as bar, stoppable() as stopped:
-        while (waiting and not errors and not stopped()) or any(path for _, path in tasks.values()):
-            task = next_done(tasks, stopped)
+        while (waiting and not errors and not stopped()) or _unmade(tasks):
+            task = next_done(tasks, stopped, slow.shard)
+            if task is None:
+                path = slow.name()
+                if path and not errors and not stopped():
+                    waiting.appendleft(path)
+                    if all(made_by in slow.told for _, made_by in tasks.values()):  # nobody else would take it
+                        worker = start()
+                        tasks[get_ready(worker)] = worker, None
+                continue
             worker, path = tasks.pop(task)
             try:
                 made = result(task)
             except Died as died:
-                if path is None and tasks:
+                slow.begun.pop(path, None)
+                if (path is None and isinstance(died, Away)) or (path is not None and output_of(path).exists()):
+                    tasks[get_ready(worker)] = worker, None
+                elif path is None and tasks:
                     print("a worker died again and again, so the others go on without it", file=sys.stderr)
                 elif path is None or deaths[path] + 1 == LIVES:
                     errors.append(RuntimeError(f"{path.name if path else 'loading the models'}: {died}"))
@@ -326,41 +364,100 @@ def make_shards(
                     tasks[get_ready(worker)] = worker, None
                 continue
             except Exception as error:  # it is raised when the shards in flight are finished
+                slow.begun.pop(path, None)
                 errors.append(error)
                 continue
-            if path is not None:
+            if path is not None and not output_of(path).exists():
                 for name, content in made.items():
                     write_whole(path.with_name(name), content)
                 sent(output_of(path))
                 bar.update(rows[path])
+                slow.end(path)
+            while waiting and output_of(waiting[0]).exists():  # two workers had it
+                waiting.popleft()
             if waiting and not errors and not stopped():
                 path = waiting.popleft()
                 tasks[worker.make.remote(path.name, path.read_bytes())] = worker, path
+                slow.begun.setdefault(path, time.monotonic())
             else:
                 for useless in (worker, *(other for other, made_by in tasks.values() if made_by is None)):
                     ray.kill(useless)
                 tasks = {task: pair for task, pair in tasks.items() if pair[1] is not None}
+        for worker, _ in tasks.values():  # whose shards others have made
+            ray.kill(worker)
         if errors:
             raise errors[0]
         if stopped():
             raise Stopped
 
 
+def _unmade(tasks: Tasks) -> bool:
+    """Whether a worker has a shard that no other one has made."""
+    return any(path is not None and not output_of(path).exists() for _, path in tasks.values())
+
+
+class _Overdue:
+    """Which shard takes far longer than the others did, as where its worker was stopped or its machine hangs.
+
+    Attributes:
+        begun: When the shards that workers have were first given to one.
+        taken: The seconds that finished shards took.
+        told: The shards that were named.
+    """
+
+    def __init__(self) -> None:
+        """No shard was begun."""
+        self.begun: dict[Path | None, float] = {}
+        self.taken: list[float] = []
+        self.told: set[Path] = set()
+
+    def end(self, path: Path) -> None:
+        """Note that a shard is finished."""
+        self.taken.append(time.monotonic() - self.begun.pop(path, time.monotonic()))
+
+    def name(self) -> Path | None:
+        """Say on the terminal which shard takes too long, once for each, and return it."""
+        if path := self.shard():
+            self.told.add(path)
+            minutes = (time.monotonic() - self.begun[path]) / 60
+            print(
+                f"{path.name}: its worker has had it for {minutes:.0f} min, another one makes it, too", file=sys.stderr
+            )
+        return path
+
+    def shard(self) -> Path | None:
+        """A shard that takes far longer than the others and was not named; None if there is none."""
+        if not self.taken:
+            return None
+        limit = max(LEAST_OVERDUE, OVERDUE * median(self.taken))
+        now = time.monotonic()
+        return next(
+            (path for path, since in self.begun.items() if path and path not in self.told and now - since > limit), None
+        )
+
+
 class Died(RuntimeError):
     """A worker of Ray or its machine died."""
 
 
+class Away(Died):
+    """A worker of Ray is not there now, and comes again when a machine has room for it."""
+
+
 def get_ready(worker: Any) -> Any:
     """Ask a worker to load its models; Ray repeats that where the worker dies."""
-    return worker.ready.options(max_task_retries=RESTARTS).remote()
+    return worker.ready.options(max_task_retries=WHENEVER).remote()
 
 
-def next_done(tasks: Tasks, stopped: Callable[[], bool] = lambda: False) -> Any:
+def next_done(
+    tasks: Tasks, stopped: Callable[[], bool] = lambda: False, overdue: Callable[[], object] = lambda: None
+) -> Any:
     """Wait until a task has ended, and return it; say what is waited for where no worker is there for long.
 
     Args:
         tasks: What workers do.
         stopped: Whether to wait no longer, if no shard is being made.
+        overdue: A shard that takes too long, for which None is returned; None if there is none.
 
     Raises:
         Stopped: No longer.
@@ -371,6 +468,8 @@ def next_done(tasks: Tasks, stopped: Callable[[], bool] = lambda: False) -> Any:
     while not (ended := ray.wait([*tasks], timeout=1.0)[0]):
         if stopped() and not any(path for _, path in tasks.values()):
             raise Stopped
+        if overdue():
+            return None
         if not told and time.monotonic() - since > PATIENCE:
             told = True
             print(WAITING, file=sys.stderr)
@@ -381,6 +480,7 @@ def result(task: Any) -> Any:
     """What a task returned.
 
     Raises:
+        Away: The worker is not there now; what it was making is lost.
         Died: The worker died.
         Exception: What the task raised, without Ray's traceback.
     """
@@ -390,5 +490,7 @@ def result(task: Any) -> Any:
         return ray.get(task)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
+    except ray.exceptions.ActorUnavailableError as error:
+        raise Away(f"{DIED} ({named_line(error)})") from None
     except ray.exceptions.RayError as error:
         raise Died(f"{DIED} ({named_line(error)})") from None

@@ -131,6 +131,7 @@ def figures(found: Study) -> dict[str, Any]:
     return {
         arm: {
             str(size): {
+                "values": [round(float(value), 2) for value in found.results[arm, size]],  # one of each seed
                 "mean": round(float(np.mean(found.results[arm, size])), 2),
                 "deviation": round(float(np.std(found.results[arm, size], ddof=1)), 2),
             }

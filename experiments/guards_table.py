@@ -93,13 +93,13 @@ def main() -> None:
     texts = judged_outputs(options.judgments)
     encoder = load_encoder(options.encoder)
     semantic = dict(zip(texts, pair_cosines([(one[1], one[2]) for one in texts], encoder), strict=True))
-    results = {guard: compare(texts, partial(breaks, guards=(guard,))) for guard in GUARDS}
+    results = {guard: compare(texts, partial(breaks, guards=(guard,))) for guard in ("mark", *GUARDS)}
     results["all guards"] = compare(texts, partial(breaks, guards=GUARDS))
     for floor in FLOORS:
         below = {one for one in texts if semantic[one] < floor}
         results[f"cosine below {floor}"] = compare(texts, below.__contains__)
     print(refused_table(results))
-    for guard in GUARDS if options.show else ():
+    for guard in ("mark", *GUARDS) if options.show else ():
         broken = [one for one in texts if breaks(one, (guard,))]
         print(f"\n{guard}")
         for one in sorted(broken, key=lambda one: -one[3])[: options.show]:

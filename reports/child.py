@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import resource
+import signal
 import subprocess
 import sys
 import venv
@@ -58,8 +59,20 @@ class Child:
         except (EOFError, ConnectionError):
             self.process.join()
             raise RuntimeError(
-                f"wanted a result of {self.work}, its process ended with {self.process.exitcode}; see its error above"
+                f"wanted a result of {self.work}, its process {how_ended(self.process.exitcode)}"
             ) from None
+
+
+def how_ended(status: int | None) -> str:
+    """How a process ended that sent no result, for a message.
+
+    >>> how_ended(-9), how_ended(1)
+    ('was ended by SIGKILL: memory may be short, the system then sends it', 'ended with 1; see its error above')
+    """
+    if status is None or status >= 0:
+        return f"ended with {status}; see its error above"
+    name = signal.Signals(-status).name
+    return f"was ended by {name}" + (": memory may be short, the system then sends it" if name == "SIGKILL" else "")
 
 
 @contextmanager

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import fmean
+
+from scipy.stats import t
 
 from reports.figures import benchmark, experiment, machine, number, table
 
@@ -78,6 +81,63 @@ def augmentation_finetuned() -> str:
 def augmentation_finetuned_seeds() -> str:
     """Accuracy of a fine-tuned encoder in fewer arms, with twice as many seeds."""
     return accuracy_table("augmentation_finetuned_seeds")
+
+
+def augmentation_new_seeds() -> str:
+    """The same arms on the ten seeds of the second study that did not choose its arms.
+
+    The records hold means and deviations of the first ten seeds and of all twenty, with the same seeds first. So the
+    mean of the other ten is known to a few hundredths, and so are, from the sums of squares, the deviation and the
+    p-value of their difference to none.
+    """
+    first, both = (experiment(name)["results"] for name in ("augmentation_finetuned", "augmentation_finetuned_seeds"))
+    tasks, n = list(both["accuracy"]), first["seeds"]
+    arms = [arm for arm in both["accuracy"][MEAN] if arm in first["accuracy"][MEAN]]
+    lines = []
+    for arm in arms:
+        cells = []
+        for task in tasks:
+            chosen, all_seeds = (record["accuracy"][task][arm]["16"] for record in (first, both))
+            mean = 2 * all_seeds["mean"] - chosen["mean"]
+            cells.append(number(mean) + ("" if arm == NONE else f" ({_on_new_seeds(chosen, all_seeds, n)})"))
+        lines.append([arm, *cells])
+    below = f"{both['seeds'] - n} seeds; in brackets the difference to none and the p-value of its paired t-test."
+    return table(["arm, 16 rows of a class", *tasks], lines, below)
+
+
+def more_copies() -> str:
+    """The mean accuracy of 16 rows of a class by the number of new texts of a row."""
+    means = experiment("augmentation_settings")["results"]["accuracy"][MEAN]
+    arms = {2: "starter", 4: "4 copies", 8: "8 copies"}
+    return ", ".join(f"{number(means[arm]['16']['mean'])} with {copies}" for copies, arm in arms.items())
+
+
+def paranet_gain() -> str:
+    """The mean gain of the paraphraser of ParaNet's pairs, and its p-value corrected for the number of arms."""
+    gain = experiment("augmentation_finetuned")["results"]["accuracy"][MEAN]["ParaNet"]["16"][f"against_{NONE}"]
+    return f"{gain['difference']:+.1f}, p {number(gain['p'])}"
+
+
+def new_seeds_gain() -> str:
+    """The mean gain of the paraphraser of a ParaNMT parabank on the seeds that did not choose the arms."""
+    chosen, all_seeds = (
+        experiment(name)["results"]["accuracy"][MEAN]["ParaNMT"]["16"]
+        for name in ("augmentation_finetuned", "augmentation_finetuned_seeds")
+    )
+    return _on_new_seeds(chosen, all_seeds, experiment("augmentation_finetuned")["results"]["seeds"])
+
+
+def _on_new_seeds(chosen: dict, all_seeds: dict, n: int) -> str:
+    """The difference to none on the last n of 2n seeds, from those of the first n and of all."""
+    one, two = (figures[f"against_{NONE}"] for figures in (chosen, all_seeds))
+    mean = 2 * two["difference"] - one["difference"]
+    squares = sum(
+        sign * ((seeds - 1) * figures["deviation"] ** 2 + seeds * figures["difference"] ** 2)
+        for sign, seeds, figures in ((1, 2 * n, two), (-1, n, one))
+    )
+    deviation = math.sqrt((squares - n * mean**2) / (n - 1))
+    p = 2 * t.sf(abs(mean) / (deviation / math.sqrt(n)), n - 1)
+    return f"{mean:+.1f}, p {number(p, 2)}"
 
 
 def low_resource_translation() -> str:
@@ -197,6 +257,10 @@ MADE = (
     augmentation_256,
     augmentation_finetuned,
     augmentation_finetuned_seeds,
+    augmentation_new_seeds,
+    more_copies,
+    new_seeds_gain,
+    paranet_gain,
     augmentation_settings,
     low_resource_translation,
     augmentation_speed,

@@ -27,6 +27,7 @@ ENGINES = {
 OURS = {"ours_equal": "", "ours_equal_int8": "int8_", "ours": "default_"}  # engine -> how its ratios begin
 PEERS = [engine for engine in ENGINES if engine not in OURS]
 MODELS = {"starter": "starter", "t5_small": "T5-small", "t5_base": "T5-base", "bart_base": "BART-base"}
+READ_FLOORS = ("none", "-0.6", "-0.4", "-0.3", "-0.2")  # of `first_paraphrases.py`, in the table
 SETTINGS = {  # column of `paraphraser_defaults.py`, with its decimals
     "ibleu": ("iBLEU", 2),
     "best_ibleu": ("iBLEU, best of 5", 2),
@@ -75,6 +76,19 @@ def refused_table(refused_by: dict[str, dict], below: str = "") -> str:
 def paraphraser_defaults() -> str:
     """Every setting of `Paraphraser` that was tried, means over the validation sets."""
     return defaults_table(experiment("paraphraser_defaults")["results"]["variants"])
+
+
+def first_paraphrases() -> str:
+    """How many outputs each floor keeps of the sentences that were read, and how many of them are usable or not."""
+    found = experiment("first_paraphrases")["results"]["figures"]
+    lines = [
+        [f"{name}, {system}", floor, *(number(counts[key], 0) for key in ("outputs", "u", "t", "w"))]
+        for name, systems in found.items()
+        for system, floors in systems.items()
+        for floor, counts in floors.items()
+        if floor in READ_FLOORS
+    ]
+    return table(["sentences, settings", "floor", "outputs", "usable", "trivial", "wrong"], lines)
 
 
 def defaults_table(variants: dict[str, dict]) -> str:
@@ -270,7 +284,8 @@ def texts_table(head: list[str], lines: Iterable[list[str]]) -> str:
 
 
 MADE = (
-    paraphraser_speed, paraphraser_ratios, paraphraser_memory, guards, paraphraser_defaults, corrections_grammar,
-    corrections_wording, syntax_obeyed, syntax_examples, rewriter, merged_outputs, paramac_1, paramac_2, paramac_4,
+    paraphraser_speed, paraphraser_ratios, paraphraser_memory, guards, paraphraser_defaults, first_paraphrases,
+    corrections_grammar, corrections_wording,
+    syntax_obeyed, syntax_examples, rewriter, merged_outputs, paramac_1, paramac_2, paramac_4,
     paramac_6, paramac_7, paranet_1, paranet_4,
 )  # fmt: skip

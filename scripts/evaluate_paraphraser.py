@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--outputs", nargs="+", default=[], metavar="NAME=FILE", help="outputs of other systems")
     parser.add_argument("--round_trip", nargs=2, metavar=("THERE", "BACK"), help="two translators, as a baseline")
     parser.add_argument("--n", type=int, default=5, help="outputs of each input (default 5)")
-    parser.add_argument("--method", choices=METHODS, help="of the paraphrasers (default sample)")
+    parser.add_argument("--method", choices=METHODS, help="of the paraphrasers (default auto)")
     parser.add_argument("--lang", default="en", help="language of the test (ISO 639-1)")
     parser.add_argument("--pivot", default="de", help="the other language of --round_trip")
     parser.add_argument("--references", type=int, default=1, help="references of each input (default 1)")

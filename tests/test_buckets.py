@@ -14,7 +14,8 @@ from tests.tiny import DEMO, ENVIRONMENT, ROOT, killing_at
 from toolkit.files import below, fetch, read_bytes
 
 pytestmark = pytest.mark.slow
-KILL_AFTER_TWO_SHARDS = killing_at("rows-00002.parquet")
+# It has had the time to send the second.
+KILL_AFTER_TWO_SHARDS = killing_at("rows-00002.parquet").replace("os.kill(", "import time; time.sleep(3); os.kill(")
 
 
 @pytest.fixture(scope="module")

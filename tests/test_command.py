@@ -12,7 +12,7 @@ import pytest
 from tests.tiny import ENVIRONMENT
 from toolkit import SPIN_BUSY, SPIN_IDLE, spin_count, stop
 from toolkit.command import LOST, run_command
-from toolkit.errors import one_line
+from toolkit.errors import FULL_DISK, one_line
 
 WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "LOCAL_WORLD_SIZE")
 PROGRAM = """
@@ -26,6 +26,8 @@ def work():
     sys.stdout.flush()
     if sys.argv[1] == "fail" and state.process_index == 0:
         raise ValueError("wanted this, got that")
+    if sys.argv[1] == "killed" and state.process_index == 1:
+        signal.raise_signal(signal.SIGKILL)
     if sys.argv[1] == "deaf":
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.argv[1] in ("wait", "deaf"):
@@ -64,6 +66,7 @@ def fails(error: BaseException) -> None:
     [
         (ValueError("wanted a,\n got b"), "p.py: wanted a, got b"),
         (OSError(28, "No space left on device", "x/rows-1.parquet"), "p.py: No space left on device: x/rows-1.parquet"),
+        (OSError(28, "No space left on device"), f"p.py: No space left on device: {FULL_DISK}"),
         (FileNotFoundError("wanted an existing file, got x"), "p.py: wanted an existing file, got x"),
         (MemoryError(), "p.py: MemoryError"),
     ],
@@ -110,6 +113,15 @@ def test_several_processes_share_the_work_and_an_error_is_one_line(program):
     assert failed.returncode == 1
     own = [line for line in failed.stderr.splitlines() if LOST not in line]
     assert own == ["program.py: wanted this, got that"]
+
+
+@pytest.mark.slow
+def test_a_process_that_a_signal_ends_is_named_with_the_likely_cause(program):
+    done = subprocess.run([*program, "killed"], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    (line,) = [line for line in done.stderr.splitlines() if LOST not in line]
+    assert done.returncode == 1 and line.startswith("program.py: process 1 (PID "), line
+    assert ") was ended by SIGKILL (the system sends it where memory is short: fewer processes" in line
+    assert line.endswith("; what is finished is kept, the same command goes on from there")
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """One launch at a time on a folder: the second says who is at work; the lock dies with its processes."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -90,3 +91,16 @@ def test_the_lock_ends_with_the_block_and_again_with_an_error(tmp_path):
     for _ in range(2):
         with pytest.raises(ZeroDivisionError), held(tmp_path / "run", state):
             raise ZeroDivisionError
+
+
+def test_a_folder_of_another_user_is_one_line(tmp_path, monkeypatch):
+    (tmp_path / ".lock").touch()
+
+    def refuse(self, *_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    monkeypatch.setattr("pathlib.Path.open", refuse)
+    with pytest.raises(
+        PermissionError, match=f"wanted a folder in which this user may write, got {tmp_path} of another"
+    ):
+        check_free(tmp_path)

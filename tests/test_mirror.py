@@ -5,9 +5,13 @@ import shutil
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from builders.paranmt import ParaNMTRun
@@ -15,7 +19,7 @@ from tests.conftest import demo_rows, write_run
 from toolkit import mirror
 from toolkit.files import below
 from toolkit.lock import held
-from toolkit.mirror import fetch_run, run_folder, send_parabank, send_run, send_shard, try_to_send_shard, working_folder
+from toolkit.mirror import fetch_run, run_folder, send_parabank, send_run, send_shard, sending, working_folder
 from toolkit.outputs import check_output_folder
 from toolkit.package.build import package_parabank
 from toolkit.package.load import load_parabank
@@ -42,6 +46,11 @@ def made(bank):
     (folder / "settings.json").unlink()
     check_record(folder / "settings.json", SETTINGS, set())
     return folder
+
+
+def add_counts(folder):
+    """Counts of what a shard no longer has; any table will do."""
+    pq.write_table(pa.table({"n": [1, 2]}), dropped_of(folder / "rows-00001.parquet"), write_page_checksum=True)
 
 
 def contents(folder):
@@ -76,7 +85,7 @@ def test_a_folder_on_the_disk_is_not_mirrored(tmp_path, monkeypatch):
 
 def test_a_run_goes_on_elsewhere_with_all_that_was_finished(bank, tmp_path, monkeypatch, capsys):
     folder = made(bank)
-    dropped_of(folder / "rows-00001.parquet").write_bytes(b"counts")
+    add_counts(folder)
     shard = folder / "rows-00002.parquet"
     kept, later = contents(folder), shard.read_bytes()
     shard.unlink()
@@ -108,9 +117,102 @@ def test_only_what_is_missing_is_sent(bank, monkeypatch):
     assert sent == ["settings.json", "rows-00007.parquet"]
 
 
+def cutting(monkeypatch, name, times, content=lambda data: data[: len(data) // 2]):
+    """Damage a file on its way, the first `times` times that it is fetched; no checksum tells."""
+    for kind in ("memory", "file"):
+        system = type(fsspec.filesystem(kind))
+
+        left = [False] + [True] * (times if times < 9 else 99)
+
+        def get_file(self, source, target, *rest, get=system.get_file, left=left, **options):
+            get(self, source, target, *rest, **options)
+            if str(source).endswith(name) and (left.pop() if len(left) > 1 else left[0]):
+                Path(target).write_bytes(content(Path(target).read_bytes()))
+
+        monkeypatch.setattr(system, "get_file", get_file)
+
+
+@pytest.mark.parametrize("name", ["rows-00001.parquet", "input-00002.parquet", "inputs.json"])
+def test_a_file_that_is_cut_on_its_way_is_fetched_again(bank, name, tmp_path, monkeypatch):
+    folder = made(bank)
+    send_run(bank)
+    other = elsewhere(bank, monkeypatch, tmp_path)
+    cutting(monkeypatch, name, 1)
+    assert fetch_run(bank, SETTINGS, set()) == set() and contents(other) == contents(folder)
+
+
+def test_a_file_that_is_cut_every_time_does_not_count_and_is_not_sent_back(bank, tmp_path, monkeypatch):
+    folder = made(bank)
+    send_run(bank)
+    other = elsewhere(bank, monkeypatch, tmp_path)
+    cutting(monkeypatch, "rows-00001.parquet", 9)
+    size = (folder / "rows-00001.parquet").stat().st_size
+    got = rf"wanted {bank}.shards/rows-00001.parquet whole, got {size // 2:,} of {size:,} bytes: check the network"
+    with pytest.raises(OSError, match=got):
+        fetch_run(bank, SETTINGS, set())
+    assert not (other / "rows-00001.parquet").exists() and not list(other.glob(".*"))
+    monkeypatch.undo()
+    monkeypatch.setenv("PARABANK_CACHE", str(other.parents[1]))
+    fetch_run(bank, SETTINGS, set())
+    assert contents(other) == contents(folder)
+
+
+def flipped(data: bytes) -> bytes:
+    """One bit of a page of a Parquet file, or the first of a record, is another."""
+    place = 30 if data.startswith(b"PAR1") else 0
+    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+
+
+@pytest.mark.parametrize("name", ["rows-00001.parquet", "dropped-00001.parquet", "input-00001.parquet", "inputs.json"])
+@pytest.mark.parametrize("damage", [flipped, lambda data: data[: len(data) // 2]])
+def test_a_file_that_is_damaged_in_the_bucket_is_named_made_again_and_replaced(
+    bank, name, damage, tmp_path, monkeypatch, capsys
+):
+    folder = made(bank)
+    add_counts(folder)
+    send_run(bank)
+    (tmp_path / "damaged").write_bytes(damage((folder / name).read_bytes()))
+    mirror.send(tmp_path / "damaged", f"{bank}.shards/{name}")
+    other = elsewhere(bank, monkeypatch, tmp_path)
+    damaged = fetch_run(bank, SETTINGS, set())
+    assert f"{bank}.shards/{name}: damaged there, so it is made again and replaced" in capsys.readouterr().err
+    also = {"rows-00001.parquet"} if name.startswith("dropped") else set()
+    assert damaged == {name} | also and not any((other / one).exists() for one in damaged)
+    assert (other / "inputs.json").exists() != name.startswith("input")
+    for one in {*damaged, "inputs.json"}:
+        shutil.copy(folder / one, other / one)  # made again
+    send_run(bank, damaged)
+    assert below(f"{bank}.shards") == {path.name: path.stat().st_size for path in folder.iterdir()}
+    assert mirror.read_bytes(f"{bank}.shards/{name}") == (folder / name).read_bytes()
+
+
+def test_a_shard_of_the_bucket_is_not_replaced_by_a_cut_one_of_this_machine(bank, capsys):
+    folder = made(bank)
+    send_run(bank)
+    shard = folder / "rows-00001.parquet"
+    whole = shard.read_bytes()
+    shard.write_bytes(whole[: len(whole) // 2])
+    send_run(bank)
+    assert f"{bank}.shards/rows-00001.parquet: another file of that name came there, which is kept" in (
+        capsys.readouterr().err
+    )
+    assert mirror.read_bytes(f"{bank}.shards/rows-00001.parquet") == whole
+    fetch_run(bank, SETTINGS, set())
+    assert shard.read_bytes() == whole, "the next call takes the whole one"
+
+
+def test_a_damaged_record_in_the_bucket_is_one_line(bank, tmp_path):
+    made(bank)
+    send_run(bank)
+    (tmp_path / "record").write_bytes(b'{"toolk')
+    mirror.send(tmp_path / "record", f"{bank}.shards/settings.json")
+    with pytest.raises(ValueError, match=f"wanted the record of a run in JSON, got {bank}.shards/settings.json, which"):
+        fetch_run(bank, SETTINGS, set())
+
+
 def test_input_shards_without_their_record_are_cut_again_and_finished_shards_are_kept(bank, tmp_path, monkeypatch):
     folder = made(bank)
-    dropped_of(folder / "rows-00001.parquet").write_bytes(b"counts")
+    add_counts(folder)
     send_run(bank)
     mirror.remove([f"{bank}.shards/inputs.json"])
     other = elsewhere(bank, monkeypatch, tmp_path)
@@ -122,7 +224,7 @@ def test_input_shards_without_their_record_are_cut_again_and_finished_shards_are
 
 def test_finished_shards_are_sent_after_their_counts_and_before_input_shards(bank, monkeypatch):
     folder = made(bank)
-    dropped_of(folder / "rows-00001.parquet").write_bytes(b"counts")
+    add_counts(folder)
     sent, send_together = [], mirror.send_together
 
     def sending(urls):
@@ -135,18 +237,39 @@ def test_finished_shards_are_sent_after_their_counts_and_before_input_shards(ban
     assert set(below(f"{bank}.shards")) == {*RUN, "dropped-00001.parquet"}
 
 
-def test_a_shard_that_cannot_be_sent_is_a_line(bank, monkeypatch, capsys):
-    folder = made(bank)
-    try_to_send_shard(bank, folder / "rows-00000.parquet")
-    assert list(below(f"{bank}.shards")) == ["rows-00000.parquet"] and capsys.readouterr().err == ""
+def test_an_address_that_refuses_a_shard_stops_no_work_and_gets_it_later(bank, monkeypatch, capsys):
+    folder, send = made(bank), mirror.send
+    monkeypatch.setattr(mirror, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    tries, asked, answer = [], threading.Event(), threading.Event()
 
-    def lost(path, url):
+    def refuse(path, url):
+        tries.append(path.name)
+        asked.set()
+        assert answer.wait(60)
         raise OSError(f"wanted a URL to write to, got {url}")
 
-    monkeypatch.setattr(mirror, "send", lost)
-    try_to_send_shard(bank, folder / "rows-00001.parquet")
-    said = f"rows-00001.parquet: not sent yet, the run goes on: wanted a URL to write to, got {bank}.shards/rows-00001"
+    monkeypatch.setattr(mirror, "send", refuse)
+    with sending(bank) as sent:
+        sent(folder / "rows-00000.parquet")
+        assert asked.wait(60), "the address does not answer, and the run goes on"
+        sent(folder / "rows-00001.parquet")
+        answer.set()
+    said = f"rows-00000.parquet: not sent yet, the run goes on: wanted a URL to write to, got {bank}.shards/rows-00000"
     assert capsys.readouterr().err == f"{said}.parquet\n"
+    assert tries == ["rows-00000.parquet"], "no further try for a while"
+
+    def recovered(path, url):
+        tries.append(path.name)
+        if len(tries) == 2:
+            raise OSError("not yet")
+        send(path, url)
+
+    monkeypatch.setattr(mirror, "send", recovered)
+    monkeypatch.setattr(mirror, "time", SimpleNamespace(monotonic=count(0, mirror.PAUSE).__next__))
+    with sending(bank) as sent:
+        for number in range(3):
+            sent(folder / f"rows-0000{number}.parquet")
+    assert sorted(below(f"{bank}.shards")) == [f"rows-0000{number}.parquet" for number in range(3)]
 
 
 def test_a_new_url_is_written_to_before_anything_else(bank, monkeypatch):

@@ -4,14 +4,17 @@ The numbers were read in the papers, not in the code. What the papers leave open
 """
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
+import yaml
 
 from builders.parabank import ParaBank
 from builders.parabank2 import ParaBank2, ParaBank2Run
 from builders.paranet import ParaNet, ParaNetRun
 from builders.paranmt import ParaNMT, ParaNMTRun
 from builders.parazh import ParaZh
+from toolkit import paraphraser
 from toolkit.bitext import passages
 from toolkit.bitext.subwords import CHARACTER_COVERAGE, VOCABULARY
 from toolkit.clean.rules import CleanSettings
@@ -30,6 +33,10 @@ from toolkit.select.deciles import DECILES, MEASURES, DecileSettings
 from toolkit.translator.settings import SIZES, Size
 
 PARANMT, PARABANK, PARABANK2, PARANET, PARAZH = "ParaNMT-50M", "ParaBank", "ParaBank 2", "ParaNet", "ParaZh-22M"
+PRESETS = {
+    path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
+    for path in (Path(paraphraser.__file__).parent / "presets").glob("*.yaml")
+}
 FIRST_TOKENS = "about as at by for from in into of on onto over to with"
 ENCODER, DECILES_SETTINGS = EncoderTraining(pairs=[], output_dir=""), DecileSettings()
 NMT_RUN = ParaNMTRun(bitext=["b"], source_lang="cs", lang="en", output_dir="o", forward="f")
@@ -50,6 +57,23 @@ PRINTED = [
     ("the model of the fluency", NET_RUN.fluency_model, "openai-community/gpt2", PARANET, "A: GPT-2"),
     ("beam", ParaZh().beam, 15, PARAZH, '2.4: "a beam size of 15"'),
     ("edit-distance ratio", ParaZh().min_edit_ratio, 0.12, PARAZH, '2.4: "a minimum edit-distance ratio of 12%"'),
+    (
+        "the translators", SIZES["parazh"],
+        Size(32_000, False, width=1024, encoder_layers=12, decoder_layers=6, heads=16, feed_forward=4096),
+        PARAZH, "2.2: 32k merges; 2.3",
+    ),
+    (
+        "the paraphraser", SIZES["parazh-paraphraser"],  # joint: the same vocabulary and embeddings for both sides
+        Size(32_000, True, width=512, encoder_layers=6, decoder_layers=6, heads=8, feed_forward=2048),
+        PARAZH, "4.1",
+    ),
+    ("the size of the paraphraser's preset", PRESETS["parazh"]["size"], "parazh-paraphraser", PARAZH, "4.1"),
+    ("steps of the paraphraser", PRESETS["parazh"]["max_steps"], 100_000, PARAZH, "4.1"),
+    ("averaged checkpoints", (PRESETS["parazh"]["average"], PRESETS["parazh"]["save_every"]), (5, 1500), PARAZH, "4.1"),
+    (
+        "a rewriter of one language has one vocabulary", SIZES[PRESETS["parabank"]["size"]].joint, True, PARABANK,
+        "6: English to English",
+    ),
     ("pairs for a clean line", best.PAPER_SHARE, 22 / 26.4, PARAZH, "2.2: 26.4M; 2.4: ~22M"),
     ("beam", ParaNMT().beam, 12, PARANMT, '3.1: "a beam size of 12"'),
     ("beam of a run", NMT_RUN.beam, 12, PARANMT, '3.1: "a beam size of 12"'),

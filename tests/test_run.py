@@ -10,7 +10,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -156,6 +158,43 @@ def test_after_sigterm_shards_in_flight_are_finished_and_no_other_begins(program
         )
     again = launch(program, output)
     assert again.returncode == 0, again.stderr
+    assert_same(output, made)
+
+
+# The second process stops at its first shard; the first is patient for a second.
+STOP_RANK_1 = """
+import os, signal
+import toolkit.run
+toolkit.run.LEAST_OVERDUE, toolkit.run.OVERDUE = 1.0, 0
+rename = os.replace
+def replace(source, target):
+    if os.environ.get("RANK") == "1" and "bank.shards/rows-" in str(target) and not os.path.exists("stopped"):
+        with open("stopped", "w") as file:
+            file.write(str(os.getpid()))
+        os.kill(os.getpid(), signal.SIGSTOP)
+    rename(source, target)
+os.replace = replace
+"""
+
+
+@pytest.mark.slow
+def test_the_shards_of_a_process_that_was_stopped_are_made_by_another(made, tmp_path):
+    output, stopped = tmp_path / "bank", tmp_path / "stopped"
+
+    def go_on() -> None:
+        """Let the process go on when all shards are there."""
+        for _ in range(1200):
+            if stopped.exists() and len(names(output, "rows-*")) == 7:
+                break
+            time.sleep(0.1)
+        os.kill(int(stopped.read_text()), signal.SIGCONT)
+
+    with ThreadPoolExecutor() as pool:
+        gone_on = pool.submit(go_on)
+        done = launch(ALONE, output, STOP_RANK_1, processes=2)
+        gone_on.result()
+    assert done.returncode == 0, done.stderr
+    assert "process 1 has finished no shard for 0 minutes, so this one makes input-0000" in done.stderr
     assert_same(output, made)
 
 

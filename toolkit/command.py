@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from toolkit.errors import one_line
 from toolkit.settings import parse_settings
-from toolkit.stop import Stopped
+from toolkit.stop import ChildKilled, Stopped
 
 Settings = TypeVar("Settings")
 
@@ -87,14 +87,22 @@ def run_command(
     except (KeyboardInterrupt, Stopped) as ended:
         how, status = ("ended by SIGTERM", TERMINATED) if isinstance(ended, Stopped) else ("interrupted", INTERRUPTED)
         if name == program and not (launched() and LAUNCHER in os.environ):
-            kept = done() if done else "what is finished is kept"
-            state = f"{kept}, the same command goes on from there" if resumes else "nothing was written"
-            print(f"\n{program}: {how}; {state}", file=sys.stderr)
+            print(f"\n{program}: {how}; {_state_of(resumes, done)}", file=sys.stderr)
         return status
+    except ChildKilled as killed:
+        print(f"{program}: {killed}; {_state_of(resumes, done)}", file=sys.stderr)
+        return 1
     except EXPECTED as error:
         print(f"{name}: {LOST if lost_process(error) else one_line(error)}", file=sys.stderr)
         return 1
     return 0
+
+
+def _state_of(resumes: bool, done: Callable[[], str] | None) -> str:
+    """What is left of the work of a command that a signal ended, for a message."""
+    if not resumes:
+        return "nothing was written"
+    return f"{done() if done else 'what is finished is kept'}, the same command goes on from there"
 
 
 def lost_process(error: BaseException) -> bool:

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from toolkit.errors import public_record
 from toolkit.files import files_at, is_url, tag_hash
 
 CONTENT = "content of "  # prefix, in a record, of the name of a setting that names files
@@ -49,4 +50,4 @@ def hash_file(path: Path) -> str:
 
 def with_contents(settings: dict, contents: Mapping[str, str]) -> dict:
     """Settings as they are recorded: with the content of the files and models that they name."""
-    return settings | {CONTENT + name: text for name, text in contents.items()}
+    return public_record(settings) | {CONTENT + name: text for name, text in contents.items()}

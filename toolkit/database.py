@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 import duckdb
 
 from toolkit.bitext.words import HAN, spaced, token_count
+from toolkit.errors import named_line
 
 # A text with spaces between its words, and their number. Chinese is cut by jieba, marks counted, as in ParaZh, section
 # 3.1. The function in Python sees no text without Han characters, because it is slow.
@@ -29,6 +31,9 @@ def database(
 
     It downloads no extensions, and removes at the end what it has spilled.
 
+    Raises:
+        OSError: There is no room for what it holds or spills; the message says what to do.
+
     Args:
         memory_limit: How much it holds before it spills; every thread needs its part.
         threads: Of DuckDB; None is one for each core.
@@ -46,4 +51,21 @@ def database(
             connection.create_function("token_count", token_count, ["VARCHAR"], "BIGINT")
             connection.create_function("chinese_words", spaced, ["VARCHAR"], "VARCHAR")
             connection.execute(WORDS_SQL)
-            yield connection
+            try:
+                yield connection
+            except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
+                if isinstance(error, duckdb.IOException) and not re.search(r"write|space left", str(error)):
+                    raise
+                raise OSError(
+                    f"wanted room for a table of the whole corpus in {spill}, got none ({named_line(error)}): make "
+                    "room there, or name another folder by the variable TMPDIR, then give the same command again"
+                ) from error
+
+
+def lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let the further statements of a connection read and write no file and change no setting.
+
+    What a user writes, such as a condition, comes only after this, when the tables that it needs are there.
+    """
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")

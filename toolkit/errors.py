@@ -3,8 +3,72 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
+import re
+import signal
+from typing import Any
 
 MAX_CHARACTERS = 200  # ours: of another library's message
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL_DISK = (  # where an error does not say which file it was
+    "make room on the disk of the output and on that of temporary files, which the environment variable TMPDIR names, "
+    "then give the same command again"
+)
+CAUSES = {  # the likely cause of a signal that no user sent
+    signal.SIGKILL: "the system sends it where memory is short: fewer processes, or smaller batches, need less",
+    signal.SIGSEGV: "a library crashed",
+    signal.SIGABRT: "a library crashed",
+    signal.SIGBUS: "a library crashed, or a disk is full",
+    signal.SIGILL: "a library is built for another processor",
+}
+
+
+def signal_cause(number: int) -> str:
+    """The name of the signal that ended a process, and its likely cause.
+
+    >>> signal_cause(11), signal_cause(1)
+    ('SIGSEGV (a library crashed)', 'SIGHUP')
+    """
+    known = {*map(int, signal.Signals)}
+    name = signal.Signals(number).name if number in known else f"signal {number}"
+    return f"{name} ({CAUSES[signal.Signals(number)]})" if number in CAUSES else name
+
+
+# The user part of a URL, as in s3://KEY:SECRET@bucket, where the secret may have slashes; before "@" an Azure URL names
+# a container, which is no secret.
+USER_PART = re.compile(
+    r"\b(s3a?://)[^/\s:@]+:[^\s@]*@"
+    r"|\b((?!abfss?:|wasbs?:|az:)[A-Za-z][A-Za-z0-9+.-]*:/{1,2})[^/\s'\"]*@"
+    r"|\b(\w+://)[^/\s'\"@]*:[^/\s'\"]*@"
+)
+# The query of a URL with a key in it, as in a signed URL.
+SECRET_QUERY = re.compile(
+    r"(://[^\s'\"?]*)\?[^\s'\"]*(?:key|token|sig|signature|secret|credential|password)=[^\s'\"]*", re.I
+)
+
+
+def without_secrets(text: str) -> str:
+    """A text without the user names, passwords and keys of the URLs in it, for messages and records.
+
+    >>> without_secrets("wanted s3://KEY:SECRET@bucket/a.tsv, got https://host/a?X-Amz-Signature=f00")
+    'wanted s3://bucket/a.tsv, got https://host/a'
+    >>> without_secrets("hf://datasets/someone/corpus@main/a.tsv and abfs://container@account/a.tsv")
+    'hf://datasets/someone/corpus@main/a.tsv and abfs://container@account/a.tsv'
+    """
+    return SECRET_QUERY.sub(r"\1", USER_PART.sub(r"\1\2\3", text)) if "@" in text or "?" in text else text
+
+
+def public_record(value: Any) -> Any:
+    """A JSON value whose texts, also within lists and mappings, are `without_secrets`.
+
+    >>> public_record({"bitext": ["http://me:word@host/a.tsv", 3]})
+    {'bitext': ['http://host/a.tsv', 3]}
+    """
+    if isinstance(value, dict):
+        return {key: public_record(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [public_record(item) for item in value]
+    return without_secrets(value) if isinstance(value, str) else value
 
 
 def one_line(error: BaseException) -> str:
@@ -16,8 +80,9 @@ def one_line(error: BaseException) -> str:
     'wanted this, got that'
     """
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    return " ".join(str(error).split()) or type(error).__name__
+        where = error.filename or (FULL_DISK if error.errno in FULL else "")
+        return without_secrets(f"{error.strerror}: {where}" if where else error.strerror)
+    return without_secrets(" ".join(str(error).split())) or type(error).__name__
 
 
 def named_line(error: BaseException) -> str:
@@ -26,7 +91,7 @@ def named_line(error: BaseException) -> str:
     >>> named_line(TypeError("it has no\n  modules.json"))
     'TypeError: it has no modules.json'
     """
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:MAX_CHARACTERS]}"
+    return f"{type(error).__name__}: {without_secrets(' '.join(str(error).split()))[:MAX_CHARACTERS]}"
 
 
 def first_line(error: BaseException) -> str:

@@ -11,17 +11,19 @@ import glob
 import hashlib
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.errors import named_line
+from toolkit.errors import named_line, without_secrets
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 READ_AHEAD = 8 << 20  # ours: bytes of one request, which are in memory
 AT_ONCE = 64  # ours: files that are fetched or sent together
+TRIES = 2  # ours: times that a file is fetched which is not whole, so that a fault of the network is none of the file
+CUT = "wanted {url} whole, got {bytes}: check the network, then run the same command again"
 # What a file system may say of the content of a file: the first that it has, checksums before times.
 TAGS = ("ETag", "etag", "blob_id", "md5Hash", "sha256", "LastModified", "last_modified", "mtime", "created")
 # Here a file appears when all of it has arrived, and folders are only parts of names.
@@ -56,6 +58,7 @@ def reached(url: str) -> Iterator[None]:
         OSError: The file system cannot be reached, refuses access, or another error.
         ValueError: The URL is none, or no package that is installed opens it; the message names the package.
     """
+    url = without_secrets(url)
     try:
         yield
     except FileNotFoundError as error:
@@ -74,6 +77,7 @@ def written(url: str) -> Iterator[None]:
     Raises:
         OSError: The URL cannot be written.
     """
+    url = without_secrets(url)
     try:
         yield
     except Exception as error:
@@ -119,6 +123,9 @@ class Readable(io.RawIOBase):
         """Read bytes into a buffer; the number that came, 0 at the end."""
         with reached(self.url):
             data = self.file.read(len(buffer))
+            size, place = getattr(self.file, "size", None), self.file.tell()
+        if len(buffer) and not data and size is not None and place < size:
+            raise OSError(CUT.format(url=without_secrets(self.url), bytes=f"{place:,} of {size:,} bytes"))
         buffer[: len(data)] = data
         return len(data)
 
@@ -167,7 +174,9 @@ def check_bucket(url: str) -> None:
     scheme, _, path = url.partition("://")
     bucket = f"{scheme}://{path.partition('/')[0]}"
     if scheme in BUCKETS and info_of(bucket) is None:
-        raise FileNotFoundError(f"wanted an existing bucket, got {bucket}: create it, or check the name")
+        raise FileNotFoundError(
+            f"wanted an existing bucket, got {without_secrets(bucket)}: create it, or check the name"
+        )
 
 
 def is_file(address: str | Path) -> bool:
@@ -238,7 +247,7 @@ def size_and_tag(url: str) -> tuple[int, str]:
     """
     info = info_of(url)
     if info is None:
-        raise FileNotFoundError(f"wanted an existing file, got {url}: check the path")
+        raise FileNotFoundError(f"wanted an existing file, got {without_secrets(url)}: check the path")
     tag = next((f"{name} {info[name]}" for name in TAGS if info.get(name) is not None), "")
     return info["size"] or 0, tag
 
@@ -261,28 +270,74 @@ def read_bytes(url: str) -> bytes | None:
         return file.readall()
 
 
-def fetch(urls: Mapping[str, Path]) -> None:
-    """Copy files to the disk, each whole or not at all.
+def fetch(urls: Mapping[str, Path], is_whole: Callable[[Path, str], bool] = lambda path, url: True) -> list[str]:
+    """Copy files to the disk, each whole or not at all; what arrives damaged is fetched once more.
 
     Args:
         urls: The path of each URL's copy, in a folder that exists; all are of one file system.
+        is_whole: Whether a copy, of the size that it should have, is whole; it gets the copy's temporary path and URL.
+
+    Returns:
+        The URLs whose files are not whole where they are, of which there is no copy.
 
     Raises:
-        OSError: A file cannot be read, or the disk is full; those that came before it are there.
+        OSError: A file cannot be read, arrives cut every time, or the disk is full; those before it are there.
     """
-    wanted = list(urls.items())
+    wanted, damaged = list(urls.items()), list[str]()
     for first in range(0, len(wanted), AT_ONCE):
-        some = wanted[first : first + AT_ONCE]
-        copies = [path.with_name(f".{path.name}.{os.getpid()}.tmp") for _, path in some]
-        system, _ = opened(some[0][0])
-        try:
-            with reached(some[0][0]):
-                system.get([opened(url)[1] for url, _ in some], [str(copy) for copy in copies])
-            for copy, (_, path) in zip(copies, some, strict=True):
-                os.replace(copy, path)
-        finally:
-            for copy in copies:
-                copy.unlink(missing_ok=True)
+        some = dict(wanted[first : first + AT_ONCE])
+        for _ in range(TRIES):
+            some = _fetch_some(some, is_whole)
+        damaged += some
+    return damaged
+
+
+def _fetch_some(urls: Mapping[str, Path], is_whole: Callable[[Path, str], bool]) -> dict[str, Path]:
+    """Copy files to the disk; return those that are not whole.
+
+    Raises:
+        OSError: A file cannot be read or has another size than it should; the disk is full.
+    """
+    copies = {url: path.with_name(f".{path.name}.{os.getpid()}.tmp") for url, path in urls.items()}
+    try:
+        _get(copies)
+        for url in [url for url in copies if _lacks(url, copies[url])]:
+            _get({url: copies[url]})
+            if lacks := _lacks(url, copies[url]):
+                raise OSError(CUT.format(url=without_secrets(url), bytes=lacks))
+        whole = [url for url in urls if is_whole(copies[url], url)]
+        for url in whole:
+            os.replace(copies[url], urls[url])
+    finally:
+        for copy in copies.values():
+            copy.unlink(missing_ok=True)
+    return {url: path for url, path in urls.items() if url not in whole}
+
+
+def _get(copies: Mapping[str, Path]) -> None:
+    """Have a file system copy files to the disk, many at a time; if that fails, one after the other.
+
+    Raises:
+        OSError: A file cannot be read; the message names it.
+    """
+    if not copies:
+        return
+    system, _ = opened(next(iter(copies)))
+    try:
+        system.get([opened(url)[1] for url in copies], [str(copy) for copy in copies.values()])
+    except Exception:  # it does not say which file it was
+        for url, copy in copies.items():
+            with reached(url):
+                system.get_file(opened(url)[1], str(copy))
+
+
+def _lacks(url: str, copy: Path) -> str:
+    """What a copy has of the bytes of its URL, if it is not all of them; else nothing."""
+    system, path = opened(url)
+    with reached(url):
+        size = system.info(path).get("size")
+    got = copy.stat().st_size if copy.exists() else 0
+    return "" if size in (None, got) else f"{got:,} of {size:,} bytes"
 
 
 def send(path: Path, url: str) -> None:

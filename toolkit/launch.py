@@ -18,7 +18,8 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from toolkit import SPIN_BUSY, SPIN_IDLE
-from toolkit.stop import Stopped
+from toolkit.errors import signal_cause
+from toolkit.stop import ChildKilled, Stopped
 
 PATIENCE = 10  # seconds between the signal to an interrupted launch's processes and their end by force
 
@@ -30,10 +31,10 @@ def launch(processes: int) -> int:
         processes: The number of processes.
 
     Returns:
-        0 if all processes succeeded, else the exit status of the first that failed, which has printed its error, or
-        that was ended by a signal.
+        0 if all processes succeeded, else the exit status of the first that failed, which has printed its error.
 
     Raises:
+        ChildKilled: A signal ended a process, which could print nothing.
         KeyboardInterrupt: The launch was interrupted, and its processes have ended. A process that waits for another
             one does not see the signal; it is killed after PATIENCE.
         Stopped: SIGTERM came, and the processes have ended: those that make shards after the one in flight.
@@ -61,12 +62,26 @@ def launch(processes: int) -> int:
         status = error.get_first_failure()[1].exitcode
         if status in (-signal.SIGTERM, 128 + signal.SIGTERM):
             raise Stopped from error
+        _check_killed(error)
         return max(1, status)
     except SignalException as signalled:
         if signalled.sigval == signal.SIGINT:
             raise KeyboardInterrupt from signalled
         return 128 + signalled.sigval
     return 0
+
+
+def _check_killed(error: ChildFailedError) -> None:
+    """Raise an error of our own if a signal ended one of the processes; the others may have failed for its absence.
+
+    Raises:
+        ChildKilled: It names the first of them.
+    """
+    for rank, failure in sorted(error.failures.items()):
+        if failure.exitcode < 0 and failure.exitcode != -signal.SIGTERM:
+            raise ChildKilled(
+                f"process {rank} (PID {failure.pid}) was ended by {signal_cause(-failure.exitcode)}"
+            ) from error
 
 
 def pass_on(number: int, frame: object) -> None:

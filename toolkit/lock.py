@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from toolkit.errors import without_secrets
 from toolkit.outputs import LOCK
 from toolkit.parallel import wait
 
@@ -38,7 +39,7 @@ def held(folder: Path, state: PartialState) -> Iterator[None]:
         RuntimeError: A process of another launch holds the lock; the message names it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("a+", encoding="utf-8") as file:
+    with _opened(folder) as file:
         if state.is_main_process:
             take(file, fcntl.LOCK_EX, folder)
             file.truncate(0)
@@ -59,8 +60,23 @@ def check_free(folder: Path) -> None:
         RuntimeError: A process holds the lock; the message names it.
     """
     if (folder / LOCK).exists():
-        with (folder / LOCK).open("a+", encoding="utf-8") as file:  # NFS locks no file that is open to read alone
+        with _opened(folder) as file:
             take(file, fcntl.LOCK_EX, folder)
+
+
+def _opened(folder: Path) -> IO[str]:
+    """The lock file of a folder, open to write, because NFS locks no file that is open to read alone.
+
+    Raises:
+        PermissionError: It is another user's.
+    """
+    try:
+        return (folder / LOCK).open("a+", encoding="utf-8")
+    except PermissionError:
+        raise PermissionError(
+            f"wanted a folder in which this user may write, got {folder} of another one: choose another --output_dir, "
+            "or for a URL another folder in the variable PARABANK_CACHE"
+        ) from None
 
 
 def take(file: IO[str], kind: int, folder: Path) -> None:
@@ -80,7 +96,12 @@ def take(file: IO[str], kind: int, folder: Path) -> None:
 def write_holder(file: IO[str]) -> None:
     """Append this process to the processes that the lock file names."""
     since = time.strftime("%Y-%m-%d %H:%M:%S")
-    holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": since, "command": " ".join(sys.argv)}
+    holder = {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "since": since,
+        "command": without_secrets(" ".join(sys.argv)),
+    }
     file.write(json.dumps(holder) + "\n")
     file.flush()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -99,6 +99,27 @@ def wait(state: PartialState) -> None:
         torch.distributed.barrier()
     else:
         state.wait_for_everyone()
+
+
+def begin_wait(state: PartialState) -> Callable[[], bool]:
+    """Begin to wait for all processes of the launch, which all call this, without being held up.
+
+    Returns:
+        Whether all have come; it raises RuntimeError where another one has ended. It is never true with processes that
+        exchange tensors on GPUs, which have no such wait.
+    """
+    import torch
+
+    if state.num_processes == 1:
+        return lambda: True
+    if state.backend != "gloo":
+        return lambda: False
+    waiting = torch.distributed.barrier(async_op=True)
+
+    def all_came() -> bool:
+        return waiting.is_completed() and waiting.wait()
+
+    return all_came
 
 
 def mine(items: Sequence[T], state: PartialState) -> Sequence[T]:

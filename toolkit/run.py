@@ -9,20 +9,22 @@ from __future__ import annotations
 import contextlib
 import gc
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, ClassVar
 
 from toolkit.bitext.languages import check_code
 from toolkit.clean.rules import refusals
 from toolkit.contents import with_contents
-from toolkit.errors import check_lists
+from toolkit.errors import check_lists, without_secrets
 from toolkit.lock import check_free, held
 from toolkit.memory import release_memory
 from toolkit.mirror import check_output_url, run_folder
 from toolkit.outputs import check_output_folder
-from toolkit.parallel import mine, wait
+from toolkit.parallel import begin_wait, mine, wait
 from toolkit.progress import RowsFailed, rows_bar
 from toolkit.rows import Row
 from toolkit.settings import (
@@ -33,10 +35,12 @@ from toolkit.settings import (
     check_between,
     check_machine,
     check_record,
+    compare_code,
     compare_record,
 )
 from toolkit.shards import (
     INPUTS,
+    all_made,
     count_rows,
     input_shards,
     output_of,
@@ -54,6 +58,13 @@ if TYPE_CHECKING:
 ALL, CHOSEN = "all", "chosen"  # what `keep` may be, beside a number
 PAPER, LM = "paper", "lm"  # what `generator` may be
 ACCELERATE, RAY = "accelerate", "ray"  # what `engine` may be
+# ours: times the median of a process's shards, and seconds, without a new shard after which others count as stopped
+OVERDUE, LEAST_OVERDUE = 10, 60.0
+LOOK = 1.0  # ours: seconds between looks for the shards of other processes, at most
+OVERDUE_LINE = (
+    "process {process} has finished no shard for {minutes:.0f} minutes, so this one makes {shard} and others of it; if "
+    "it does not go on, end this command and give it again"
+)
 MAX_BEAM = 1000  # ours: the hypotheses of one search are decoded in one batch
 NEW_OBJECTS = 50_000  # ours: so many new objects, some MB, before Python searches them for cycles
 
@@ -202,7 +213,8 @@ def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) 
     """
     check_output_folder(settings.shards_dir, SETTINGS, settings.inputs)
     check_free(settings.shards_dir)
-    compare_record(settings.shards_dir / SETTINGS, record_of(settings, builder, contents), FREE)
+    finished = all_made(settings.shards_dir)
+    compare_record(settings.shards_dir / SETTINGS, record_of(settings, builder, contents), FREE, finished)
     if not (settings.shards_dir / INPUTS).exists():
         settings.check_inputs()
 
@@ -224,13 +236,14 @@ def started(
         The paths of the input shards.
 
     Raises:
-        ValueError: The folder holds a run with other settings; the message names the keys.
+        ValueError: The folder holds a run with other settings or of other code; the message names what differs.
         RuntimeError: Another launch works on the run.
     """
     with held(settings.shards_dir, state):
         if state.is_main_process:
             prepare(settings, builder, contents)
         wait(state)
+        compare_code(settings.shards_dir / SETTINGS, all_made(settings.shards_dir))
         yield input_shards(settings.shards_dir)
 
 
@@ -238,11 +251,11 @@ def prepare(settings: RunSettings, builder: str, contents: Mapping[str, str]) ->
     """Do the work of `started` on the main process, and print how many lines were read, kept and refused."""
     folder = settings.shards_dir
     remove_unfinished(folder)
-    check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE)
+    check_record(folder / SETTINGS, record_of(settings, builder, contents), FREE, all_made(folder))
     write_inputs(folder, settings.input_rows(), settings.shard_rows)
     counts = read_inputs(folder)
     lines = counts["rows"] + sum(counts["refused"].values())
-    summary = f"{' '.join(settings.inputs)}: {lines:,} {settings.UNIT} read, {counts['rows']:,} kept"
+    summary = f"{without_secrets(' '.join(settings.inputs))}: {lines:,} {settings.UNIT} read, {counts['rows']:,} kept"
     print(f"{summary}, refused: {refusals(counts['refused'])}", file=sys.stderr)
 
 
@@ -307,15 +320,47 @@ def make_shards(
     total, unfinished_rows = sum(rows.values()), sum(rows[path] for path in unfinished)
     label = "rows" if state.num_processes == 1 else f"rows of process {state.process_index + 1}/{state.num_processes}"
     bar_shown = rows_bar(total, total - unfinished_rows, stages, label, state.is_local_main_process)
+    taken: list[float] = []
     with few_collections(), bar_shown as bar, stoppable() as stopped:
         done = total - unfinished_rows
         for path in unfinished:
-            make_shard(path, recipe, write)
+            begun = time.monotonic()
+            if not output_of(path).exists():  # another process makes it where this one was stopped for long
+                make_shard(path, recipe, write)
+                taken.append(time.monotonic() - begun)
             done += rows[path]
             bar.update(done - bar.n)  # count the rows that a stage skipped without reporting them
             if stopped():
                 raise Stopped
-    return len(unfinished)
+    _make_overdue(inputs, lambda path: make_shard(path, recipe, write), state, taken)
+    return len(taken)
+
+
+def _make_overdue(inputs: list[Path], make: Callable[[Path], None], state: PartialState, taken: list[float]) -> None:
+    """Wait until all processes have made their shards; make those of a process that has stopped.
+
+    Args:
+        inputs: The paths of all input shards.
+        make: Makes a shard; a shard that two processes make has the same bytes, and comes whole.
+        state: The processes.
+        taken: The seconds that each shard of this process took.
+
+    Raises:
+        RuntimeError: A shard failed, or another process has ended.
+    """
+    limit, all_came = max(LEAST_OVERDUE, OVERDUE * median(taken or [LEAST_OVERDUE])), begin_wait(state)
+    left, since, told = inputs, time.monotonic(), set[int]()
+    while not all_came() and (fewer := [path for path in left if not output_of(path).exists()]):
+        since = time.monotonic() if len(fewer) < len(left) else since
+        left = fewer
+        if time.monotonic() - since > limit:
+            path = left[-1 - state.process_index % len(left)]
+            if (whose := inputs.index(path) % state.num_processes) not in told:
+                told.add(whose)
+                print(OVERDUE_LINE.format(process=whose, minutes=limit / 60, shard=path.name), file=sys.stderr)
+            make(path)
+        else:
+            time.sleep(min(LOOK, (time.monotonic() - since) / 10 + 0.01))
 
 
 def make_shard(

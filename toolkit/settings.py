@@ -20,7 +20,9 @@ from typing import IO, Any, TypeVar
 import yaml
 
 import toolkit
+from toolkit.code_version import CODE, check_code, code_version
 from toolkit.contents import CONTENT
+from toolkit.errors import one_line, public_record
 from toolkit.shards import read_record, write_whole
 
 T = TypeVar("T")
@@ -80,14 +82,14 @@ def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: s
     try:
         values = (read_yaml(Path(config), hints) if config else {}) | given
     except (OSError, ValueError) as error:
-        parser.error(str(error))
+        parser.error(one_line(error))
     missing = [f"--{f.name}" for f in fields if f.name not in values and required(f)]
     if missing:
         parser.error(f"wanted {', '.join(missing)}; give it as a flag or in the --config file")
     try:
         return cls(**{name: expand_home(value) for name, value in values.items()})
     except ValueError as error:
-        parser.error(str(error))
+        parser.error(one_line(error))
 
 
 def check_at_least_one(settings: object, *names: str) -> None:
@@ -155,24 +157,26 @@ def check_among(settings: object, name: str, possible: Sequence[str]) -> None:
         raise ValueError(f"wanted {name} of {', '.join(possible)}, got {getattr(settings, name)!r}")
 
 
-def check_record(file: Path, wanted: dict, free: Set[str]) -> None:
-    """Write the record of a run, or refuse to continue a run that began with other settings.
+def check_record(file: Path, wanted: dict, free: Set[str], finished: bool = False) -> None:
+    """Write the record of a run, or refuse to continue a run that began with other settings or other code.
 
     Args:
         file: The record of the run.
         wanted: The settings of this call; the version of the toolkit is added to them.
         free: Names of the settings that may differ from call to call.
+        finished: Whether nothing is left to make, so that other code changes nothing.
 
     Raises:
-        ValueError: Another setting differs (the message names it), or the record is damaged.
+        ValueError: Another setting or the code differs (the message names it), or the record is damaged.
     """
-    compare_record(file, wanted, free)
+    compare_record(file, wanted, free, finished)
+    code = read_record(file).get(CODE, {}) if file.exists() else code_version()
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, json.dumps(recorded(wanted), indent=1))
+    write_whole(file, json.dumps(recorded(wanted) | {CODE: code}, indent=1))
 
 
-def compare_record(file: Path, wanted: dict, free: Set[str]) -> None:
-    """Refuse settings that differ from the record of a run; do nothing if there is no record.
+def compare_record(file: Path, wanted: dict, free: Set[str], finished: bool = False) -> None:
+    """Refuse settings or code that differ from the record of a run; do nothing if there is no record.
 
     Raises:
         ValueError: As `check_record`.
@@ -180,6 +184,21 @@ def compare_record(file: Path, wanted: dict, free: Set[str]) -> None:
     if not file.exists():
         return
     compare_settings(read_record(file), wanted, free, str(file.parent))
+    compare_code(file, finished)
+
+
+def compare_code(file: Path, finished: bool = False) -> None:
+    """Refuse code that differs from that of a run's record; every process of a launch calls it.
+
+    Args:
+        file: The record.
+        finished: Whether nothing is left to make, so that other code changes nothing.
+
+    Raises:
+        ValueError: It differs; the message says what and what to do.
+    """
+    if not finished:
+        check_code(read_record(file).get(CODE, {}), f"the run in {file.parent}")
 
 
 def compare_settings(found: dict, wanted: dict, free: Set[str], place: str) -> None:
@@ -195,6 +214,7 @@ def compare_settings(found: dict, wanted: dict, free: Set[str], place: str) -> N
         ValueError: Another setting differs; the message names it.
     """
     settings = recorded(wanted)
+    found = public_record(found)
     changed = [key for key in settings if key.removeprefix(CONTENT) not in free and settings[key] != found.get(key)]
     if changed:
         differences = ", ".join(f"{key} was {found.get(key)!r}, now {settings[key]!r}" for key in changed)
@@ -204,8 +224,11 @@ def compare_settings(found: dict, wanted: dict, free: Set[str], place: str) -> N
 
 
 def recorded(settings: dict) -> dict:
-    """Settings after a round trip through JSON, with the key "toolkit" that marks a folder of the toolkit."""
-    return json.loads(json.dumps({"toolkit": toolkit.__version__} | settings))
+    """Settings after a round trip through JSON, with the key "toolkit" that marks a folder of the toolkit.
+
+    Passwords in URLs are left out, so that a run may go on with another password.
+    """
+    return public_record(json.loads(json.dumps({"toolkit": toolkit.__version__} | settings)))
 
 
 def required(field: dataclasses.Field) -> bool:

@@ -8,6 +8,7 @@ process that wrote it was killed.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from toolkit.errors import MAX_CHARACTERS, first_line
 from toolkit.rows import Row, Scores, from_record, hints_of, schema, to_table
 
 INPUTS = "inputs.json"  # in a run's folder: the numbers of input shards, of rows, and of refused rows by reason
@@ -80,10 +82,44 @@ def count_rows(path: Path) -> int:
     Raises:
         ValueError: The file is no shard of rows.
     """
+    with named_if_broken(path):
+        return pq.read_table(path, columns=["reason"], page_checksum_verification=True)["reason"].null_count
+
+
+@contextlib.contextmanager
+def named_if_broken(*paths: Path) -> Iterator[None]:
+    """Turn what a library says of a broken Parquet file in the block into a line that names it and says what to do.
+
+    Args:
+        paths: The files of a run that are read in the block.
+
+    Raises:
+        ValueError: One of them is broken.
+    """
     try:
-        return pq.read_table(path, columns=["reason"])["reason"].null_count
-    except (pa.ArrowException, KeyError) as error:
-        raise ValueError(f"{path}: wanted a shard of rows, got a damaged file ({error}); delete it") from None
+        yield
+    except (FileNotFoundError, PermissionError):
+        raise
+    except Exception as error:
+        broken = next((path for path in paths if not is_whole(path)), None)
+        if broken is None:
+            raise
+        beside = f" and {INPUTS} beside it" if broken.name.startswith("input-") else ""
+        raise ValueError(
+            f"wanted a shard of rows, got a broken {broken} ({first_line(error)[:MAX_CHARACTERS]}): delete it{beside}, "
+            "then run the same command again, which makes it again"
+        ) from None
+
+
+def is_whole(path: Path) -> bool:
+    """Whether all of a Parquet file can be read and has the checksums that its pages name."""
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for _ in file.iter_batches(BATCH_ROWS):
+                pass
+    except (OSError, ValueError, MemoryError, pa.ArrowException):
+        return False
+    return True
 
 
 def write_shard(path: Path, rows: Iterable[Row]) -> None:
@@ -106,7 +142,7 @@ def write_table(path: Path, table: pa.Table) -> None:
         OSError: The disk is full, or another error of the file system; no file is left behind.
     """
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd", use_content_defined_chunking=True)
+    pq.write_table(table, sink, compression="zstd", use_content_defined_chunking=True, write_page_checksum=True)
     write_whole(path, sink.getvalue().to_pybytes())
 
 
@@ -140,12 +176,8 @@ def read_shard(path: Path, batch_rows: int = BATCH_ROWS) -> Iterator[Row]:
     Raises:
         ValueError: The file is not a shard of rows.
     """
-    with pq.ParquetFile(path) as file:
-        missing = set(schema().names) - set(file.schema_arrow.names)
-        if missing:
-            raise ValueError(f"{path}: wanted a shard of rows, got a table without {sorted(missing)}; rebuild it")
-        for batch in file.iter_batches(batch_rows):
-            yield from map(from_record, batch.to_pylist())
+    for rows in read_tables(path, batch_rows):
+        yield from map(from_record, rows.to_pylist())
 
 
 def read_tables(shard: Path, batch_rows: int = BATCH_ROWS, columns: list[str] | None = None) -> Iterator[pa.Table]:
@@ -159,17 +191,31 @@ def read_tables(shard: Path, batch_rows: int = BATCH_ROWS, columns: list[str] | 
     Raises:
         ValueError: The file is not a shard of rows.
     """
-    try:
-        with pq.ParquetFile(shard) as file:
-            missing = set(schema().names) - set(file.schema_arrow.names)
-            if missing:
-                raise ValueError(f"{shard}: wanted a shard of rows, got a table without {sorted(missing)}; rebuild it")
-            for batch in file.iter_batches(batch_rows, columns=columns):
-                yield pa.Table.from_batches([batch])
-    except pa.ArrowInvalid as error:
-        raise ValueError(
-            f"{shard}: wanted a shard of rows, got a broken file ({error}); delete it, run again"
-        ) from None
+    with named_if_broken(shard), pq.ParquetFile(shard, page_checksum_verification=True) as file:
+        _check_columns(file.schema_arrow, shard)
+        for batch in file.iter_batches(batch_rows, columns=columns):
+            yield pa.Table.from_batches([batch])
+
+
+def _check_columns(columns: pa.Schema, shard: Path) -> None:
+    """Refuse a table that lacks a column of rows, or has one that rows do not have, also within its candidates.
+
+    Raises:
+        ValueError: It is refused.
+    """
+    if missing := set(schema().names) - set(columns.names):
+        raise ValueError(f"{shard}: wanted a shard of rows, got a table without {sorted(missing)}; rebuild it")
+    if unknown := _names(columns) - _names(schema()):
+        raise ValueError(f"{shard}: wanted a shard of rows, got a table with {sorted(unknown)}; delete it, run again")
+
+
+def _names(fields: Iterable[pa.Field]) -> set[str]:
+    """The names of fields and of the fields within them, without those that Parquet gives the elements of lists."""
+    names = set()
+    for field in fields:
+        kind = field.type.value_type if pa.types.is_list(field.type) else field.type
+        names |= {field.name} | (_names(kind.fields) if pa.types.is_struct(kind) else set())
+    return names
 
 
 def candidates_of(rows: pa.Table) -> pa.ListArray:

@@ -16,6 +16,10 @@ class Stopped(Exception):
     """SIGTERM came, and what was in flight is finished."""
 
 
+class ChildKilled(RuntimeError):
+    """A signal ended a process that this command had started; the message names the process and the signal."""
+
+
 @contextlib.contextmanager
 def stoppable() -> Iterator[Callable[[], bool]]:
     """Note a SIGTERM that comes in the block instead of ending at once; a second one ends the process.

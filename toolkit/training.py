@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.contents import contents_of, with_contents
+from toolkit.errors import public_record
 from toolkit.lock import check_free, held
 from toolkit.models.checkpoint import fingerprint, writing
 from toolkit.outputs import CONTAMINATION, check_output_folder
 from toolkit.parallel import wait
-from toolkit.settings import SETTINGS, check_record, compare_record
-from toolkit.shards import write_whole
+from toolkit.settings import SETTINGS, check_record, compare_code, compare_record
+from toolkit.shards import all_made, write_whole
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -107,7 +108,7 @@ def check_folder(
 
     Raises:
         OSError: The folder is or holds an input, or it holds files that the toolkit did not make.
-        ValueError: It holds a training with other settings, files or models; or a name of `models` is no model.
+        ValueError: It holds a training with other settings, files, models or code; or a name of `models` is no model.
         RuntimeError: Another launch works in it.
     """
     if not state.is_main_process:
@@ -115,7 +116,7 @@ def check_folder(
     check_output_folder(folder, SETTINGS, [*(path for paths in files.values() for path in paths), *models.values()])
     contents = contents_of(files) | {name: fingerprint(model) for name, model in models.items()}
     record = with_contents(asdict(settings), contents)
-    compare_record(folder / SETTINGS, record, free)
+    compare_record(folder / SETTINGS, record, free, _nothing_left(folder))
     check_free(folder)
     return record
 
@@ -123,6 +124,11 @@ def check_folder(
 def is_finished(model: Path) -> bool:
     """Whether a training has finished the model in this folder, so that nothing is left to do."""
     return (model / RECORD).is_file()
+
+
+def _nothing_left(folder: Path) -> bool:
+    """Whether the model in a folder or below it is finished, or all shards of a run in it are made."""
+    return is_finished(folder) or is_finished(folder / "model") or all_made(folder)
 
 
 @contextlib.contextmanager
@@ -144,8 +150,9 @@ def in_folder(folder: Path, record: dict, free: Set[str], state: PartialState) -
     """
     with held(folder, state):
         if state.is_main_process:
-            check_record(folder / SETTINGS, record, free)
+            check_record(folder / SETTINGS, record, free, _nothing_left(folder))
         wait(state)
+        compare_code(folder / SETTINGS, _nothing_left(folder))
         with writing(folder):
             yield
         wait(state)
@@ -158,8 +165,8 @@ def write_record(model: Path, record: dict) -> None:
         OSError: It cannot be written.
     """
     if record.get("contamination"):
-        write_whole(model / CONTAMINATION, json.dumps(record["contamination"], indent=1) + "\n")
-    write_whole(model / RECORD, json.dumps(record, indent=1) + "\n")
+        write_whole(model / CONTAMINATION, json.dumps(public_record(record["contamination"]), indent=1) + "\n")
+    write_whole(model / RECORD, json.dumps(public_record(record), indent=1) + "\n")
 
 
 def finish(model: Path, record: dict, checkpoints: Sequence[Path] = ()) -> None:

@@ -1,6 +1,7 @@
 """The page on which people judge: who gets which page, and that no answer is lost; in real processes and a browser."""
 
 import contextlib
+import csv
 import json
 import re
 import shutil
@@ -429,3 +430,51 @@ def test_texts_are_text_and_everything_has_a_name(browser, tmp_path):
             !(one.labels?.length || one.textContent.trim() || one.getAttribute("aria-label"))).length"""
         )
         assert unnamed == 0
+
+
+def test_slow_and_broken_connections_hold_no_thread_and_print_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(serve.Handler, "timeout", 0.3)
+    before = threading.active_count()
+    with server(new_sheet(tmp_path), "127.0.0.1", 0) as serving:
+        thread = threading.Thread(target=serving.serve_forever)
+        thread.start()
+        address = serving.server_address[:2]
+        head = b"POST /answers HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        begun = head + b"Content-Length: 90\r\n\r\n{"
+        for sent in (b"", b"GET / HT", begun):
+            with socket.create_connection(address) as slow:
+                slow.sendall(sent)
+                slow.settimeout(60)
+                assert slow.recv(1) == b"", "the server closes it"
+        with socket.create_connection(address) as broken:
+            broken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # the end is a reset
+            broken.sendall(begun)
+        with urllib.request.urlopen(f"http://127.0.0.1:{address[1]}/") as page:
+            assert page.status == 200
+        serving.shutdown()
+        thread.join()
+    for _ in range(600):
+        if threading.active_count() <= before:
+            break
+        time.sleep(0.1)
+    assert threading.active_count() <= before and capsys.readouterr().err == ""
+
+
+def test_a_text_that_a_spreadsheet_would_compute_is_a_text_in_it_and_itself_on_the_page(tmp_path):
+    texts = ['=HYPERLINK("http://evil")', "+49 30 1234", "- No.", "@here", "'=1", "'Tis late.", "No."]
+    bank = write_bank(tmp_path, "bank", [(f"A {n}.", text) for n, text in enumerate(texts)])
+    make_sheet([bank], PARABANK, tmp_path / "sheet", size=len(texts))
+    assert sorted(item.paraphrase for item in read_items(tmp_path / "sheet") if item.paraphrase in texts) == sorted(
+        texts
+    )
+    with (tmp_path / "sheet" / "items.csv").open(encoding="utf-8-sig", newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert "'- No." in cells and "'Tis late." in cells and not [cell for cell in cells if cell[:1] in tuple("=+-@")]
+
+
+def test_one_name_from_two_machines_is_told_once(tmp_path, capsys):
+    desk = Desk(new_sheet(tmp_path))
+    for name, address in (("anna", "10.0.0.5"), ("bob", "10.0.0.7"), ("anna", "10.0.0.7"), ("anna", "10.0.0.5")):
+        desk.note_address(name, address)
+    told = "anna answers from 10.0.0.5 and 10.0.0.7: if these are two people, give one another name"
+    assert capsys.readouterr().out.splitlines() == [told]

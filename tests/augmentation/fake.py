@@ -26,6 +26,8 @@ class Rotations:
         seed: int = 0,
         require: Sequence[Sequence[str]] = (),
         min_semantic: float | None = None,
+        min_forward: float | None = None,
+        allow_trivial: bool | None = None,
         progress: bool = True,
     ) -> list[list[Candidate]]:
         assert all(isinstance(text, str) and text.strip() for text in texts)

@@ -3,9 +3,11 @@
 import contextlib
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +18,7 @@ from tests.conftest import demo_rows
 from tests.test_run import ALONE, TERM_AT_SHARD_3, assert_same, flags, launch, names
 from tests.test_run import made as made
 from tests.tiny import ENVIRONMENT, ROOT
+from toolkit.code_version import code_version
 from toolkit.shards import output_of, write_inputs
 
 MEGABYTES = 2**27  # of a machine's object store
@@ -109,10 +112,10 @@ def test_a_shard_over_which_workers_die_again_and_again_ends_the_run(monkeypatch
             raise on_ray.Died("wanted a worker that lives")
         return {output_of(Path(task[0])).name: b"made"}
 
-    monkeypatch.setattr(on_ray, "next_done", lambda tasks, stopped: next(iter(tasks)))
+    monkeypatch.setattr(on_ray, "next_done", lambda tasks, stopped, overdue: next(iter(tasks)))
     monkeypatch.setattr(on_ray, "result", result)
     with pytest.raises(RuntimeError, match=r"input-00001.parquet: wanted a worker that lives"):
-        on_ray.make_shards(inputs, Fake(), Fake, most=1, sent=lambda shard: None)
+        on_ray.make_shards(inputs, lambda shard: None, Fake(), Fake, most=1)
     assert output_of(inputs[0]).read_bytes() == b"made" and not output_of(inputs[1]).exists()
     assert capsys.readouterr().err.count("input-00001.parquet: its worker or machine died") == on_ray.LIVES - 1
 
@@ -127,7 +130,7 @@ def making(monkeypatch, tmp_path, fails) -> list[Path]:
         return None if task[0] == "ready" else {output_of(Path(task[0])).name: b"made"}
 
     monkeypatch.setattr("ray.kill", lambda worker: None)
-    monkeypatch.setattr(on_ray, "next_done", lambda tasks, stopped: next(iter(tasks)))
+    monkeypatch.setattr(on_ray, "next_done", lambda tasks, stopped, overdue: next(iter(tasks)))
     monkeypatch.setattr(on_ray, "result", result)
     return write_inputs(tmp_path, demo_rows(), 2)
 
@@ -137,7 +140,7 @@ def test_after_a_shard_whose_rows_fail_those_in_flight_are_finished_and_no_other
     inputs = making(monkeypatch, tmp_path, lambda task, worker: rows if task == "input-00000.parquet" else None)
     sent = []
     with pytest.raises(RuntimeError, match=r"input-00000.parquet: row 1 fails"):
-        on_ray.make_shards(inputs, Fake(), Fake, most=2, sent=sent.append)
+        on_ray.make_shards(inputs, sent.append, Fake(), Fake, most=2)
     assert len(inputs) == 3 and sent == [output_of(inputs[1])]
 
 
@@ -150,17 +153,69 @@ def test_a_worker_past_its_restarts_is_left_out_while_there_is_another(monkeypat
         return on_ray.Died("wanted a worker that lives") if again else None
 
     inputs = making(monkeypatch, tmp_path, fails)
-    on_ray.make_shards(inputs, lost, Fake, most=2, sent=lambda shard: None)
+    on_ray.make_shards(inputs, lambda shard: None, lost, Fake, most=2)
     assert all(output_of(path).exists() for path in inputs)
     said = capsys.readouterr().err
     assert "input-00000.parquet: its worker or machine died, so another one makes it" in said
     assert "a worker died again and again, so the others go on without it" in said
 
 
+def test_a_worker_whose_machine_is_away_for_long_is_asked_again_and_gets_shards(monkeypatch, capsys, tmp_path):
+    away, asked = Fake(), []
+
+    def fails(task: str, worker: Fake) -> Exception | None:
+        asked.append((task, worker))
+        return on_ray.Away("unavailable") if worker is away and len(asked) < 3 * on_ray.RESTARTS else None
+
+    inputs = making(monkeypatch, tmp_path, fails)
+    on_ray.make_shards(inputs, lambda shard: None, away, Fake, most=1)
+    assert [task for task, _ in asked].count("ready") > 2 * on_ray.RESTARTS
+    assert all(output_of(path).exists() for path in inputs) and capsys.readouterr().err.count("died") == 0
+
+
+def test_a_shard_whose_worker_was_stopped_is_told_and_made_by_another(monkeypatch, capsys, tmp_path):
+    stopped, now, killed = Fake(), [0.0], []
+    inputs = making(monkeypatch, tmp_path, lambda task, worker: None)
+    monkeypatch.setattr("ray.kill", killed.append)
+    monkeypatch.setattr(on_ray, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def next_done(tasks: on_ray.Tasks, is_stopped: object, overdue: Callable[[], Path | None]) -> tuple | None:
+        now[0] += 1
+        working = [task for task, (worker, path) in tasks.items() if worker is not stopped or path is None]
+        if not working:
+            now[0] += on_ray.LEAST_OVERDUE
+            assert overdue() == inputs[0]
+        return working[0] if working else None
+
+    monkeypatch.setattr(on_ray, "next_done", next_done)
+    on_ray.make_shards(inputs, lambda shard: None, stopped, Fake, most=2)
+    assert all(output_of(path).exists() for path in inputs) and stopped in killed
+    said = capsys.readouterr().err
+    assert (
+        said.count("another one makes it, too") == 1 and "input-00000.parquet: its worker has had it for 1 min" in said
+    )
+
+
+def test_the_end_of_the_head_is_told_once(monkeypatch, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        monkeypatch.setattr(on_ray, "LOOK", 0.01)
+        ended = threading.Event()
+        watch = threading.Thread(target=on_ray._watch_head, args=(address, ended))
+        watch.start()
+        server.accept()[0].close()
+        assert watch.is_alive()
+    watch.join(60)
+    assert capsys.readouterr().err == on_ray.HEAD.format(address=address) + "\n"
+    ended.set()
+    on_ray._watch_head(address, ended)
+    assert capsys.readouterr().err == ""
+
+
 def test_no_worker_left_ends_the_run(monkeypatch, tmp_path):
     inputs = making(monkeypatch, tmp_path, lambda task, worker: on_ray.Died("wanted a worker that lives"))
     with pytest.raises(RuntimeError, match="loading the models: wanted a worker that lives"):
-        on_ray.make_shards(inputs, Fake(), Fake, most=3, sent=lambda shard: None)
+        on_ray.make_shards(inputs, lambda shard: None, Fake(), Fake, most=3)
 
 
 @pytest.mark.parametrize(("alone", "cores"), [(True, 2), (False, 8)])
@@ -249,6 +304,9 @@ def test_a_machine_with_another_model_or_toolkit_is_refused(tmp_path, monkeypatc
         RuntimeError, match=r": wanted the forward of the machine with the command, got another one: copy"
     ):
         on_ray.Worker(job).ready()
-    older = on_ray.Job(lambda state: None, 1, "all", str(tmp_path), {}, {}, {}, version="0.0.1")
-    with pytest.raises(RuntimeError, match=r": wanted parabank-toolkit 0.0.1, got 0.1.0: install the same version"):
-        on_ray.Worker(older).ready()
+    job = on_ray.Job(
+        lambda state: None, 1, "all", str(tmp_path), {}, {}, {}, code_version() | {"sources": "0", "numpy": "1"}
+    )
+    said = r": wanted the code of the machine with the command, sources 0, got \w+; numpy 1, got \S+: install the same"
+    with pytest.raises(RuntimeError, match=said):
+        on_ray.Worker(job).ready()

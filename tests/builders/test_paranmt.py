@@ -73,7 +73,7 @@ def test_every_translation_is_a_pair_with_three_scores(made):
     assert all(len(row.candidates) == 1 for row in rows)
     candidates = [row.candidates[0] for row in rows]
     assert all((c.rank == 0) == (c.reason is None) and c.method == "beam" for c in candidates)
-    assert sum(c.rank == 0 for c in candidates) > 20, "nothing would be compared"
+    assert sum(c.rank == 0 for c in candidates) > 10, "nothing would be compared"
     for row, one in ((row, row.candidates[0]) for row in rows if row.paraphrases):
         assert one.scores.trigram_overlap == trigram_overlap(row.reference, one.text)
         assert -1 <= one.scores.semantic <= 1 and one.scores.translation_score <= 0
@@ -109,22 +109,22 @@ def test_another_part_is_chosen_without_another_translation(made, settings, tmp_
     output, run = tmp_path / "part", tmp_path / "part.shards"
     shutil.copytree(made.with_name("bank.shards"), run)
     times = {p: p.stat().st_mtime_ns for p in run.glob("*.parquet")}
-    figures = build(settings(output, by="translation_score", deciles="10,9", sample=3, max_tokens=200))
+    figures = build(settings(output, by="translation_score", deciles="10,9", sample=2, max_tokens=200))
     assert {p: p.stat().st_mtime_ns for p in run.glob("*.parquet")} == times
     rows = [row for shard in sorted(run.glob("rows-*")) for row in read_shard(shard)]
     measured = sorted(c.scores.translation_score for row in rows for c in row.paraphrases)
     top = measured[math.ceil(0.8 * len(measured))]
     published = [one for split in pairs_of(output).values() for one in split]
-    assert len(published) == 3 == figures["total"]["pairs"]
+    assert len(published) == 2 == figures["total"]["pairs"]
     assert all(one["forward_logprob"] / one["forward_tokens"] >= top for one in published)
     refused = figures["candidates"]["refused"]
-    assert refused["decile"] + refused["not_sampled"] + 3 == len(measured)
+    assert refused["decile"] + refused["not_sampled"] + 2 == len(measured)
     card = (output / "README.md").read_text()
     assert (
-        "| chosen by | translation_score, deciles 10,9 (10 is the highest), at most 200 tokens, at most 3 pairs |"
+        "| chosen by | translation_score, deciles 10,9 (10 is the highest), at most 200 tokens, at most 2 pairs |"
         in card
     )
-    assert "| `sample` | 3 |" in card and f"| decile | {refused['decile']} |" in card
+    assert "| `sample` | 2 |" in card and f"| decile | {refused['decile']} |" in card
 
 
 def test_a_choice_that_replaces_another_says_so(made, settings, tmp_path, capsys):
@@ -161,7 +161,7 @@ def test_killed_and_started_again_it_makes_the_same_bytes(settings, tmp_path):
 def test_a_bucket_that_is_away_while_shards_are_made_gets_them_before_packaging(
     settings, tmp_path, monkeypatch, capsys, heals
 ):
-    """Shard 1 cannot be sent when it is finished; shards are sent one by one then, and together before packaging."""
+    """Shard 1 cannot be sent when it is finished, so shard 2 is not tried then; both are sent before packaging."""
     monkeypatch.setenv("PARABANK_CACHE", str(tmp_path / "cache"))
     send, send_together = mirror.send, mirror.send_together
 
@@ -183,7 +183,7 @@ def test_a_bucket_that_is_away_while_shards_are_made_gets_them_before_packaging(
         build(settings(url, limit=20, shard_rows=7))
     assert "rows-00001.parquet: not sent yet, the run goes on: the bucket is away\n" in capsys.readouterr().err
     made = [name for name in below(f"{url}.shards") if name.startswith("rows-")]
-    assert made == [f"rows-{n:05d}.parquet" for n in range(3) if heals or n != 1]
+    assert made == [f"rows-{n:05d}.parquet" for n in range(3) if heals or n == 0]
     assert ("parabank.json" in below(url)) == heals
 
 

@@ -166,7 +166,7 @@ def test_texts_without_letters_have_no_paraphrase(paraphraser):
         ([" \n"], {}, "wanted a text at index 0, got white space"),
         ("Yes.", {}, "wanted texts, got a str: put one text in a list"),
         (["Yes."], {"n": 0}, "wanted n of at least 1, got 0"),
-        (["Yes."], {"method": "magic"}, "wanted method of sample, beam, top_p, got 'magic'"),
+        (["Yes."], {"method": "magic"}, "wanted method of auto, sample, beam, top_p, got 'magic'"),
         (["Yes."], {"method": "beam", "n": 7}, "wanted a beam of at least n, got beam 6 and n 7"),
         (["Yes."], {"min_semantic": 2}, "wanted min_semantic in [-1, 1], got 2"),
         (["Yes."], {"max_iou": -0.1}, "wanted max_iou in [0, 1], got -0.1"),

@@ -1,6 +1,7 @@
 """Work in a fresh process: its result, its environment, its error."""
 
 import os
+import signal
 import sys
 
 import pytest
@@ -27,6 +28,11 @@ def test_a_child_that_fails_is_named(capfd):
     with pytest.raises(RuntimeError, match="wanted a result of listdir, its process ended with 1; see its error above"):
         in_child(os.listdir, "/nowhere")
     assert "FileNotFoundError" in capfd.readouterr().err
+
+
+def test_a_child_that_a_signal_ends_is_named():
+    with pytest.raises(RuntimeError, match="wanted a result of raise_signal, its process was ended by SIGKILL: memory"):
+        in_child(signal.raise_signal, signal.SIGKILL)
 
 
 def test_a_command_can_be_pasted(monkeypatch):

@@ -2,6 +2,7 @@
 
 import re
 
+import duckdb
 import pytest
 
 from tests.conftest import write_run
@@ -105,3 +106,40 @@ def test_all_ranked_of_paranmt(tmp_path):
     shard = finished_shards(write_run(tmp_path / "run", rows()))[0]
     found = chosen_anew(rows(), meeting(shard, "semantic > 0.3"), rank_all, 1, None)
     assert [[one.text for one in row.paraphrases] for row in found] == [["a", "b", "c", "d"], []]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "1=1); COPY (select 1) TO '{folder}/copied.csv'; --",
+        "length((select content from read_text('{folder}/secret'))) > 0",
+        "exists (from '{folder}/secret.csv')",
+        "dual > (select max(x) from range(3) t(x))",
+        "dual > -2) UNION SELECT ('a', 1",
+        "true) FROM range(3) WHERE (true",
+        "dual > -2, semantic > 0",
+        "dual > -2 ORDER BY 1",
+        "COLUMNS('dual.*') > 0",
+        "dual > -2 --",
+        "dual > -2; SET enable_external_access = true",
+    ],
+)
+def test_a_condition_is_one_expression_that_reads_and_writes_no_file(where, tmp_path):
+    for name in ("secret", "secret.csv"):
+        (tmp_path / name).write_text("key\n")
+    with pytest.raises(ValueError, match="wanted a condition such as"):
+        check_where(where.format(folder=tmp_path))
+    assert {path.name for path in tmp_path.iterdir()} == {"secret", "secret.csv"}
+
+
+def test_a_condition_of_a_record_that_was_not_checked_reads_and_writes_no_file(tmp_path):
+    shard = finished_shards(write_run(tmp_path / "run", rows()))[0]
+    (tmp_path / "secret").write_text("key")
+    for where in (
+        f"length((select content from read_text('{tmp_path}/secret'))) > 0",
+        f"true); COPY (select 1) TO '{tmp_path}/copied.csv'; SELECT (1",
+        "true); SET enable_external_access = true; SELECT (1",
+    ):
+        with pytest.raises(duckdb.Error, match=r"disabled|locked|external"):
+            meeting(shard, where)
+    assert not (tmp_path / "copied.csv").exists()

@@ -15,6 +15,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import time
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +29,7 @@ from toolkit.shards import read_record, write_whole
 
 RECORD, ITEMS, KEY, ANSWERS = "sheet.json", "items.csv", "key.csv", "answers"
 LONGEST_NAME = 40  # ours: letters of an annotator's name, which is a file name, too
+FORMULA = re.compile(r"'*[=+\-@\t\r]")  # how a cell begins that a spreadsheet program computes, or one made harmless
 MARK = "\ufeff"  # a spreadsheet program takes a file for UTF-8 if it begins with this
 YES, NO = {"1", "x", "yes", "true"}, {"", "0", "no", "false"}
 TIME = "time"  # the column that only the server writes: UTC
@@ -274,7 +276,25 @@ def read_table(file: Path, columns: Sequence[str]) -> list[dict[str, str]]:
         raise ValueError(f"wanted the columns {', '.join(columns)}, got {file} without {', '.join(missing)}: add them")
     if found and TIME in found[0] and not text.endswith("\n"):
         found.pop()
-    return found
+    return [{name: _from_cell(cell) if isinstance(cell, str) else cell for name, cell in row.items()} for row in found]
+
+
+def _to_cell(cell: object) -> object:
+    """A cell that no spreadsheet program takes for a formula; a text of strangers may be one.
+
+    >>> _to_cell("=HYPERLINK(A1)"), _to_cell("'- No."), _to_cell("No."), _to_cell(-0.5)
+    ("'=HYPERLINK(A1)", "''- No.", 'No.', -0.5)
+    """
+    return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
+
+
+def _from_cell(cell: str) -> str:
+    """The text of a cell of `_to_cell`.
+
+    >>> _from_cell("'=HYPERLINK(A1)"), _from_cell("'Tis."), _from_cell("-0.5")
+    ('=HYPERLINK(A1)', "'Tis.", '-0.5')
+    """
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def table_text(columns: Sequence[str], rows: Iterable[Mapping]) -> str:
@@ -285,5 +305,6 @@ def table_text(columns: Sequence[str], rows: Iterable[Mapping]) -> str:
 def table_lines(columns: Sequence[str], rows: Iterable[Mapping]) -> str:
     """Lines of a CSV file."""
     text = io.StringIO(newline="")
-    csv.DictWriter(text, columns, lineterminator="\n").writerows(rows)
+    cells = ({name: _to_cell(cell) for name, cell in row.items()} for row in rows)
+    csv.DictWriter(text, columns, lineterminator="\n").writerows(cells)
     return text.getvalue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import importlib.resources
 import json
@@ -36,6 +37,7 @@ from toolkit.outputs import LOCK
 
 OPEN_SECONDS = 1800  # ours: so long a page that an annotator was shown counts as theirs
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+IDLE_SECONDS = 60  # ours: a connection that sends nothing for so long is closed, so that it holds no thread
 LONGEST_REQUEST = 10_000  # ours: bytes; one answer has a hundred
 
 
@@ -58,11 +60,24 @@ class Desk:
             self.pages[item.page].append(item.item)
         self.lock = threading.Lock()
         self.shown: dict[int, dict[str, float]] = defaultdict(dict)  # page -> annotator -> when
+        self.addresses: dict[str, set[str]] = defaultdict(set)  # annotator -> from where they answered
         self.answers: dict[str, dict[str, Answers]] = {}
         self.files = answer_files(folder)
         for name, file in self.files.items():
             check_sheet(file, self.record["id"], list(self.items.values()))
             self.answers[name] = read_answers(file, self.sheet, self.items)
+
+    def note_address(self, annotator: str, address: str) -> None:
+        """Say so on the terminal where one name comes from several machines: two people would change each other's."""
+        with self.lock:
+            known = self.addresses[annotator]
+            if address not in known:
+                known.add(address)
+                if len(known) > 1:
+                    both = " and ".join(sorted(known))
+                    print(
+                        f"{annotator} answers from {both}: if these are two people, give one another name", flush=True
+                    )
 
     def begun(self, annotator: str) -> list[int]:
         """The pages on which an annotator has answered, in the order of the first answers."""
@@ -167,6 +182,12 @@ class Handler(BaseHTTPRequestHandler):
     shown_page: bytes
     hosts: frozenset[str]  # by which the page may be asked for; empty is any
     protocol_version = "HTTP/1.1"
+    timeout = IDLE_SECONDS
+
+    def handle(self) -> None:
+        """Answer the requests of a connection until it ends, also where the browser ends it in the middle of one."""
+        with contextlib.suppress(ConnectionError):
+            super().handle()
 
     def do_GET(self) -> None:
         """The page, the next page of an annotator, or one page."""
@@ -199,7 +220,9 @@ class Handler(BaseHTTPRequestHandler):
         """
         if query.get("sheet") != self.desk.record["id"]:
             raise ValueError("wanted a page of this sheet, got one of another that was served here: reload the page")
-        return checked_name(str(query.get("annotator", "")))
+        name = checked_name(str(query.get("annotator", "")))
+        self.desk.note_address(name, self.client_address[0])
+        return name
 
     def do_POST(self) -> None:
         """Save the answers to an item; other sites' pages cannot send JSON here."""

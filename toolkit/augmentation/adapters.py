@@ -88,7 +88,7 @@ class MapAugmenter:
         if any(isinstance(batch[column], str) for column in self.settings.columns):
             raise ValueError("wanted a batch of rows, got one row: map with batched=True")
         rows = [dict(zip(batch, values, strict=True)) for values in zip(*batch.values(), strict=True)]
-        source = Model(model_of(self.paraphraser), self.settings.seed, False, None)
+        source = Model(model_of(self.paraphraser), self.settings)
         made = new_rows(list(enumerate(rows)), self.settings, source, {}, None, Summary())
         rows += [{**rows[one.source], **one.changes} for one in made]
         return {name: [row[name] for row in rows] for name in batch}
@@ -296,7 +296,7 @@ class NlpaugAugmenter:
     """The interface of nlpaug's augmenters, for code that has one.
 
     >>> NlpaugAugmenter().augment(["The elevator is broken."])                                 # doctest: +SKIP
-    ["The elevator isn't working."]
+    ['The elevator is out of order.']
 
     Args:
         paraphraser: A name as `toolkit.Paraphraser` takes it, or one that is loaded.

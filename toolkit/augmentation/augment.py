@@ -2,7 +2,7 @@
 
 >>> import toolkit
 >>> from datasets import Dataset
->>> train = Dataset.from_dict({"text": ["The elevator is broken."], "label": [1]})
+>>> train = Dataset.from_dict({"text": ["It is late, so we will go home."], "label": [1]})
 >>> bigger = toolkit.augment(train, columns="text", copies=2, progress=False)
 >>> bigger["label"][:], bigger["augmented_from"][:]
 ([1, 1, 1], [None, 0, 0])
@@ -74,6 +74,8 @@ def augment(
     output_dir: str | Path | None = None,
     progress: bool | None = None,
     with_summary: bool = False,
+    min_forward: float | None = None,
+    allow_trivial: bool = False,
 ) -> Any:
     """A data set with all its rows, untouched and first, and after them new rows with paraphrases.
 
@@ -112,6 +114,9 @@ def augment(
             from there instead of held in memory. Needed where a launcher started several processes.
         progress: Whether a bar and the summary are shown; None shows them.
         with_summary: Return the `Summary`, too.
+        min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; None is what the
+            paraphraser's settings say. Not for pairs.
+        allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is new.
 
     Returns:
         The same type as `data`, a stream without its format (`with_format`); with `with_summary` a pair of it and the
@@ -135,6 +140,8 @@ def augment(
         max_new_rows=max_new_rows,
         minutes=minutes,
         min_semantic=min_semantic,
+        min_forward=min_forward,
+        allow_trivial=allow_trivial,
         provenance=tuple(provenance),
         seed=seed,
     )
@@ -216,11 +223,13 @@ def train_rows(data: Any, settings: Augmentation) -> tuple[Dataset | IterableDat
 def source_of(paraphraser: str | Paraphraser, pairs: str | Path | None, settings: Augmentation) -> Source:
     """Where paraphrases come from."""
     if pairs is not None:
-        return Pairs(pairs, settings.min_semantic)
+        if settings.min_forward is not None:
+            raise ValueError(f"wanted no min_forward with pairs, which have no such score, got {settings.min_forward}")
+        return Pairs(pairs, settings.min_semantic, settings.allow_trivial)
     from toolkit.paraphraser.paraphraser import Paraphraser
 
     model = Paraphraser(paraphraser) if isinstance(paraphraser, str) else paraphraser
-    return Model(model, settings.seed, settings.keep_by == "constrain", settings.min_semantic)
+    return Model(model, settings)
 
 
 def label_check(

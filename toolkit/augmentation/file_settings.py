@@ -37,6 +37,8 @@ class AugmentFile:
         max_new_rows: New rows at most; by default no limit.
         minutes: No shard of 1,000 rows is begun after so many minutes.
         min_semantic: The least cosine of text and paraphrase; by default what the paraphraser's settings say.
+        min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; likewise.
+        allow_trivial: A text that only contracts or expands ("What's", "What is") is new.
         provenance: Add columns: the row that a new row is made of, the paraphraser, and the cosine.
         preview: A page of HTML that shows new rows beside their sources.
         seed: Of all that is random.
@@ -64,6 +66,8 @@ class AugmentFile:
     max_new_rows: int | None = None
     minutes: float | None = None
     min_semantic: float | None = None
+    min_forward: float | None = None
+    allow_trivial: bool = False
     provenance: bool = True
     preview: str | None = None
     seed: int = 0
@@ -109,5 +113,7 @@ class AugmentFile:
             max_new_rows=self.max_new_rows,
             minutes=self.minutes,
             min_semantic=self.min_semantic,
+            min_forward=self.min_forward,
+            allow_trivial=self.allow_trivial,
             seed=self.seed,
         )

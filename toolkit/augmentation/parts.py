@@ -11,6 +11,7 @@ from toolkit.augmentation.settings import Augmentation
 from toolkit.augmentation.spans import Span, find_again, read_spans, wholes, write_spans
 from toolkit.augmentation.tags import OUTSIDE, entities, join_tokens, retagged
 from toolkit.decode.constraint_set import times_said
+from toolkit.score.guards import ALWAYS, broken_guard
 
 # Why a row, or one of its columns, gets no copy.
 REASONS = {
@@ -19,6 +20,7 @@ REASONS = {
     "bad_spans": "a span is not within the text, or the text there is another",
     "no_paraphrase": "no paraphrase passed the guards and the threshold of meaning",
     "not_in_pairs": "the pairs have no paraphrase of the text",
+    "mark_lost": "no paraphrase has every placeholder, address, tag, sign, emoji and bracket of the text, and a letter",
     "keep_lost": "no paraphrase says every phrase to keep",
     "spans_lost": "no paraphrase has every span",
     "label_changed": "the classifier says that every paraphrase has another label",
@@ -113,8 +115,10 @@ class Part:
         """The values that a row gets with a paraphrase, by column.
 
         Raises:
-            SkippedError: It lacks a phrase or a span.
+            SkippedError: It lacks a letter, a mark of the text, a phrase or a span.
         """
+        if broken_guard(self.text, paraphrase, self.lang, ALWAYS) is not None:
+            raise SkippedError("mark_lost", f"wanted the marks of {self.text!r:.80}, got {paraphrase!r:.80}")
         for phrase in self.keep:
             if not says(paraphrase, phrase):
                 raise SkippedError("keep_lost", f"wanted {phrase!r} in the paraphrase, got {paraphrase!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import pyarrow as pa
 
 from toolkit.augmentation.parts import Part
+from toolkit.augmentation.settings import Augmentation
 from toolkit.bitext.normalize import match_key
 from toolkit.coverage import covers
 from toolkit.database import database
 from toolkit.encoder.load import load_encoder
 from toolkit.outputs import MANIFEST
 from toolkit.package.read import read_pairs
+from toolkit.paraphraser.english import contraction_key
 from toolkit.paraphraser.form import formed, plain
 from toolkit.shards import read_record
 
@@ -74,17 +76,15 @@ class Model:
 
     Args:
         paraphraser: The model.
-        seed: Of the samples.
-        constrain: Whether the decoder says the phrases that a text must keep.
-        min_semantic: The least cosine; None is what the paraphraser's settings say.
+        settings: Its seed, whether the decoder says the phrases that a text must keep, the floors, and what is trivial.
     """
 
     none = "no_paraphrase"
 
-    def __init__(self, paraphraser: Paraphraser, seed: int, constrain: bool, min_semantic: float | None) -> None:
+    def __init__(self, paraphraser: Paraphraser, settings: Augmentation) -> None:
         self.name, self.lang = paraphraser.name, paraphraser.lang
         self.record = {"paraphraser": self.name, "settings": asdict(paraphraser.settings)}
-        self.paraphraser, self.seed, self.constrain, self.min_semantic = paraphraser, seed, constrain, min_semantic
+        self.paraphraser, self.settings = paraphraser, settings
 
     @property
     def encoder(self) -> SentenceTransformer | None:
@@ -96,9 +96,11 @@ class Model:
         found = self.paraphraser.candidates(
             [part.text for part in parts],
             n=max(copies, CHOICES) if choose else copies,
-            seed=self.seed,
-            require=[part.phrases for part in parts] if self.constrain else (),
-            min_semantic=self.min_semantic,
+            seed=self.settings.seed,
+            require=[part.phrases for part in parts] if self.settings.keep_by == "constrain" else (),
+            min_semantic=self.settings.min_semantic,
+            min_forward=self.settings.min_forward,
+            allow_trivial=self.settings.allow_trivial or None,
             progress=False,
         )
         return [[Paraphrase(c.text, c.scores.semantic) for c in some if c.rank is not None] for some in found]
@@ -113,11 +115,13 @@ class Pairs:
     Args:
         pairs: A parabank, as `read_pairs` takes it.
         min_semantic: The least cosine; pairs without a score are taken.
+        allow_trivial: Whether a text that only contracts or expands is a paraphrase.
     """
 
     none = "not_in_pairs"
 
-    def __init__(self, pairs: str | Path, min_semantic: float | None) -> None:
+    def __init__(self, pairs: str | Path, min_semantic: float | None, allow_trivial: bool = False) -> None:
+        self.allow_trivial = allow_trivial
         self.name, self.lang = Path(pairs).name, language_of(pairs)
         self.record = {"pairs": self.name}
         self.encoder = load_encoder(ENCODER) if covers(ENCODER, self.lang) else None
@@ -139,7 +143,7 @@ class Pairs:
             self.close = weakref.finalize(self, stack.pop_all().close)
 
     def paraphrases(self, parts: Sequence[Part], copies: int, choose: bool) -> list[list[Paraphrase]]:
-        """As of `Source`; all that there are, where some may be refused."""
+        """As of `Source`; all that there are, because some may be refused."""
         read = [plain(part.text, self.lang) for part in parts]
         keys = [body.lower().rstrip(STOPS) for body, _ in read]
         self.connection.register("wanted", pa.table({"key": list(dict.fromkeys(keys))}))
@@ -150,11 +154,13 @@ class Pairs:
         for key, said, semantic in rows:
             found[key].append(Paraphrase(said, semantic))
         return [
-            distinct([Paraphrase(formed(one.text, form), one.score) for one in found[key]], part.text)[
-                : None if choose else copies
-            ]
+            distinct([Paraphrase(formed(one.text, form), one.score) for one in found[key]], part.text, self._key)
             for part, key, (_, form) in zip(parts, keys, read, strict=True)
         ]
+
+    def _key(self, text: str) -> str:
+        """What of a text tells it from others: its letters, and in English those without contractions."""
+        return match_key(text) if self.allow_trivial or self.lang != "en" else contraction_key(text)
 
 
 def language_of(pairs: str | Path) -> str:
@@ -164,11 +170,11 @@ def language_of(pairs: str | Path) -> str:
     return settings.get("lang", "en")
 
 
-def distinct(some: Sequence[Paraphrase], text: str) -> list[Paraphrase]:
-    """The paraphrases that differ from the text and from those before them in more than case and marks."""
-    seen, found = {match_key(text)}, []
+def distinct(some: Sequence[Paraphrase], text: str, key: Callable[[str], str]) -> list[Paraphrase]:
+    """The paraphrases whose key differs from the text's and from those before them."""
+    seen, found = {key(text)}, []
     for one in some:
-        if match_key(one.text) not in seen:
-            seen.add(match_key(one.text))
+        if key(one.text) not in seen:
+            seen.add(key(one.text))
             found.append(one)
     return found

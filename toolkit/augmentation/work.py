@@ -29,7 +29,7 @@ from toolkit.errors import one_line
 from toolkit.lock import held
 from toolkit.parallel import wait
 from toolkit.progress import Progress
-from toolkit.settings import SETTINGS, check_record
+from toolkit.settings import SETTINGS, check_record, compare_code
 from toolkit.shards import read_record, write_whole
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def started(work: Work) -> Iterator[None]:
         if work.state.is_main_process:
             check_record(work.folder / SETTINGS, work.record, FREE)
         wait(work.state)
+        compare_code(work.folder / SETTINGS)
         yield
 
 

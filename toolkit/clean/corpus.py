@@ -8,7 +8,9 @@ processes nor on the size of the blocks.
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
@@ -29,6 +31,8 @@ from toolkit.bitext.words import lower_words
 from toolkit.clean.blocks import judged_block
 from toolkit.clean.rules import CleanSettings
 from toolkit.database import database
+from toolkit.errors import signal_cause
+from toolkit.stop import ChildKilled
 
 SCHEMA = pa.schema(
     [("line", pa.int64()), ("source", pa.large_string()), ("reference", pa.large_string()), ("reason", pa.string())]
@@ -115,7 +119,7 @@ def clean_corpus(
         64-bit hashes are taken for duplicates: odds of 1 in 3000 for a hundred million.
 
     Raises:
-        RuntimeError: A process ended without an error of its own, as when memory is short.
+        ChildKilled: A process ended without an error of its own, as when memory is short.
     """
     parts = list(clean_blocks(blocks, settings, source_lang, lang, folder, processes or cores()))
     with database(MEMORY_LIMIT, THREADS, folder) as connection:
@@ -161,10 +165,15 @@ def clean_blocks(
                 busy = [one for one in busy if not one.done()]
             yield from (part.result() if isinstance(part, Future) else part for part in parts)
         except BrokenProcessPool as error:
-            raise RuntimeError(
-                "wanted all processes to clean their part, got one that was killed, perhaps for its memory: "
-                "give fewer processes"
+            raise ChildKilled(
+                f"wanted all processes to clean their part, got one that was ended by {_cause_of(error)}"
             ) from error
+
+
+def _cause_of(error: BrokenProcessPool) -> str:
+    """What ended a process of loky; only the text of its error names the signal."""
+    named = re.search(r"\{(SIG\w+)\(", str(error))
+    return signal_cause(signal.Signals[named[1]]) if named else "itself; fewer --workers need less memory"
 
 
 def clean_block(number: int, block: Block, settings: CleanSettings, source_lang: str, lang: str, folder: Path) -> Path:

@@ -16,6 +16,7 @@ from toolkit.bitext.read import checked_path, decode, is_dataset, lines, open_pa
 from toolkit.clean.characters import WIDE
 from toolkit.clean.contamination import EvaluationSet
 from toolkit.contents import content_of
+from toolkit.errors import without_secrets
 from toolkit.files import is_file, is_url, matching
 
 LEAST_LETTERS = 12  # ours: letters and digits of a text; fewer are a label, a score, or said by everybody
@@ -63,7 +64,8 @@ def read_set(address: str) -> EvaluationSet:
     texts = list(dict.fromkeys(text for text in found if is_sentence(text)))
     if not texts:
         raise ValueError(f"wanted sentences in {address}, got none of {LEAST_LETTERS} letters: check the file")
-    name = address if not (Path(address).is_absolute() or is_url(address)) else "/".join(Path(address).parts[-2:])
+    is_place = Path(address).is_absolute() or is_url(address)
+    name = "/".join(Path(without_secrets(address)).parts[-2:]) if is_place else address
     return EvaluationSet(name, revision, texts)
 
 

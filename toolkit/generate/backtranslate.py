@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import torch
 
 from toolkit.clean.clean_file import writer
+from toolkit.clean.marks import loses_mark
 from toolkit.clean.rules import CleanSettings, first_reasons, normal_batch
 from toolkit.clean.texts import Texts
 from toolkit.generate.monolingual import BackTranslation
@@ -106,8 +107,9 @@ def refuse_pairs(rows: Sequence[Row], settings: CleanSettings, source_lang: str)
     sides = Texts.of([candidate.text for candidate in candidates]), Texts.of([row.reference for row in rows])
     batch = normal_batch(*sides, settings, source_lang, rows[0].lang)
     reasons = first_reasons(batch, settings, [None] * len(rows))
-    for candidate, text, reason in zip(candidates, batch.source.strings, reasons, strict=True):
-        candidate.text, candidate.reason = text, reason
+    for row, candidate, text, reason in zip(rows, candidates, batch.source.strings, reasons, strict=True):
+        lost = "mark" if loses_mark(row.reference, text, source_lang) else None
+        candidate.text, candidate.reason = text, reason or lost
 
 
 def write_pairs(shards: Sequence[Path], output: Path) -> Counter[str]:

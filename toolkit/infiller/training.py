@@ -27,6 +27,7 @@ from transformers import (
 
 from toolkit.bitext.passages import MAX_CHARS, MIN_CHARS, Passage
 from toolkit.bitext.subwords import train_pieces
+from toolkit.errors import public_record
 from toolkit.generate.infill import Search, search, searches_of, texts_of
 from toolkit.generate.keywords import keywords
 from toolkit.generate.sentinels import SENTINELS, load_infiller, sentinels_in
@@ -237,7 +238,9 @@ def save(
         "loss": [[entry["step"], entry["loss"]] for entry in history if "loss" in entry],
         "held_out_loss": held_out_loss,
     }
-    write_whole(folder / MEASURED, json.dumps(stated(asdict(settings)) | {"license": settings.license}) + "\n")
+    write_whole(
+        folder / MEASURED, json.dumps(stated(public_record(asdict(settings))) | {"license": settings.license}) + "\n"
+    )
     record["shown"] = shown(folder, held_out, settings)
     write_whole(folder / "README.md", infiller_card(record))
     finish(folder, record, [folder / CHECKPOINTS, folder / PIECES])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from toolkit.errors import named_line
+from toolkit.errors import named_line, without_secrets
 from toolkit.models.checkpoint import reading_model
 from toolkit.starters import resolve, shown_name
 
@@ -57,17 +57,19 @@ def connect(name: str, url: str) -> ServedModel:
         raise ValueError(
             "wanted the package openai for --server, got none: pip install '.[server]' in the checkout"
         ) from None
+    shown = without_secrets(url)
     client = OpenAI(base_url=url, api_key=os.environ.get(KEY) or "none")
     try:
         served = {one.id: one.owned_by for one in client.models.list()}
     except (OpenAIError, ValueError) as error:
         raise ValueError(
-            f"wanted a server with OpenAI's API as --server, got {url!r} ({named_line(error)}): start one, for "
+            f"wanted a server with OpenAI's API as --server, got {shown!r} ({_reason(error)}): start one, for "
             f"instance with `vllm serve {name}`, and give its address with /v1"
         ) from None
     if name not in served:
         raise ValueError(
-            f"wanted the model {name!r} at {url}, got a server of {', '.join(served) or 'none'}: give --model its name"
+            f"wanted the model {name!r} at {shown}, got a server of {', '.join(served) or 'none'}: give --model its "
+            "name"
         )
     path = resolve(name)
     with reading_model(name, "a tokenizer", "which is neither a folder with one nor a Hub id that can be reached"):
@@ -100,10 +102,17 @@ def served_replies(
             seed=seed,
         )  # fmt: skip
     except OpenAIError as error:
+        address = without_secrets(str(model.client.base_url))
         raise RuntimeError(
-            f"the server at {model.client.base_url} gave no reply ({named_line(error)}); run the same command again "
+            f"the server at {address} gave no reply ({_reason(error)}); run the same command again "
             f"when it does, and it goes on"
         ) from error
     if len(answer.choices) != samples:
         raise RuntimeError(f"wanted {samples} replies of the server, got {len(answer.choices)}")
     return [(one.text, one.finish_reason == "stop") for one in answer.choices]
+
+
+def _reason(error: Exception) -> str:
+    """What a server answered, without the key that some repeat."""
+    key = os.environ.get(KEY)
+    return named_line(error).replace(key, "...") if key else named_line(error)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import toolkit
+from toolkit.code_version import CODE
 from toolkit.files import is_url
 from toolkit.outputs import CONTAMINATION, MANIFEST, check_output_folder
 from toolkit.package.card import card_of, template
@@ -173,7 +174,7 @@ def public(settings: dict) -> dict:
         is_place = isinstance(value, str) and (is_url(value) or Path(value).is_absolute())
         return Path(str(value)).name if is_place else value
 
-    return {key: shown(value) for key, value in settings.items() if key not in MAKERS}
+    return {key: shown(value) for key, value in settings.items() if key not in {*MAKERS, CODE}}
 
 
 def sibling(folder: Path, purpose: str) -> Path:

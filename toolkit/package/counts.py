@@ -6,14 +6,14 @@ each kind the number in the whole shard less that in the file. Counts are intege
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
 from toolkit.database import database
-from toolkit.shards import dropped_of
+from toolkit.shards import dropped_of, is_whole
 
 BINS = 12  # ours: the last bin has no upper limit
 WIDTHS = {
@@ -122,6 +122,7 @@ def count(connection: duckdb.DuckDBPyConnection, shards: Sequence[Path], pairs: 
         pairs: The published files of config `pairs`.
     """
     dropped = [str(file) for shard in shards if (file := dropped_of(shard)).exists()]
+    _check_counts(map(Path, dropped))
     for name, (of_rows, of_pairs, added) in TABLES.items():
         query = f"CREATE TEMP TABLE {name} AS {of_rows.replace(ROWS, SHARDS)}"
         connection.execute(query, {"shards": [str(shard) for shard in shards]})
@@ -131,6 +132,21 @@ def count(connection: duckdb.DuckDBPyConnection, shards: Sequence[Path], pairs: 
             query = f"SELECT unnest({name}, recursive := true) FROM {DROPPED}"
             connection.execute(f"INSERT INTO {name} BY NAME {query}", {"dropped": dropped})
             connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {summed(name, added)}")
+
+
+def _check_counts(files: Iterable[Path]) -> None:
+    """Refuse broken counts of what shards no longer have; DuckDB does not look at the checksums of pages.
+
+    Raises:
+        ValueError: A file is broken; the message names it and its shard, which are made again together.
+    """
+    for file in files:
+        if not is_whole(file):
+            shard = file.name.replace("dropped-", "rows-")
+            raise ValueError(
+                f"wanted the counts of a shard, got a broken {file}: delete it and {shard} beside it, then run the "
+                "same command again, which makes them again"
+            )
 
 
 def summed(table: str, added: Sequence[str], factor: str = "1") -> str:

@@ -36,7 +36,8 @@ def write_kept(path: Path, rows: Iterable[Row], keep: str = ALL) -> None:
     most = 0 if keep == CHOSEN else int(keep)
     kept = [replace(row, candidates=kept_of(row, most)) for row in whole]
     sink = pa.BufferOutputStream()
-    pq.write_table(differences(to_table(whole), to_table(kept)), sink, compression="zstd")
+    counts = differences(to_table(whole), to_table(kept))
+    pq.write_table(counts, sink, compression="zstd", write_page_checksum=True)
     write_whole(dropped_of(path), sink.getvalue().to_pybytes())
     write_shard(path, kept)
 

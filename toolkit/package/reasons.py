@@ -1,7 +1,7 @@
 """Why a candidate was refused, in a few words. The data format page has the same reasons."""
 
 OF_CANDIDATES = {
-    "empty": "the model wrote no text",
+    "empty": "the model wrote no text, or none with a letter",
     "no_keywords": "the reference has no keyword",
     "refusal": "the language model would not answer",
     "unfinished": "it did not end within the limit of its length",
@@ -10,9 +10,13 @@ OF_CANDIDATES = {
     "constraint_unspellable": "the vocabulary cannot spell a required word",
     "constraint_unmet": "it does not meet its constraints",
     "unknown_word": "a word that the translator has not learnt",
+    "mark": "it lacks a placeholder, an address, a tag, a sign, an emoji or a bracket of the text",
     "negation": "it adds or loses a negation",
     "number": "it changes a number",
     "name": "it changes a name",
+    "possessive": "it says 'is' or 'has' for a possessive of the text",
+    "trivial": "it only contracts or expands words of the text",
+    "forward": "its forward score is too low",
     "copy": "it equals the reference",
     "repeat": "it equals a more probable candidate",
     "semantic": "its meaning is too far from the text",

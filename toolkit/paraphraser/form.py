@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import cycle
 
 from toolkit.bitext.normalize import normalize
+from toolkit.paraphraser.english import joined_up, set_apart
 
 MARKS = (".", "!", "?", "…", ":", ";", ",", "-", "。", "！", "？", "；", "：", "，")
 FINAL = (".", "!", "?", "。", "！", "？")  # a text without a mark gets none of these
@@ -43,6 +44,8 @@ class Form:
         apostrophe: Its apostrophe, which also closes single quotes.
         opening: The mark that opens single quotes.
         words: Its words with a capital, which keep it at the beginning of a lower-cased text.
+        clitics: Whether its "n't" and "'s" stand apart, as tokenisers write English.
+        marks: Whether its marks do.
     """
 
     before: str
@@ -53,6 +56,8 @@ class Form:
     apostrophe: str
     opening: str
     words: frozenset[str]
+    clitics: bool = False
+    marks: bool = False
 
 
 def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
@@ -71,6 +76,7 @@ def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
         mark: Whether a text without a mark at its end gets one.
     """
     body = text.strip()
+    body, clitics, marks = joined_up(body) if lang == "en" else (body, False, False)
     quotes = next((pair for mark, pair in QUOTES.items() if mark in body), "")
     apostrophe = "’" if "’" in body else "'"
     form = Form(
@@ -82,6 +88,8 @@ def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
         apostrophe=apostrophe,
         opening="‘" if "‘" in body else apostrophe,
         words=frozenset(word for word in re.findall(r"\w+", body) if word[0].isupper()),
+        clitics=clitics,
+        marks=marks,
     )
     body = normalize(body, punctuation=lang not in OWN_PUNCTUATION)
     if form.case == "upper":
@@ -125,6 +133,7 @@ def formed(paraphrase: str, form: Form) -> str:
     >>> formed('I think the lift isn\'t "working".', form)
     "  i think the lift isn't “working”\n"
     """
+    paraphrase = " ".join(paraphrase.split())
     if not form.marked:
         paraphrase = paraphrase[:-1] if paraphrase.endswith(FINAL) else paraphrase
     if form.case == "upper":
@@ -136,6 +145,7 @@ def formed(paraphrase: str, form: Form) -> str:
     if form.quotes:
         pair = cycle(form.quotes)
         paraphrase = re.sub('"', lambda _: next(pair), paraphrase)
+    paraphrase = set_apart(paraphrase, form.clitics, form.marks)
     paraphrase = OPENING.sub(form.opening, paraphrase).replace("'", form.apostrophe)
     return form.before + paraphrase + form.after
 

@@ -28,7 +28,7 @@ from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.progress import rows_bar
 from toolkit.rows import Candidate, Row
-from toolkit.score.guards import LANGUAGES, check_guards
+from toolkit.score.guards import ALWAYS, LANGUAGES, broken_guard, check_guards
 from toolkit.starters import WORDS, model_name, resolve
 from toolkit.translator.load import Translator, described, load_translator
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 STARTER, ENCODER = "starter/paraphraser", "starter/encoder"
+MIN_FORWARD = -0.6  # ours: nats per token of the starter; on validation sentences it refuses no usable text (docs)
 CHUNK = 1000  # ours: texts that are worked on together
 LONGEST = 512  # ours: pieces of a text, where a model does not state on how many it was trained
 MANY = 200  # ours: more texts than this take so long that a bar is shown
@@ -47,8 +48,8 @@ class Paraphraser:
     """A seq2seq model that says texts in other words.
 
     >>> import toolkit                                                                         # doctest: +SKIP
-    >>> toolkit.Paraphraser().paraphrase(["The elevator is broken."], n=2)                     # doctest: +SKIP
-    [["The elevator isn't working.", 'The lift is out of order.']]
+    >>> toolkit.Paraphraser().paraphrase(["The elevator is broken."])                          # doctest: +SKIP
+    [['The elevator is out of order.']]
 
     Args:
         model: "starter/paraphraser", a Hub id or a folder. Where the folder has a words.txt, outputs with other words
@@ -59,7 +60,8 @@ class Paraphraser:
         backward: A model that scores a text given its paraphrase; None takes the model itself.
         prefix: What the model reads before every text, such as "paraphrase: " of many T5 checkpoints; None is what its
             configuration says.
-        settings: How texts are paraphrased, where a call does not say otherwise.
+        settings: How texts are paraphrased, where a call does not say otherwise. None takes the defaults, and for the
+            starter `MIN_FORWARD`, which was chosen for it.
         dtype: As of `load_translator`.
         device: Device of all models; None is a GPU where there is one.
 
@@ -99,7 +101,7 @@ class Paraphraser:
         for part, argument in ((model, "model"), (encoder, "encoder"), (backward, "backward")):
             if part is not None:
                 check_language_of(part, self.lang, argument)
-        self.settings = settings or defaults(self.lang, encoder is not None)
+        self.settings = settings or defaults(self.lang, encoder is not None, MIN_FORWARD if model == STARTER else None)
         check_guards(self.settings.guards, self.lang)
         self.model = load_translator(model, dtype, device, self.lang, self.lang, scoring=backward is None)
         if prefix is not None:
@@ -132,6 +134,8 @@ class Paraphraser:
         max_iou: float | None = None,
         template: str | None = None,
         progress: bool | None = None,
+        min_forward: float | None = None,
+        allow_trivial: bool | None = None,
     ) -> list[list[str]]:
         """The best paraphrases of each text.
 
@@ -139,7 +143,7 @@ class Paraphraser:
             texts: Texts in the model's language. Paragraphs are paraphrased one by one, and those that are too long for
                 the model sentence by sentence.
             n: The most paraphrases of a text. This and all that follows: None is what the settings say.
-            method: "sample", "beam" or "top_p".
+            method: "auto", "sample", "beam" or "top_p".
             seed: Of the samples. A text has the same paraphrases in any batch, apart from ties that rounding decides.
             avoid: Words or phrases that no paraphrase says; one list for all texts, or one for each.
             require: Words or phrases that every paraphrase says, likewise; such texts are decoded by beam search. Of a
@@ -149,6 +153,9 @@ class Paraphraser:
             template: The form that the paraphrases should have, such as "(S (NP) (VP))"; only for a model that was
                 trained with --syntax, and a wish only.
             progress: Whether a bar is shown; None shows one for many texts.
+            min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; minus infinity
+                refuses none.
+            allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is a paraphrase.
 
         Returns:
             For each text at most n paraphrases, best first, in its own form (case, quotes, white space). Fewer, or
@@ -158,7 +165,8 @@ class Paraphraser:
             ValueError: A text is no string or has no visible character (the message names its index), there are not as
                 many lists of phrases as texts, a phrase is required and avoided, or a setting is out of its range.
         """
-        found = self.candidates(texts, n, method, seed, avoid, require, min_semantic, max_iou, template, progress)
+        asked = (n, method, seed, avoid, require, min_semantic, max_iou, template, progress, min_forward, allow_trivial)
+        found = self.candidates(texts, *asked)
         return [[one.text for one in some if one.rank is not None] for some in found]
 
     def candidates(
@@ -173,12 +181,15 @@ class Paraphraser:
         max_iou: float | None = None,
         template: str | None = None,
         progress: bool | None = None,
+        min_forward: float | None = None,
+        allow_trivial: bool | None = None,
     ) -> list[list[Candidate]]:
         """All candidates of each text with scores: the paraphrases by rank, then what was refused, with its reason.
 
         Args and errors are those of `paraphrase`. Of a text that is cut into parts, only paraphrases are given.
         """
-        return list(self.stream(texts, n, method, seed, avoid, require, min_semantic, max_iou, template, progress))
+        asked = (n, method, seed, avoid, require, min_semantic, max_iou, template, progress, min_forward, allow_trivial)
+        return list(self.stream(texts, *asked))
 
     def stream(
         self,
@@ -192,6 +203,8 @@ class Paraphraser:
         max_iou: float | None = None,
         template: str | None = None,
         progress: bool | None = None,
+        min_forward: float | None = None,
+        allow_trivial: bool | None = None,
     ) -> Iterator[list[Candidate]]:
         """The candidates of each text as in `candidates`, one after another: for more texts than memory holds.
 
@@ -203,7 +216,9 @@ class Paraphraser:
             "method": method,
             "seed": seed,
             "min_semantic": min_semantic,
+            "min_forward": min_forward,
             "max_iou": max_iou,
+            "allow_trivial": allow_trivial,
         }
         settings = replace(self.settings, **{name: value for name, value in asked.items() if value is not None})
         self._check_encoder(settings)
@@ -263,8 +278,7 @@ class Paraphraser:
         found = {row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in done}
         for constraint_set, placed in zip(sets, places, strict=True):
             candidates = [
-                [replace(c, text=formed(c.text, form)) for c in found[name]] if form is not None else []
-                for _, name, form in placed
+                in_form(part, found[name], form, self.lang) if form is not None else [] for part, name, form in placed
             ]
             if len(placed) == 1:
                 yield candidates[0]
@@ -291,16 +305,17 @@ class Paraphraser:
             warnings.warn(f"{self.name} paraphrases {self.lang!r}, and most texts seem to be in {got!r}", stacklevel=4)
 
 
-def defaults(lang: str, measures: bool) -> Paraphrasing:
+def defaults(lang: str, measures: bool, min_forward: float | None = None) -> Paraphrasing:
     """The default settings for a language, without guards that do not know it and without floors that nobody measures.
 
     Args:
         lang: Of the texts (ISO 639-1).
         measures: Whether there is an encoder.
+        min_forward: The floor of the forward score that was chosen for the model; None where none was.
     """
     found = Paraphrasing()
     floor = found.min_semantic if measures else None
-    return replace(found, guards=found.guards if lang in LANGUAGES else (), min_semantic=floor)
+    return replace(found, guards=found.guards if lang in LANGUAGES else (), min_semantic=floor, min_forward=min_forward)
 
 
 def check_text(text: object, index: int) -> None:
@@ -334,6 +349,29 @@ def each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[st
             f"wanted phrases to {name} for all texts, or a list for each of {total} texts, got {len(phrases)} items"
         )
     return iter([list(some) for some in phrases])
+
+
+def in_form(text: str, candidates: Iterable[Candidate], form: Form, lang: str) -> list[Candidate]:
+    """Candidates of a plain text in the form of the text itself, whose marks ("`") the plain one may lack.
+
+    Args:
+        text: The text, as it was given.
+        candidates: By rank, then those that were refused.
+        form: Of the text.
+        lang: Its language (ISO 639-1).
+    """
+    own: list[Candidate] = []
+    lost: list[Candidate] = []
+    for candidate in candidates:
+        said = formed(candidate.text, form)
+        guard = broken_guard(text, said, lang, ALWAYS) if candidate.rank is not None else None
+        if guard is not None:
+            lost.append(replace(candidate, text=said, rank=None, reason=guard))
+        elif candidate.rank is not None:
+            own.append(replace(candidate, text=said, rank=len(own)))
+        else:
+            lost.append(replace(candidate, text=said))
+    return own + lost
 
 
 def within(constraints: ConstraintSet, part: str) -> ConstraintSet:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
 from toolkit.generate.sample import sample_rows
+from toolkit.paraphraser.english import correct_articles, refuse_english
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row
 from toolkit.score.dual import dual_rows
@@ -22,6 +23,7 @@ from toolkit.select.cluster import best_first, cluster_rows
 from toolkit.select.filter import (
     by_forward,
     refuse_dual,
+    refuse_forward,
     refuse_improbable,
     refuse_overlap,
     refuse_repeats,
@@ -62,9 +64,13 @@ def paraphrase_rows(
     """
     rows = generate(rows, model, settings, constraints)
     rows = without_templates(rows)
+    rows = correct_articles(rows)
     rows = refuse_repeats(rows)
     rows = refuse_unknown_words(rows, known_words)
     rows = guard_rows(rows, settings.guards)
+    rows = refuse_english(rows, settings.allow_trivial)
+    if settings.min_forward is not None:
+        rows = refuse_forward(rows, settings.min_forward)
     rows = overlap_rows(rows, model.target)
     if settings.max_iou is not None:
         rows = refuse_overlap(rows, settings.max_iou)
@@ -88,7 +94,7 @@ def generate(
 ) -> Iterator[Row]:
     """Fill the candidates of each row: by constrained beam search where words are required, else by the method."""
     shard = list(rows)
-    searches = {row.id: settings.method == "beam" or bool(constraints[row.id].positive) for row in shard}
+    searches = {row.id: settings.searches or bool(constraints[row.id].positive) for row in shard}
     searched = [row for row in shard if searches[row.id]]
     sampled = [row for row in shard if not searches[row.id]]
     drawn = sampling(sampled, model, settings, {row.id: constraints[row.id].negative for row in sampled})

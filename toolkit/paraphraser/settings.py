@@ -13,7 +13,7 @@ from toolkit.score.guards import GUARDS
 from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 from toolkit.translator.settings import SIZES
 
-METHODS = ("sample", "beam", "top_p")
+METHODS = ("auto", "sample", "beam", "top_p")
 RANKINGS = ("dual", "forward", "semantic")
 DIRECTIONS = ("from_reference", "to_reference", "both")
 WEIGHTS = ("equal", "rank", "dual")
@@ -27,13 +27,16 @@ class Paraphrasing:
 
     Attributes:
         n: The most paraphrases of a text.
-        method: "sample" (ParaBank 2's: random words of the text are forbidden), "beam", or "top_p" (no words are).
+        method: "sample" (ParaBank 2's: random words of the text are forbidden), "beam", "top_p" (no words are), or
+            "auto": "beam" for one paraphrase of a text, else "sample".
         rank_by: "dual" (forward plus backward log-likelihood per token), "forward", or "semantic" (the cosine). Only
             "dual" and max_dual_nll take the time of a backward score.
         guards: What a paraphrase must keep, of `toolkit.score.guards.GUARDS`.
         min_semantic: The least cosine of text and paraphrase, in [-1, 1]; None refuses none.
+        min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; None refuses none.
         max_iou: The greatest share of pieces that text and paraphrase have in common, in [0, 1]; None refuses none.
         max_dual_nll: The most nats per token, forward plus backward; None refuses none.
+        allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is a paraphrase.
         pool: Only the pool x n candidates with the greatest forward log-likelihood per token are scored backward and
             clustered; 0 keeps all.
         constraint_sets: Of "sample": random sets of forbidden words.
@@ -49,12 +52,14 @@ class Paraphrasing:
     """
 
     n: int = 1
-    method: str = "sample"
+    method: str = "auto"
     rank_by: str = "forward"
     guards: tuple[str, ...] = GUARDS
     min_semantic: float | None = 0.5
+    min_forward: float | None = None
     max_iou: float | None = None
     max_dual_nll: float | None = None
+    allow_trivial: bool = False
     pool: int = 2
     constraint_sets: int = 4
     samples_per_set: int = 5
@@ -82,12 +87,23 @@ class Paraphrasing:
         check_between(self, 0, 1, "constraint_rate", "min_p", "top_p")
         if self.pool < 0:
             raise ValueError(f"wanted pool of at least 0, got {self.pool}")
-        if self.method == "beam" and self.beam < self.n:
+        if self.searches and self.beam < self.n:
             raise ValueError(f"wanted a beam of at least n, got beam {self.beam} and n {self.n}")
-        for name, least, most in (("min_semantic", -1, 1), ("max_iou", 0, 1), ("max_dual_nll", 0, math.inf)):
+        ranges = (
+            ("min_semantic", -1, 1),
+            ("min_forward", -math.inf, 0),
+            ("max_iou", 0, 1),
+            ("max_dual_nll", 0, math.inf),
+        )
+        for name, least, most in ranges:
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
                 raise ValueError(f"wanted {name} in [{least}, {most}], got {value}")
+
+    @property
+    def searches(self) -> bool:
+        """Whether a beam is searched, instead of samples drawn."""
+        return self.method == "beam" or (self.method == "auto" and self.n == 1)
 
     @property
     def scores_backward(self) -> bool:

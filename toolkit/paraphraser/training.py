@@ -30,6 +30,7 @@ from transformers import (
 
 from toolkit.bitext.subwords import marian_tokenizer, train_pieces
 from toolkit.bitext.words import write_words
+from toolkit.errors import public_record
 from toolkit.evaluate.ibleu import corpus_ibleu
 from toolkit.models.checkpoint import last_checkpoint, whole_checkpoints, writing
 from toolkit.models.trainer_arguments import trainer_arguments
@@ -298,7 +299,7 @@ def save(
         write_words(folder / WORDS, (said for pair in text.pairs for said in (pair.text, pair.output)))
     record = record_of(trainer, settings, sum(p.numel() for p in model.parameters()), text)
     record[OUTCOME] = asdict(outcome_of(record, text, others))
-    write_whole(folder / MEASURED, json.dumps(stated(asdict(settings), record["marked"])) + "\n")
+    write_whole(folder / MEASURED, json.dumps(stated(public_record(asdict(settings)), record["marked"])) + "\n")
     write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
     finish(folder, record, [folder / CHECKPOINTS, folder / TEMPLATES])
 

@@ -1,25 +1,34 @@
 """Guards: what a paraphrase may not do to its reference. A candidate that breaks one is refused with the guard's name.
 
-They are ours; the papers' builders have them off. They read words, not meanings, so they refuse some good candidates:
-docs/paraphrasers.md has how many, measured on human judgments.
+They are ours; the papers' builders have them off, but for those of `ALWAYS`: a text without a letter, or without a
+placeholder of its reference, is a paraphrase for nobody. The others read words, not meanings, so they refuse some good
+candidates: docs/paraphrasers.md has how many, measured on human judgments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from toolkit.clean.marks import lacks_letters, loses_mark
 from toolkit.coverage import PARTS
 from toolkit.rows import Row
 from toolkit.score.names import changes_name
 from toolkit.score.negation import changes_negation
 from toolkit.score.quantities import changes_number
 
-BROKEN = {"negation": changes_negation, "number": changes_number, "name": changes_name}
-GUARDS = tuple(BROKEN)
+ALWAYS = ("empty", "mark")  # asked of every candidate in any language
+GUARDS = ("negation", "number", "name")  # asked where they are wanted
+BROKEN = {
+    "empty": lacks_letters,
+    "mark": loses_mark,
+    "negation": changes_negation,
+    "number": changes_number,
+    "name": changes_name,
+}
 LANGUAGES = PARTS["the guards"].languages
 
 
-def broken_guard(reference: str, candidate: str, lang: str, guards: Sequence[str] = GUARDS) -> str | None:
+def broken_guard(reference: str, candidate: str, lang: str, guards: Sequence[str] = (*ALWAYS, *GUARDS)) -> str | None:
     """The first guard that a candidate breaks; None if it keeps all.
 
     >>> broken_guard("He didn't come to our party.", "He came to our party because he was sick.", "en")
@@ -29,8 +38,8 @@ def broken_guard(reference: str, candidate: str, lang: str, guards: Sequence[str
     Args:
         reference: A text.
         candidate: What should mean the same.
-        lang: Of both (ISO 639-1), one of `LANGUAGES`.
-        guards: Which are asked, in this order, of `GUARDS`.
+        lang: Of both (ISO 639-1), one of `LANGUAGES` where a guard of `GUARDS` is asked.
+        guards: Which are asked, in this order, of `ALWAYS` and `GUARDS`.
     """
     return next((guard for guard in guards if BROKEN[guard](reference, candidate, lang)), None)
 
@@ -53,11 +62,11 @@ def guard_rows(rows: Iterable[Row], guards: Sequence[str] = GUARDS) -> Iterator[
     """Refuse candidates that break a guard; the reason is the guard.
 
     Args:
-        rows: Rows with candidates, in a language of `LANGUAGES`.
-        guards: Of `GUARDS`; none refuse nothing.
+        rows: Rows with candidates, in a language of `LANGUAGES` where there are guards.
+        guards: Of `GUARDS`, besides those of `ALWAYS`.
     """
     for row in rows:
         for candidate in row.candidates:
             if candidate.reason is None:
-                candidate.reason = broken_guard(row.reference, candidate.text, row.lang, guards)
+                candidate.reason = broken_guard(row.reference, candidate.text, row.lang, (*ALWAYS, *guards))
         yield row

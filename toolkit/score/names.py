@@ -64,7 +64,8 @@ FUNCTION_WORDS = words_of(
     "whatever when whenever where wherever whether which whichever while who whoever whom whose why will with "
     "within without would yes yet you your yours yourself yourselves let hi hello hey yeah yep nope ah oh wow "
     "okay ok hm hmm huh isn aren wasn weren don doesn didn hasn haven hadn won wouldn couldn shouldn mustn needn "
-    "ain cannot gonna wanna gotta whatcha lemme"
+    "ain cannot gonna wanna gotta whatcha lemme dont doesnt didnt isnt arent wasnt werent havent hasnt hadnt wont "
+    "wouldnt cant couldnt shouldnt mustnt neednt aint shant im ive ill id youre youve theyre weve thats whats dunno"
 )
 
 

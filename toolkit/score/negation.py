@@ -3,7 +3,8 @@
 A text negates with a word of `plain` ("not", "never", "nobody", "didn't"). Phrases of `neutral` are taken out before:
 they have such a word and deny nothing ("not only", "isn't it?" at the end). A word of `weak` ("hardly", "impossible")
 can say the same as a negation or undo one, so texts with different numbers of these are not judged. Nor are texts with
-two negations, which may cancel each other, except in languages where several words are one ("no vino nadie").
+two negations, which may cancel each other, except in languages where several words are one ("no vino nadie"). What
+chats leave out (the apostrophe of "dont" and "n'est", accents, letters of "nich") makes no difference.
 """
 
 from __future__ import annotations
@@ -34,19 +35,26 @@ class NegationWords:
         weak: Words that can stand for a negation, or undo one.
         neutral: Phrases with a word of `plain` that negate nothing.
         concord: Whether several words make one negation.
+        contracted: Negations that are written without their apostrophe, whose first group lacks it.
     """
 
     plain: re.Pattern
     weak: re.Pattern
     neutral: re.Pattern
     concord: bool = False
+    contracted: re.Pattern | None = None
 
 
+APOSTROPHES = str.maketrans(dict.fromkeys("’‘´`ʼ＇′", "'"))
 SUBJECT = "(?:i|you|he|she|it|we|they|there|that|this)"
 AUXILIARY = "(?:is|are|was|were|do|does|did|has|have|had|will|would|wo|ca|can|could|should|must|ai)"
 NEGATION = {
     "en": NegationWords(
-        plain=words("not cannot never no none nobody no_one nothing nowhere neither *n't"),
+        plain=words("not cannot never no none nobody no_one noone nothing nowhere neither nope *n't dunno nothin"),
+        contracted=re.compile(
+            r"\b(do|does|did|is|are|was|were|have|has|had|wo|would|ca|can|could|should|must|need|ai|sha|might)"
+            r"\s*n\s*'?\s*t\b"  # "dont", "do n't", "don t"
+        ),
         weak=words(
             "hardly scarcely barely rarely seldom without unless except against few little instead nor too only "
             "far_from free_of out_of fail* refus* lack* reject* miss* avoid* prevent* ignor* forbid* forbad* stop* "
@@ -71,7 +79,7 @@ NEGATION = {
         ),
     ),
     "de": NegationWords(
-        plain=words("nicht nichts nie niemals niemand* nirgend* kein* nein"),
+        plain=words("nicht nichts nie niemals niemand* nirgend* kein* nein nich nischt nix nee nö net"),
         weak=words(
             "ohne kaum selten außer zu_wenig weder statt nur weiger* scheiter* verbiet* verbot* fehl* mangel* vermeid* "
             "leugne* bestreite* ablehn* lehn* vergess* vergisst vergaß* versäum* verpass* *los unbekannt* unfair* "
@@ -85,8 +93,9 @@ NEGATION = {
         ),
     ),
     "fr": NegationWords(
+        contracted=re.compile(r"\b(n)(?=(?:ai|as|avons|avez|ont|est|étai\w*|etai\w*|avai\w*|aura\w*|y)\b)"),
         plain=re.compile(
-            r"\b(?:pas|jamais|rien|aucune?|non)\b|\bpersonne n(?:e\b|')"
+            r"\b(?:pas|pa|jamais|rien|aucune?|non)\b|\bpersonne n(?:e\b|')"
             r"|(?:\bne\b|\bn')[^.?!]*\b(?:plus|personne|ni|guère|nulle part)\b"  # alone they do not negate
         ),
         weak=words(
@@ -100,24 +109,24 @@ NEGATION = {
         concord=True,
     ),
     "es": NegationWords(
-        plain=words("no nunca jamás nada nadie ningun* ningún tampoco ni"),
+        plain=words("no nunca jamás jamas nada nadie ningun* ningún tampoco ni"),
         weak=words(
             "sin apenas rara_vez excepto salvo poco solo sólo demasiado falt* neg* niega* rechaz* evit* prohib* olvid* "
             "ignor* imposib* imperf* improbab* incap* inútil* injust* invisib* insufic* incorrect* incompl* irregular*"
         ),
         neutral=re.compile(
-            r",\s*¿\s*no\s*\?|\bno (?:solo|sólo|solamente|obstante|más que)\b|\bde nada\b|\bpor qué no\b"
+            r",\s*¿\s*no\s*\?|\bno (?:solo|sólo|solamente|obstante|más que)\b|\bde nada\b|\bpor ?qu[eé] no\b|\bxq no\b"
             r"|\b(?:o|si) no\b"
         ),
         concord=True,
     ),
     "zh": NegationWords(
-        plain=re.compile("不|没|沒|未|无|無|勿|莫|别(?=[^人的处墅称名])"),
+        plain=re.compile("不|没|沒|未|无|無|勿|莫|甭|木有|[别別](?=[^人的处處墅称稱名])"),
         weak=re.compile("缺|很少|几乎|拒绝|避免|禁止|难以|失|只|才"),
         neutral=re.compile(
             "不(?:但|仅|只|错|过|同|管|论|如|久|少|断|禁|得不|一定|客气|好意思)|是不是|能不能|会不会|有没有|要不要|好不好|"
             "可不可以|想不想|对不起|差不多|了不起|没(?:关系|问题|事)|无(?:论|所谓|数|疑)|未(?:来|必|婚)|"
-            "特别|分别|区别|类别|个别|性别|级别"
+            "特别|分别|区别|类别|个别|性别|级别|特別|分別|區別|類別|個別|性別|級別"
         ),
     ),
 }
@@ -133,7 +142,10 @@ def negations(text: str, lang: str) -> tuple[int, int]:
     (0, 0)
     """
     own = NEGATION[lang]
-    plain = own.neutral.sub(" ", text.lower().replace("’", "'"))
+    plain = text.lower().translate(APOSTROPHES)
+    if own.contracted is not None:
+        plain = own.contracted.sub(r"\1n't" if lang == "en" else r"\1'", plain)
+    plain = own.neutral.sub(" ", plain)
     found = len(own.plain.findall(plain))
     return min(found, 1) if own.concord else found, len(own.weak.findall(plain))
 

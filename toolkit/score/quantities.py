@@ -1,4 +1,4 @@
-"""Whether a candidate loses or adds a number, in digits or in words."""
+"""Whether a candidate loses or adds a number, in digits or in words, or the currency of a sum."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 
 from text_to_num import alpha2digit
+
+from toolkit.clean.marks import MONEY, bounded
 
 RECENT = 1024  # ours: a reference is compared with each of its candidates
 THOUSANDS = r"\d{1,3}(?:[.,'’ ]\d{3})+"
@@ -33,11 +35,35 @@ SAYS = {
     | {"10": "decena|década", "100": "cien\\w*|siglo", "21": "veintiún", "0": "cero|ning\\w+"},
     "zh": {"2": "双|俩|两", "0": "零|没", "12": "打", "30": "半"},
 }
+SUMS = "$€"  # ours: a number before a word for these is a sum for sure; "5 pounds" may be a weight
 CHINESE = re.compile("[零〇一二两兩三四五六七八九十百千万萬亿]+")
 CHINESE_DIGITS = {
     c: n for n, cs in enumerate(("零〇", "一", "二两兩", "三", "四", "五", "六", "七", "八", "九")) for c in cs
 }
 CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "萬": 10_000, "亿": 100_000_000}
+
+
+def _in_digits(text: str, lang: str) -> str:
+    """A text with the numbers that it says in words as digits."""
+    plain = UNSURE[lang].sub(" _ ", text)
+    if lang == "en":
+        plain = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", plain)  # "a twenty-year-old"
+    return CHINESE.sub(chinese_number, plain) if lang == "zh" else alpha2digit(plain, lang, threshold=0)
+
+
+@lru_cache(RECENT)
+def _currencies(text: str, lang: str) -> frozenset[str]:
+    """The signs of the currencies of a text's sums.
+
+    >>> sorted(_currencies("It was $5 (or 4 euros), and weighs 3 pounds.", "en"))
+    ['$', '€']
+    """
+    words = MONEY[lang]
+    signs = {s for s in words if s in text and re.search(rf"{re.escape(s)}\s?\d|\d\s?{re.escape(s)}", text)}
+    if lang != "zh" and any(re.search(words[sign], text, re.IGNORECASE) for sign in SUMS):
+        plain = _in_digits(text, lang)
+        signs |= {sign for sign in SUMS if re.search(rf"\d\s*(?:{words[sign]})\b", plain, re.IGNORECASE)}
+    return frozenset(signs)
 
 
 @lru_cache(RECENT)
@@ -47,10 +73,7 @@ def quantities(text: str, lang: str) -> frozenset[str]:
     >>> sorted(quantities("Two hundred and five of the 1,500 men left at 7.30.", "en"))
     ['1500', '205', '7.3']
     """
-    plain = UNSURE[lang].sub(" _ ", text)
-    if lang == "en":
-        plain = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", plain)  # "a twenty-year-old"
-    plain = CHINESE.sub(chinese_number, plain) if lang == "zh" else alpha2digit(plain, lang, threshold=0)
+    plain = _in_digits(text, lang)
     plain = SCALED.sub(lambda m: f"{float(m[1].replace(',', '.')) * int(m[2]):.0f}", plain)
     plain = DOZENS.sub(lambda m: str(12 * int(m[1])), plain)
     return frozenset(map(value, DIGITS.findall(plain))) - {"1"}
@@ -89,12 +112,14 @@ def chinese_number(match: re.Match) -> str:
 
 
 def changes_number(reference: str, candidate: str, lang: str) -> bool:
-    """Whether a number of one text is missing in the other.
+    """Whether a number of one text, or the currency of a sum, is missing in the other.
 
     >>> changes_number("He has three dogs.", "He has 3 dogs.", "en")
     False
     >>> changes_number("He has three dogs.", "He has dogs.", "en")
     True
+    >>> changes_number("It costs $25.", "It costs 25.", "en"), changes_number("It costs $25.", "It's 25 dollars.", "en")
+    (True, False)
 
     Args:
         reference: A text.
@@ -102,15 +127,19 @@ def changes_number(reference: str, candidate: str, lang: str) -> bool:
         lang: Of both, a key of `UNSURE`.
     """
     one, other = quantities(reference, lang), quantities(candidate, lang)
-    return not (said(one - other, candidate, lang) and said(other - one, reference, lang))
+    if not (said(one - other, candidate, lang) and said(other - one, reference, lang)):
+        return True
+    return _lacks_currency(candidate, reference, lang) or _lacks_currency(reference, candidate, lang)
+
+
+def _lacks_currency(text: str, other: str, lang: str) -> bool:
+    """Whether a text says a currency of another neither by its sign nor by a word."""
+    missing = _currencies(other, lang) - _currencies(text, lang)
+    words = MONEY[lang]
+    return any(sign not in text and not re.search(bounded(words[sign], lang), text, re.IGNORECASE) for sign in missing)
 
 
 def said(wanted: frozenset[str], text: str, lang: str) -> bool:
     """Whether a text has other words for each of these numbers."""
     words = SAYS[lang]
     return all(n in words and re.search(bounded(words[n], lang), text, re.IGNORECASE) for n in wanted)
-
-
-def bounded(alternatives: str, lang: str) -> str:
-    """A pattern of whole words; Chinese has no spaces between them."""
-    return alternatives if lang == "zh" else rf"\b(?:{alternatives})\b"

@@ -28,6 +28,7 @@ from toolkit.shards import (
     INPUTS,
     candidates_of,
     dropped_of,
+    named_if_broken,
     read_record,
     read_tables,
     remove_unfinished,
@@ -174,9 +175,10 @@ def chosen_table(shard: Path, refused: Path) -> pa.Table:
     rows = pa.concat_tables(read_tables(shard)).combine_chunks()
     listed = candidates_of(rows)
     values = pa.Table.from_struct_array(listed.flatten())
-    lost = pq.read_table(
-        refused, columns=["row", "number", "reason"], filters=[("shard", "==", shard_number(shard))]
-    ).combine_chunks()
+    with named_if_broken(refused):
+        lost = pq.read_table(
+            refused, columns=["row", "number", "reason"], filters=[("shard", "==", shard_number(shard))]
+        ).combine_chunks()
     first_of_row = np.concatenate([[0], np.cumsum(pc.list_value_length(listed))])
     places = first_of_row[lost["row"].to_numpy()] + lost["number"].to_numpy()
     is_lost = np.zeros(len(values), bool)

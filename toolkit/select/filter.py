@@ -129,6 +129,21 @@ def refuse_semantic(rows: Iterable[Row], min_semantic: float) -> Iterator[Row]:
         yield row
 
 
+def refuse_forward(rows: Iterable[Row], min_forward: float) -> Iterator[Row]:
+    """Refuse candidates whose forward log-likelihood per token is below a floor, or is NaN: reason "forward".
+
+    Args:
+        rows: Rows whose candidates have the score.
+        min_forward: The floor in nats per token, <= 0.
+    """
+    for row in rows:
+        for candidate in row.candidates:
+            score = candidate.scores.translation_score
+            if candidate.reason is None and score is not None and not score >= min_forward:
+                candidate.reason = "forward"
+        yield row
+
+
 def refuse_overlap(rows: Iterable[Row], max_iou: float) -> Iterator[Row]:
     """Refuse candidates that share too many pieces with their reference: reason "intersection_over_union".
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import duckdb
 
-from toolkit.database import database
+from toolkit.database import database, lock
 from toolkit.errors import first_line
 from toolkit.rows import Row, Scores, hints_of
+from toolkit.shards import named_if_broken
 
 LOST = ("cluster", "rank")  # reasons of candidates that only lost to a better one
 NAMES = {  # what a condition may name, and how it is found in a candidate `c`
@@ -44,7 +45,9 @@ def check_where(where: str) -> None:
         ValueError: It is no expression of SQL, names something else, or is neither true nor false.
     """
     with database() as connection:
+        lock(connection)
         try:
+            _check_expression(connection, where)
             ((_, kind, *_),) = connection.sql(f"DESCRIBE SELECT ({where}) FROM ({HALVES_SQL})").fetchall()
             connection.sql(f"SELECT 1 FROM ({HALVES_SQL}) WHERE ({where})").fetchall()
         except duckdb.Error as error:
@@ -56,6 +59,18 @@ def check_where(where: str) -> None:
         raise ValueError(f"wanted a condition such as {EXAMPLE!r}, got {where!r}, which is neither true nor false")
 
 
+def _check_expression(connection: duckdb.DuckDBPyConnection, where: str) -> None:
+    """Refuse a text that is more than one expression of SQL, or that has queries or lists of columns in it.
+
+    Raises:
+        duckdb.Error: It is refused.
+    """
+    duckdb.SQLExpression(where)
+    ((parsed,),) = connection.execute("SELECT json_serialize_sql($1)", [f"SELECT ({where})"]).fetchall()
+    if '"error":true' in parsed or any(f'"class":"{kind}"' in parsed for kind in ("SUBQUERY", "STAR")):
+        raise duckdb.ParserException("it is more than one expression of the scores of a candidate")
+
+
 def check_measured(shards: list[Path], where: str) -> None:
     """Refuse a condition on a score that no candidate has: it would refuse all of them.
 
@@ -63,7 +78,7 @@ def check_measured(shards: list[Path], where: str) -> None:
         ValueError: Such a score is named.
     """
     named = [name for name in NAMES if re.search(rf"\b{name}\b", where, re.IGNORECASE)]
-    with database() as connection:
+    with database() as connection, named_if_broken(*shards):
         counts = ", ".join(f"count({name})" for name in NAMES)
         parameters = {"shards": [str(shard) for shard in shards], "lost": list(LOST)}
         ((*found,),) = connection.execute(f"SELECT {counts} FROM ({CANDIDATES_SQL})", parameters).fetchall()
@@ -80,9 +95,11 @@ def meeting(shard: Path, where: str) -> set[tuple[str, int]]:
     A score that a candidate does not have meets no condition on it.
     """
     with database() as connection:
-        parameters = {"shards": [str(shard)], "lost": list(LOST)}
-        query = f"SELECT id, number FROM ({CANDIDATES_SQL}) WHERE ({where})"
-        return set(connection.execute(query, parameters).fetchall())
+        with named_if_broken(shard):
+            parameters = {"shards": [str(shard)], "lost": list(LOST)}
+            connection.execute(f"CREATE TEMP TABLE candidates AS {CANDIDATES_SQL}", parameters)
+        lock(connection)
+        return set(connection.sql(f"SELECT id, number FROM candidates WHERE ({where})").fetchall())
 
 
 def chosen_anew(

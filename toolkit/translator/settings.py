@@ -47,6 +47,9 @@ SIZES = {
     "parabank2-generation": Size(20_000, False, 768, 12, 12, 12, 3072),
     # ParaBank 2, section 3.2: "6 layers, model and embedding size of 512, 8 attention heads, 2048"
     "parabank2-scoring": Size(20_000, False, 512, 6, 6, 8, 2048),
+    # ParaZh, section 4.1: "6 encoder and decoder layers, an embedding size of 512, 8 attention heads, 2048", the
+    # translator's 32k Chinese merges, shared embeddings; ours: ParaBank's rewriter has the same shape
+    "parazh-paraphraser": Size(32_000, True, 512, 6, 6, 8, 2048),
     # ParaZh, sections 2.2 and 2.3: "Transformer Big", "a 12-layer deep encoder", "a 6-layer decoder", 32k merges a side
     "parazh": Size(32_000, False, 1024, 12, 6, 16, 4096),
     # ours: the same idea for a CPU, where the sides have different scripts: 13M parameters

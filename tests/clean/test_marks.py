@@ -1,0 +1,101 @@
+"""What a text holds letter for letter, and where a candidate without it is refused."""
+
+import pytest
+
+from toolkit.augmentation.parts import Part, SkippedError
+from toolkit.clean.marks import lacks_letters, loses_mark
+from toolkit.clean.rules import CleanSettings
+from toolkit.generate.backtranslate import refuse_pairs
+from toolkit.paraphraser.form import plain
+from toolkit.paraphraser.paraphraser import in_form
+from toolkit.rows import Candidate, Row
+from toolkit.score.guards import guard_rows
+
+LOST = [
+    ("en", "The $PRICE is {amount} for {{name}}.", "That PRICE is amount for name."),
+    ("en", "Mail me at jo@example.org please.", "example, please."),
+    ("en", "%s is at %d.", "s is in d."),
+    ("en", "Save it as %(name)s.", "Save it under name."),
+    ("en", "See <b>this</b> &amp; that.", "See b amp that."),
+    ("en", "Paris is the [MASK] of France.", "Paris is the mask of France."),
+    ("en", "See https://example.com/a?b=c&d=e.", "See https://example.com/a."),
+    ("en", "Go to example.com/help now.", "Go now."),
+    ("en", "Thanks @maria for #BlackFriday!", "Thanks Maria for Black Friday!"),
+    ("en", "I love you 😂😂😂", "I love you 😂"),
+    ("en", "It rains :-(", "It rains"),
+    ("en", "This is **very** important.", "This is very important."),
+    ("en", "- Buy milk.", "Purchase milk."),
+    ("en", "Run `make` first.", "First run 'make'."),
+    ("en", "He left (at last).", "He finally left."),
+    ("en", "It costs €25.", "It costs 25."),
+    ("en", "She said שלום to him.", "She said hello to him."),
+    ("en", "It was 20° outside.", "It was 20 outside."),
+    ("de", "Hallo {name}, willkommen!", "Hallo, willkommen!"),
+    ("zh", "他在{city}工作。", "他在城市工作。"),
+    ("cs", "Pošli to na jan@example.cz.", "Pošli to Janovi."),
+]
+KEPT = [
+    ("en", "Hello {name}, come in.", "Hi {name}, come in."),
+    ("en", "It costs $5.", "The price is five dollars."),
+    ("en", "It costs €5 or €6.", "It's € 5 or 6."),
+    ("en", "Salt & pepper, please.", "Salt and pepper, please."),
+    ("en", "About 50% agreed.", "About 50 percent agreed."),
+    ("en", "It’s late, isn`t it?", "It is late, isn't it?"),
+    ("en", "See www.example.org.", "Look at www.example.org!"),
+    ("en", "`` Go , '' he said .", '"Go," he said.'),
+    ("en", "What time is it?", "How late is it?"),
+    ("de", "Das sind 5 %.", "Das sind fünf Prozent."),
+    ("zh", "他（昨天）来了。", "昨天(他)来了。"),
+    ("zh", "我用Google。", "我使用谷歌。"),
+]
+
+
+@pytest.mark.parametrize(("lang", "reference", "candidate"), LOST, ids=lambda value: str(value)[:24])
+def test_what_lost_a_mark_is_refused(lang, reference, candidate):
+    assert loses_mark(reference, candidate, lang)
+    assert not loses_mark(reference, reference, lang)
+
+
+@pytest.mark.parametrize(("lang", "reference", "candidate"), KEPT, ids=lambda value: str(value)[:24])
+def test_what_says_all_marks_is_kept(lang, reference, candidate):
+    assert not loses_mark(reference, candidate, lang)
+
+
+def test_a_text_needs_a_letter():
+    assert [lacks_letters("Hi.", text, "en") for text in ("", " ", ".", "12:30", "A.", "你好", "नमस्ते")] == [
+        True
+    ] * 4 + [False] * 3
+
+
+def test_every_row_is_asked_without_guards_and_in_any_language():
+    texts = {"Ahoj!": "mark", "...": "empty", "Čau, {name}!": None}
+    row = Row("a-1", "a", None, None, "Ahoj, {name}!", "cs", "train", candidates=[Candidate(t, "beam") for t in texts])
+    (guarded,) = guard_rows([row], ())
+    assert [c.reason for c in guarded.candidates] == list(texts.values())
+
+
+def test_a_paraphrase_keeps_what_the_plain_text_lacks():
+    text = "run `make` first"
+    candidates = [Candidate("First run 'make'.", "beam", rank=0), Candidate("Run `make` at first.", "beam", rank=1)]
+    kept, lost = in_form(text, candidates, plain(text, "en")[1], "en")
+    assert (kept.text, kept.rank, kept.reason) == ("run `make` at first", 0, None)
+    assert (lost.rank, lost.reason) == (None, "mark")
+
+
+def test_a_new_row_keeps_the_marks_whatever_its_source():
+    part = Part("text", "Hi {name}!", "Hi {name}!", (), (), None, None, None, "en")
+    assert part.changes("Hello {name}!") == {"text": "Hello {name}!"}
+    for said in ("Hello name!", "...", ""):
+        with pytest.raises(SkippedError, match="wanted the marks of") as error:
+            part.changes(said)
+        assert error.value.reason == "mark_lost"
+
+
+def test_a_back_translation_keeps_the_marks():
+    texts = {"Klick hier auf {button}, bitte.": None, "Klick hier auf den Knopf, bitte.": "mark"}
+    rows = [
+        Row("a-1", "a", None, "de", "Please click on {button} here.", "en", "train", candidates=[Candidate(t, "beam")])
+        for t in texts
+    ]
+    refuse_pairs(rows, CleanSettings(), "de")
+    assert [row.candidates[0].reason for row in rows] == list(texts.values())

@@ -1,0 +1,120 @@
+"""Whether a candidate loses what a text holds letter for letter: placeholders, addresses, tags, signs, emoji, brackets.
+
+Vocabularies lack many of these characters, and a model leaves out what it cannot read. A sign that a language has a
+word for ("$", "%", "&") may become that word.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+
+from toolkit.clean.scripts import OTHER_LETTERS, OWN_LETTERS
+
+RECENT = 1024  # ours: a reference is compared with each of its candidates
+WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full-width ASCII
+QUOTES = re.compile(r"(?<=\w)[`´](?=\w)|(?<!`)``(?!`)|´")  # apostrophes and quotes of keyboards and corpora
+EXACT = re.compile(
+    r"https?://[^\s<>\"]+|\bwww\.[^\s<>\"]+|(?<![\w@])(?:[\w-]+\.)+(?:com|org|net|edu|gov|io)\b(?:/[^\s<>\"]*)?"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # a mail address
+    r"|(?<![\w&])(?:@\w+|#\w*[^\W\d]\w*)"  # @mention, #hashtag
+    r"|\{\{[^{}]*\}\}|\$?\{[^{}]*\}|\$[A-Za-z_]\w*"  # {{name}}, {name}, ${name}, $NAME
+    r"|%\(\w+\)[a-z]|%(?:\d+\$)?(?:\.?\d+)?[sdifgxcr@](?!\w)|%[A-Z_]+%"  # %(name)s, %s, %1$s, %.2f, %PATH%
+    r"|</?[A-Za-z][^<>]*>|<[^\s<>]+>|&(?:#x?[\da-fA-F]+|[A-Za-z]+\d*);"  # <b>, <name>, &amp;
+    r"|\[[^\[\]\s]+\](?:\([^()\s]*\))?|(?<!\w)__\w+?__(?!\w)"  # [MASK], [text](address), __NAME__
+    r"|(?<!\w)[:;=]['-]?[()\[\]DPpOo3|/\\*]+(?!\w)|<3(?!\d)"  # :-), ;P, <3
+)
+AFTER_ADDRESS = ".,!?;:'…。，！？"  # ends the sentence, not the address
+BULLET = re.compile(r"\s*(?:[-*+>•]|#{1,6}|\d+[.)])\s")
+SIGNS = frozenset("()[]{}【】《》〈〉「」『』*_#@&%\\•§¶†‡\u20e3")  # besides Unicode's symbols
+SYMBOLS = ("Sc", "Sm", "So", "Sk")  # currency, mathematics, emoji and others, modifiers
+MONEY = {  # what a language says for the sign of a currency
+    "en": {"$": "dollars?|bucks?|usd", "€": "euros?|eur", "£": "pounds?|quid|gbp|sterling", "¥": "yen|yuan|jpy|cny|rmb"}
+    | {"₹": "rupees?|inr", "₽": "rou?bles?|rub", "₩": "won|krw", "¢": "cents?"},
+    "de": {"$": "dollars?|usd", "€": "euros?|eur", "£": "pfund|gbp", "¥": "yen|yuan|jpy|cny", "₹": "rupien?|inr"}
+    | {"₽": "rubel|rub", "¢": "cents?"},
+    "fr": {"$": "dollars?|usd", "€": "euros?|eur", "£": "livres?|gbp", "¥": "yens?|yuans?|jpy|cny"}
+    | {"₹": "roupies?|inr", "₽": "roubles?|rub", "¢": "cents?"},
+    "es": {"$": "dólar(?:es)?|pesos?|usd", "€": "euros?|eur", "£": "libras?|gbp", "¥": "yen(?:es)?|yuan(?:es)?|jpy|cny"}
+    | {"₹": "rupias?|inr", "₽": "rublos?|rub", "¢": "centavos?|céntimos?"},
+    "zh": {"$": "美元|美金|元", "€": "欧元", "£": "英镑", "¥": "日元|日圆|人民币|元|块", "₹": "卢比", "₽": "卢布"},
+}
+WORDS = {  # and for other signs
+    "en": {"%": "per ?cent|percentage", "&": "and", "°": "degrees?", "+": "plus|and", "=": "equals?|is|are"}
+    | {"#": "number|no"},
+    "de": {"%": "prozent", "&": "und", "°": "grad", "+": "plus|und", "=": "gleich|ist|sind", "#": "nummer|nr"},
+    "fr": {"%": "pour ?cent", "&": "et", "°": "degrés?", "+": "plus|et", "=": "égale?|est|font", "#": "numéro"},
+    "es": {"%": "por ?ciento", "&": "y|e", "°": "grados?", "+": "más|y", "=": "igual|es|son", "#": "número"},
+    "zh": {"%": "百分之", "&": "和|与|及", "°": "度", "+": "加|和", "=": "等于|是", "#": "号"},
+}
+NOTHING: dict[str, str] = {}
+
+
+@lru_cache(RECENT)
+def _marks(text: str, lang: str) -> tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]], str]:
+    """What must stay of a text: exact strings, single signs, both with their numbers, and the bullet that begins it.
+
+    >>> exact, signs, bullet = _marks("- Mail {name} at jo@example.org, it's 5 € (or less).", "en")
+    >>> sorted(exact), sorted(signs), bullet
+    ([('jo@example.org', 1), ('{name}', 1)], [('(', 1), (')', 1), ('€', 1)], '-')
+    """
+    plain = QUOTES.sub("'", text.translate(WIDE))
+    bullet = BULLET.match(plain)
+    plain = plain[bullet.end() :] if bullet else plain
+    exact = Counter(found.rstrip(AFTER_ADDRESS) or found for found in EXACT.findall(plain))
+    exact.update(_foreign_words(plain, lang))
+    rest = EXACT.sub(" ", plain)
+    signs = Counter(c for c in rest if c in SIGNS or unicodedata.category(c) in SYMBOLS)
+    return frozenset(exact.items()), frozenset(signs.items()), bullet.group().strip() if bullet else ""
+
+
+def _foreign_words(text: str, lang: str) -> list[str]:
+    """Words in letters of neither the language nor the Latin script, such as Hebrew within English."""
+    words = OTHER_LETTERS[lang].findall(text) if lang in OTHER_LETTERS else []
+    return [word for word in words if not OWN_LETTERS["en"].match(word)]
+
+
+def loses_mark(reference: str, candidate: str, lang: str) -> bool:
+    """Whether a candidate lacks a placeholder, an address, a tag, a sign, an emoji or a bracket of its reference.
+
+    >>> loses_mark("Hello {name}!", "Hi {name}!", "en"), loses_mark("Hello {name}!", "Hello name!", "en")
+    (False, True)
+    >>> loses_mark("It costs $5.", "It costs five dollars.", "en"), loses_mark("I love it 😂", "I love it", "en")
+    (False, True)
+
+    Args:
+        reference: A text.
+        candidate: What should mean the same.
+        lang: Of the candidate (ISO 639-1); of a language without `WORDS` every sign stays a sign.
+    """
+    exact, signs, bullet = _marks(reference, lang)
+    if not (exact or signs or bullet):
+        return False
+    plain = QUOTES.sub("'", candidate.translate(WIDE))
+    if not plain.lstrip().startswith(bullet) or any(plain.count(mark) < count for mark, count in exact):
+        return True
+    words = WORDS.get(lang, NOTHING) | MONEY.get(lang, NOTHING)
+    return any(plain.count(sign) < count and not _says(plain, words.get(sign), sign, lang) for sign, count in signs)
+
+
+def _says(text: str, words: str | None, sign: str, lang: str) -> bool:
+    """Whether a text says a sign by a word, or a currency once for several sums."""
+    if unicodedata.category(sign) == "Sc" and sign in text:
+        return True
+    return words is not None and re.search(bounded(words, lang), text, re.IGNORECASE) is not None
+
+
+def bounded(alternatives: str, lang: str) -> str:
+    """A pattern of whole words; Chinese has no spaces between them."""
+    return alternatives if lang == "zh" else rf"\b(?:{alternatives})\b"
+
+
+def lacks_letters(reference: str, candidate: str, lang: str) -> bool:
+    """Whether a candidate has no letter: an empty text, or marks and digits alone.
+
+    >>> lacks_letters("Hello.", ".", "en"), lacks_letters("你好", "您好", "zh")
+    (True, False)
+    """
+    return not any(map(str.isalpha, candidate))

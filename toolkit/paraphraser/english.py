@@ -1,0 +1,174 @@
+"""What English adds to paraphrasing: a or an by sound, contractions, possessives, and text whose words stand apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from toolkit.rows import Row
+from toolkit.score.names import words_of
+from toolkit.score.negation import APOSTROPHES, NEGATION
+
+CLITIC = r"(?:n't|'(?:s|re|ve|ll|m|d))(?!\w)"
+APART = re.compile(rf"(?<=\w) (?={CLITIC})", re.IGNORECASE)  # "wo n't", "Tom 's"
+MARK_APART = re.compile(r"(?<=[\w'\")\]%]) (?=[,.;:?!](?:\s|$))")  # "Who is it ?"
+MARK_TOGETHER = re.compile(r"(?<=[\w'\")\]%])(?=[,;:?!](?:\s|$)|\.$)")
+ARTICLE = re.compile(r"(?<![\w'’.-])(an?|(?:(?<=^)|(?<=[.!?] ))An?)(\s+)(?=([\w][\w'’.,-]*))")
+# ours: words by sound, where their first letter does not tell it
+CONSONANT = re.compile(
+    r"(?:uni(?!n|m[ip])|us[aeiu]|ut[eio](?!r|c|a)|uk|ur[aio](?!l\b)|ubiq|eu|ewe|one(?!r)|once)", re.IGNORECASE
+)
+VOWEL = re.compile(r"(?:hour|hono[u]?r|honest|heir)|8|1[18](?!\d)|(?:[FHLMNRSX]|[AEIO])-", re.IGNORECASE)
+LETTERS = re.compile(r"[B-DF-HJ-NP-TV-XZ]{2,}(?![a-z])")  # said letter by letter
+LETTERS_AN = "FHLMNRSX"
+STOPS = "'’.,-"
+NO_NOUN = words_of("a an am and are as at i if in is it of on or to was you")  # after the letter "a"
+SHORT = {"is": "s", "has": "s", "are": "re", "have": "ve", "will": "ll", "shall": "ll", "am": "m", "would": "d"} | {
+    "had": "d", "not": "nt", "us": "s"}  # fmt: skip
+IRREGULAR = (("won't", "will nt"), ("can't", "can nt"), ("cannot", "can nt"), ("shan't", "will nt"))
+SUBJECTS = words_of("he she it that this there here who what where when how why everything everyone let one")
+CLITIC_S = re.compile(r"([\w-]+)'s(?= ([\w-]+)(?: ([\w-]+))?)")
+
+
+def with_articles(text: str, reference: str) -> str:
+    """A text with "a" and "an" by the sound of the word after them, but as the reference has them before that word.
+
+    >>> with_articles("He had a apple, an unicorn and a hour in an hotel.", "It was an hotel.")
+    'He had an apple, a unicorn and an hour in an hotel.'
+    """
+
+    def article(match: re.Match) -> str:
+        written, space, word = match.groups()
+        if word.lower() in NO_NOUN or re.search(
+            rf"\b{written}\s+{re.escape(word.rstrip(STOPS))}\b", reference, re.IGNORECASE
+        ):
+            return match.group()
+        return written[0] + ("n" if _begins_with_vowel(word, len(written) == 2) else "") + space
+
+    return ARTICLE.sub(article, text)
+
+
+def _begins_with_vowel(word: str, unsure: bool) -> bool:
+    """Whether a word begins with the sound of a vowel.
+
+    >>> [_begins_with_vowel(word, False) for word in ("uncle", "user", "hour", "FBI", "11", "100", "European")]
+    [True, False, True, True, True, False, False]
+
+    Args:
+        word: A word or number.
+        unsure: What is said of an acronym that may be a word ("NATO").
+    """
+    if LETTERS.match(word):
+        return word[0] in LETTERS_AN
+    if word[:3].isupper() and len(word) > 1 and word[1].isalpha():
+        return unsure
+    if CONSONANT.match(word):
+        return False
+    return VOWEL.match(word) is not None or word[0].lower() in "aeiouáéíóàèâêîô"
+
+
+def contraction_key(text: str) -> str:
+    """The letters of a text with all contractions made: equal for texts that only contract or expand.
+
+    >>> contraction_key("What's it, and why won't he go?") == contraction_key("What is it and why will he not go?")
+    False
+    >>> contraction_key("What's new? I won't go.") == contraction_key("What is new? I will not go.")
+    True
+    """
+    plain = text.lower().translate(APOSTROPHES)
+    contracted = NEGATION["en"].contracted
+    plain = contracted.sub(r"\1n't", plain) if contracted is not None else plain
+    for short, whole in IRREGULAR:
+        plain = plain.replace(short, whole)
+    words = re.findall(r"[^\W_]+", plain.replace("n't", " nt"))
+    return "".join(SHORT.get(word, word) for word in words)
+
+
+def _possessives(text: str) -> Iterator[str]:
+    """The words of a text whose 's is a possessive, in lower case, as far as the next words tell.
+
+    >>> list(_possessives("Tom's brother is ill, and Mary's singing."))
+    ['tom']
+    """
+    for owner, following, further in CLITIC_S.findall(text.lower().translate(APOSTROPHES)):
+        if owner not in SUBJECTS and (_is_noun(following) or (_is_adjective(following) and _is_noun(further))):
+            yield owner
+
+
+def _is_noun(word: str) -> bool:
+    """Whether a word is a noun, and no form of a verb that "is" or "has" can stand before."""
+    from lemminflect import getAllLemmas
+
+    lemmas = getAllLemmas(word) if word else {}
+    participle = any(lemma != word for lemma in lemmas.get("VERB", ())) and not word.endswith("s")
+    return "NOUN" in lemmas and "ADV" not in lemmas and not participle
+
+
+def _is_adjective(word: str) -> bool:
+    """Whether a word can be an adjective."""
+    from lemminflect import getAllLemmas
+
+    return "ADJ" in getAllLemmas(word)
+
+
+def misreads_possessive(reference: str, candidate: str) -> bool:
+    """Whether a candidate says "is" or "has" for a possessive of its reference.
+
+    >>> misreads_possessive("Tom's brother left.", "Tom is the brother who left.")
+    True
+    """
+    text, other = reference.lower(), candidate.lower()
+    if "'s" not in text.translate(APOSTROPHES):
+        return False
+    owners = [re.escape(owner) for owner in _possessives(text)]
+    return any(re.search(rf"\b{o} (?:is|has)\b", other) and not re.search(rf"\b{o} (?:is|has)\b", text) for o in owners)
+
+
+def correct_articles(rows: Iterable[Row]) -> Iterator[Row]:
+    """Write "a" and "an" by sound in the candidates of English rows."""
+    for row in rows:
+        for candidate in row.candidates if row.lang == "en" else ():
+            candidate.text = with_articles(candidate.text, row.reference)
+        yield row
+
+
+def refuse_english(rows: Iterable[Row], allow_trivial: bool) -> Iterator[Row]:
+    """Refuse candidates of English rows that read a possessive as a verb, or only contract or expand.
+
+    The reasons are "possessive" and "trivial".
+
+    Args:
+        rows: Rows with candidates.
+        allow_trivial: Whether a contraction alone is a paraphrase.
+    """
+    for row in rows:
+        waiting = [c for c in row.candidates if c.reason is None] if row.lang == "en" else []
+        key = contraction_key(row.reference) if waiting else ""
+        for candidate in waiting:
+            if misreads_possessive(row.reference, candidate.text):
+                candidate.reason = "possessive"
+            elif not allow_trivial and contraction_key(candidate.text) == key:
+                candidate.reason = "trivial"
+        yield row
+
+
+def joined_up(text: str) -> tuple[str, bool, bool]:
+    """A text without the spaces of a tokeniser, and whether clitics and marks stood apart.
+
+    >>> joined_up("I wo n't go , Tom .")
+    ("I won't go, Tom.", True, True)
+    """
+    joined = APART.sub("", text)
+    whole = MARK_APART.sub("", joined)
+    return whole, joined != text, whole != joined
+
+
+def set_apart(text: str, clitics: bool, marks: bool) -> str:
+    """A text with the spaces of a tokeniser.
+
+    >>> set_apart("I won't go, but Tom's sister can.", True, True)
+    "I wo n't go , but Tom 's sister can ."
+    """
+    if clitics:
+        text = re.sub(rf"(?<=\w)({CLITIC})", r" \1", re.sub(r"(?i)(?<=\bcan)not\b", " not", text), flags=re.IGNORECASE)
+    return MARK_TOGETHER.sub(" ", text) if marks else text
