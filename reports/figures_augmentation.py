@@ -241,7 +241,7 @@ def study_classifiers() -> str:
 
 
 def classifiers_table(accuracy: dict[str, dict[str, dict[str, list[float]]]], below: str = "") -> str:
-    """A line for each classifier: the mean over tasks for each number of rows, and over those (`study_classifiers.py`)."""
+    """A line for each classifier, with the mean over the tasks for each number of rows (`study_classifiers.py`)."""
     sizes = list(dict.fromkeys(size for of_task in accuracy.values() for some in of_task.values() for size in some))
     lines = []
     for kind, of_task in accuracy.items():

@@ -38,8 +38,7 @@ def work(settings: ParaphraserTraining) -> None:
 
     folder = train(settings)
     if processes().is_main_process:
-        print(f"{folder}: load it with toolkit.Paraphraser({str(folder)!r})")
-        print(*outcome_lines(folder), sep="\n")
+        print(f"{folder}: load it with toolkit.Paraphraser({str(folder)!r})", *outcome_lines(folder), sep="\n")
 
 
 if __name__ == "__main__":

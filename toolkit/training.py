@@ -38,7 +38,8 @@ class Outcome:
 
     Attributes:
         measure: What was measured, such as "held-out iBLEU".
-        count: Of how many texts or pairs; 0 if none was held out.
+        count: How many were held out.
+        what: What they are: "texts", "pairs", "sentences".
         model: The figure of the model; None if none was held out.
         others: The figures of others, by name: of the base model, of a copy of the text.
         lower_is_better: Whether the model should be below them.
@@ -46,6 +47,7 @@ class Outcome:
 
     measure: str
     count: int
+    what: str
     model: float | None
     others: dict[str, float]
     lower_is_better: bool = False
@@ -53,19 +55,20 @@ class Outcome:
     def lines(self) -> list[str]:
         """What was measured in one line, and a warning if another is better.
 
-        >>> print(*Outcome("held-out iBLEU", 50, 21.25, {"a copy": 25.0, "its base model": 20.5}).lines(), sep="\\n")
-        held-out iBLEU of 50: 21.25; a copy 25.00; its base model 20.50
+        >>> for line in Outcome("held-out iBLEU", 50, "texts", 21.25, {"a copy": 25.0, "its base": 20.5}).lines():
+        ...     print(line)
+        held-out iBLEU, 50 texts: 21.25; a copy 25.00; its base 20.50
         warning: a copy is better than this model: train it on more or cleaner pairs, longer, or from another base model
         """
         if self.model is None:
-            return [f"{self.measure}: nothing was held out, so nothing says how good this model is"]
+            return [f"{self.measure}: no {self.what} were held out, so nothing says how good this model is"]
         figures = "".join(f"; {name} {figure:.2f}" for name, figure in self.others.items())
         better = [name for name, figure in self.others.items() if self._is_better(figure)]
-        said = [f"{self.measure} of {self.count:,}: {self.model:.2f}{figures}"]
+        said = [f"{self.measure}, {self.count:,} {self.what}: {self.model:.2f}{figures}"]
         if better:
             said.append(
-                f"warning: {' and '.join(better)} {'are' if len(better) > 1 else 'is'} better than this model: train it "
-                "on more or cleaner pairs, longer, or from another base model"
+                f"warning: {' and '.join(better)} {'are' if len(better) > 1 else 'is'} better than this model: "
+                "train it on more or cleaner pairs, longer, or from another base model"
             )
         return said
 

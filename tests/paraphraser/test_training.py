@@ -276,7 +276,9 @@ def tsv_of(path, references):
     return str(path)
 
 
-@pytest.mark.parametrize(("references", "held_out", "expected"), [(2, 500, 1), (71, 500, 7), (300, 500, 30), (71, 3, 3)])
+@pytest.mark.parametrize(
+    ("references", "held_out", "expected"), [(2, 500, 1), (71, 500, 7), (300, 500, 30), (71, 3, 3)]
+)
 def test_small_data_holds_out_a_tenth_of_its_references_and_trains_on_the_others(
     tmp_path, references, held_out, expected
 ):
@@ -304,7 +306,7 @@ def test_a_parabank_with_hardly_a_validation_split_holds_out_a_tenth(tmp_path, m
 
 
 def test_one_reference_cannot_be_held_out(tmp_path):
-    with pytest.raises(ValueError, match="wanted references to hold out, got none in .*: give two references or more"):
+    with pytest.raises(ValueError, match=r"wanted references to hold out, got none in .*: give two references or more"):
         read_training(dataclasses.replace(SETTINGS, pairs=[tsv_of(tmp_path / "few.tsv", 1)]))
 
 
@@ -352,7 +354,7 @@ def test_nothing_is_held_out_of_few_pairs(tmp_path):
     record = json.loads((tmp_path / "model" / "training.json").read_text())
     assert (record["pairs"], record["steps"], record["held_out"], record["best_step"]) == (12, 2, [], None)
     assert outcome_lines(tmp_path / "model") == [
-        "held-out iBLEU: nothing was held out, so nothing says how good this model is"
+        "held-out iBLEU: no texts were held out, so nothing says how good this model is"
     ]
     assert "no pairs were held out" in (tmp_path / "model" / "README.md").read_text()
 

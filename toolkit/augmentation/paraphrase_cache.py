@@ -22,8 +22,8 @@ class CachedParaphraser(Paraphraser):
 
     Args:
         paraphraser: The paraphraser.
-        texts: Texts that will be asked for without phrases. They are paraphrased together at the first question, because
-            many texts at once take less time.
+        texts: Texts that will be asked for without phrases. They are paraphrased together at the first question, which
+            takes less time than one by one.
     """
 
     def __init__(self, paraphraser: Paraphraser, texts: Iterable[str] = ()) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from datasets import Dataset, concatenate_datasets
 from tqdm import tqdm
 
-from toolkit.augmentation.row_sample import RowSample, row_sample, few_of_each, distinct_sizes
 from toolkit.augmentation.paired import Comparison, compare
+from toolkit.augmentation.row_sample import RowSample, distinct_sizes, few_of_each, row_sample
 from toolkit.augmentation.trials import Trial
 from toolkit.shards import write_whole
 
@@ -83,7 +83,7 @@ class Study:
     def _note(self, size: int) -> str | None:
         """What the name of a size leaves open."""
         sample = self.samples.get(size)
-        if sample is None or sample.fewest == sample.most and not sample.same:
+        if sample is None or (sample.fewest == sample.most and not sample.same):
             return None
         if sample.same:
             return (

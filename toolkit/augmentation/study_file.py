@@ -12,8 +12,8 @@ from datasets import Dataset
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.augment_file import read_data
 from toolkit.augmentation.containers import check_columns
-from toolkit.augmentation.row_sample import sample_indices, distinct_sizes
 from toolkit.augmentation.paraphrase_cache import CachedParaphraser
+from toolkit.augmentation.row_sample import distinct_sizes, sample_indices
 from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
 from toolkit.augmentation.study import OVERSAMPLED, Arm, Study, oversampled, study
 from toolkit.augmentation.study_settings import EMBEDDINGS, WORDS, StudyFile

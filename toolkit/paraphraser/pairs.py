@@ -89,8 +89,8 @@ def read_training(settings: ParaphraserTraining) -> TrainingText:
         raise ValueError(f"wanted pairs to train on, got none in {sources} (refused: {reasons})")
     if settings.held_out and not held_out:
         raise ValueError(
-            f"wanted references to hold out, got none in {settings.validation or sources}: give two references or more, "
-            "--validation FILE, or --held_out 0"
+            f"wanted references to hold out, got none in {settings.validation or sources}: give two references or "
+            "more, --validation FILE, or --held_out 0"
         )
     return TrainingText(pairs, held_out, +refused, search.record("texts"), understood_columns(settings.pairs))
 
@@ -129,7 +129,9 @@ def fill_up(count: int, settings: ParaphraserTraining) -> list[list[TrainingPair
 
 def of_all_sources(split: str, settings: ParaphraserTraining) -> list[list[TrainingPair]]:
     """The pairs of each reference of one split of all sources."""
-    return [pairs for source in settings.pairs for pairs in usable(rows_of(source, split, share_of(settings)), settings)]
+    return [
+        pairs for source in settings.pairs for pairs in usable(rows_of(source, split, share_of(settings)), settings)
+    ]
 
 
 def usable(rows: Iterable[Row], settings: ParaphraserTraining) -> list[list[TrainingPair]]:

@@ -345,4 +345,4 @@ def outcome_of(record: dict[str, Any], text: TrainingText, others: dict[str, flo
     entries = record["held_out"]
     saved = [entry["ibleu"] for entry in entries if entry["step"] == record["best_step"] or "averaged" in entry]
     count = len(inputs_and_references(text.held_out)[0])
-    return Outcome("held-out iBLEU", count, saved[-1] if saved else None, others)
+    return Outcome("held-out iBLEU", count, "texts", saved[-1] if saved else None, others)
