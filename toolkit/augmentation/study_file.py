@@ -50,7 +50,7 @@ def study_file(settings: StudyFile) -> Study:
     torch.set_num_threads(settings.threads)
     sizes = [int(size) for size in settings.sizes]
     base = Paraphraser(settings.paraphraser)
-    if settings.classifier == EMBEDDINGS:
+    if settings.chosen_classifier == EMBEDDINGS:
         check_language_of(settings.encoder, base.lang, "--encoder")
     paraphraser = CachedParaphraser(base, sample_texts(train, settings, sizes))
 
