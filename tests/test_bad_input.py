@@ -469,7 +469,12 @@ TABLE = [
     ("train_paraphraser.py", PARAPHRASE.format("column.tsv"), "column.tsv, line 1: wanted reference TAB", 1),
     ("train_paraphraser.py", PARAPHRASE.format("equal.tsv"), "got none in equal.tsv (refused: 1 equal)", 1),
     ("train_paraphraser.py", PARAPHRASE.format("cut.tsv.gz"), "wanted a whole file, got cut.tsv.gz", 1),
-    ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv --validation equal.tsv"), "hold out, got none in equal.tsv", 1),
+    (
+        "train_paraphraser.py",
+        PARAPHRASE.format("pairs.tsv --validation equal.tsv"),
+        "hold out, got none in equal.tsv",
+        1,
+    ),
     ("train_paraphraser.py", PARAPHRASE.format("theirs"), "got the folder theirs: check the path", 1),
     ("train_paraphraser.py", PARAPHRASE.format("lost"), "wanted a parabank, got 'lost': there is no folder", 1),
     ("train_paraphraser.py", PARAPHRASE.format("pairs.tsv") + " --output_dir theirs", "which holds files but no", 1),
