@@ -142,7 +142,7 @@ TABLE = [
     ("train_encoder.py", TRAIN.format("equal.tsv"), "wanted pairs of different texts", 1),
     ("train_encoder.py", TRAIN.format("long.tsv"), "got none (2 over 30 tokens)", 1),
     ("train_encoder.py", TRAIN.format("cut.tsv.gz"), "wanted a whole file, got cut.tsv.gz, broken after line", 1),
-    ("train_encoder.py", TRAIN.format("false.tsv.gz"), "wanted a whole file, got false.tsv.gz", 1),
+    ("train_encoder.py", TRAIN.format("false.tsv.gz"), "got false.tsv.gz, a zip archive: unpack it", 1),
     ("train_encoder.py", TRAIN.format("notes.txt"), "got the file notes.txt: rename it", 1),
     ("train_encoder.py", TRAIN.format("theirs"), "got the folder theirs: check the path", 1),
     ("train_encoder.py", TRAIN.format("lost"), "wanted a parabank, got 'lost': there is no folder", 1),
@@ -577,7 +577,7 @@ def write_texts(folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "latin1.tsv").write_bytes(b"sentence1\tsentence2\tlabel\ncaf\xe9\tcoffee\t1\n")
     (folder / "cut.tsv.gz").write_bytes(gzip.compress(os.urandom(3000).hex().encode())[:2000])
-    (folder / "false.tsv.gz").write_bytes(good.encode())
+    (folder / "false.tsv.gz").write_bytes(b"PK\x03\x04" + good.encode())
 
 
 def write_models(folder: Path) -> None:

@@ -133,7 +133,7 @@ def test_levels_and_other_encodings(tmp_path):
     with pytest.raises(ValueError, match=r"wanted consistency as one of 5, 4, 3, 2, 1, got '4\.5'"):
         read_answers(file, PARAZH, ITEMS)
     file.write_bytes("item,consistency\n1,ä\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"wanted UTF-8, got .*ben\.csv in another encoding"):
+    with pytest.raises(ValueError, match=r"ben\.csv, line 2: wanted UTF-8"):
         read_answers(file, PARAZH, ITEMS)
 
 
