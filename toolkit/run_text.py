@@ -29,7 +29,7 @@ class TextRun(RunSettings):
     """The settings of the builders that need text alone.
 
     Attributes:
-        text: Running text such as books: files (.txt, also .gz or .zst), folders, globs, also at URLs, or datasets with
+        text: Running text such as books: files (.txt, also compressed), folders, globs, also at URLs, or datasets with
             a book in each record.
         text_column: Column of the text in a dataset.
         data_split: Split to read, if the text is a dataset.

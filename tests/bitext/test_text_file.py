@@ -158,6 +158,18 @@ def test_a_long_text_is_cut_at_a_whole_character_and_the_next_is_not(tmp_path, t
     assert [pair.source for pair in read_bitext([str(path)])] == [second.source]
 
 
+def test_a_line_of_very_many_texts_lacks_columns_and_the_next_does_not(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_bytes(b"Ja.\tYes.\n" + b"a\t" * 8_000_000 + b"\nNein.\tNo.\n")
+    assert [pair.fault for pair in read_bitext([str(path)])] == [None, "columns", None]
+
+
+def test_a_carriage_return_in_a_long_first_line_ends_no_line(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"x" * 70_000 + b"\r" + b"y" * 10 + b"\nNein.\n")
+    assert [len(line) for line in lines(str(path))] == [70_011, 5]
+
+
 def test_no_limit_on_characters_is_beyond_what_is_read():
     with pytest.raises(ValueError, match="max_chars"):
         CleanSettings(max_chars=LONGEST_FIELD)

@@ -28,6 +28,8 @@ COMPRESSED = (".gz", ".zst", ".xz", ".bz2")  # suffixes that are no part of the 
 BUFFER = 1 << 16  # ours: bytes per read of a text file
 BLOCK_BYTES = 1 << 20  # ours: of a block of a TSV file; its arrays stay in the cache
 LONGEST_FIELD = 1 << 20  # ours: bytes of a text between tabs in a block; what is longer is cut, and refused as too long
+LONGEST_LINE = 4 * LONGEST_FIELD  # ours: of a line with many texts; the others are not read, so that it lacks columns
+SEVERAL = 8  # ours: carriage returns without a line feed in the first bytes that are no slip
 MARK = codecs.BOM_UTF8
 GZIP, ZSTD, XZ, BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", re.compile(rb"BZh[1-9]1AY&SY")
 ARCHIVES = {b"PK\x03\x04": "a zip archive", b"7z\xbc\xaf\x27\x1c": "a 7-zip archive", b"PAR1": "a Parquet file"}
@@ -146,7 +148,8 @@ def checked_head(head: bytes, path: str) -> bytes:
     encoding = next((name for mark, name in UNICODE.items() if head.startswith(mark)), _without_mark(head))
     if encoding:
         raise ValueError(f"wanted text in UTF-8, got {path} in {encoding}: {CONVERT.format(encoding=encoding)}")
-    if b"\r" in head.rstrip(b"\r") and b"\n" not in head:
+    enough = SEVERAL if len(head) >= BUFFER else 1
+    if b"\n" not in head and head.rstrip(b"\r").count(b"\r") >= enough:
         raise ValueError(
             f"wanted lines that end at a line feed, got {path}, where a carriage return (CR) alone ends them: "
             "convert it with: tr '\\r' '\\n'"
@@ -186,7 +189,8 @@ def whole_lines(path: str) -> Iterator[bytes]:
             if end:
                 yield _cut_lines(begun + block[:end], cut)
                 number, begun = number + block.count(b"\n"), b""
-            begun = _cut_lines(begun + block[end:], _cut_begun)
+            if len(begun) < LONGEST_LINE:
+                begun = _cut_lines(begun + block[end:], _cut_begun)
             if not block:
                 break
     if error is not None:

@@ -23,8 +23,8 @@ class BitextSettings(CleanSettings):
     """Which bitext is read.
 
     Attributes:
-        bitext: A TSV file (plain, .gz, .zst), Parquet file or dataset, or two line-aligned files: source and reference.
-            Files may be URLs, such as "s3://bucket/my.tsv.zst".
+        bitext: A TSV file (plain or compressed), Parquet file or dataset, or two line-aligned files: source and
+            reference. Files may be URLs, such as "s3://bucket/my.tsv.zst".
         source_lang: Language of the source (ISO 639-1).
         lang: Language of the references (ISO 639-1).
         source_column: Column of the source: a number in a TSV file (0 by default), else a name ("source").

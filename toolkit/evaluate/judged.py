@@ -8,16 +8,17 @@ Source: ParaBank (Hu et al. 2019a), sections 5.3 and 5.5.
 from __future__ import annotations
 
 import csv
-import gzip
+import io
 import math
 import random
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 
 from scipy.stats import spearmanr
+
+from toolkit.bitext.text_file import read_text
 
 GRAMMATICAL = 2  # in the terms of the file: 0 nonsensical, 1 meaningful but ungrammatical, 2 meaningful and grammatical
 COPIES = "copies of the reference"  # the controls: an attentive annotator gives them `IDENTICAL`
@@ -155,10 +156,9 @@ def records(path: Path) -> list[dict[str, str]]:
     if not path.is_file():
         raise ValueError(f"wanted the authors' judgments, got {path.parent} without {path.name}: check the folder")
     try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
-            rows = list(csv.DictReader(lines, delimiter="\t"))
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"wanted a gzipped table in UTF-8, got {path} ({error}): fetch it again") from None
+        rows = list(csv.DictReader(io.StringIO(read_text(str(path)), newline=""), delimiter="\t"))
+    except csv.Error as error:
+        raise ValueError(f"wanted a table, got {path} ({error}): fetch it again") from None
     if wide := [number for number, row in enumerate(rows, 2) if None in row]:
         raise ValueError(
             f"wanted as many columns as in the first line, got more in row {wide[0]} of {path}: correct it"

@@ -28,7 +28,7 @@ class BackTranslation(CleanSettings):
 
     Attributes:
         model: Translator that reads the language of the text: a Hub id, a local path or "starter/en-de".
-        text: Text with a sentence in each line, files (.txt or .tsv, also .gz or .zst) or .parquet, or data sets.
+        text: Text with a sentence in each line, files (.txt or .tsv, also compressed) or .parquet, or data sets.
         output: File of the pairs, translation TAB sentence (.tsv, also .gz or .zst) or Parquet (.parquet); the shards
             are in the folder of the same name with ".shards".
         source_lang: Language of the translations (ISO 639-1), which the trained translator will read.
