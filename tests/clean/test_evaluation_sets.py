@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 
 import datasets
 import pytest
@@ -111,3 +112,14 @@ def test_a_folder_of_csv(tmp_path, delimiter):
 
 def test_a_long_field_of_csv_is_read(tmp_path):
     assert len(read_set(put(tmp_path / "a.csv", f'context,question\n"{"word " * 40_000}",{ONE}\n')).texts) == 2
+
+
+def test_a_folder_whose_file_was_replaced_under_the_same_name_size_and_time_is_read_anew(tmp_path):
+    file, revisions = tmp_path / "set.csv", []
+    for text in ("The dog sleeps under the table.", "The cat sleeps under the table."):
+        file.write_text(f"text\n{text}\n", encoding="utf-8")
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+        found = read_set(str(tmp_path))
+        assert found.texts == [text]
+        revisions.append(found.revision)
+    assert revisions[0] != revisions[1] and read_set(str(tmp_path)).revision == revisions[1]

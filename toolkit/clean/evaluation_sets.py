@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
+import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -144,15 +145,21 @@ def strings_of(value: Any) -> Iterator[str]:
 def dataset_texts(address: str) -> tuple[str, Iterator[str]]:
     """The revision of a data set, and the strings of all records of all its splits.
 
+    A folder is read anew each time: the cache of `datasets` knows its files by their names, sizes and times.
+
     Raises:
         ValueError: It does not load.
     """
     import datasets  # most evaluation sets are files: they need not wait for this import
 
-    name, _, configuration = (address, "", "") if Path(address).is_dir() else address.partition(":")
+    is_folder = Path(address).is_dir()
+    name, _, configuration = (address, "", "") if is_folder else address.partition(":")
     try:
         if Path(name, "dataset_dict.json").exists() or Path(name, "state.json").exists():
             loaded = datasets.load_from_disk(name)
+        elif is_folder:
+            with tempfile.TemporaryDirectory() as cache:
+                loaded = datasets.load_dataset(name, cache_dir=cache, keep_in_memory=True, **csv_options(name, None))
         else:
             options = csv_options(name, configuration or None)
             loaded = datasets.load_dataset(name, configuration or None, **options)
@@ -162,5 +169,9 @@ def dataset_texts(address: str) -> tuple[str, Iterator[str]]:
             f"wanted {FORMS}, got {address}, which does not load ({reason}): check the path or Hub id"
         ) from error
     splits = list(loaded.values()) if isinstance(loaded, dict) else [loaded]
-    revision = "-".join(split._fingerprint[:REVISION_DIGITS] for split in splits)
+    if is_folder:
+        files = sorted(file for file in Path(name).rglob("*") if file.is_file())
+        revision = content_of(files).split()[-1][:REVISION_DIGITS]
+    else:
+        revision = "-".join(split._fingerprint[:REVISION_DIGITS] for split in splits)
     return revision, (text for split in splits for batch in split.iter(1000) for text in strings_of(batch))
