@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from datasets import Dataset
 from sacremoses import MosesDetokenizer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from toolkit.augmentation.allot import same_share, wanted_rows
 from toolkit.augmentation.label_check import LabelCheck, cross_validated
 from toolkit.augmentation.new_rows import NewRow
 from toolkit.augmentation.study import Arm
 from toolkit.augmentation.summary import Summary
+from toolkit.augmentation.trials import ITERATIONS, lower_spaced
 from toolkit.evaluate.transfer import classification_file, read_labelled
 from toolkit.shards import write_whole
 
@@ -110,6 +114,12 @@ class Remembering:
             found = self.encoder.encode(new, batch_size=batch_size, show_progress_bar=show_progress_bar)
             self.known.update(zip(new, found, strict=True))
         return np.stack([self.known[text] for text in texts])
+
+
+def word_regression() -> Pipeline:
+    """A logistic regression on weighted words, not trained yet."""
+    words = TfidfVectorizer(sublinear_tf=True, preprocessor=lower_spaced)
+    return make_pipeline(words, LogisticRegression(max_iter=ITERATIONS))
 
 
 def checked(new: Texts, copies: int, encoder: SentenceTransformer) -> Arm:

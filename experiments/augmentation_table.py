@@ -36,10 +36,10 @@ from datasets import Dataset
 from sentence_transformers import SentenceTransformer
 
 from experiments import eda
-from experiments.augmentation_data import TASKS, Remembering, Texts, checked, from_pool, pool, task
+from experiments.augmentation_data import TASKS, Remembering, Texts, checked, from_pool, pool, task, word_regression
 from reports import report
-from toolkit.augmentation.label_check import word_regression
-from toolkit.augmentation.study import NONE, Arm, Study, few_of_each, oversampled, study
+from toolkit.augmentation.row_sample import few_of_each
+from toolkit.augmentation.study import NONE, Arm, Study, oversampled, study
 from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings
 from toolkit.encoder.load import load_encoder
 from toolkit.paraphraser.baselines import round_trip

@@ -28,7 +28,8 @@ from datasets import Dataset
 
 import toolkit
 from reports import report
-from toolkit.augmentation.study import Arm, few_of_each, oversampled, study
+from toolkit.augmentation.row_sample import few_of_each
+from toolkit.augmentation.study import Arm, oversampled, study
 from toolkit.augmentation.trials import on_embeddings
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.settings import EncoderTraining

@@ -144,7 +144,7 @@ def summary(found: dict[str, list[dict[str, float]]], metrics: Sequence[str], ba
             arm: {"mean": round(float(np.mean(some)), 2), "deviation": round(float(np.std(some, ddof=1)), 2)}
             | (
                 {f"against_{baseline}": {"difference": round(one.difference, 2), "p": round(one.p, 4)}}
-                if (one := against.get(arm))
+                if (one := against.get(arm)) and one.p is not None
                 else {}
             )
             for arm, some in by_arm.items()

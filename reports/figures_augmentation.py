@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import fmean
 
 from scipy.stats import t
 
@@ -233,6 +234,22 @@ def kept(figures: dict) -> str:
     return f"{number(before)} to {number(after)} ({after - before:+.1f})"
 
 
+def study_classifiers() -> str:
+    """The classifiers that a study may train, on validation rows of four tasks."""
+    found = experiment("study_classifiers")["results"]
+    return classifiers_table(found["accuracy"], f"{found['seeds']} seeds.")
+
+
+def classifiers_table(accuracy: dict[str, dict[str, dict[str, list[float]]]], below: str = "") -> str:
+    """A line for each classifier, with the mean over the tasks for each number of rows (`study_classifiers.py`)."""
+    sizes = list(dict.fromkeys(size for of_task in accuracy.values() for some in of_task.values() for size in some))
+    lines = []
+    for kind, of_task in accuracy.items():
+        means = [fmean(fmean(some[size]) for some in of_task.values()) for size in sizes]
+        lines.append([kind, *map(number, means), number(fmean(means))])
+    return table(["classifier", *sizes, "mean"], lines, below)
+
+
 MADE = (
     augmentation_embeddings,
     augmentation_words,
@@ -251,4 +268,5 @@ MADE = (
     augmentation_memory,
     augmentation_labels,
     augmentation_floors,
+    study_classifiers,
 )

@@ -24,13 +24,14 @@ def main(arguments: list[str]) -> int:
 
 
 def work(settings: InfillerTraining) -> None:
-    """Train, and print where the infiller is."""
+    """Train, and print where the infiller is and how good it is."""
     from toolkit.infiller.training import train
     from toolkit.parallel import processes
+    from toolkit.training import outcome_lines
 
     folder = train(settings)
     if processes().is_main_process:
-        print(f"{folder}: an infiller; README.md in it says how it reads and writes")
+        print(f"{folder}: an infiller; README.md in it says how it reads and writes", *outcome_lines(folder), sep="\n")
 
 
 if __name__ == "__main__":

@@ -26,13 +26,14 @@ def main(arguments: list[str]) -> int:
 
 
 def work(settings: TransformerTraining) -> None:
-    """Train, and print how to load the encoder."""
+    """Train, and print how to load the encoder and how good it is."""
     from toolkit.encoder.transformer import train
     from toolkit.parallel import processes
+    from toolkit.training import outcome_lines
 
     folder = train(settings)
     if processes().is_main_process:
-        print(f"{folder}: load it with SentenceTransformer({str(folder)!r})")
+        print(f"{folder}: load it with SentenceTransformer({str(folder)!r})", *outcome_lines(folder), sep="\n")
 
 
 if __name__ == "__main__":

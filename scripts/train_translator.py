@@ -26,13 +26,18 @@ def main(arguments: list[str]) -> int:
 
 
 def work(settings: TrainingSettings) -> None:
-    """Train, and print how to load the translator."""
+    """Train, and print how to load the translator and how good it is."""
     from toolkit.parallel import processes
+    from toolkit.training import outcome_lines
     from toolkit.translator.training import train
 
     folder = train(settings)
     if processes().is_main_process:
-        print(f"{folder / 'model'}: load it with --forward or --backward of build_parabank.py")
+        print(
+            f"{folder / 'model'}: load it with --forward or --backward of build_parabank.py",
+            *outcome_lines(folder / "model"),
+            sep="\n",
+        )
 
 
 if __name__ == "__main__":

@@ -68,9 +68,9 @@ def test_killed_and_started_again_it_ends_as_a_translator(tmp_path):
     done = started(tmp_path)
     assert done.returncode == 0, done.stderr
     assert logged_steps(done) == [4, 6], "it resumes after step 2"
-    assert done.stdout.splitlines()[-1] == (
-        f"{run / 'model'}: load it with --forward or --backward of build_parabank.py"
-    )
+    loaded, outcome = done.stdout.splitlines()[-2:]
+    assert loaded == f"{run / 'model'}: load it with --forward or --backward of build_parabank.py"
+    assert outcome.startswith("held-out nats per token, ")
     assert times == {name: (run / name).stat().st_mtime_ns for name in prepared}, "the text is prepared once"
     record = json.loads((run / "model" / "training.json").read_text())
     assert [entry["step"] for entry in record["log"]] == [2, 4, 6] and record["progress"]["step"] == 6

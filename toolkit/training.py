@@ -1,7 +1,7 @@
 """The folder of a training: what it may hold, one launch at a time in it, and the record that says it is finished.
 
 A training calls `check_folder` before it reads anything; returns if `is_finished`; trains and saves the model inside of
-`in_folder`; and calls `finish` on the main process.
+`in_folder`; and calls `finish` on the main process. Its record has an `Outcome`, whose lines its command prints last.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import contextlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,63 @@ if TYPE_CHECKING:
 # in a model's folder: its languages, and what was measured when it was published; its key "toolkit" marks our folders
 MEASURED = "measured.json"
 RECORD = "training.json"  # in a model's folder: how it was trained; written after the model
+OUTCOME = "outcome"  # key of that record
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How good a trained model is on text that it was not trained on, beside what it should be better than.
+
+    Attributes:
+        measure: What was measured, such as "held-out iBLEU".
+        count: How many were held out.
+        what: What they are: "texts", "pairs", "sentences".
+        model: The figure of the model; None if none was held out.
+        others: The figures of others, by name: of the base model, of a copy of the text.
+        lower_is_better: Whether the model should be below them.
+    """
+
+    measure: str
+    count: int
+    what: str
+    model: float | None
+    others: dict[str, float]
+    lower_is_better: bool = False
+
+    def lines(self) -> list[str]:
+        """What was measured in one line, and a warning if another is better.
+
+        >>> for line in Outcome("held-out iBLEU", 50, "texts", 21.25, {"a copy": 25.0, "its base": 20.5}).lines():
+        ...     print(line)
+        held-out iBLEU, 50 texts: 21.25; a copy 25.00; its base 20.50
+        warning: a copy is better than this model: train it on more or cleaner pairs, longer, or from another base model
+        """
+        if self.model is None:
+            return [f"{self.measure}: no {self.what} were held out, so nothing says how good this model is"]
+        figures = "".join(f"; {name} {figure:.2f}" for name, figure in self.others.items())
+        better = [name for name, figure in self.others.items() if self._is_better(figure)]
+        said = [f"{self.measure}, {self.count:,} {self.what}: {self.model:.2f}{figures}"]
+        if better:
+            said.append(
+                f"warning: {' and '.join(better)} {'are' if len(better) > 1 else 'is'} better than this model: "
+                "train it on more or cleaner pairs, longer, or from another base model"
+            )
+        return said
+
+    def _is_better(self, figure: float) -> bool:
+        """Whether a figure is better than the model's."""
+        assert self.model is not None
+        return figure < self.model if self.lower_is_better else figure > self.model
+
+
+def outcome_lines(model: Path) -> list[str]:
+    """The lines of the outcome of a finished training; none of a training of an earlier version.
+
+    Args:
+        model: Folder of the model.
+    """
+    record = json.loads((model / RECORD).read_text(encoding="utf-8"))
+    return Outcome(**record[OUTCOME]).lines() if record.get(OUTCOME) else []
 
 
 def check_folder(

@@ -1,9 +1,14 @@
 """The command that studies augmentation, on files: its answer, its interruption, and bad input."""
 
+from dataclasses import replace
+
 import pytest
 from datasets import Dataset
 
 from scripts.study_augmentation import main
+from toolkit.augmentation.study_file import sample_texts
+from toolkit.augmentation.study_settings import StudyFile
+from toolkit.paraphraser.paraphraser import Paraphraser
 
 GOOD = ["a good film", "what a fine story", "I liked it", "a great and moving film", "it was wonderful", "so funny"]
 BAD = ["a bad film", "what a dull story", "I hated it", "a weak and boring film", "it was terrible", "so stupid"]
@@ -26,7 +31,7 @@ def test_the_answer_is_printed_and_kept_and_more_seeds_may_be_added(task, capsys
     assert main([*COMMAND.split(), "--sizes", "3", "0", "--seeds", "2"]) == 0
     said = capsys.readouterr().out
     assert (task / "study" / "study.txt").read_text() == said
-    assert "none" in said and "paraphrased, 3: " in said and "oversampled, all: " in said
+    assert "none" in said and "paraphrased, 3: " in said and "oversampled, all 12: not tested" in said
     assert (task / "study" / "curves.png").read_bytes().startswith(b"\x89PNG")
     lines = (task / "study" / "results.jsonl").read_text().splitlines()
     assert len(lines) == 2 * 2 * 3
@@ -75,3 +80,32 @@ def test_a_study_with_other_settings_is_refused(task, capsys):
     assert main([*COMMAND.split(), "--sizes", "3", "--seeds", "2"]) == 0
     assert main([*COMMAND.split(), "--sizes", "3", "--seeds", "2", "--copies", "1"]) == 1
     assert "copies" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_each_text_is_paraphrased_once_in_a_study(task, capsys, monkeypatch):
+    texts = []
+    chunk = Paraphraser._chunk
+
+    def counted(self, some, sets, settings, template):
+        texts.extend(some)
+        return chunk(self, some, sets, settings, template)
+
+    monkeypatch.setattr(Paraphraser, "_chunk", counted)
+    assert main([*COMMAND.split(), "--sizes", "3", "4", "0", "--seeds", "3"]) == 0
+    assert sorted(texts) == sorted(GOOD + BAD)
+    assert main([*COMMAND.split(), "--sizes", "3", "4", "0", "--seeds", "3"]) == 0
+    assert len(texts) == len(GOOD + BAD), "a finished study asks for nothing"
+
+
+def test_rows_that_no_seed_draws_are_not_paraphrased():
+    train = Dataset.from_dict({"text": [f"text {n}" for n in range(400)], "label": [0, 1] * 200})
+    settings = StudyFile(train="t", test="t", columns=["text"], label="label", output_dir="o", seeds=2)
+    assert len(sample_texts(train, settings, [3])) <= 2 * 2 * 3
+    assert len(sample_texts(train, settings, [3, 999])) == 400
+
+
+def test_the_classifier_is_the_better_one_unless_it_cannot_read_the_columns():
+    settings = StudyFile(train="t", test="t", columns=["text"], label="label", output_dir="o")
+    assert settings.chosen_classifier == "tfidf"
+    assert replace(settings, columns=["text", "other"]).chosen_classifier == "embeddings"
+    assert replace(settings, classifier="embeddings").chosen_classifier == "embeddings"

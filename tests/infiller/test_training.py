@@ -15,6 +15,7 @@ from toolkit.infiller.examples import examples, read_training, remaining
 from toolkit.infiller.settings import InfillerTraining
 from toolkit.infiller.training import train
 from toolkit.rows import Row
+from toolkit.training import Outcome
 
 SENTENCES = [line.split("\t")[1] for line in DEMO.read_text(encoding="utf-8").splitlines()]
 
@@ -118,6 +119,11 @@ def test_it_can_begin_with_a_checkpoint(settings, made, tmp_path):
     train(chosen)
     record, first = (json.loads((folder / "training.json").read_text()) for folder in (tmp_path / "more", made))
     assert record["steps"] == 4 and record["held_out_loss"] < first["held_out_loss"] + 0.5
+    outcome = Outcome(**record["outcome"])
+    assert outcome.model == record["held_out_loss"] and outcome.others == {
+        "made": pytest.approx(first["held_out_loss"], abs=0.05)
+    }
+    assert first["outcome"]["others"] == {}, "a new model stands beside nothing"
 
 
 @pytest.mark.parametrize(

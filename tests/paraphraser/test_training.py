@@ -19,12 +19,15 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 import toolkit
 from tests import families
 from tests.tiny import ENVIRONMENT, ROOT, folder, pairs, plain_model
+from toolkit.evaluate.ibleu import corpus_ibleu
+from toolkit.paraphraser import pairs as pairs_module
 from toolkit.paraphraser import training
 from toolkit.paraphraser.lora import target_layers, with_adapters
 from toolkit.paraphraser.pairs import TrainingPair, inputs_and_references, pairs_of, read_training
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.paraphraser.trainer import Collate, ParaphraserTrainer
 from toolkit.rows import Candidate, Row, Scores
+from toolkit.training import Outcome, outcome_lines
 
 SCRIPT = str(ROOT / "scripts" / "train_paraphraser.py")
 SETTINGS = ParaphraserTraining(pairs=["x"], output_dir="y", base_model="z")
@@ -195,8 +198,9 @@ def test_killed_and_started_again_it_ends_as_a_paraphraser(tmp_path, bitext):
     assert refused.returncode == 1 and "seed was 0, now 3" in refused.stderr.splitlines()[-1]
     done = run(command(output, bitext), "", tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == f"{output}: load it with toolkit.Paraphraser({str(output)!r})"
     record = json.loads((output / "training.json").read_text())
+    said = [f"{output}: load it with toolkit.Paraphraser({str(output)!r})", *Outcome(**record["outcome"]).lines()]
+    assert done.stdout.splitlines()[-len(said) :] == said and "; de-en " in said[1]
     assert record["steps"] == 8 and [entry["step"] for entry in record["held_out"]] == [4, 8]
     assert not (output / "checkpoints").exists()
     stated = json.loads((output / "measured.json").read_text())
@@ -266,6 +270,78 @@ def test_texts_of_evaluation_sets_are_neither_trained_on_nor_held_out(tmp_path):
     assert text.refused == {"contaminated": 1} and text.contamination[0]["texts equal"] == 2
 
 
+def tsv_of(path, references):
+    """A file of so many references with two paraphrases each."""
+    path.write_text("".join(f"Text {n} is here.\tHere is text {n}{mark}\n" for n in range(references) for mark in ".;"))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("references", "held_out", "expected"), [(2, 500, 1), (71, 500, 7), (300, 500, 30), (71, 3, 3)]
+)
+def test_small_data_holds_out_a_tenth_of_its_references_and_trains_on_the_others(
+    tmp_path, references, held_out, expected
+):
+    text = read_training(
+        dataclasses.replace(SETTINGS, pairs=[tsv_of(tmp_path / "few.tsv", references)], held_out=held_out)
+    )
+    assert len(text.held_out) == expected
+    held = {pair.text for pairs in text.held_out for pair in pairs}
+    trained = {pair.text for pair in text.pairs}
+    assert len(trained) == references - expected and not held & trained
+
+
+def test_a_parabank_with_hardly_a_validation_split_holds_out_a_tenth(tmp_path, monkeypatch):
+    """A parabank of 60 references, one of which is in its validation split."""
+    rows = [Row(f"r-{n}", "r", "", "de", f"Text {n} is here.", "en", "train") for n in range(60)]
+    for n, row in enumerate(rows):
+        row.candidates = [Candidate(f"Here is text {n}.", "sample", rank=0)]
+    splits = {"train": rows[1:], "validation": rows[:1]}
+    monkeypatch.setattr(pairs_module, "is_file", lambda source: False)
+    monkeypatch.setattr(pairs_module, "understood_columns", lambda sources: [])
+    monkeypatch.setattr(pairs_module, "read_references", lambda source, split: iter(splits[split]))
+    text = read_training(dataclasses.replace(SETTINGS, pairs=["parabank"]))
+    assert len(text.held_out) == 6 and len(text.pairs) == 54
+    assert "Text 0 is here." in {pair.text for pairs in text.held_out for pair in pairs}
+
+
+def test_one_reference_cannot_be_held_out(tmp_path):
+    with pytest.raises(ValueError, match=r"wanted references to hold out, got none in .*: give two references or more"):
+        read_training(dataclasses.replace(SETTINGS, pairs=[tsv_of(tmp_path / "few.tsv", 1)]))
+
+
+def test_english_goes_on_from_the_starter_unless_told_otherwise():
+    assert ParaphraserTraining(pairs=["x"], output_dir="y").base_model == "starter/paraphraser"
+    assert ParaphraserTraining(pairs=["x"], output_dir="y", size="starter").base_model is None
+    assert ParaphraserTraining(pairs=["x"], output_dir="y", lang="de", base_model="z").base_model == "z"
+
+
+@pytest.mark.parametrize("steps", [1, 6, 60, 5000])
+def test_the_warm_up_is_a_tenth_of_the_training_at_most(steps):
+    settings = dataclasses.replace(SETTINGS, save_every=1)
+    assert training.training_arguments(settings, steps).warmup_steps == min(200, steps // 10)
+
+
+def test_the_end_says_how_good_the_result_is_beside_its_base_and_a_copy(tmp_path, bitext, monkeypatch):
+    """What is measured of the base model before the training does not change the training."""
+    given = {"pairs": [str(bitext)], "base_model": str(folder() / "de-en"), "epochs": 1, "max_steps": 3}
+    sizes = {"batch_tokens": 256, "held_out": 4, "dtype": "float32", "threads": 1}
+    training.train(ParaphraserTraining(**given, **sizes, output_dir=str(tmp_path / "model")))
+    record = json.loads((tmp_path / "model" / "training.json").read_text())
+    outcome = Outcome(**record["outcome"])
+    assert outcome.count == 4 and outcome.model == record["held_out"][-1]["ibleu"]
+    assert set(outcome.others) == {"a copy of the text", "de-en"}
+    text = read_training(ParaphraserTraining(**given, **sizes, output_dir="x"))
+    inputs, references = inputs_and_references(text.held_out)
+    copy = corpus_ibleu(inputs, [[some[0] for some in references]], inputs, 0.8)[0]
+    assert outcome.others["a copy of the text"] == pytest.approx(copy)
+    assert outcome_lines(tmp_path / "model") == outcome.lines()
+    monkeypatch.setattr(training, "figures_of_others", lambda *_: {})
+    training.train(ParaphraserTraining(**given, **sizes, output_dir=str(tmp_path / "unmeasured")))
+    one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("model", "unmeasured"))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
 def texts_of(pairs):
     return [(one.text, one.output) for one in pairs]
 
@@ -277,6 +353,9 @@ def test_nothing_is_held_out_of_few_pairs(tmp_path):
     training.train(ParaphraserTraining(**given, **sizes, base_model=str(folder() / "de-en")))
     record = json.loads((tmp_path / "model" / "training.json").read_text())
     assert (record["pairs"], record["steps"], record["held_out"], record["best_step"]) == (12, 2, [], None)
+    assert outcome_lines(tmp_path / "model") == [
+        "held-out iBLEU: no texts were held out, so nothing says how good this model is"
+    ]
     assert "no pairs were held out" in (tmp_path / "model" / "README.md").read_text()
 
 
@@ -298,7 +377,7 @@ def test_two_processes_train_adapters(tmp_path, bitext):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"base_model": None}, "wanted either base_model or size, got neither"),
+        ({"base_model": None, "lang": "de"}, "wanted either base_model or size, got neither, and lang 'de'"),
         ({"size": "starter"}, "wanted either base_model or size, got both"),
         ({"base_model": None, "size": "huge"}, "wanted size of"),
         ({"direction": "back"}, "wanted direction of from_reference, to_reference, both, got 'back'"),

@@ -20,6 +20,7 @@ from toolkit.bitext.subwords import pieces_of
 from toolkit.contents import CONTENT
 from toolkit.models.checkpoint import fingerprint
 from toolkit.settings import SETTINGS
+from toolkit.training import Outcome
 from toolkit.translator.begin import load_base
 from toolkit.translator.load import load_translator
 from toolkit.translator.prepare import VALIDATION_SHARE, open_pairs, prepare, upsampled
@@ -113,6 +114,10 @@ def test_a_training_begins_where_its_base_ended_and_keeps_its_pieces(tmp_path, b
     run = train(settings)
     found = record(run)
     assert found["held_out_nats_per_token"]["last"] < min(before.values())
+    outcome = Outcome(**found["outcome"])
+    assert outcome.model == min(found["held_out_nats_per_token"].values()) and outcome.lower_is_better
+    assert outcome.others == {"model": pytest.approx(min(before.values()), abs=1e-3)} and len(outcome.lines()) == 1
+    assert Outcome(**record(base.parent)["outcome"]).others == {}, "a new model stands beside nothing"
     assert found["log"][0]["held_out_nats_per_token"] < min(before.values()) + 0.1, "not from the beginning"
     assert found["contents"]["base_model"] == fingerprint(str(base))
     assert found["contents"]["synthetic"].startswith(f"{synthetic.stat().st_size} bytes, sha256 ")

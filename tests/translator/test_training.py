@@ -19,7 +19,7 @@ from tests.tiny import DEMO, ENVIRONMENT, pairs, translator
 from toolkit.translator.batches import batches, pack
 from toolkit.translator.checkpoints import average_weights
 from toolkit.translator.load import load_translator
-from toolkit.translator.optimizer import learning_rate
+from toolkit.translator.optimizer import WARMUP_PART, learning_rate
 from toolkit.translator.prepare import prepare
 from toolkit.translator.settings import SIZES, Size, TrainingSettings
 from toolkit.translator.training import train
@@ -28,11 +28,24 @@ SETTINGS = TrainingSettings([str(DEMO)], "out", "de", "en", batch_tokens=400, se
 
 
 def test_learning_rate():
-    s = replace(SETTINGS, learning_rate=2.0, warmup_steps=4, cooldown_steps=5, max_steps=20)
+    s = replace(SETTINGS, learning_rate=2.0, warmup_steps=4, cooldown_steps=5, max_steps=24)
     assert [learning_rate(n, s) for n in range(5)] == [0.5, 1.0, 1.5, 2.0, 2.0]
-    assert [learning_rate(n, s) for n in (14, 15, 16, 19, 20)] == pytest.approx([2.0, 2.0, 1.6, 0.4, 0.0])
+    assert [learning_rate(n, s) for n in (18, 19, 20, 23, 24)] == pytest.approx([2.0, 2.0, 1.6, 0.4, 0.0])
     s = replace(s, warmup_steps=0, cooldown_steps=0)
-    assert {learning_rate(n, s) for n in range(20)} == {2.0}
+    assert {learning_rate(n, s) for n in range(24)} == {2.0}
+
+
+@pytest.mark.parametrize("steps", [1, 6, 60, 2999])
+def test_a_training_that_is_shorter_than_warm_up_and_cooldown_reaches_its_learning_rate(steps):
+    s = replace(SETTINGS, learning_rate=2.0, max_steps=steps)
+    assert s.warmup_steps + s.cooldown_steps > steps - 1
+    rates = [learning_rate(n, s) for n in range(steps)]
+    assert max(rates) == 2.0 and rates.index(2.0) <= steps // 6
+    assert learning_rate(steps, s) == 0.0
+
+
+def test_the_cap_of_the_warm_up_is_that_of_the_default_training():
+    assert SETTINGS.warmup_steps * WARMUP_PART == SETTINGS.max_steps
 
 
 def test_pack_keeps_all_pairs_within_the_budget():

@@ -29,9 +29,9 @@ def draw_curves(study: Study, path: Path) -> None:
         spread = [np.std(study.results[arm, size], ddof=1) for size in study.sizes]
         at = sizes + SPREAD * (n - (len(study.arms) - 1) / 2) * 2
         axes.errorbar(at, means, spread, label=arm, color=COLOURS[n % len(COLOURS)], marker="o", capsize=3, lw=1.6)
-    axes.set_xticks(sizes, [str(size or "all") for size in study.sizes])
+    axes.set_xticks(sizes, [study.name_of(size) for size in study.sizes])
     axes.set_xlabel("training rows of each class")
-    axes.set_ylabel("accuracy, % (mean and standard deviation over the seeds)")
+    axes.set_ylabel("accuracy in percent, mean and deviation")
     axes.grid(axis="y", color="#e4e6ec")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 
 from toolkit.augmentation.parts import SkippedError, joined
 from toolkit.augmentation.summary import Summary
-from toolkit.bitext.words import spaced
 from toolkit.evaluate.transfer import classifier
 
 if TYPE_CHECKING:
@@ -27,7 +24,6 @@ if TYPE_CHECKING:
 
 FOLDS = 5  # ours: a row is judged by a classifier that has seen four fifths of the others
 PENALTY = 2**-6  # ours: sklearn's C on standardised embeddings; `toolkit.evaluate.transfer` has its best there
-ITERATIONS = 2000  # ours: enough for every fit to converge
 
 Input = str | tuple[str, ...]  # the text of a row, or its texts in the order of the columns
 Classifier = Callable[[Sequence[Input]], Sequence[Any]]
@@ -153,17 +149,6 @@ def probability(model: Pipeline | Any, vectors: np.ndarray, labels: np.ndarray) 
 def regression() -> Pipeline:
     """A logistic regression on embeddings, not trained yet."""
     return classifier(PENALTY)
-
-
-def word_regression() -> Pipeline:
-    """A logistic regression on weighted words, not trained yet; Chinese words are those of jieba."""
-    words = TfidfVectorizer(sublinear_tf=True, preprocessor=lower_spaced)
-    return make_pipeline(words, LogisticRegression(max_iter=ITERATIONS))
-
-
-def lower_spaced(text: str) -> str:
-    """A text in lower case, with spaces between its words."""
-    return spaced(text.lower())
 
 
 def features(inputs: Sequence[Input], encoder: SentenceTransformer) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy import stats
 
 ALPHA, POWER = 0.05, 0.8  # the usual level of a test, and the usual power that is planned for
 MOST_SEEDS = 10_000  # ours: nobody trains more often
+ROUNDING = 1e-6  # ours: points; far above the rounding of an accuracy, far below a row of any test
 
 
 class Comparison(NamedTuple):
@@ -19,15 +20,18 @@ class Comparison(NamedTuple):
     Attributes:
         difference: The mean difference, in points.
         deviation: The standard deviation of the differences over the seeds.
-        p: Of the paired t-test, two-sided, corrected for all comparisons of the study.
+        p: Of the paired t-test, two-sided, corrected for all comparisons of the study; None if nothing was tested,
+            because all seeds trained on the same rows.
         seeds: The seeds with which a true difference of this size would be found with probability `POWER`; None if it
             takes more than `MOST_SEEDS`.
+        row: The points of one row of the test. A difference that is not greater is never called one; 0 if unknown.
     """
 
     difference: float
     deviation: float
-    p: float
+    p: float | None
     seeds: int | None
+    row: float = 0.0
 
     @property
     def verdict(self) -> str:
@@ -35,16 +39,28 @@ class Comparison(NamedTuple):
 
         >>> Comparison(1.2, 0.9, 0.01, 7).verdict, Comparison(0.1, 0.9, 0.6, 638).verdict
         ('yes: +1.2 points', 'no: +0.1 points are not told from chance; 638 seeds would tell')
+        >>> Comparison(-1 / 3, 0.1, 0.001, 4, row=1 / 3).verdict
+        'no: -0.3 points are at most one row of the test, 0.3 points; more test rows would tell'
+        >>> Comparison(2.0, 0.0, None, None).verdict
+        'not tested, because all seeds trained on the same rows: +2.0 points'
         """
         points = f"{self.difference:+.1f} points"
+        if self.p is None:
+            return f"not tested, because all seeds trained on the same rows: {points}"
+        if self.row and abs(self.difference) <= self.row + ROUNDING:
+            return f"no: {points} are at most one row of the test, {self.row:.1f} points; more test rows would tell"
         if self.p < ALPHA:
             return f"{'yes' if self.difference > 0 else 'no, it is worse'}: {points}"
         more = f"more than {MOST_SEEDS:,}" if self.seeds is None else f"{self.seeds:,}"
         return f"no: {points} are not told from chance; {more} seeds would tell"
 
 
-def compare(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Comparison]:
-    """Compare ways to train, each with another, over seeds; Holm's correction counts all comparisons.
+def compare(
+    pairs: Sequence[tuple[Sequence[float], Sequence[float]]], row: float = 0.0, untested: Collection[int] = ()
+) -> list[Comparison]:
+    """Compare ways to train, each with another, over seeds; Holm's correction counts all comparisons that are tested.
+
+    Where all differences are equal, a t-test has no deviation to divide by, and the sign test is taken instead.
 
     >>> one, = compare([([71.0, 72.5, 71.5, 73.0], [70.0, 71.0, 70.5, 71.0])])
     >>> one.difference, round(one.deviation, 3), round(one.p, 4), one.seeds
@@ -52,6 +68,8 @@ def compare(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Co
 
     Args:
         pairs: For each comparison the results of both, with equal seeds at equal places.
+        row: The points of one row of the test; 0 if unknown.
+        untested: The places of comparisons whose seeds all trained on the same rows, so that nothing can be tested.
 
     Raises:
         ValueError: There are fewer than two seeds, or not equally many of both.
@@ -63,14 +81,21 @@ def compare(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Co
         if len(one) != len(other) or len(one) < 2:
             raise ValueError(f"wanted two seeds or more, equally many of both, got {len(one)} and {len(other)}")
         differences = np.subtract(one, other)
-        mean, deviation = float(differences.mean()), float(differences.std(ddof=1))
-        agreed = 1.0 if mean == 0 else 0.0  # of all seeds, which leaves no deviation to divide by
-        found.append((mean, deviation, float(stats.ttest_1samp(differences, 0.0).pvalue) if deviation else agreed))
-    corrected = holm([p for _, _, p in found])
+        mean, deviation = round(float(differences.mean()), 6), float(differences.std(ddof=1))
+        found.append((mean, deviation if deviation > ROUNDING else 0.0, differences))
+    tested = [n for n in range(len(found)) if n not in untested]
+    corrected = dict(zip(tested, holm([_p_of(*found[n]) for n in tested]), strict=True))
     return [
-        Comparison(round(mean, 6), deviation, p, seeds_needed(mean, deviation))
-        for (mean, deviation, _), p in zip(found, corrected, strict=True)
+        Comparison(mean, deviation, corrected.get(n), seeds_needed(mean, deviation) if n in corrected else None, row)
+        for n, (mean, deviation, _) in enumerate(found)
     ]
+
+
+def _p_of(mean: float, deviation: float, differences: np.ndarray) -> float:
+    """The p-value of a paired t-test, or of a sign test where all seeds have the same difference."""
+    if deviation:
+        return float(stats.ttest_1samp(differences, 0.0).pvalue)
+    return 1.0 if mean == 0 else 2.0 ** (1 - len(differences))
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -98,8 +123,8 @@ def seeds_needed(difference: float, deviation: float, alpha: float = ALPHA, powe
         alpha: The level of the test, two-sided, in (0, 1).
         power: In (0, 1).
     """
-    if deviation == 0 or difference == 0:
-        return 2 if difference else None
+    if deviation == 0 or difference == 0:  # without a deviation, the sign test needs so many
+        return 2 + math.floor(-math.log2(alpha)) if difference else None
     effect = abs(difference) / deviation
     low, high = 1, 2
     while power_of(effect, high, alpha) < power:

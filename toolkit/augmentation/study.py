@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import random
-from collections import defaultdict
+import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from datasets import Dataset, concatenate_datasets
 from tqdm import tqdm
 
 from toolkit.augmentation.paired import Comparison, compare
+from toolkit.augmentation.row_sample import RowSample, distinct_sizes, few_of_each, row_sample
 from toolkit.augmentation.trials import Trial
 from toolkit.shards import write_whole
 
@@ -30,10 +31,14 @@ class Study:
     Attributes:
         results: By arm and size, the accuracy of each seed, in percent.
         baseline: The arm that others are compared with.
+        samples: By size, the rows that were trained on, where they were counted.
+        test_rows: The number of the rows of the test, where it is known.
     """
 
     results: dict[tuple[str, int], list[float]]
     baseline: str = NONE
+    samples: Mapping[int, RowSample] = field(default_factory=dict)
+    test_rows: int | None = None
 
     @property
     def arms(self) -> list[str]:
@@ -42,30 +47,50 @@ class Study:
 
     @property
     def sizes(self) -> list[int]:
-        """The sizes, in order."""
-        return sorted({size for _, size in self.results})
+        """The sizes, in order; 0, which is all rows, is last."""
+        return sorted({size for _, size in self.results}, key=lambda size: size or math.inf)
+
+    def name_of(self, size: int) -> str:
+        """A size by the numbers of its rows, where they were counted."""
+        return self.samples[size].name if size in self.samples else str(size or "all")
 
     def comparisons(self, baseline: str | None = None) -> dict[tuple[str, int], Comparison]:
-        """Each arm against the baseline at each size, corrected for the number of all of them."""
+        """Each arm against the baseline at each size, corrected for the number of all that are tested."""
         other = baseline or self.baseline
         keys = [(arm, size) for arm in self.arms if arm != other for size in self.sizes]
         pairs = [(self.results[arm, size], self.results[other, size]) for arm, size in keys]
-        return dict(zip(keys, compare(pairs), strict=True))
+        untested = [n for n, (_, size) in enumerate(keys) if size in self.samples and self.samples[size].same]
+        row = 100 / self.test_rows if self.test_rows else 0.0
+        return dict(zip(keys, compare(pairs, row, untested), strict=True))
 
     def __str__(self) -> str:
         """A table of means and deviations, and of each arm what can be said."""
         width = max(map(len, self.arms))
-        head = " " * width + "".join(f"{size or 'all':>14}" for size in self.sizes)
-        lines = ["accuracy in percent, mean (standard deviation), by rows of each class", head]
+        head = " " * width + "".join(f"{self.name_of(size):>14}" for size in self.sizes)
+        lines = ["accuracy in percent, mean (standard deviation), by training rows of each class", head]
         for arm in self.arms:
             cells = (self.results[arm, size] for size in self.sizes)
             lines.append(
                 f"{arm:<{width}}" + "".join(f"{f'{np.mean(s):.1f} ({np.std(s, ddof=1):.1f})':>14}" for s in cells)
             )
+        lines += filter(None, (self._note(size) for size in self.sizes))
         lines.append(f"does it help, against {self.baseline!r}?")
-        for (arm, size), one in self.comparisons().items():
-            lines.append(f"  {arm}, {size or 'all'}: {one.verdict} (p {one.p:.3f})")
+        for (arm, size), compared in self.comparisons().items():
+            p = "" if compared.p is None else f" (p {compared.p:.3f})"
+            lines.append(f"  {arm}, {self.name_of(size)}: {compared.verdict}{p}")
         return "\n".join(lines)
+
+    def _note(self, size: int) -> str | None:
+        """What the name of a size leaves open."""
+        sample = self.samples.get(size)
+        if sample is None or (sample.fewest == sample.most and not sample.same):
+            return None
+        if sample.same:
+            return (
+                f"{sample.name}: all seeds trained on the same rows, {sample.fewest:,} to {sample.most:,} of a class; "
+                "their deviation says nothing about other rows, so nothing is tested"
+            )
+        return f"{sample.name}: {sample.most:,} rows of each class, all of a smaller class; {sample.total:,} in all"
 
     def plot(self, path: str | Path) -> None:
         """Draw the learning curves: mean accuracy by size, with the deviation over the seeds, as a PNG."""
@@ -93,7 +118,8 @@ def study(
         label: The column of the classes.
         trial: Trains and tests (`trials.py`).
         arms: By name, what makes more training rows of some. The arm "none" is always there.
-        sizes: Training rows of each class, all of a smaller class; 0 takes all rows.
+        sizes: Training rows of each class, all of a smaller class; 0 takes all rows, and so does a size that no class
+            exceeds.
         seeds: How often each is trained: with other rows, and another seed for the augmentation and the classifier.
         output_dir: Keeps finished results, so that a study that was ended goes on from there.
         progress: Whether a bar is shown.
@@ -104,10 +130,15 @@ def study(
     if seeds < 2:
         raise ValueError(f"wanted two seeds or more, got {seeds}: one says nothing about chance")
     every = {NONE: lambda rows, _: rows} | dict(arms)
+    labels = list(train[label])
+    distinct = distinct_sizes(labels, sizes)
+    if progress and (absent := [size for size in sizes if size and size not in distinct]):
+        shown = ", ".join(map(str, absent))
+        print(f"size {shown}: no class has more rows, so all {len(train):,} rows are taken instead", file=sys.stderr)
     done = Kept(None if output_dir is None else Path(output_dir) / RESULTS)
     found: dict[tuple[str, int], list[float]] = {}
-    with tqdm(total=len(sizes) * seeds * len(every), desc="training", unit="run", disable=not progress) as bar:
-        for size in dict.fromkeys(sizes):
+    with tqdm(total=len(distinct) * seeds * len(every), desc="training", unit="run", disable=not progress) as bar:
+        for size in distinct:
             for seed in range(seeds):
                 rows: Dataset | None = None
                 for name, arm in every.items():
@@ -118,7 +149,8 @@ def study(
                     found.setdefault((name, size), []).append(done.results[key])
                     bar.update()
     order = {name: n for n, name in enumerate(every)}
-    return Study(dict(sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1]))))
+    results = dict(sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1] or math.inf)))
+    return Study(results, NONE, {size: row_sample(labels, size, seeds) for size in distinct}, len(test))
 
 
 class Kept:
@@ -140,20 +172,6 @@ class Kept:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             with self.file.open("a") as lines:
                 lines.write(json.dumps({key: result}) + "\n")
-
-
-def few_of_each(rows: Dataset, label: str, size: int, seed: int) -> Dataset:
-    """As many random rows of each class, all of a class that has fewer; all rows if `size` is 0."""
-    if not size:
-        return rows
-    of_class = defaultdict(list)
-    for number, one in enumerate(rows[label]):
-        of_class[one].append(number)
-    chance, chosen = random.Random(seed), list[int]()
-    for _, numbers in sorted(of_class.items(), key=lambda item: str(item[0])):
-        chosen += chance.sample(numbers, min(size, len(numbers)))
-    chance.shuffle(chosen)
-    return rows.select(chosen)
 
 
 def oversampled(copies: int) -> Arm:

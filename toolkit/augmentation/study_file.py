@@ -12,11 +12,12 @@ from datasets import Dataset
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.augment_file import read_data
 from toolkit.augmentation.containers import check_columns
-from toolkit.augmentation.label_check import word_regression
+from toolkit.augmentation.paraphrase_cache import CachedParaphraser
+from toolkit.augmentation.row_sample import distinct_sizes, sample_indices
 from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
 from toolkit.augmentation.study import OVERSAMPLED, Arm, Study, oversampled, study
 from toolkit.augmentation.study_settings import EMBEDDINGS, WORDS, StudyFile
-from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings
+from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings, text_regression
 from toolkit.contents import contents_of, with_contents
 from toolkit.coverage import check_language_of
 from toolkit.encoder.load import load_encoder
@@ -47,9 +48,11 @@ def study_file(settings: StudyFile) -> Study:
     files = contents_of({"train": [settings.train], "test": [settings.test]})
     check_record(folder / SETTINGS, with_contents(asdict(settings), files), FREE)
     torch.set_num_threads(settings.threads)
-    paraphraser = Paraphraser(settings.paraphraser)
-    if settings.classifier == EMBEDDINGS:
-        check_language_of(settings.encoder, paraphraser.lang, "--encoder")
+    sizes = [int(size) for size in settings.sizes]
+    base = Paraphraser(settings.paraphraser)
+    if settings.chosen_classifier == EMBEDDINGS:
+        check_language_of(settings.encoder, base.lang, "--encoder")
+    paraphraser = CachedParaphraser(base, sample_texts(train, settings, sizes))
 
     def paraphrased(rows: Dataset, seed: int, check: str | None = None) -> Dataset:
         return augment(
@@ -71,17 +74,30 @@ def study_file(settings: StudyFile) -> Study:
     if settings.check:
         arms[CHECKED] = partial(paraphrased, check=CROSS_VALIDATED)
     arms[OVERSAMPLED] = oversampled(each)
-    sizes = [int(size) for size in settings.sizes]
     found = study(train, test, settings.label, trial_of(settings), arms, sizes, settings.seeds, folder)
     write_whole(folder / "study.txt", f"{found}\n")
     found.plot(folder / "curves.png")
     return found
 
 
+def sample_texts(train: Dataset, settings: StudyFile, sizes: list[int]) -> list[str]:
+    """The texts of all rows that a study draws, each once; paraphrases are made of no others."""
+    labels = list(train[settings.label])
+    drawn = {
+        index
+        for size in distinct_sizes(labels, sizes)
+        for seed in range(settings.seeds)
+        for index in sample_indices(labels, size, seed)
+    }
+    rows = train.select(sorted(drawn))
+    return list(dict.fromkeys(text for column in settings.columns for text in rows[column]))
+
+
 def trial_of(settings: StudyFile) -> Trial:
     """The classifier that a study trains."""
-    if settings.classifier == EMBEDDINGS:
+    kind = settings.chosen_classifier
+    if kind == EMBEDDINGS:
         return on_embeddings(load_encoder(settings.encoder), settings.columns, settings.label)
-    if settings.classifier == WORDS:
-        return by_estimator(word_regression(), settings.columns[0], settings.label)
-    return by_trainer(settings.classifier, settings.columns, settings.label, settings.steps)
+    if kind == WORDS:
+        return by_estimator(text_regression(), settings.columns[0], settings.label)
+    return by_trainer(kind, settings.columns, settings.label, settings.steps)

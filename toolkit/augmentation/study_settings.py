@@ -22,15 +22,17 @@ class StudyFile:
         label: Column of the classes.
         output_dir: Folder of the results, which keeps finished ones if the command is ended: results.jsonl, study.txt,
             curves.png.
-        classifier: "embeddings" (logistic regression on frozen embeddings), "tfidf" (on weighted words), or a
-            transformer that is fine-tuned: a Hub id or a folder.
+        classifier: "tfidf" (logistic regression on weighted words, pairs of words and parts of words), "embeddings"
+            (logistic regression on frozen embeddings), or a transformer that is fine-tuned: a Hub id or a folder.
+            Unless given, "tfidf" for one column and "embeddings" for several.
         encoder: Of "embeddings": a sentence encoder.
         steps: Of a transformer: steps of each training, whatever the number of rows.
         paraphraser: A model: "starter/paraphraser", a Hub id or a folder.
         copies: New rows for each row, at most.
         vary: "separately" or "together".
         check: Try a second arm, with the new rows that a classifier of the other rows gives their label.
-        sizes: Training rows of each class; 0 takes all.
+        sizes: Training rows of each class, all of a smaller class; 0 takes all rows, and so does a size that no class
+            exceeds. Where all seeds train on the same rows, nothing is tested.
         seeds: How often each arm is trained.
         threads: Threads on a CPU.
     """
@@ -40,7 +42,7 @@ class StudyFile:
     columns: list[str]
     label: str
     output_dir: str
-    classifier: str = EMBEDDINGS
+    classifier: str | None = None
     encoder: str = "starter/encoder"
     steps: int = 200
     paraphraser: str = STARTER
@@ -67,3 +69,8 @@ class StudyFile:
             raise ValueError(f"wanted whole numbers as sizes, got {' '.join(self.sizes)}")
         if self.classifier == WORDS and len(self.columns) > 1:
             raise ValueError(f"wanted one column for the classifier {WORDS}, got {' '.join(self.columns)}")
+
+    @property
+    def chosen_classifier(self) -> str:
+        """The classifier that is trained: the one that was given, or else that of so many columns."""
+        return self.classifier or (WORDS if len(self.columns) == 1 else EMBEDDINGS)

@@ -17,6 +17,7 @@ from accelerate import PartialState
 from tqdm import tqdm
 
 from toolkit.clean.evaluation_sets import read_sets
+from toolkit.encoder.held_out import outcome_beside, starter_for
 from toolkit.encoder.modules import ParaphrasticEncoder, kind_of, sentence_transformer
 from toolkit.encoder.pairs import Pairs, training_pairs
 from toolkit.encoder.settings import EncoderTraining
@@ -25,7 +26,7 @@ from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigra
 from toolkit.encoder.word_vectors import initialise, read_word_vectors
 from toolkit.models.checkpoint import read_state, writing
 from toolkit.parallel import processes
-from toolkit.training import check_folder, finish, in_folder, is_finished
+from toolkit.training import OUTCOME, check_folder, finish, in_folder, is_finished
 
 CHECKPOINT = "checkpoint.pt"
 FREE = {"output_dir", "save_every", "processes"}  # may change when a training resumes
@@ -56,7 +57,9 @@ def train(settings: EncoderTraining) -> Path:
     with in_folder(folder, settings_record, FREE, state):
         record = fit(encoder, pairs, settings, state, folder / CHECKPOINT)
         if state.is_main_process:
-            sentence_transformer(encoder).save(str(folder))
+            trained = sentence_transformer(encoder)
+            trained.save(str(folder))
+            record[OUTCOME] = asdict(outcome_beside(trained, starter_for(settings.pairs), settings.pairs))
             finish(folder, record, [folder / CHECKPOINT])
     return folder
 

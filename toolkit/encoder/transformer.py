@@ -25,6 +25,7 @@ from transformers import set_seed
 from transformers.utils import logging
 
 from toolkit.clean.evaluation_sets import read_sets
+from toolkit.encoder.held_out import outcome_beside
 from toolkit.encoder.pairs import Pairs, training_pairs
 from toolkit.encoder.settings import TransformerTraining
 from toolkit.encoder.transformer_loss import loss_for
@@ -32,7 +33,8 @@ from toolkit.models.checkpoint import last_checkpoint, writing
 from toolkit.models.trainer_arguments import trainer_arguments
 from toolkit.models.weights import load_whole
 from toolkit.parallel import processes
-from toolkit.training import check_folder, finish, in_folder, is_finished
+from toolkit.starters import shown_name
+from toolkit.training import OUTCOME, check_folder, finish, in_folder, is_finished
 
 WARMUP = 0.1  # Sentence-BERT (Reimers & Gurevych 2019), section 3.1
 KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
@@ -68,6 +70,9 @@ def train(settings: TransformerTraining) -> Path:
         record = fit(encoder, pairs, settings, state, folder / CHECKPOINTS)
         if state.is_main_process:
             encoder.save(str(folder))
+            base = load_base(settings.base_model, settings.max_tokens, settings.seed)
+            outcome = outcome_beside(encoder, {shown_name(settings.base_model): base}, settings.pairs)
+            record[OUTCOME] = asdict(outcome)
             finish(folder, record, [folder / CHECKPOINTS])
     return folder
 

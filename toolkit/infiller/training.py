@@ -42,7 +42,8 @@ from toolkit.paraphraser.card import stated
 from toolkit.paraphraser.trainer import Collate, ParaphraserTrainer
 from toolkit.rows import Row
 from toolkit.shards import write_whole
-from toolkit.training import MEASURED, check_folder, finish, in_folder, is_finished
+from toolkit.starters import shown_name
+from toolkit.training import MEASURED, OUTCOME, Outcome, check_folder, finish, in_folder, is_finished
 from toolkit.translator.load import load_checkpoint
 
 PATHS = ("text", "sentences", "output_dir")  # of this machine, which no record or card needs
@@ -84,11 +85,16 @@ def train(settings: InfillerTraining) -> Path:
         if not torch.cuda.is_available():
             model.set_attn_implementation("eager")  # half again as fast as sdpa in training, for short sentences
         trainer = trainer_of(model, tokenizer, settings, state, found, held_out)
+        others = {}
+        if settings.base_model:
+            with torch.random.fork_rng():  # the training draws as if nothing had been measured
+                others[shown_name(settings.base_model)] = trainer.evaluate()["eval_loss"]
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=last_checkpoint(folder / CHECKPOINTS))
         held_out_loss = trainer.evaluate()["eval_loss"]  # by all processes, which share the sentences
         if state.is_main_process:
-            save(trainer, tokenizer, settings, len(found), held_out, held_out_loss)
+            outcome = Outcome("held-out loss", len(held_out), "sentences", held_out_loss, others, lower_is_better=True)
+            save(trainer, tokenizer, settings, len(found), held_out, outcome)
     return folder
 
 
@@ -220,7 +226,7 @@ def save(
     settings: InfillerTraining,
     sentences: int,
     held_out: Sequence[Passage],
-    held_out_loss: float,
+    outcome: Outcome,
 ) -> None:
     """Write the model in float16 with all that belongs to it; the record of the training is last."""
     folder = Path(settings.output_dir)
@@ -236,7 +242,8 @@ def save(
         "processes": trainer.args.world_size,
         "steps": trainer.state.global_step,
         "loss": [[entry["step"], entry["loss"]] for entry in history if "loss" in entry],
-        "held_out_loss": held_out_loss,
+        "held_out_loss": outcome.model,
+        OUTCOME: asdict(outcome),
     }
     write_whole(
         folder / MEASURED, json.dumps(stated(public_record(asdict(settings))) | {"license": settings.license}) + "\n"

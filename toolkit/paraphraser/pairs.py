@@ -18,6 +18,8 @@ from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.rows import Candidate, Row
 
 VALIDATION_SHARE = 0.01  # ours: of the references of a file, which has no splits
+ENOUGH = 50  # ours: held-out references; with fewer, iBLEU says little
+TENTH = 10  # ours: of small data, one reference in so many is held out until there are `ENOUGH`
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,8 @@ def read_training(settings: ParaphraserTraining) -> TrainingText:
         raise ValueError(f"wanted pairs to train on, got none in {sources} (refused: {reasons})")
     if settings.held_out and not held_out:
         raise ValueError(
-            f"wanted references to hold out, got none in {settings.validation or sources}: give more (one in a hundred "
-            "is held out of a file), a parabank with a validation split, --validation FILE, or --held_out 0"
+            f"wanted references to hold out, got none in {settings.validation or sources}: give two references or "
+            "more, --validation FILE, or --held_out 0"
         )
     return TrainingText(pairs, held_out, +refused, search.record("texts"), understood_columns(settings.pairs))
 
@@ -100,12 +102,41 @@ def without(pairs: Sequence[TrainingPair], texts: Set[str]) -> list[TrainingPair
 
 def held_out_pairs(settings: ParaphraserTraining) -> list[list[TrainingPair]]:
     """The pairs of each held-out reference, a random sample of the references of all sources."""
+    if not settings.held_out:
+        return []
     if settings.validation:
-        rows: Iterable[Row] = read_references(settings.validation)
+        found = usable(read_references(settings.validation), settings)
     else:
-        rows = (row for source in settings.pairs for row in rows_of(source, "validation", share_of(settings)))
-    found = [pairs for row in rows if (pairs := list(pairs_of(row, settings, Counter())))] if settings.held_out else []
+        found = of_all_sources("validation", settings)
+        found += fill_up(len(found), settings)
     return random.Random(settings.seed).sample(found, min(settings.held_out, len(found)))
+
+
+def fill_up(count: int, settings: ParaphraserTraining) -> list[list[TrainingPair]]:
+    """The pairs of references that small data holds out of its training pairs: a tenth of all references, or one.
+
+    Args:
+        count: How many references are held out anyway.
+        settings: Those of the training.
+    """
+    enough = min(ENOUGH, settings.held_out)
+    if count >= enough:
+        return []
+    found = of_all_sources("train", settings)
+    wanted = min(enough, max(1, (count + len(found)) // TENTH)) - count
+    return random.Random(settings.seed).sample(found, wanted) if 0 < wanted < len(found) else []
+
+
+def of_all_sources(split: str, settings: ParaphraserTraining) -> list[list[TrainingPair]]:
+    """The pairs of each reference of one split of all sources."""
+    return [
+        pairs for source in settings.pairs for pairs in usable(rows_of(source, split, share_of(settings)), settings)
+    ]
+
+
+def usable(rows: Iterable[Row], settings: ParaphraserTraining) -> list[list[TrainingPair]]:
+    """The pairs of each reference, without references that have none."""
+    return [pairs for row in rows if (pairs := list(pairs_of(row, settings, Counter())))]
 
 
 def share_of(settings: ParaphraserTraining) -> float:

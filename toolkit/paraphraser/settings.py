@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from toolkit.bitext.languages import check_code
-from toolkit.coverage import check_language_of
+from toolkit.coverage import check_language_of, covers
 from toolkit.errors import check_lists
 from toolkit.evaluate.ibleu import ALPHA
 from toolkit.score.guards import GUARDS
@@ -18,6 +18,7 @@ RANKINGS = ("dual", "forward", "semantic")
 DIRECTIONS = ("from_reference", "to_reference", "both")
 WEIGHTS = ("equal", "rank", "dual")
 DTYPES = ("auto", "float32", "bfloat16")
+STARTER = "starter/paraphraser"  # what a training begins with unless it is told otherwise
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,9 @@ class ParaphraserTraining:
     Attributes:
         pairs: Parabanks: folders, Hub names, runs' folders of shards, and .parquet, .tsv or .jsonl files.
         output_dir: Where the model goes.
-        base_model: A seq2seq model to begin with: a Hub id, a folder or "starter/NAME"; unless given, a new Marian
-            model of --size.
-        size: Size of a new model, a preset of the translators.
+        base_model: A seq2seq model to begin with: a Hub id, a folder or "starter/NAME". Unless given, and without
+            --size, "starter/paraphraser", in English.
+        size: Size of a new Marian model, a preset of the translators.
         lang: Language of the pairs (ISO 639-1).
         direction: "from_reference": references are read and paraphrases are said; "to_reference": the other way, so
             that people's text is learnt; or "both".
@@ -135,7 +136,8 @@ class ParaphraserTraining:
         decontaminate: Evaluation sets whose texts must not be trained on: files, globs or data sets. A pair with a
             sentence that equals such a text, or contains nearly all of it, is left out.
         validation: Parabank or file of the held-out pairs; unless given, they are those of the parabanks' validation
-            splits, and one reference in a hundred of a file.
+            splits, and one reference in a hundred of a file. Where these are fewer than 50, a tenth of all references
+            is held out, 50 at most.
         held_out: The most references of the held-out pairs, a random sample; 0 holds out none and saves the last
             checkpoint.
         lora: Train adapters (LoRA) instead of all weights.
@@ -208,10 +210,12 @@ class ParaphraserTraining:
                 a size, or neither.
         """
         check_lists(self)
+        if not self.base_model and not self.size and covers(STARTER, self.lang):
+            object.__setattr__(self, "base_model", STARTER)
         if bool(self.base_model) == bool(self.size):
             raise ValueError(
-                f"wanted either base_model or size, got {'both' if self.size else 'neither'}: "
-                "--base_model MODEL goes on from a model, --size starter begins a new one"
+                f"wanted either base_model or size, got {'both' if self.size else f'neither, and lang {self.lang!r}'}: "
+                f"--base_model MODEL goes on from a model, --size starter begins a new one; {STARTER} is for English"
             )
         if self.size is not None:
             check_among(self, "size", tuple(SIZES))

@@ -44,8 +44,8 @@ from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.paraphraser.syntax import with_templates
 from toolkit.paraphraser.trainer import IGNORED, Collate, ParaphraserTrainer
 from toolkit.shards import write_whole
-from toolkit.starters import WORDS
-from toolkit.training import MEASURED, check_folder, finish, in_folder, is_finished
+from toolkit.starters import WORDS, shown_name
+from toolkit.training import MEASURED, OUTCOME, Outcome, check_folder, finish, in_folder, is_finished
 from toolkit.translator.begin import new_model
 from toolkit.translator.load import load_checkpoint, set_languages
 from toolkit.translator.settings import SIZES
@@ -89,13 +89,14 @@ def train(settings: ParaphraserTraining) -> Path:
                 text = replace(text, pairs=with_templates(text.pairs, settings.syntax, folder / TEMPLATES))
         model, tokenizer = begin(settings, text.pairs, state)
         trainer = trainer_of(model, tokenizer, settings, state, text)
+        others = figures_of_others(trainer, settings, text)
         resumed = last_checkpoint(folder / CHECKPOINTS)
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=resumed)
         if settings.average > 1:
             average(trainer, whole_checkpoints(folder / CHECKPOINTS)[-settings.average :])
         if state.is_main_process:
-            save(trainer, tokenizer, settings, text)
+            save(trainer, tokenizer, settings, text, others)
     return folder
 
 
@@ -169,6 +170,21 @@ def trainer_of(
     )
     trainer.batches, trainer.smoothing = batches, settings.label_smoothing
     return trainer
+
+
+def figures_of_others(
+    trainer: ParaphraserTrainer, settings: ParaphraserTraining, text: TrainingText
+) -> dict[str, float]:
+    """The held-out iBLEU of a copy of the text, and of the model before its first step if it is a base model."""
+    inputs, references = inputs_and_references(text.held_out)
+    if not inputs:
+        return {}
+    firsts = [[some[0] for some in references]]
+    found = {"a copy of the text": corpus_ibleu(inputs, firsts, inputs, settings.alpha, settings.lang)[0]}
+    if settings.base_model:
+        with torch.random.fork_rng():  # the training draws as if nothing had been measured
+            found[shown_name(settings.base_model)] = trainer.evaluate()["eval_ibleu"]
+    return found
 
 
 class EvaluateAtEnd(TrainerCallback):
@@ -269,6 +285,7 @@ def save(
     tokenizer: PreTrainedTokenizerBase,
     settings: ParaphraserTraining,
     text: TrainingText,
+    others: dict[str, float],
 ) -> None:
     """Write the best model with all that belongs to it; the record of the training is last."""
     folder = Path(settings.output_dir)
@@ -281,6 +298,7 @@ def save(
     if settings.known_words:
         write_words(folder / WORDS, (said for pair in text.pairs for said in (pair.text, pair.output)))
     record = record_of(trainer, settings, sum(p.numel() for p in model.parameters()), text)
+    record[OUTCOME] = asdict(outcome_of(record, text, others))
     write_whole(folder / MEASURED, json.dumps(stated(public_record(asdict(settings)), record["marked"])) + "\n")
     write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
     finish(folder, record, [folder / CHECKPOINTS, folder / TEMPLATES])
@@ -314,3 +332,17 @@ def record_of(
         "loss": [[entry["step"], entry["loss"]] for entry in history if "loss" in entry],
         "held_out": held_out,
     }
+
+
+def outcome_of(record: dict[str, Any], text: TrainingText, others: dict[str, float]) -> Outcome:
+    """The held-out iBLEU of the saved model beside that of others.
+
+    Args:
+        record: Of the training, with the figures of each checkpoint.
+        text: What was held out.
+        others: `figures_of_others`.
+    """
+    entries = record["held_out"]
+    saved = [entry["ibleu"] for entry in entries if entry["step"] == record["best_step"] or "averaged" in entry]
+    count = len(inputs_and_references(text.held_out)[0])
+    return Outcome("held-out iBLEU", count, "texts", saved[-1] if saved else None, others)

@@ -83,8 +83,8 @@ class TrainingSettings:
         dropout: Of residual connections, in [0, 1).
         optimizer: "muon" or "adamw".
         learning_rate: The highest.
-        warmup_steps: Steps of linear warm-up.
-        cooldown_steps: Last steps, over which the learning rate falls linearly to zero.
+        warmup_steps: Steps of linear warm-up, a sixth of the training at most.
+        cooldown_steps: Last steps, over which the learning rate falls linearly to zero; at most all after the warm-up.
         max_steps: Optimiser steps altogether.
         batch_tokens: Greatest size of a batch of one process: rows times the longer side's pieces.
         max_tokens: Pairs with more pieces on one side are skipped in training, and counted.

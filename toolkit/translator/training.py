@@ -23,8 +23,8 @@ from toolkit.bitext.words import write_words
 from toolkit.contents import CONTENT
 from toolkit.models.precision import has_bfloat16
 from toolkit.parallel import processes
-from toolkit.starters import WORDS
-from toolkit.training import check_folder, finish, in_folder
+from toolkit.starters import WORDS, shown_name
+from toolkit.training import OUTCOME, Outcome, check_folder, finish, in_folder
 from toolkit.translator.begin import load_base, new_model, size_of
 from toolkit.translator.checkpoints import Progress, average_weights, checkpoints_in, load_checkpoint
 from toolkit.translator.loss import TranslationLoss
@@ -155,6 +155,7 @@ def save(training: Training, tokenizer: MarianTokenizer, counts: dict[str, Any],
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "pairs": counts,
         "held_out_nats_per_token": held_out,
+        OUTCOME: asdict(outcome_of(held_out, training)),
         "progress": {name: value for name, value in asdict(progress).items() if name != "log"},
         "log": progress.log,
     }
@@ -177,3 +178,19 @@ def keep_better_weights(
     if held_out["last"] < held_out["average"]:
         loss_of.load_state_dict(last)
     return held_out
+
+
+def outcome_of(held_out: dict[str, float], training: Training) -> Outcome:
+    """The held-out likelihood of the better weights, beside that of the base model.
+
+    Args:
+        held_out: Return value of `keep_better_weights`.
+        training: The finished training.
+    """
+    settings, text, others = training.settings, training.text, {}
+    count = len(text.validation)
+    if settings.base_model and count:
+        base = TranslationLoss(load_base(settings)[0].to(training.accelerator.device), 0.0)
+        others[shown_name(settings.base_model)] = likelihood(base, text, settings)
+    model = min(held_out.values()) if count else None
+    return Outcome("held-out nats per token", count, "pairs", model, others, lower_is_better=True)
