@@ -90,6 +90,17 @@ def test_brackets_and_stars_in_a_path_are_letters(tmp_path, suffix):
     assert rows_of(tmp_path / "[a] *?" / f"b [1]{suffix}").rows.to_dict() == {"text": ["x"], "label": [1]}
 
 
+def test_a_folder_whose_path_is_a_pattern_is_refused(tmp_path):
+    (tmp_path / "set [1]").mkdir()
+    with pytest.raises(ValueError, match=r"wanted a folder without \[ \] \* \? in its path"):
+        rows_of(tmp_path / "set [1]")
+
+
+def test_a_folder_without_data_is_not_said_to_be_missing(tmp_path):
+    with pytest.raises(ValueError, match="wanted rows in the folder .*, got .*No .*data files"):
+        rows_of(tmp_path)
+
+
 def test_json_in_every_shape(tmp_path):
     rows = [{"text": "a", "n": 1}, {"text": "b", "n": None}]
     for text in (

@@ -5,6 +5,7 @@ Nothing of a file is kept in the cache of `datasets`, which knows a file by its 
 
 from __future__ import annotations
 
+import glob
 import tempfile
 from pathlib import Path
 
@@ -66,6 +67,11 @@ def _read_data_set(data: str, split: str, config: str | None) -> Dataset:
         FileNotFoundError: There is no such folder or Hub name.
         ValueError: It cannot be read, or has no such split.
     """
+    if Path(data).is_dir() and glob.has_magic(str(Path(data).resolve())):
+        raise ValueError(
+            f"wanted a folder without [ ] * ? in its path, which `datasets` takes for a pattern, got {data!r}: "
+            "rename it, or give one file"
+        )
     try:
         if not Path(data).is_dir():
             return load_dataset(data, config, split=split)
@@ -74,6 +80,8 @@ def _read_data_set(data: str, split: str, config: str | None) -> Dataset:
     except (DatasetGenerationError, pa.ArrowInvalid) as error:
         raise ValueError(f"wanted rows in {data!r}, got {named_line(error.__cause__ or error)}") from error
     except UNREACHABLE as error:
+        if Path(data).is_dir():
+            raise ValueError(f"wanted rows in the folder {data!r}, got {named_line(error)}") from error
         raise FileNotFoundError(
             f"wanted a file, a folder or a Hub name, got {data!r}: there is no such folder, and as a Hub name it "
             f"failed ({first_line(error)})"
