@@ -185,8 +185,8 @@ def test_a_data_frame_with_lists_and_missing_texts():
 
 
 def test_a_stream_stays_one_and_gives_the_same_rows(train, monkeypatch):
-    monkeypatch.setattr(work, "SHARD_ROWS", 2)
     monkeypatch.setattr("toolkit.augmentation.containers.SHARD_ROWS", 2)
+    monkeypatch.setattr(work, "SHARD_ROWS", 2)
     whole = toolkit.augment(train, columns="text", copies=2, **SETTINGS)
     stream = toolkit.augment(train.to_iterable_dataset(), columns="text", copies=2, **SETTINGS)
     assert isinstance(stream, IterableDataset)
@@ -204,9 +204,7 @@ def test_a_stream_whose_first_rows_lack_keys(monkeypatch):
     assert [(row["label"], row["tags"]) for row in found[3:]] == [(None, None), (2, ["a"])]
     monkeypatch.setattr("toolkit.augmentation.containers.SHARD_ROWS", 1)
     late = toolkit.augment(IterableDataset.from_generator(lambda: iter(rows)), columns="text", **SETTINGS)
-    with pytest.raises(
-        ValueError, match=r"wanted rows with the keys text, .* got one with 'label': state all features"
-    ):
+    with pytest.raises(ValueError, match=r"wanted rows with the keys text, .* with 'label': state all features"):
         list(late)
 
 

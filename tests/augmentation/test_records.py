@@ -96,8 +96,17 @@ def test_a_folder_whose_path_is_a_pattern_is_refused(tmp_path):
         rows_of(tmp_path / "set [1]")
 
 
+def test_a_folder_of_csv_is_read_as_its_files_are(tmp_path):
+    (tmp_path / "train.csv").write_text("text;id;n\nNA;001;1\nb;2;\n")
+    (tmp_path / "test.csv").write_text("text;id;n\nc;3;4\n")
+    assert rows_of(tmp_path).rows.to_dict() == {"text": ["NA", "b"], "id": ["001", "2"], "n": [1, None]}
+    card = "configs:\n- config_name: default\n  data_files: train.csv\n  sep: ';'\n"
+    (tmp_path / "README.md").write_text(f"---\n{card}---\n")
+    assert rows_of(tmp_path).rows["id"][:] == ["001", "2"]
+
+
 def test_a_folder_without_data_is_not_said_to_be_missing(tmp_path):
-    with pytest.raises(ValueError, match="wanted rows in the folder .*, got .*No .*data files"):
+    with pytest.raises(ValueError, match=r"wanted rows in the folder .*, got .* any data files"):
         rows_of(tmp_path)
 
 

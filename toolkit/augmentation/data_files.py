@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from datasets import Dataset, load_dataset
+from datasets import Dataset, Features, Value, load_dataset, load_dataset_builder
 from datasets.exceptions import DatasetGenerationError
 
-from toolkit.augmentation.records import FileRows, read_csv_rows, read_json_rows
+from toolkit.augmentation.records import FileRows, read_csv_rows, read_json_rows, typed
+from toolkit.bitext.csv_data_sets import csv_options
 from toolkit.bitext.text_file import COMPRESSED
 from toolkit.errors import first_line, named_line
 from toolkit.package.load import UNREACHABLE
@@ -76,7 +77,7 @@ def _read_data_set(data: str, split: str, config: str | None) -> Dataset:
         if not Path(data).is_dir():
             return load_dataset(data, config, split=split)
         with tempfile.TemporaryDirectory() as cache:
-            return load_dataset(data, config, split=split, cache_dir=cache, keep_in_memory=True)
+            return _read_folder(data, split, config, cache)
     except (DatasetGenerationError, pa.ArrowInvalid) as error:
         raise ValueError(f"wanted rows in {data!r}, got {named_line(error.__cause__ or error)}") from error
     except UNREACHABLE as error:
@@ -86,3 +87,21 @@ def _read_data_set(data: str, split: str, config: str | None) -> Dataset:
             f"wanted a file, a folder or a Hub name, got {data!r}: there is no such folder, and as a Hub name it "
             f"failed ({first_line(error)})"
         ) from error
+
+
+def _read_folder(data: str, split: str, config: str | None, cache: str) -> Dataset:
+    """The rows of a split of a folder; values of CSV without stated features are typed as those of a file.
+
+    Args:
+        data: A folder.
+        split: Of the data set.
+        config: Of the data set; None is its only one.
+        cache: An empty folder.
+    """
+    options = csv_options(data, config, cache)
+    rows = load_dataset(data, config, split=split, cache_dir=cache, keep_in_memory=True, **options)
+    if not options or load_dataset_builder(data, config, cache_dir=cache).config.features is not None:
+        return rows
+    texts = Features(dict.fromkeys(rows.column_names, Value("string")))
+    rows = load_dataset(data, config, split=split, cache_dir=cache, keep_in_memory=True, features=texts, **options)
+    return Dataset(pa.table([typed(column) for column in rows.data.table.columns], rows.column_names))

@@ -81,8 +81,8 @@ def read_csv_rows(path: str, suffix: str) -> FileRows:
     if not parts:
         raise ValueError(f"wanted rows in {path!r}, got {'a header alone' if header else 'an empty file'}")
     table = pa.concat_tables(parts)
-    typed = pa.table([_typed(column) for column in table.columns], list(names))
-    return FileRows(Dataset(typed), Records(pa.chunked_array(texts), suffix, header, delimiter, names))
+    rows = Dataset(pa.table([typed(column) for column in table.columns], list(names)))
+    return FileRows(rows, Records(pa.chunked_array(texts), suffix, header, delimiter, names))
 
 
 def _csv_records(path: str, delimiter: str) -> Iterator[tuple[int, str, list[str]]]:
@@ -171,7 +171,7 @@ def _padded(fields: list[str], width: int, place: str) -> list[str | None]:
     return [field or None for field in fields] + [None] * (width - len(fields))
 
 
-def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column of texts as numbers or truth values, if these are the same texts when they are written."""
     known = column.drop_null()
     if not len(known):
