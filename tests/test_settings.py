@@ -86,6 +86,7 @@ def test_a_flag_beats_the_file(tmp_path):
         ("name: x\nshare: true", "wanted share as float, got True"),
         ("name: x\ncut: few", "wanted cut as int | None, got 'few'"),
         ("name: x\nloud: 1", "wanted loud as bool, got 1"),
+        ("name: ''", "wanted a value of --name, got an empty text"),
         ("name: 5", "wanted name as str, got 5"),
         ("name: x\nwords: a", "wanted words as list"),
         ("name: x\nwords: [1]", "wanted words as list"),
@@ -114,6 +115,8 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path, capsys):
         (("--name", "x", "--cou", "7"), "--cou"),  # no abbreviations: they break when a flag is added
         (("--name", "x", "--words"), "--words"),
         (("--name", "x", "--loud", "yes"), "yes"),
+        (("--name", ""), "wanted a value of --name, got an empty text"),
+        (("--name", "x", "--words", "a", " "), "wanted a value of --words, got an empty text"),
     ],
 )
 def test_flags_that_do_not_fit(capsys, arguments, message):

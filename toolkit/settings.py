@@ -86,6 +86,8 @@ def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: s
     missing = [f"--{f.name}" for f in fields if f.name not in values and required(f)]
     if missing:
         parser.error(f"wanted {', '.join(missing)}; give it as a flag or in the --config file")
+    if empty := [f"--{f.name}" for f in fields if is_empty(values.get(f.name)) and f.default != ""]:
+        parser.error(f"wanted a value of {', '.join(empty)}, got an empty text: is a variable of the shell unset?")
     try:
         return cls(**{name: expand_home(value) for name, value in values.items()})
     except ValueError as error:
@@ -295,6 +297,15 @@ def as_number(value: Any) -> Any:
         return float(value)
     except ValueError:
         return value
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value is a text without a letter, or a list with one.
+
+    >>> is_empty(["a.tsv", ""]), is_empty([]), is_empty(0)
+    (True, False, False)
+    """
+    return any(map(is_empty, value)) if isinstance(value, list) else isinstance(value, str) and not value.strip()
 
 
 def expand_home(value: Any) -> Any:

@@ -185,8 +185,8 @@ def test_a_data_frame_with_lists_and_missing_texts():
 
 
 def test_a_stream_stays_one_and_gives_the_same_rows(train, monkeypatch):
-    monkeypatch.setattr(work, "SHARD_ROWS", 2)
     monkeypatch.setattr("toolkit.augmentation.containers.SHARD_ROWS", 2)
+    monkeypatch.setattr(work, "SHARD_ROWS", 2)
     whole = toolkit.augment(train, columns="text", copies=2, **SETTINGS)
     stream = toolkit.augment(train.to_iterable_dataset(), columns="text", copies=2, **SETTINGS)
     assert isinstance(stream, IterableDataset)
@@ -194,6 +194,18 @@ def test_a_stream_stays_one_and_gives_the_same_rows(train, monkeypatch):
         assert list(stream) == list(whole)
     bare = toolkit.augment(iter_of(train), columns="text", provenance=(), **SETTINGS)
     assert next(iter(bare)) == train[0]
+
+
+def test_a_stream_whose_first_rows_lack_keys(monkeypatch):
+    rows = [{"text": TEXTS[0]}, {"label": 1}, {"text": TEXTS[1], "label": 2, "tags": ["a"]}]
+    stream = IterableDataset.from_generator(lambda: iter(rows))
+    found = list(toolkit.augment(stream, columns="text", provenance=(), **SETTINGS))
+    assert found[:3] == [{"text": None, "label": None, "tags": None} | row for row in rows]
+    assert [(row["label"], row["tags"]) for row in found[3:]] == [(None, None), (2, ["a"])]
+    monkeypatch.setattr("toolkit.augmentation.containers.SHARD_ROWS", 1)
+    late = toolkit.augment(IterableDataset.from_generator(lambda: iter(rows)), columns="text", **SETTINGS)
+    with pytest.raises(ValueError, match=r"wanted rows with the keys text, .* with 'label': state all features"):
+        list(late)
 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "numpy"])

@@ -71,6 +71,11 @@ TABLE = [
     ("--data tabs.csv --output one.tsv", "row 1: wanted a text without tabs and line breaks for one.tsv", 1),
     ("--no-provenance --preview page.html", "wanted provenance for --preview", 2),
     ("--spans text=a text=b", "wanted --spans once for each column of texts, got text=a text=b", 2),
+    (
+        "--data scores.csv",
+        "wanted data without a column 'score', because a column of this name is added: give --no-",
+        1,
+    ),
     ("--data lost.csv", "wanted a file, a folder or a Hub name, got 'lost.csv': there is no such file", 1),
     ("--data lost", "wanted a file, a folder or a Hub name, got 'lost'", 1),
     ("--data notes.txt", "wanted a file of .csv, .tsv, .jsonl, .json, .parquet, got 'notes.txt'", 1),
@@ -101,6 +106,7 @@ def test_bad_input_is_one_line_and_writes_nothing(train, changed, message, statu
     Dataset.from_dict({"text": ["a", "b\tc"]}).to_csv("tabs.csv", index=False)
     (train / "broken.jsonl").write_text('{"text": "a"\n')
     (train / "broken.parquet").write_text("PAR1")
+    (train / "scores.csv").write_text("text,score\na,1\n")
     before = {path.name for path in train.iterdir()}
     command = ["--data", "train.csv", "--columns", "text", "--output", "new.csv", *changed.split()]
     try:

@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 import sys
 
@@ -22,6 +23,20 @@ def test_load_dataset_by_bare_name_in_the_folder_that_holds_it(demo_parabank, mo
     monkeypatch.chdir(demo_parabank.parent)
     assert len(datasets.load_dataset("demo", split="train")) == 5
     assert len(load_parabank("demo", split="train")) == 5
+
+
+@pytest.mark.parametrize("name", ["bank [1]", "bank*", "what?"])
+def test_signs_of_patterns_in_a_path_are_letters(demo_parabank, tmp_path, name):
+    shutil.copytree(demo_parabank, tmp_path / name)
+    shutil.copytree(demo_parabank, tmp_path / "bank1")
+    (tmp_path / "bank1" / "data" / "pairs").rename(tmp_path / "bank1" / "data" / "moved")
+    for config in ("pairs", "references", "pair"):
+        expected = load_parabank(demo_parabank, config)
+        for streaming in (False, True):
+            loaded = load_parabank(tmp_path / name, config, streaming=streaming)
+            assert {split: list(rows) for split, rows in loaded.items()} == {
+                split: list(rows) for split, rows in expected.items()
+            }
 
 
 def test_configs_are_those_of_the_card(demo_parabank):

@@ -23,9 +23,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.label_check import Classifier
 from toolkit.augmentation.new_rows import new_rows
-from toolkit.augmentation.settings import STARTER, Augmentation
+from toolkit.augmentation.settings import STARTER, Augmentation, column_names
 from toolkit.augmentation.sources import Model
 from toolkit.augmentation.summary import Summary
+from toolkit.augmentation.text_inputs import texts_of
+from toolkit.errors import check_several
 
 if TYPE_CHECKING:
     from toolkit.paraphraser.paraphraser import Paraphraser
@@ -72,26 +74,27 @@ class MapAugmenter:
         paraphraser: str | Paraphraser = STARTER,
         seed: int = 0,
     ) -> None:
-        names = (columns,) if isinstance(columns, str) else tuple(columns)
-        self.settings = Augmentation(columns=names, copies=copies, vary=vary, seed=seed)
+        self.settings = Augmentation(columns=column_names(columns), copies=copies, vary=vary, seed=seed)
         self.paraphraser = paraphraser
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-        """The columns of a batch with new rows at their end.
+        """The columns of a batch, which may be a data frame, with new rows at their end.
 
         Raises:
             ValueError: A column is missing, or holds something else than texts.
         """
+        names = list(getattr(batch, "columns", batch))
         for column in self.settings.columns:
-            if column not in batch:
-                raise ValueError(f"wanted column {column!r}, got the columns {', '.join(batch)}: map with batched=True")
+            if column not in names:
+                raise ValueError(f"wanted column {column!r}, got the columns {', '.join(names)}: map with batched=True")
         if any(isinstance(batch[column], str) for column in self.settings.columns):
             raise ValueError("wanted a batch of rows, got one row: map with batched=True")
-        rows = [dict(zip(batch, values, strict=True)) for values in zip(*batch.values(), strict=True)]
+        columns = [list(batch[name]) for name in names]
+        rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
         source = Model(model_of(self.paraphraser), self.settings)
         made = new_rows(list(enumerate(rows)), self.settings, source, {}, None, Summary())
         rows += [{**rows[one.source], **one.changes} for one in made]
-        return {name: [row[name] for row in rows] for name in batch}
+        return {name: [row[name] for row in rows] for name in names}
 
 
 class CollateAugmenter:
@@ -127,7 +130,7 @@ class CollateAugmenter:
     ) -> None:
         if not 0 <= share <= 1:
             raise ValueError(f"wanted share in [0, 1], got {share}")
-        self.collate, self.columns = collate, (columns,) if isinstance(columns, str) else tuple(columns)
+        self.collate, self.columns = collate, column_names(columns)
         self.share, self.copies, self.seed = share, copies, seed
         self.cache = ":memory:" if cache is None else str(cache)
         self.paraphraser = paraphraser
@@ -215,8 +218,17 @@ class TextAugmenter(BaseEstimator):
         self.check = check
 
     def fit_resample(self, X: Iterable[str], y: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """The texts and labels, and after them new texts with the labels of those that they are made of."""
-        texts, labels = list(X), np.asarray(y)
+        """The texts and labels, and after them new texts with the labels of those that they are made of.
+
+        Args:
+            X: Texts: a list, a series, an array of shape [n] or [n, 1], or a data frame of one column.
+            y: The label of each.
+
+        Raises:
+            ValueError: There is more than one column, something else than texts, or not one label for each.
+        """
+        check_several(y, "a label for each text")
+        texts, labels = texts_of(X), np.asarray(y)
         if len(texts) != len(labels):
             raise ValueError(f"wanted a label for each text, got {len(texts)} texts and {len(labels)} labels")
         columns: dict[str, list[Any]] = {"text": texts}
@@ -235,15 +247,15 @@ class TextAugmenter(BaseEstimator):
             progress=False,
         )
         sources = [*range(len(texts)), *grown["row"][len(texts) :]]
-        return np.array(grown["text"], dtype=object), labels[sources]
+        return np.array(list(grown["text"]), dtype=object), labels[sources]
 
     def fit(self, X: Iterable[str], y: Sequence[Any] | None = None) -> TextAugmenter:
         """Nothing is learnt."""
         return self
 
     def transform(self, X: Iterable[str]) -> Iterable[str]:
-        """The texts as they are."""
-        return X
+        """The texts as they are, in one dimension."""
+        return np.array(texts_of(X), dtype=object)
 
 
 class AugmentedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -285,11 +297,11 @@ class AugmentedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def predict(self, X: Iterable[str]) -> np.ndarray:
         """The classes of some texts."""
-        return self.estimator_.predict(X)
+        return self.estimator_.predict(np.array(texts_of(X), dtype=object))
 
     def predict_proba(self, X: Iterable[str]) -> np.ndarray:
         """The probabilities of the classes of some texts."""
-        return self.estimator_.predict_proba(X)
+        return self.estimator_.predict_proba(np.array(texts_of(X), dtype=object))
 
 
 class NlpaugAugmenter:
@@ -316,8 +328,11 @@ class NlpaugAugmenter:
 
         Returns:
             At most n different paraphrases of one text; of several texts one each. The text itself where there is none.
+
+        Raises:
+            ValueError: It is neither a text nor texts.
         """
-        texts, most = ([data], n) if isinstance(data, str) else (list(data), 1)
+        texts, most = ([data], n) if isinstance(data, str) else (texts_of(data, may_lack=False), 1)
         read = [text for text in texts if text.strip()]
         found = iter(model_of(self.paraphraser).paraphrase(read, n=most, seed=self.seed, progress=False))
         said = [(next(found) if text.strip() else []) or [text] for text in texts]
@@ -340,8 +355,11 @@ def contrastive_pairs(
 
     Returns:
         A data set with the columns "anchor", the text, and "positive", a paraphrase.
+
+    Raises:
+        ValueError: Something else than texts is given.
     """
-    read = [text for text in dict.fromkeys(texts) if text and text.strip()]
+    read = [text for text in dict.fromkeys(texts_of(texts)) if text and text.strip()]
     found = model_of(paraphraser).paraphrase(read, n=copies, seed=seed)
     pairs = [(text, said) for text, some in zip(read, found, strict=True) for said in some]
     return Dataset.from_dict({"anchor": [one for one, _ in pairs], "positive": [other for _, other in pairs]})

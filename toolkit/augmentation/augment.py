@@ -33,7 +33,7 @@ from toolkit.augmentation.containers import (
 )
 from toolkit.augmentation.label_check import Classifier, LabelCheck, by_classifier, cross_validated
 from toolkit.augmentation.parts import joined
-from toolkit.augmentation.settings import CROSS_VALIDATED, PROVENANCE, STARTER, Augmentation
+from toolkit.augmentation.settings import CROSS_VALIDATED, PROVENANCE, STARTER, Augmentation, column_names
 from toolkit.augmentation.sources import Model, Pairs, Source
 from toolkit.augmentation.summary import Summary
 from toolkit.augmentation.work import Work
@@ -127,8 +127,12 @@ def augment(
         ValueError: A column is missing or holds no texts, or a setting is out of its range.
     """
     check_several(provenance, "three names as provenance")
+    if not isinstance(spans, Mapping | None):
+        raise ValueError(f"wanted spans as a mapping from a column of texts to that of its spans, got {spans!r:.60}")
+    if not isinstance(keep, str | Sequence | None):
+        raise ValueError(f"wanted keep as the name of a column or a list of phrases, got {keep!r:.60}")
     settings = Augmentation(
-        columns=(columns,) if isinstance(columns, str) else tuple(columns),
+        columns=column_names(columns),
         copies=copies,
         vary=vary,
         keep=keep if keep is None or isinstance(keep, str) else tuple(keep),
@@ -215,7 +219,9 @@ def train_rows(data: Any, settings: Augmentation) -> tuple[Dataset | IterableDat
         return data, features_of(data)
     if not isinstance(data, Dataset):
         if "pandas" not in sys.modules or not isinstance(data, sys.modules["pandas"].DataFrame):
-            raise TypeError(f"wanted a Dataset, DatasetDict, IterableDataset or DataFrame, got {type(data).__name__}")
+            kind, library = type(data).__name__, type(data).__module__.partition(".")[0]
+            got = f"{kind} of {library}: give data.to_pandas()" if hasattr(data, "to_pandas") else kind
+            raise TypeError(f"wanted a Dataset, DatasetDict, IterableDataset or DataFrame, got {got}")
         data = frame_columns(data, settings)
     return data, data.features
 

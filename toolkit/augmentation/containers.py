@@ -206,15 +206,39 @@ def with_nulls(dataset: Dataset | IterableDataset, settings: Augmentation) -> An
     """A data set with columns of provenance that are null."""
     added = provenance_features(settings)
     if isinstance(dataset, IterableDataset):
-        features, nulls = Features({**features_of(dataset), **added}), dict.fromkeys(added)
-        return dataset.with_format(None).map(lambda row: row | nulls, features=features)
+        features = features_of(dataset)
+        nulls = dict.fromkeys([*features, *added])
+        return dataset.with_format(None).map(
+            lambda row: nulls | dict(checked_keys(row, features)), features=Features({**features, **added})
+        )
     for name, kind in added.items():
         dataset = dataset.add_column(name, pa.nulls(len(dataset), kind.pa_type), feature=kind)
     return dataset
 
 
+def checked_keys(row: Mapping[str, Any], features: Features) -> Mapping[str, Any]:
+    """A row of a stream, if it has no other keys than the features.
+
+    Raises:
+        ValueError: It has others, which would be lost.
+    """
+    for name in row:
+        if name not in features:
+            raise ValueError(
+                f"wanted rows with the keys {', '.join(features)}, as the first {SHARD_ROWS:,} have them, got one with "
+                f"{name!r}: state all features, as with IterableDataset.from_generator(..., features=...)"
+            )
+    return row
+
+
+def rows_as_dataset(rows: Sequence[Mapping[str, Any]], features: Features | None) -> Dataset:
+    """Rows of which some may lack keys; without features, with the keys of all of them."""
+    names = list(features) if features is not None else list(dict.fromkeys(name for row in rows for name in row))
+    return Dataset.from_dict({name: [row.get(name) for row in rows] for name in names}, features=features)
+
+
 def features_of(stream: IterableDataset) -> Features:
-    """The features of a stream, those of its first rows if it does not state any.
+    """The features of a stream; those of its first rows, with the keys of all of them, if it does not state any.
 
     Raises:
         ValueError: It has no rows.
@@ -224,7 +248,7 @@ def features_of(stream: IterableDataset) -> Features:
     first = list(islice(stream.with_format(None), SHARD_ROWS))
     if not first:
         raise ValueError("wanted rows, got an empty stream that states no columns")
-    return Dataset.from_list(first).features
+    return rows_as_dataset(first, None).features
 
 
 def frame_columns(frame: pd.DataFrame, settings: Augmentation) -> Dataset:
@@ -274,7 +298,6 @@ def stream_of(dataset: IterableDataset, features: Features, work: Work, shown: b
     settings = work.settings
     extended = Features({**features, **provenance_features(settings)})
     finish, read = finisher(features, settings, work.source.name), columns_read(settings)
-    empty = Dataset.from_dict({name: [] for name in features}, features=features)
 
     def new() -> Iterator[dict[str, Any]]:
         worker = get_worker_info()
@@ -285,12 +308,12 @@ def stream_of(dataset: IterableDataset, features: Features, work: Work, shown: b
 
         def shards() -> Iterator[Rows]:
             while some := list(islice(numbered, SHARD_ROWS)):
-                held[:] = some
-                yield [(number, {column: row[column] for column in read}) for number, row in some]
+                held[:] = [(number, checked_keys(row, features)) for number, row in some]
+                yield [(number, {column: row.get(column) for column in read}) for number, row in some]
 
         def finished(made: list[NewRow]) -> Dataset:
             rows = dict(held)
-            table = Dataset.from_list([rows[one.source] for one in made], features=features) if made else empty
+            table = rows_as_dataset([rows[one.source] for one in made], features)
             return finish(made, table.with_format("arrow")[:])
 
         total.clear()

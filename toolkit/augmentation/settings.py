@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from toolkit.errors import check_lists
@@ -13,6 +13,25 @@ KEEP_BY = ("select", "constrain")
 STARTER = "starter/paraphraser"
 CROSS_VALIDATED = "cross_validated"  # a classifier that is trained on the data
 PROVENANCE = ("augmented_from", "paraphraser", "score")
+
+
+def column_names(columns: object) -> tuple[str, ...]:
+    """The names of columns, given one name or several.
+
+    >>> column_names("text"), column_names(["text", "title"])
+    (('text',), ('text', 'title'))
+
+    Raises:
+        ValueError: A name is no text.
+    """
+    names = (columns,) if isinstance(columns, str) or not isinstance(columns, Iterable) else tuple(columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(
+                f"wanted the name of a column as a text, got {name!r} ({type(name).__name__}): name the columns, those "
+                "of a data frame with data.rename(columns=str)"
+            )
+    return names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +83,7 @@ class Augmentation:
             ValueError: A setting is out of its range.
         """
         check_lists(self)
+        column_names((*self.columns, *self.spans, *self.spans.values(), *([] if self.label is None else [self.label])))
         if not self.columns or len(set(self.columns)) != len(self.columns):
             raise ValueError(f"wanted the names of different columns, got {list(self.columns)}")
         if not isinstance(self.copies, int) or not isinstance(self.max_new_rows, int | None):

@@ -10,8 +10,8 @@ import torch
 from datasets import Dataset
 
 from toolkit.augmentation.augment import augment
-from toolkit.augmentation.augment_file import read_data
 from toolkit.augmentation.containers import check_columns
+from toolkit.augmentation.data_files import read_file
 from toolkit.augmentation.paraphrase_cache import CachedParaphraser
 from toolkit.augmentation.row_sample import distinct_sizes, sample_indices
 from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
@@ -39,7 +39,9 @@ def study_file(settings: StudyFile) -> Study:
     """
     folder = Path(settings.output_dir)
     check_output_folder(folder, SETTINGS, [settings.train, settings.test])
-    train, test = (read_data(one, split, None) for one, split in ((settings.train, "train"), (settings.test, "test")))
+    train, test = (
+        read_file(one, split, None).rows for one, split in ((settings.train, "train"), (settings.test, "test"))
+    )
     for rows in (train, test):
         check_columns(rows.features, Augmentation(columns=tuple(settings.columns), label=settings.label, provenance=()))
         for column in settings.columns:

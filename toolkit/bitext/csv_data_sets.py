@@ -14,12 +14,13 @@ EMPTY_IS_NONE: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
 COMMA = ","
 
 
-def csv_options(name: str, configuration: str | None) -> dict[str, Any]:
+def csv_options(name: str, configuration: str | None, cache: str | None = None) -> dict[str, Any]:
     """The options with which `datasets.load_dataset` reads a data set in CSV; none for a data set in another form.
 
     Args:
         name: A folder or a Hub id.
         configuration: Its configuration, None for the default.
+        cache: The folder in which `datasets` works; None is its own.
 
     Raises:
         Exception: What `datasets` raises for a data set that does not load.
@@ -27,7 +28,7 @@ def csv_options(name: str, configuration: str | None) -> dict[str, Any]:
     from datasets import load_dataset_builder
     from datasets.packaged_modules.csv.csv import CsvConfig
 
-    config = load_dataset_builder(name, configuration).config
+    config = load_dataset_builder(name, configuration, cache_dir=cache).config
     if not isinstance(config, CsvConfig):
         return {}
     files = [Path(file) for part in (config.data_files or {}).values() for file in part]

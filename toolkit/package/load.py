@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 from pathlib import Path
 
@@ -57,6 +58,9 @@ def load_parabank(
         check_local(folder, revision)
         check_whole(folder, config)
         try:
+            if glob.has_magic(str(folder.resolve())):  # `datasets` takes [ ] * ? of a folder's path for a pattern
+                files = escaped_files(folder.resolve(), config)
+                return load_dataset("parquet", data_files=files, split=split, streaming=streaming, **options)
             return load_dataset(str(folder.resolve()), config, split=split, streaming=streaming, **options)
         except DatasetGenerationError as error:
             reason = first_line(error.__cause__ or error)
@@ -92,6 +96,12 @@ def load_url(
         return load_dataset("parquet", data_files=found, split=split, streaming=streaming, **options)
     except OfflineModeIsEnabled as error:
         raise OSError(f"wanted a network for {url}, got HF_HUB_OFFLINE, which `datasets` obeys: unset it") from error
+
+
+def escaped_files(folder: Path, config: str) -> dict[str, list[str]]:
+    """The files of each split of a local parabank, as patterns that mean just them."""
+    files = {split: sorted((folder / DATA / config).glob(f"{split}-*.parquet")) for split in SPLITS}
+    return {split: [glob.escape(str(path)) for path in paths] for split, paths in files.items() if paths}
 
 
 def check_local(folder: Path, revision: str | None) -> None:
