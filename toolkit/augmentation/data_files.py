@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 from datasets import Dataset, Features, Value, load_dataset, load_dataset_builder
 from datasets.exceptions import DatasetGenerationError
 
-from toolkit.augmentation.records import FileRows, read_csv_rows, read_json_rows, typed
+from toolkit.augmentation.csv_rows import read_csv_rows, typed
+from toolkit.augmentation.json_rows import read_json_rows
+from toolkit.augmentation.records import FileRows
 from toolkit.bitext.csv_data_sets import csv_options
 from toolkit.bitext.text_file import COMPRESSED
 from toolkit.errors import first_line, named_line
