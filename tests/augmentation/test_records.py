@@ -110,6 +110,14 @@ def test_a_folder_without_data_is_not_said_to_be_missing(tmp_path):
         rows_of(tmp_path)
 
 
+@pytest.mark.parametrize(("name", "text"), [("a.csv", "text,id\n,01\n"), ("a.jsonl", '{"text": "", "id":1e1}\n')])
+def test_a_file_without_new_rows_comes_back(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    rows, records = rows_of(tmp_path / name)
+    write_records(records, Added(rows, ["text"], "augmented_from", ()), tmp_path / "out")
+    assert (tmp_path / "out").read_text() == text
+
+
 def test_json_in_every_shape(tmp_path):
     rows = [{"text": "a", "n": 1}, {"text": "b", "n": None}]
     for text in (

@@ -126,6 +126,8 @@ def write_records(records: Records, added: Added, path: Path) -> None:
         for chunk in records.texts.chunks:
             file.writelines(extended(text, none, records) for text in chunk.to_pylist())
         total = len(records.texts)
+        if len(added.rows) == total:
+            return
         for new in _values_of(added.rows.select(range(total, len(added.rows)))):
             text = records.texts[new[added.source]].as_py()
             old = added.rows[new[added.source]]
