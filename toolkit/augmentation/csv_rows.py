@@ -125,7 +125,7 @@ def typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     known = column.drop_null()
     if not len(known):
         return column
-    if set(known.unique().to_pylist()) <= {"True", "False"}:
+    if all(text in ("True", "False") for text in _values(known)):
         return pc.equal(column, "True")
     for kind in (pa.int64(), pa.float64()):
         try:
