@@ -21,6 +21,7 @@ from toolkit.clean.evaluation_sets import read_set
 from toolkit.clean.rules import CleanSettings
 from toolkit.encoder.word_vectors import read_word_vectors
 from toolkit.evaluate.parsers import from_file
+from toolkit.files import files_at
 from toolkit.generate.prompt import read_prompt
 from toolkit.generate.rewrite_file import read_texts
 from toolkit.generate.synonyms import own_sets
@@ -168,6 +169,20 @@ def test_a_carriage_return_in_a_long_first_line_ends_no_line(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"x" * 70_000 + b"\r" + b"y" * 10 + b"\nNein.\n")
     assert [len(line) for line in lines(str(path))] == [70_011, 5]
+
+
+def test_signs_of_patterns_in_a_path_are_letters_or_refused(tmp_path):
+    folder = tmp_path / "da[1]"
+    folder.mkdir()
+    (tmp_path / "a1.txt").write_text("Not this text.\n")
+    (tmp_path / "a[1].txt").write_text(f"{SENTENCE}\n")
+    (folder / "a.csv").write_text("source,reference\nJa.,Yes.\n")
+    (book,) = read_books([str(tmp_path / "a[1].txt")], "en")
+    assert list(book.paragraphs) == [SENTENCE] and read_set(str(tmp_path / "a[1].txt")).texts == [SENTENCE]
+    assert files_at(tmp_path / "a[1].txt") == [tmp_path / "a[1].txt"]
+    for read in (read_set, lambda path: list(read_bitext([path]))):
+        with pytest.raises(ValueError, match=r"wanted a folder without \[ \] \* \?"):
+            read(str(folder))
 
 
 def test_no_limit_on_characters_is_beyond_what_is_read():

@@ -5,7 +5,6 @@ Nothing of a file is kept in the cache of `datasets`, which knows a file by its 
 
 from __future__ import annotations
 
-import glob
 import tempfile
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from datasets.exceptions import DatasetGenerationError
 from toolkit.augmentation.csv_rows import read_csv_rows, typed
 from toolkit.augmentation.json_rows import read_json_rows
 from toolkit.augmentation.records import FileRows
-from toolkit.bitext.csv_data_sets import csv_options
+from toolkit.bitext.csv_data_sets import check_folder, csv_options
 from toolkit.bitext.text_file import COMPRESSED
 from toolkit.errors import first_line, named_line
 from toolkit.package.load import UNREACHABLE
@@ -70,11 +69,7 @@ def _read_data_set(data: str, split: str, config: str | None) -> Dataset:
         FileNotFoundError: There is no such folder or Hub name.
         ValueError: It cannot be read, or has no such split.
     """
-    if Path(data).is_dir() and glob.has_magic(str(Path(data).resolve())):
-        raise ValueError(
-            f"wanted a folder without [ ] * ? in its path, which `datasets` takes for a pattern, got {data!r}: "
-            "rename it, or give one file"
-        )
+    check_folder(data)
     try:
         if not Path(data).is_dir():
             return load_dataset(data, config, split=split)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,22 @@ from toolkit.bitext.text_file import decode, lines
 # pandas would read "None", "null", "NA" and "nan" as no text, too
 EMPTY_IS_NONE: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
 COMMA = ","
+
+
+def check_folder(folder: str) -> None:
+    """Refuse a folder whose path `datasets` takes for a pattern.
+
+    Args:
+        folder: A folder of files; anything else is left alone.
+
+    Raises:
+        ValueError: Its path has one of [ ] * ?.
+    """
+    if Path(folder).is_dir() and glob.has_magic(str(Path(folder).resolve())):
+        raise ValueError(
+            f"wanted a folder without [ ] * ? in its path, which `datasets` takes for a pattern, got {folder!r}: "
+            "rename it, or give one file"
+        )
 
 
 def csv_options(name: str, configuration: str | None, cache: str | None = None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from toolkit.bitext.csv_data_sets import csv_options
+from toolkit.bitext.csv_data_sets import check_folder, csv_options
 from toolkit.bitext.text_file import COMPRESSED, LONGEST_FIELD, checked_path, cut, decode, whole_lines
 from toolkit.files import for_arrow, is_file, matching
 
@@ -367,6 +367,7 @@ def open_dataset(address: str, data_split: str) -> tuple[Any, dict | None]:
     """
     import datasets  # most bitexts are files: they need not wait for this import
 
+    check_folder(address)
     try:
         dataset = load_dataset(address, data_split)
         return dataset, next(iter(dataset), None)

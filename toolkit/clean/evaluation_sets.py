@@ -10,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from toolkit.bitext.csv_data_sets import csv_options
+from toolkit.bitext.csv_data_sets import check_folder, csv_options
 from toolkit.bitext.csv_records import SAMPLE_LINES, csv_records
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.read import is_dataset, open_parquet, text_suffix
@@ -152,6 +152,7 @@ def dataset_texts(address: str) -> tuple[str, Iterator[str]]:
     """
     import datasets  # most evaluation sets are files: they need not wait for this import
 
+    check_folder(address)
     is_folder = Path(address).is_dir()
     name, _, configuration = (address, "", "") if is_folder else address.partition(":")
     try:
