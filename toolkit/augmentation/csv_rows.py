@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from datasets import Dataset
 
 from toolkit.augmentation.records import BATCH, FileRows, Records, name_line, opened
-from toolkit.bitext.csv_records import LONGEST_FIELD, SAMPLE_LINES, TAB, delimiter_of
+from toolkit.bitext.csv_records import SAMPLE_LINES, TAB, csv_reader, delimiter_of
 from toolkit.bitext.text_file import broken, text_lines
 
 
@@ -51,10 +51,9 @@ def read_csv_rows(path: str, suffix: str) -> FileRows:
 
 def _csv_records(path: str, delimiter: str) -> Iterator[tuple[int, str, list[str]]]:
     """The records of a file, each with the number of its last line, as it stands, and its fields."""
-    csv.field_size_limit(LONGEST_FIELD)
     lines: list[str] = []  # of the record
     with opened(path) as file:
-        reader = _reader(_noted(file, lines), delimiter)
+        reader = csv_reader(_noted(file, lines), delimiter)
         try:
             for fields in reader:
                 if fields:
@@ -76,20 +75,13 @@ def _noted(lines: Iterable[str], notes: list[str]) -> Iterator[str]:
         yield line
 
 
-def _reader(lines: Iterable[str], delimiter: str) -> Any:
-    """A reader of CSV; between tabs quotes are letters."""
-    if delimiter == TAB:
-        return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
-    return csv.reader(lines, delimiter=delimiter, strict=True)
-
-
 def fields_of(text: str, delimiter: str) -> list[str]:
     r"""The fields of a record as it stands.
 
     >>> fields_of('0001,"a, b"\r\n', ",")
     ['0001', 'a, b']
     """
-    return next(_reader(io.StringIO(text, newline=""), delimiter))
+    return next(csv_reader(io.StringIO(text, newline=""), delimiter))
 
 
 def _distinct_names(names: Sequence[str]) -> tuple[str, ...]:

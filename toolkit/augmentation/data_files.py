@@ -17,7 +17,7 @@ from toolkit.augmentation.csv_rows import read_csv_rows, typed
 from toolkit.augmentation.json_rows import read_json_rows
 from toolkit.augmentation.records import FileRows
 from toolkit.bitext.csv_data_sets import check_folder, csv_options
-from toolkit.bitext.text_file import COMPRESSED
+from toolkit.bitext.read import text_suffix
 from toolkit.errors import first_line, named_line
 from toolkit.package.load import UNREACHABLE
 
@@ -37,7 +37,7 @@ def read_file(data: str, split: str, config: str | None) -> FileRows:
         ValueError: It cannot be read, or has no such split.
     """
     path = Path(data)
-    suffix = next((part for part in reversed(path.suffixes) if part not in COMPRESSED), "")
+    suffix = text_suffix(data)
     if suffix in SUFFIXES and not path.exists():
         raise FileNotFoundError(f"wanted a file, a folder or a Hub name, got {data!r}: there is no such file")
     if path.is_file() and suffix not in SUFFIXES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import Literal
+from typing import Any, Literal
 
 TAB = "\t"
 DELIMITERS = ",;\t|"
@@ -30,10 +30,7 @@ def csv_records(lines: Iterable[str], path: object) -> Iterator[tuple[int, list[
     """
     lines = iter(lines)
     first = list(islice(lines, SAMPLE_LINES))
-    csv.field_size_limit(LONGEST_FIELD)
-    ended = (line + "\n" for line in chain(first, lines))
-    delimiter = delimiter_of(first)
-    reader = csv.reader(ended, delimiter=delimiter, quoting=_quoting(delimiter), strict=True)
+    reader = csv_reader((line + "\n" for line in chain(first, lines)), delimiter_of(first))
     try:
         for record in reader:
             if record:
@@ -62,7 +59,7 @@ def _whole_records(lines: list[str], delimiter: str) -> list[list[str]]:
     records = []
     try:
         ended = (line + "\n" for line in lines)
-        for record in csv.reader(ended, delimiter=delimiter, quoting=_quoting(delimiter), strict=True):
+        for record in csv_reader(ended, delimiter):
             if record:
                 records.append(record)
     except csv.Error:  # a quoted field goes on beyond these lines, or the delimiter is another
@@ -70,6 +67,13 @@ def _whole_records(lines: list[str], delimiter: str) -> list[list[str]]:
     return records
 
 
-def _quoting(delimiter: str) -> Literal[0, 3]:
-    """Whether quotes are letters, as a constant of `csv`: they are between tabs, as in the files of STS."""
-    return csv.QUOTE_NONE if delimiter == TAB else csv.QUOTE_MINIMAL
+def csv_reader(lines: Iterable[str], delimiter: str) -> Any:
+    """A reader of `csv` for fields of any length; between tabs quotes are letters, as in the files of STS.
+
+    Args:
+        lines: With their line ends.
+        delimiter: Between the fields of a record.
+    """
+    csv.field_size_limit(LONGEST_FIELD)
+    quoting: Literal[0, 3] = csv.QUOTE_NONE if delimiter == TAB else csv.QUOTE_MINIMAL
+    return csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)

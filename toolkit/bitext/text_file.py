@@ -75,7 +75,7 @@ class TextFile(io.RawIOBase):
 
     def __init__(self, path: str):
         self.path = without_secrets(checked_path(path))
-        self.raw_file = pa.input_stream(for_arrow(path), compression=None) if is_url(path) else pa.OSFile(path, "rb")
+        self.raw_file = pa.input_stream(for_arrow(path), compression=None)
         self.file: Any = None
         self.head = b""
 
@@ -99,8 +99,8 @@ class TextFile(io.RawIOBase):
         """Look at the first bytes."""
         first = self.raw_file.read(16)
         self.raw_file.seek(0)
-        self.file = decompressed(self.raw_file, first)
-        self.head = checked_head(_read_whole(self.file, BUFFER), self.path)
+        self.file = _decompressed(self.raw_file, first)
+        self.head = _checked_head(_read_whole(self.file, BUFFER), self.path)
 
     def close(self) -> None:
         """Close the file."""
@@ -109,7 +109,7 @@ class TextFile(io.RawIOBase):
         super().close()
 
 
-def decompressed(file: pa.NativeFile, first: bytes) -> Any:
+def _decompressed(file: pa.NativeFile, first: bytes) -> Any:
     """A file as it is, or the file that its first bytes say it is compressed from.
 
     Zeros after the data of gzip are padding, as of tapes and of some file systems.
@@ -131,7 +131,7 @@ def _read_whole(file: Any, size: int) -> bytes:
     return parts
 
 
-def checked_head(head: bytes, path: str) -> bytes:
+def _checked_head(head: bytes, path: str) -> bytes:
     """The first bytes of a text, without a mark of UTF-8.
 
     Args:

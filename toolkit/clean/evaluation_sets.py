@@ -160,7 +160,8 @@ def dataset_texts(address: str) -> tuple[str, Iterator[str]]:
             loaded = datasets.load_from_disk(name)
         elif is_folder:
             with tempfile.TemporaryDirectory() as cache:
-                loaded = datasets.load_dataset(name, cache_dir=cache, keep_in_memory=True, **csv_options(name, None))
+                options = csv_options(name, None, cache)
+                loaded = datasets.load_dataset(name, cache_dir=cache, keep_in_memory=True, **options)
         else:
             options = csv_options(name, configuration or None)
             loaded = datasets.load_dataset(name, configuration or None, **options)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.words import words_of
-from toolkit.rows import Candidate, Row
+from toolkit.rows import Candidate, Row, Scores
 
 
 def refuse_unknown_words(rows: Iterable[Row], known: Set[str]) -> Iterator[Row]:
@@ -35,12 +35,7 @@ def refuse_dual(rows: Iterable[Row], max_dual_nll: float) -> Iterator[Row]:
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.3: "anything with a combined score greater than 3.5 is thrown out".
     """
-    for row in rows:
-        for candidate in row.candidates:
-            dual = candidate.scores.dual
-            if candidate.reason is None and dual is not None and not -dual <= max_dual_nll:
-                candidate.reason = "dual"
-        yield row
+    return _refuse_scores(rows, "dual", lambda scores: scores.dual, lambda dual: -dual <= max_dual_nll)
 
 
 def refuse_edit_ratio(rows: Iterable[Row], min_edit_ratio: float) -> Iterator[Row]:
@@ -52,12 +47,9 @@ def refuse_edit_ratio(rows: Iterable[Row], min_edit_ratio: float) -> Iterator[Ro
 
     Source: ParaZh-22M (Hao et al. 2022), section 2.4: "a minimum edit-distance ratio of 12%".
     """
-    for row in rows:
-        for candidate in row.candidates:
-            ratio = candidate.scores.edit_ratio
-            if candidate.reason is None and ratio is not None and ratio < min_edit_ratio:
-                candidate.reason = "edit_ratio"
-        yield row
+    return _refuse_scores(
+        rows, "edit_ratio", lambda scores: scores.edit_ratio, lambda ratio: not ratio < min_edit_ratio
+    )
 
 
 def refuse_copies(rows: Iterable[Row]) -> Iterator[Row]:
@@ -121,12 +113,7 @@ def refuse_semantic(rows: Iterable[Row], min_semantic: float) -> Iterator[Row]:
         rows: Rows whose candidates have the score.
         min_semantic: The floor, in [-1, 1].
     """
-    for row in rows:
-        for candidate in row.candidates:
-            score = candidate.scores.semantic
-            if candidate.reason is None and score is not None and not score >= min_semantic:
-                candidate.reason = "semantic"
-        yield row
+    return _refuse_scores(rows, "semantic", lambda scores: scores.semantic, lambda cosine: cosine >= min_semantic)
 
 
 def refuse_forward(rows: Iterable[Row], min_forward: float) -> Iterator[Row]:
@@ -136,12 +123,7 @@ def refuse_forward(rows: Iterable[Row], min_forward: float) -> Iterator[Row]:
         rows: Rows whose candidates have the score.
         min_forward: The floor in nats per token, <= 0.
     """
-    for row in rows:
-        for candidate in row.candidates:
-            score = candidate.scores.translation_score
-            if candidate.reason is None and score is not None and not score >= min_forward:
-                candidate.reason = "forward"
-        yield row
+    return _refuse_scores(rows, "forward", lambda scores: scores.translation_score, lambda score: score >= min_forward)
 
 
 def refuse_overlap(rows: Iterable[Row], max_iou: float) -> Iterator[Row]:
@@ -151,9 +133,25 @@ def refuse_overlap(rows: Iterable[Row], max_iou: float) -> Iterator[Row]:
         rows: Rows whose candidates have the score.
         max_iou: The greatest intersection over union, in [0, 1].
     """
+    return _refuse_scores(
+        rows, "intersection_over_union", lambda scores: scores.intersection_over_union, lambda iou: iou <= max_iou
+    )
+
+
+def _refuse_scores(
+    rows: Iterable[Row], reason: str, score_of: Callable[[Scores], float | None], passes: Callable[[float], bool]
+) -> Iterator[Row]:
+    """Refuse candidates that have a score which does not pass; those without the score stay.
+
+    Args:
+        rows: Rows with candidates.
+        reason: Of the candidates that are refused.
+        score_of: The score in those of a candidate; None if it has none.
+        passes: Whether a score is good enough; of NaN no comparison is true.
+    """
     for row in rows:
         for candidate in row.candidates:
-            score = candidate.scores.intersection_over_union
-            if candidate.reason is None and score is not None and not score <= max_iou:
-                candidate.reason = "intersection_over_union"
+            score = score_of(candidate.scores)
+            if candidate.reason is None and score is not None and not passes(score):
+                candidate.reason = reason
         yield row
