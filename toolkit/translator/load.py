@@ -28,6 +28,8 @@ from toolkit.settings import DTYPES
 from toolkit.shards import read_record
 from toolkit.starters import model_name, resolve, shown_name
 from toolkit.training import MEASURED, RECORD
+from toolkit.translator.firefox import LICENSE as FIREFOX_LICENSE
+from toolkit.translator.firefox import firefox_files, load_firefox, stated_pair
 from toolkit.translator.inference import prepare_for_cpu
 from toolkit.translator.languages import (
     check_stated,
@@ -92,10 +94,29 @@ def load_translator(
     check_device(str(device))
     name, device = model_name(name), torch.device(device)
     number = torch.bfloat16 if in_bfloat16(dtype, device) else torch.float32
-    model, tokenizer = load_checkpoint(name, number)
-    check_stated(name, stated_languages(name, tokenizer), (source_lang, lang))
+    files = firefox_files(Path(resolve(name)))
+    model: PreTrainedModel
+    if files is not None:
+        check_stated(name, stated_pair(files), (source_lang, lang))
+        model, source, target = load_firefox(files, number)
+    else:
+        model, source, target = _load_hub_translator(name, number, source_lang, lang)
     model.eval().to(device)
     size = sum(p.numel() for p in model.parameters()) / 1e6
+    if dtype == "int8":
+        _check_int8(model, name, device)
+    if device.type == "cpu":
+        prepare_for_cpu(model, dtype == "int8", scoring)
+    kind = dtype if dtype == "int8" else str(number).removeprefix("torch.")
+    return Translator(name, model, source, target, f"{shown_name(name)}|{size:.1f}M|{kind}")
+
+
+def _load_hub_translator(
+    name: str, number: torch.dtype, source_lang: str | None, lang: str | None
+) -> tuple[PreTrainedModel, Pieces, Pieces]:
+    """A model that `transformers` loads, with the pieces of both sides; for the arguments see `load_translator`."""
+    model, tokenizer = load_checkpoint(name, number)
+    check_stated(name, stated_languages(name, tokenizer), (source_lang, lang))
     if isinstance(tokenizer, MarianTokenizer):
         source, target = pieces_of(tokenizer, marian_language_token(tokenizer, lang, name))
     else:
@@ -105,19 +126,14 @@ def load_translator(
             tokenizer, model.generation_config.forced_bos_token_id, task, model.config.vocab_size
         )
     check_token_ids(model, max(source.names), max(target.names), name)
-    if dtype == "int8":
-        _check_int8(model, name, device)
-    if device.type == "cpu":
-        prepare_for_cpu(model, dtype == "int8", scoring)
-    kind = dtype if dtype == "int8" else str(number).removeprefix("torch.")
-    return Translator(name, model, source, target, f"{shown_name(name)}|{size:.1f}M|{kind}")
+    return model, source, target
 
 
 def _check_int8(model: PreTrainedModel, name: str, device: torch.device) -> None:
     """Refuse int8 on a device that is no CPU, and for a model whose code may read the weights of its layers."""
     if device.type != "cpu":
         raise ValueError(f"wanted a CPU for int8, got {device}; use dtype auto")
-    if model.config.model_type not in FAMILIES:
+    if model.config.model_type not in (*FAMILIES, "ssru"):
         raise ValueError(
             f"wanted a model of one of {', '.join(FAMILIES)} for int8, got {name!r}, which is "
             f"{model.config.model_type}; use dtype auto"
@@ -135,6 +151,11 @@ def load_checkpoint(name: str, number: torch.dtype) -> tuple[PreTrainedModel, Pr
         ValueError: The name is none of these, the model is not seq2seq, or a tensor is missing or not finite.
     """
     path = resolve(name)
+    if firefox_files(Path(path)) is not None:
+        raise ValueError(
+            f"wanted a checkpoint of transformers to train or publish, got {name!r}, a translator of Firefox, which "
+            "can only translate: give another"
+        )
     logging.disable_progress_bar()
     got = f"{NEITHER} a folder with a whole model, nor a Hub id that can be reached"
     with reading_model(name, "a translator", got), loading():
@@ -212,7 +233,11 @@ def described(name: str) -> dict:
     Raises:
         ValueError: `starter/...` that does not exist.
     """
-    path = Path(resolve(name)) / MEASURED
+    folder = Path(resolve(name))
+    path = folder / MEASURED
     known = json.loads(path.read_text()) if path.exists() else {}
+    if (files := firefox_files(folder)) is not None:
+        source_lang, lang = stated_pair(files)
+        known = {"source_lang": source_lang, "lang": lang, "license": FIREFOX_LICENSE}
     stated = ("source_lang", "lang", "bleu", "signature", "license", "max_tokens", "marked")
     return {"name": shown_name(name), **{key: known.get(key) for key in stated}}

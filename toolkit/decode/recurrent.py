@@ -1,0 +1,137 @@
+"""The engine for translators whose decoder is recurrent (SSRU, the models of Firefox).
+
+A row remembers one vector a layer, so to branch or to move it copies (layers, dim) numbers, whatever its length. Rows
+of a sentence attend to the same encoder states, as in `shared.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from toolkit.decode.attention import Rows, attend_source
+from toolkit.decode.engine import (
+    State,
+    moved,
+    padded_sources,
+    sentence_of_rows,
+    special_tokens,
+    stays_in_sentences,
+)
+from toolkit.decode.source import encode_in_runs, places
+from toolkit.decode.top_k import log_probabilities
+from toolkit.models.shortlist import Shortlist
+from toolkit.models.ssru import SsruModel
+
+SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time
+
+
+@dataclass
+class RecurrentState(State):
+    """Rows in flight.
+
+    Attributes:
+        memory: Of each layer, (rows, dim); float32, or float64 as the model.
+        values: Of each layer, (sentences, heads, source steps, dim of a head).
+        rows: Which sentence each row attends to, and the keys of each layer.
+    """
+
+    memory: list[Tensor]
+    values: list[Tensor]
+    rows: Rows
+
+
+class RecurrentEngine:
+    """A translator with an SSRU decoder, ready to decode: an `Engine[RecurrentState]`.
+
+    Args:
+        model: In eval mode.
+        shortlist: Where given, the rows of a sentence say only tokens that it permits for the sentence, as in Firefox,
+            and log-probabilities are those among these tokens. None permits the whole vocabulary.
+    """
+
+    def __init__(self, model: SsruModel, shortlist: Shortlist | None = None):
+        self.model, self.config, self.device = model, model.config, model.device
+        self.tokens: int = model.config.decoder_vocab_size or model.config.vocab_size
+        self.decoder, self.shortlist = model.get_decoder(), shortlist
+        self.given, self.eos, self.pad = special_tokens(model)
+        self.limit = self.config.max_position_embeddings
+        self.refused: Tensor | None = None  # (sentences, vocabulary) what the shortlist leaves out, of the last `start`
+
+    @torch.inference_mode()
+    def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> RecurrentState:
+        """See `Engine.start`."""
+        keys, values, mask = encode_in_runs(sources, self._encode_run)
+        sentence = sentence_of_rows(self, len(sources), rows_each)
+        place, width = places(sentence, len(sources))
+        self.refused = self._refused(sources)
+        number = torch.promote_types(self.model.dtype, torch.float32)
+        memory = [torch.zeros(len(sentence), self.config.d_model, dtype=number, device=self.device) for _ in keys]
+        return RecurrentState(sentence, 0, memory, values, Rows(keys, mask, place, width))
+
+    def _encode_run(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor]:
+        """Keys and values for `encode_in_runs`."""
+        ids, is_token = padded_sources(self, sources)
+        encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
+        pairs = [layer.keys_and_values(encoded) for layer in self.decoder.recurrent_layers()]
+        return [keys for keys, _ in pairs], [values for _, values in pairs], is_token
+
+    def _refused(self, sources: Sequence[Sequence[int]]) -> Tensor | None:
+        """(sentences, vocabulary) what the shortlist leaves out for each sentence."""
+        if self.shortlist is None:
+            return None
+        permitted = [self.shortlist.permitted(source, self.tokens) for source in sources]
+        return torch.from_numpy(~np.stack(permitted)).to(self.device)
+
+    def step(self, state: RecurrentState, ids: Tensor) -> Tensor:
+        """See `Engine.step`; with a shortlist the last column is the number of the row's sentence, for `logits`."""
+        x = self.decoder.embed(ids, state.steps)
+        for layer, memory, keys, values in zip(
+            self.decoder.recurrent_layers(), state.memory, state.rows.keys, state.values, strict=True
+        ):
+            added, forget = layer.unit.gates(x)
+            memory.mul_(forget).add_(added)
+            x = layer.after_unit(x, memory)
+            query = layer.encoder_attn.q_proj(x).unflatten(-1, (layer.heads, -1))
+            attended = attend_source(query, keys, values, query.shape[-1] ** -0.5, state.rows)
+            x = layer.after_attention(x, attended.flatten(1))
+        state.steps += 1
+        if self.refused is None:
+            return x
+        return torch.cat([x.to(state.memory[0].dtype), state.sentence[:, None]], 1)
+
+    def logits(self, hidden: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """See `Engine.logits`."""
+        size = SLICE.get(hidden.device.type, 8192)
+        for begin in range(0, len(hidden), size):
+            part = slice(begin, begin + size)
+            states = hidden[part, : self.config.d_model].to(self.model.dtype)
+            logits = self.model.lm_head(states).float()
+            if hidden.shape[1] > self.config.d_model:
+                assert self.refused is not None
+                logits.masked_fill_(self.refused[hidden[part, -1].long()], -torch.inf)
+            yield part, logits
+
+    @torch.inference_mode()
+    def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
+        """See `Engine.likelihoods`."""
+        keys, values, is_token = self._encode_run(sources)
+        mask = torch.zeros_like(is_token, dtype=torch.float32).masked_fill_(~is_token, -torch.inf)[:, None, None]
+        tokens = torch.tensor(outputs, device=self.device)
+        hidden = self.decoder.read(tokens, keys, values, mask)
+        scores = [
+            log_probabilities(logits).gather(1, tokens.flatten()[part, None])
+            for part, logits in self.logits(hidden.flatten(0, 1))
+        ]
+        return torch.cat(scores).view_as(tokens)
+
+    def move(self, state: RecurrentState, source: Tensor, target: Tensor, rows: int) -> None:
+        """See `Engine.move`."""
+        state.memory = [moved(memory, source, target, rows) for memory in state.memory]
+        if not stays_in_sentences(state, source, target, rows):
+            state.sentence = moved(state.sentence, source, target, rows)
+            state.rows.place, state.rows.width = places(state.sentence, len(state.rows.keys[0]))
