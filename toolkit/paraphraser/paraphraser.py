@@ -29,16 +29,19 @@ from toolkit.paraphraser.syntax import with_template
 from toolkit.progress import rows_bar
 from toolkit.rows import Candidate, Row
 from toolkit.score.guards import ALWAYS, LANGUAGES, broken_guard, check_guards
-from toolkit.starters import WORDS, model_name, resolve
+from toolkit.starters import WORDS, model_name, packaged, resolve, shown_name
 from toolkit.translator.load import Translator, described, load_translator
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 STARTER, ENCODER = "starter/paraphraser", "starter/encoder"
+PIVOT = ("starter/en-pt", "starter/pt-en")  # real translators, of the package that the extra [pt] installs
 MIN_FORWARD = -0.6  # ours: nats per token of the starter; on validation sentences it refuses no usable text (docs)
+PIVOT_POOL = 12  # ours: the most probable candidates of a text by pivot, for each paraphrase, that are scored further
 CHUNK = 1000  # ours: texts that are worked on together
 LONGEST = 512  # ours: pieces of a text, where a model does not state on how many it was trained
+LONGEST_TRANSLATED = 64  # ours: likewise, of a translator: those of Firefox read sentences
 MANY = 200  # ours: more texts than this take so long that a bar is shown
 IDENTIFIED = 40  # ours: characters from which on the language of a text is identified
 Phrases = Sequence[str] | Sequence[Sequence[str]]  # for all texts, or some for each text
@@ -53,7 +56,7 @@ class Paraphraser:
 
     Args:
         model: "starter/paraphraser", a Hub id or a folder. Where the folder has a words.txt, outputs with other words
-            are refused.
+            are refused. None takes the best that is installed: the two translators of `PIVOT`, or else the starter.
         lang: Language of the texts (ISO 639-1); None is what the model states, or else English.
         encoder: A sentence encoder for the cosine of text and paraphrase; None takes the starter's in English and
             leaves the cosine out in other languages.
@@ -64,6 +67,9 @@ class Paraphraser:
             starter `MIN_FORWARD`, which was chosen for it.
         dtype: As of `load_translator`.
         device: Device of all models; None is a GPU where there is one.
+        pivot: Instead of a model two translators, from the language of the texts to another and back: a text is
+            translated, and its translations are translated back in other words (`toolkit.generate.pivot`). The first
+            one also scores backward.
 
     Raises:
         ValueError: A model cannot be loaded, the language is no code, the prefix is for a model that reads none, or
@@ -73,8 +79,10 @@ class Paraphraser:
     name: str  # of the model, as it may be shown
     lang: str
     settings: Paraphrasing
-    model: Translator
+    model: Translator  # that writes paraphrases
     backward: Translator
+    forward: Translator | None  # into the pivot language; None where the model reads the text itself
+    pivot_lang: str | None
     encoder: SentenceTransformer | None
     known_words: frozenset[str]
     limit: int  # pieces of a text; a longer one is cut into sentences
@@ -82,7 +90,7 @@ class Paraphraser:
 
     def __init__(
         self,
-        model: str = STARTER,
+        model: str | None = None,
         lang: str | None = None,
         encoder: str | None = None,
         backward: str | None = None,
@@ -90,32 +98,61 @@ class Paraphraser:
         settings: Paraphrasing | None = None,
         dtype: str = "auto",
         device: torch.device | str | None = None,
+        pivot: Sequence[str] | None = None,
     ) -> None:
-        self._loaded_from = (model, lang, encoder, backward, prefix), (dtype, device)
-        model = model_name(model)
+        self._loaded_from = (model, lang, encoder, backward, prefix), (dtype, device, pivot)
+        if model is None and pivot is None:
+            model, pivot = best_installed(lang)
+        check_pivot(model, pivot, backward, prefix)
+        name = model_name(model if pivot is None else pivot[1])  # type: ignore[arg-type]
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        known = described(model)
+        known = described(name)
         self.name, self.lang = known["name"], check_code(lang or known["lang"] or "en", "lang")
         if encoder is None and covers(ENCODER, self.lang):
             encoder = ENCODER
-        for part, argument in ((model, "model"), (encoder, "encoder"), (backward, "backward")):
+        for part, argument in (
+            (name if pivot is None else None, "model"),
+            (encoder, "encoder"),
+            (backward, "backward"),
+        ):
             if part is not None:
                 check_language_of(part, self.lang, argument)
-        self.settings = settings or defaults(self.lang, encoder is not None, MIN_FORWARD if model == STARTER else None)
+        floor = MIN_FORWARD if name == STARTER else None
+        self.settings = settings or defaults(self.lang, encoder is not None, floor, pivot is not None)
         check_guards(self.settings.guards, self.lang)
-        self.model = load_translator(model, dtype, device, self.lang, self.lang, scoring=backward is None)
-        if prefix is not None:
-            if not isinstance(self.model.source, HubPieces):
-                raise ValueError(f"wanted no prefix for {model!r}, a Marian model, which reads texts as they are")
-            self.model.source.task = prefix
-        self.backward = load_translator(backward, dtype, device, self.lang, self.lang, True) if backward else self.model
+        self.forward, self.pivot_lang = None, None
+        if pivot is not None:
+            self._load_pivot(pivot, dtype, device)
+        else:
+            self._load_model(name, backward, prefix, dtype, device)
         self.encoder = None if encoder is None else load_encoder(encoder, device)
-        words = Path(resolve(model), WORDS)
-        self.known_words = read_words(words) if words.exists() else frozenset()
-        self.limit = min(engine_of(self.model.model).limit, known["max_tokens"] or LONGEST)
+        words = Path(resolve(name), WORDS)
+        self.known_words = read_words(words) if words.exists() and pivot is None else frozenset()
+        longest = known["max_tokens"] or (LONGEST if pivot is None else LONGEST_TRANSLATED)
+        self.limit = min(engine_of((self.forward or self.model).model).limit, longest)
         self.mark = known["marked"] is None or known["marked"] >= 0.5
         self._check_encoder(self.settings)
         self.warned = False
+
+    def _load_model(
+        self, name: str, backward: str | None, prefix: str | None, dtype: str, device: torch.device | str
+    ) -> None:
+        """Load a model that reads and writes the language; the arguments are those of the class."""
+        self.model = load_translator(name, dtype, device, self.lang, self.lang, scoring=backward is None)
+        if prefix is not None:
+            if not isinstance(self.model.source, HubPieces):
+                raise ValueError(f"wanted no prefix for {name!r}, a Marian model, which reads texts as they are")
+            self.model.source.task = prefix
+        self.backward = load_translator(backward, dtype, device, self.lang, self.lang, True) if backward else self.model
+
+    def _load_pivot(self, pivot: Sequence[str], dtype: str, device: torch.device | str) -> None:
+        """Load two translators; the first one scores, too."""
+        there, back = pivot
+        self.name = f"{shown_name(there)} > {self.name}"
+        self.pivot_lang = described(there)["lang"] or described(back)["source_lang"]
+        self.forward = load_translator(there, dtype, device, self.lang, self.pivot_lang, scoring=True)
+        self.model = load_translator(back, dtype, device, self.pivot_lang, self.lang)
+        self.backward = self.forward
 
     def __reduce__(self) -> tuple[type[Paraphraser], tuple[Any, ...]]:
         """What a pickle holds: where the models are, and the settings; whoever reads it loads them again."""
@@ -274,7 +311,9 @@ class Paraphraser:
                 constraints[name] = own
                 places[-1].append((part, name, form))
         models = self.model, self.backward, self.encoder
-        done = paraphrase_rows(rows.values(), *models, settings, constraints, self.known_words)
+        done = paraphrase_rows(
+            rows.values(), *models, settings, constraints, self.known_words, self.forward, self.pivot_lang
+        )
         found = {row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in done}
         for constraint_set, placed in zip(sets, places, strict=True):
             candidates = [
@@ -294,7 +333,7 @@ class Paraphraser:
 
     def _fits(self, text: str) -> bool:
         """Whether the model can read a text whole."""
-        return len(self.model.source.encode([plain(text, self.lang, self.mark)[0]])[0]) <= self.limit
+        return len((self.forward or self.model).source.encode([plain(text, self.lang, self.mark)[0]])[0]) <= self.limit
 
     def _warn_of_language(self, texts: Sequence[str]) -> None:
         """Warn, once, if the texts are in another language than the model's."""
@@ -305,17 +344,47 @@ class Paraphraser:
             warnings.warn(f"{self.name} paraphrases {self.lang!r}, and most texts seem to be in {got!r}", stacklevel=4)
 
 
-def defaults(lang: str, measures: bool, min_forward: float | None = None) -> Paraphrasing:
+def best_installed(lang: str | None) -> tuple[str | None, tuple[str, str] | None]:
+    """The model or the pivot of `Paraphraser()`: for English the translators of `PIVOT` where they are installed.
+
+    Args:
+        lang: Of the texts (ISO 639-1); None is English.
+    """
+    if lang in (None, "en") and all(packaged(name.removeprefix("starter/")) for name in PIVOT):
+        return None, PIVOT
+    return STARTER, None
+
+
+def check_pivot(model: str | None, pivot: Sequence[str] | None, backward: str | None, prefix: str | None) -> None:
+    """Refuse a pivot that is not two translators, or beside a model, a backward model or a prefix.
+
+    Raises:
+        ValueError: It is.
+    """
+    if pivot is None:
+        return
+    check_several(pivot, "two translators as pivot")
+    if len(pivot) != 2:
+        raise ValueError(f"wanted two translators as pivot, there and back, got {len(pivot)}: {', '.join(pivot)}")
+    for name, value in (("model", model), ("backward", backward), ("prefix", prefix)):
+        if value is not None:
+            raise ValueError(f"wanted either pivot or {name}, got both: the pivot's translators need no {name}")
+
+
+def defaults(lang: str, measures: bool, min_forward: float | None = None, pivot: bool = False) -> Paraphrasing:
     """The default settings for a language, without guards that do not know it and without floors that nobody measures.
 
     Args:
         lang: Of the texts (ISO 639-1).
         measures: Whether there is an encoder.
         min_forward: The floor of the forward score that was chosen for the model; None where none was.
+        pivot: Whether two translators paraphrase, which are ranked by both directions.
     """
-    found = Paraphrasing()
-    floor = found.min_semantic if measures else None
-    return replace(found, guards=found.guards if lang in LANGUAGES else (), min_semantic=floor, min_forward=min_forward)
+    usual = Paraphrasing()
+    floor = usual.min_semantic if measures else None
+    guards = usual.guards if lang in LANGUAGES else ()
+    settings = replace(usual, guards=guards, min_semantic=floor, min_forward=min_forward)
+    return replace(settings, rank_by="dual", pool=PIVOT_POOL) if pivot else settings
 
 
 def check_text(text: object, index: int) -> None:

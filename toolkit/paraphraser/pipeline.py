@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
+from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
 from toolkit.paraphraser.english import correct_articles, refuse_english
 from toolkit.paraphraser.settings import Paraphrasing
@@ -49,6 +50,8 @@ def paraphrase_rows(
     settings: Paraphrasing,
     constraints: Mapping[str, ConstraintSet],
     known_words: Set[str] = frozenset(),
+    forward: Translator | None = None,
+    pivot_lang: str | None = None,
 ) -> Iterator[Row]:
     """Give every row its candidates: chosen ones have a rank, refused ones a reason.
 
@@ -61,9 +64,15 @@ def paraphrase_rows(
         settings: How.
         constraints: By id of a row, what its paraphrases must say and must not say.
         known_words: Candidates with other words are refused; if empty, nothing is.
+        forward: Where given, a text is translated by it, and `model` translates back; a row's source is then its best
+            translation.
+        pivot_lang: The language that it writes (ISO 639-1).
     """
-    rows = generate(rows, model, settings, constraints)
-    rows = without_templates(rows)
+    if forward is not None:
+        assert pivot_lang is not None
+        rows = pivot_rows(rows, forward, model, pivot_lang, pivot_decoding(settings), constraints)
+    else:
+        rows = without_templates(generate(rows, model, settings, constraints))
     rows = correct_articles(rows)
     rows = refuse_repeats(rows)
     rows = refuse_unknown_words(rows, known_words)
@@ -109,6 +118,21 @@ def generate(
     )
     done = {row.id: row for stage in (drawn, found) for row in stage}
     yield from (done[row.id] for row in shard)
+
+
+def pivot_decoding(settings: Paraphrasing) -> PivotDecoding:
+    """How much is decoded by way of another language."""
+    searched, drawn = settings.method != "sample", settings.method != "beam"
+    return PivotDecoding(
+        beam=settings.pivot_beam if searched else 1,
+        greedy_pivots=settings.greedy_pivots if searched else 0,
+        pivots=settings.pivots,
+        constraint_sets=settings.constraint_sets if drawn else 0,
+        top_k=settings.top_k,
+        min_p=settings.min_p,
+        batch_rows=settings.batch_rows,
+        seed=settings.seed,
+    )
 
 
 def without_templates(rows: Iterable[Row]) -> Iterator[Row]:

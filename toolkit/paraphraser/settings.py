@@ -46,6 +46,9 @@ class Paraphrasing:
         min_p: Of "sample": tokens below this share of the most probable one's probability are not drawn.
         top_p: Of "top_p": the share of the probability that is drawn from.
         beam: Of "beam", and wherever words are required: hypotheses that a search follows.
+        pivots: Of two translators: translations of a text that are translated back.
+        pivot_beam: Likewise: hypotheses that their searches follow.
+        greedy_pivots: Likewise: for so many translations each word of the text is forbidden in turn; 0 for none.
         batch_rows: Rows of a decoding batch; of long texts there are fewer.
         batch_tokens: Size of a scoring batch, pairs times tokens.
         seed: Of the forbidden words and the samples.
@@ -68,6 +71,9 @@ class Paraphrasing:
     min_p: float = 0.1
     top_p: float = 0.9
     beam: int = 12
+    pivots: int = 3
+    pivot_beam: int = 6
+    greedy_pivots: int = 2
     batch_rows: int = 2400
     batch_tokens: int = 8192
     seed: int = 0
@@ -79,9 +85,10 @@ class Paraphrasing:
             ValueError: A setting is out of its range.
         """
         check_lists(self)
-        check_at_least_one(
-            self, "n", "constraint_sets", "samples_per_set", "top_k", "beam", "batch_rows", "batch_tokens"
-        )
+        sizes = ("n", "constraint_sets", "samples_per_set", "top_k", "beam", "pivots", "pivot_beam")
+        check_at_least_one(self, *sizes, "batch_rows", "batch_tokens")
+        if self.greedy_pivots < 0:
+            raise ValueError(f"wanted greedy_pivots of at least 0, got {self.greedy_pivots}")
         check_among(self, "method", METHODS)
         check_among(self, "rank_by", RANKINGS)
         check_between(self, 0, 1, "constraint_rate", "min_p", "top_p")
