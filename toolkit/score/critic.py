@@ -1,7 +1,8 @@
 """What a causal language model says of a candidate: how probable it is after its reference, and how natural beside it.
 
-Both are measures of ours. A small model that reads the reference first knows at once whether a candidate is grammatical and
-whether it says the same, as far as it knows either; without the reference it only knows the grammar.
+Both are measures of ours. A small model that has read the reference is sure of a candidate that is grammatical and says
+much the same; without the reference it only knows the grammar. A fluent text about something else may score as high as
+a freely worded paraphrase, so the first score goes with one of meaning.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def per_token(
     Returns:
         For each reference those of its candidates after it and a line break; and its own and those of its candidates
         after the token that begins texts (or else the one that ends them; without either the first token of a text is
-        not counted).  None where no token counts.
+        not counted). None where no token counts.
     """
     tokenizer: Any = model.tokenizer
     begin = next((one for one in (tokenizer.bos_token_id, tokenizer.eos_token_id) if one is not None), None)
@@ -97,6 +98,6 @@ def per_token(
 
 
 def beginning_of(reference: str, tokenizer: Any) -> list[int]:
-    """A reference and a line break as the model reads them, with the token by which its tokenizer begins texts, if any."""
+    """A reference and a line break as the model reads them, after the token with which its tokenizer begins texts."""
     ids = tokenizer(reference + BREAK, verbose=False)["input_ids"]
     return ids[:-1] if ids and ids[-1] == tokenizer.eos_token_id else ids
