@@ -1,6 +1,6 @@
 """The log-probabilities of several texts that begin alike, by a causal language model that reads equal beginnings once.
 
-All texts of a batch stand in one sequence of tokens, and a token that several texts have after the same beginning stands
+All texts of a batch stand in one sequence of tokens, and one that several texts have after the same beginning stands
 there once. The attention mask lets a token see what comes before it in its own text, and its position is that in its
 text. So no token is padding and none is computed twice. Candidates of one text, which share it and many first words,
 take a quarter of the time of texts that are read apart.
