@@ -51,7 +51,7 @@ def paraphrase_rows(
     constraints: Mapping[str, ConstraintSet],
     known_words: Set[str] = frozenset(),
     forward: Translator | None = None,
-    pivot_lang: str | None = None,
+    pivot_lang: str = "",
 ) -> Iterator[Row]:
     """Give every row its candidates: chosen ones have a rank, refused ones a reason.
 
@@ -69,7 +69,6 @@ def paraphrase_rows(
         pivot_lang: The language that it writes (ISO 639-1).
     """
     if forward is not None:
-        assert pivot_lang is not None
         rows = pivot_rows(rows, forward, model, pivot_lang, pivot_decoding(settings), constraints)
     else:
         rows = without_templates(generate(rows, model, settings, constraints))
