@@ -13,7 +13,7 @@ from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
 from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
-from toolkit.paraphraser.english import correct_articles, refuse_english
+from toolkit.paraphraser.english import correct_articles, refuse_english, refuse_no_words
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row
 from toolkit.score.dual import dual_rows
@@ -75,6 +75,7 @@ def paraphrase_rows(
     rows = correct_articles(rows)
     rows = refuse_repeats(rows)
     rows = refuse_unknown_words(rows, known_words)
+    rows = refuse_no_words(rows, model.target) if forward is not None else rows
     rows = guard_rows(rows, settings.guards)
     rows = refuse_english(rows, settings.allow_trivial)
     if settings.min_forward is not None:
