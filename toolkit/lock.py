@@ -53,6 +53,28 @@ def held(folder: Path, state: PartialState) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Lock a folder for this process, which waits while another one has it and says so on the terminal.
+
+    Args:
+        folder: The folder; it is created if it does not exist.
+
+    Raises:
+        OSError: It cannot be created or is another user's.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with _opened(folder) as file:
+        try:
+            take(file, fcntl.LOCK_EX, folder)
+        except RuntimeError:
+            print(f"{folder}: waiting for {holders(file)}", file=sys.stderr, flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        file.truncate(0)
+        write_holder(file)
+        yield
+
+
 def check_free(folder: Path) -> None:
     """Raise an error if a process of another launch has locked a folder; create and lock nothing.
 
