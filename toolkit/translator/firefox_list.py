@@ -166,7 +166,7 @@ def choose(records: Iterable[dict], pair: str, collection: str) -> Model | None:
 
 
 def _complete(records: Iterable[dict]) -> list[tuple[dict, dict[str, dict]]]:
-    """The records of models whose versions are read and that have a vocabulary, each with those of its files by type."""
+    """The records of models with a vocabulary whose versions are read, each with those of its files by type."""
     known = [record for record in records if _major(record) <= NEWEST]
     sets = [(model, _files_of(model, known)) for model in known if model["fileType"] == "model"]
     return [(model, files) for model, files in sets if "vocab" in files or {"srcvocab", "trgvocab"} <= set(files)]
@@ -246,7 +246,8 @@ def no_such_pair(pair: str, records: Sequence[dict]) -> ValueError:
     newer = {one["version"] for one in records if _pair(one) == pair and one["fileType"] == "model"}
     if newer and all(_major({"version": version}) > NEWEST for version in newer):
         return ValueError(
-            f"wanted a model of {pair} of version {NEWEST}.x or older, got {', '.join(sorted(newer))}: update the toolkit"
+            f"wanted a model of {pair} of version {NEWEST}.x or older, got {', '.join(sorted(newer))}: "
+            "update the toolkit"
         )
     source, target = sides(pair)
     pairs = sorted({_pair(model) for model, _ in _complete(records)})

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -41,6 +42,7 @@ MOZILLA = "https://firefox.settings.services.mozilla.com/v1"
 RECORD = "firefox.json"  # in the folder of a model: what it is and where it is from
 TRIES = 3  # ours: times that a request is sent which fails by a fault that may pass
 PAUSE = 1.0  # ours: seconds before the second try; twice as many before every further one
+BLOCK = 1 << 20  # ours: bytes that are decompressed at a time
 PASSING = (408, 429)  # HTTP statuses below 500 that may pass
 T = TypeVar("T")
 
@@ -72,7 +74,8 @@ def fetch_firefox(pair: str) -> Path:
     if constants.HF_HUB_OFFLINE:
         got = f"{', '.join(_damaged(*cached))} damaged or missing there" if cached else "none"
         raise ValueError(
-            f"wanted {PREFIX}{pair} whole in {cache}, got {got}, and HF_HUB_OFFLINE, which forbids to fetch it: unset it"
+            f"wanted {PREFIX}{pair} whole in {cache}, got {got}, and HF_HUB_OFFLINE, which forbids to fetch it: "
+            "unset it"
         )
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -163,7 +166,7 @@ def _published(address: str, pair: str) -> Model:
     for collection in COLLECTIONS:
         url = f"{address}/buckets/main/collections/{collection}/records"
         try:
-            records = parse_list(_tried(lambda url=url: answer_of(url)), without_secrets(url))
+            records = parse_list(_tried(partial(answer_of, url)), without_secrets(url))
         except FileNotFoundError as error:
             missing.append(error)
             continue
@@ -273,11 +276,14 @@ def _decompress(sent: Path, plain: Path, file: ModelFile) -> None:
     """
     rest = file.size
     try:
-        with sent.open("rb") as source, plain.open("wb") as target:
-            with zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True) as stream:
-                while rest >= 0 and (block := stream.read(1 << 20)):
-                    rest -= len(block)
-                    target.write(block)
+        with (
+            sent.open("rb") as source,
+            plain.open("wb") as target,
+            zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True) as stream,
+        ):
+            while rest >= 0 and (block := stream.read(BLOCK)):
+                rest -= len(block)
+                target.write(block)
     except zstandard.ZstdError:
         rest = -1
     if rest or hash_file(plain) != file.sha256:
