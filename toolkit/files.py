@@ -96,14 +96,15 @@ def opened(url: str) -> tuple[AbstractFileSystem, str]:
     import fsspec  # imported here because most files are on the disk
 
     with reached(url):
-        return fsspec.core.url_to_fs(url, **(_patience() if url.startswith(("http://", "https://")) else {}))
+        return fsspec.core.url_to_fs(url, **(_client() if url.startswith(("http://", "https://")) else {}))
 
 
-def _patience() -> dict:
-    """How long an HTTP server may be silent, for fsspec; a whole file may take any time."""
+def _client() -> dict:
+    """How fsspec asks HTTP servers: by the proxies of the environment; a file may take any time, but not in silence."""
     from aiohttp import ClientTimeout
 
-    return {"client_kwargs": {"timeout": ClientTimeout(total=None, connect=SILENCE, sock_read=SILENCE)}}
+    timeout = ClientTimeout(total=None, connect=SILENCE, sock_read=SILENCE)
+    return {"client_kwargs": {"timeout": timeout, "trust_env": True}}
 
 
 class Readable(io.RawIOBase):

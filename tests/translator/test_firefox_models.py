@@ -175,14 +175,14 @@ def test_faults_that_stay_are_one_line(mozilla, cache, path):
 @pytest.mark.parametrize("fault", ["cut", "hang", "moved"])
 @pytest.mark.parametrize("path", ["/records", "/v1/$", "/files/"])
 def test_cut_and_silent_answers_are_asked_for_again_and_redirects_followed(mozilla, monkeypatch, fault, path):
-    monkeypatch.setattr(files, "SILENCE", 0.3)
+    monkeypatch.setattr(files, "SILENCE", 1.0)
     model = mozilla.publish("en", "de")
     if fault == "moved" and "files" not in path:
         body = mozilla.body
         monkeypatch.setattr(mozilla, "body", lambda path: body(path.removeprefix("/moved")))
     mozilla.fault(path, fault)
     assert content(fetch_firefox("en-de")) == model
-    assert len(mozilla.slept) == (fault != "moved")
+    assert bool(mozilla.slept) == (fault != "moved")
     assert any(one.startswith("/moved") for one in mozilla.requests) == (fault == "moved")
 
 
@@ -200,6 +200,16 @@ def test_a_server_that_is_not_there(mozilla, monkeypatch):
     assert "127.0.0.1:9" in line and "hunter2" not in line and mozilla.slept == [1.0, 2.0]
     monkeypatch.setenv(ADDRESS, "example.org")
     assert "got 'example.org': set it" in fails(ValueError)
+
+
+def test_a_proxy_of_the_environment_is_used(mozilla, monkeypatch):
+    model = mozilla.publish("en", "de")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", mozilla.url)
+    monkeypatch.setenv(ADDRESS, "http://models.invalid/v1")
+    folder = fetch_firefox("en-de")
+    assert content(folder) == model and "models.invalid" in (folder / RECORD).read_text()
 
 
 def test_a_password_is_in_no_record_and_no_message(mozilla, monkeypatch, capsys):
@@ -357,7 +367,7 @@ def test_a_cache_that_cannot_be_made_and_a_full_disk(mozilla, cache, monkeypatch
     mozilla.publish("en", "de")
     cache.parent.mkdir(parents=True)
     cache.write_text("a file")
-    assert fails(OSError).endswith("set HF_HOME to another")
+    assert fails(OSError).endswith("set HF_HOME to another folder")
     cache.unlink()
 
     def full(url, _):
@@ -365,7 +375,7 @@ def test_a_cache_that_cannot_be_made_and_a_full_disk(mozilla, cache, monkeypatch
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(firefox_models, "download", full)
-    assert fails(OSError).endswith("got a full disk: make room, or set HF_HOME to another") and not mozilla.slept
+    assert fails(OSError).endswith("got a full disk: make room, or set HF_HOME to another folder") and not mozilla.slept
 
 
 def test_frames_of_zstd_one_after_the_other(mozilla):

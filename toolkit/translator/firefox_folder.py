@@ -52,7 +52,7 @@ def unpacked(folder: Path) -> Path:
     digest = hashlib.sha256("".join(f"{name} {hash_file(path)}\n" for name, path in sources.items()).encode())
     place = Path(constants.HF_ASSETS_CACHE).expanduser() / "parabank" / "firefox" / digest.hexdigest()[:DIGITS]
     if not all(_is_unpacked(path, place / name) for name, path in sources.items()):
-        with alone(place):
+        with alone(place, "set HF_HOME to another folder"):
             remove_unfinished(place)
             for name, path in sources.items():
                 _unpack(path, place / name)

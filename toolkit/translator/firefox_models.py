@@ -20,7 +20,7 @@ import zstandard
 from huggingface_hub import constants
 
 from toolkit.contents import hash_file
-from toolkit.errors import FULL, one_line, without_secrets
+from toolkit.errors import FULL, without_secrets
 from toolkit.files import answer_of, download, joined_url
 from toolkit.lock import alone
 from toolkit.shards import remove_unfinished, write_whole
@@ -40,6 +40,7 @@ PREFIX = "firefox/"  # of the name of a model: firefox/en-de
 ADDRESS = "PARABANK_FIREFOX_MODELS"  # environment variable: the address of a server, such as a company's mirror
 MOZILLA = "https://firefox.settings.services.mozilla.com/v1"
 RECORD = "firefox.json"  # in the folder of a model: what it is and where it is from
+REMEDY = "set HF_HOME to another folder"  # where the cache cannot be written
 TRIES = 3  # ours: times that a request is sent which fails by a fault that may pass
 PAUSE = 1.0  # ours: seconds before the second try; twice as many before every further one
 BLOCK = 1 << 20  # ours: bytes that are decompressed at a time
@@ -77,11 +78,7 @@ def fetch_firefox(pair: str) -> Path:
             f"wanted {PREFIX}{pair} whole in {cache}, got {got}, and HF_HUB_OFFLINE, which forbids to fetch it: "
             "unset it"
         )
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OSError(f"wanted a folder for models, got {cache} ({one_line(error)}): set HF_HOME to another") from error
-    with alone(cache):
+    with alone(cache, REMEDY):
         return _completed(cache, pair)
 
 
@@ -246,7 +243,7 @@ def _fetch_file(url: str, path: Path, file: ModelFile) -> None:
         ) from None
     except OSError as error:
         if _full(error):
-            raise OSError(f"wanted to write {path}, got a full disk: make room, or set HF_HOME to another") from error
+            raise OSError(f"wanted to write {path}, got a full disk: make room, or {REMEDY}") from error
         raise
     finally:
         for copy in (sent, plain):
