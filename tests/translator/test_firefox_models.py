@@ -68,7 +68,7 @@ def test_a_model_of_the_new_collection_is_decompressed_and_recorded(mozilla, cac
     assert folder == cache / "en-de" / "3.0-tiny" and content(folder) == model
     record = json.loads((folder / RECORD).read_text())
     assert {key: record[key] for key in record if key != "files"} == {
-        "pair": "en-de", "version": "3.0", "architecture": "tiny", "collection": NEW, "license": "mpl-2.0",
+        "pair": "en-de", "version": "3.0", "architecture": "tiny", "collection": NEW, "license": "MPL-2.0",
         "server": f"{mozilla.url}/v1",
     }  # fmt: skip
     assert {file["name"]: (file["size"], file["sha256"]) for file in record["files"]} == {
@@ -118,6 +118,15 @@ def test_one_vocabulary_comes_before_two_and_a_prerelease_is_better_than_nothing
     model = mozilla.publish("en", "de", "3.1a1", kinds=("model", "vocab", "srcvocab", "trgvocab"))
     names = ("model.ende.intgemm8.bin", "vocab.ende.spm")
     assert content(fetch_firefox("en-de")) == {name: model[name] for name in names}
+
+
+def test_files_of_a_model_that_was_never_whole_do_not_stay_beside_another(mozilla):
+    mozilla.publish("en", "de")
+    mozilla.fault(mozilla.collections[NEW][2]["attachment"]["location"], 403)
+    fails(OSError)
+    mozilla.collections[NEW].clear()
+    model = mozilla.publish("en", "de", kinds=("model", "srcvocab", "trgvocab"))
+    assert content(fetch_firefox("en-de")) == model
 
 
 def test_a_new_version_does_not_replace_what_is_in_the_cache(mozilla):

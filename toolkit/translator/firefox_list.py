@@ -21,7 +21,7 @@ from typing import Any
 
 COLLECTIONS = ("translations-models-v2", "translations-models")  # in the order in which they are asked
 NEWEST = 3  # the greatest major version whose files are read: 1 is tiny, 2 base and split vocabularies, 3 zstd
-LICENSE = "mpl-2.0"  # of all models that Mozilla publishes, as the Hub writes it
+LICENSE = "MPL-2.0"  # of all models that Mozilla publishes
 ARCHITECTURES = ("base", "base-memory", "tiny")  # ours: of one version the larger is taken, which translates better
 LANGUAGE = r"[a-z]{2,3}(?:-(?:[A-Z][a-z]{3}|[A-Z]{2}|[0-9]{3}))*"  # a code with its script or region: zh-Hans, pt-BR
 PAIR = re.compile(rf"({LANGUAGE})-({LANGUAGE})")

@@ -146,8 +146,11 @@ def _completed(cache: Path, pair: str) -> Path:
         attachments = _attachments(address)
         for file in files:
             _fetch_file(joined_url(attachments, file.location), folder / file.name, file)
-    about = {"license": LICENSE, "server": without_secrets(address)}
     if cached is None:
+        for path in folder.iterdir():  # of a model that was listed here before and never whole
+            if path.name not in {RECORD, *(file.name for file in model.files)}:
+                path.unlink()
+        about = {"license": LICENSE, "server": without_secrets(address)}
         write_whole(folder / RECORD, json.dumps(asdict(model) | about, indent=1) + "\n")
     return folder
 
