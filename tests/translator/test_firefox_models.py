@@ -65,7 +65,7 @@ def test_a_model_of_the_new_collection_is_decompressed_and_recorded(mozilla, cac
     model = mozilla.publish("en", "de")
     mozilla.publish("en", "fr")
     folder = fetch_firefox("firefox/en-de")
-    assert folder == cache / "en-de" / "3.0-tiny" and content(folder) == model
+    assert folder == cache / "en-de" / "firefox-en-de-3.0-tiny" and content(folder) == model
     record = json.loads((folder / RECORD).read_text())
     assert {key: record[key] for key in record if key != "files"} == {
         "pair": "en-de", "version": "3.0", "architecture": "tiny", "collection": NEW, "license": "MPL-2.0",
@@ -83,7 +83,7 @@ def test_a_pair_that_only_the_old_collection_has(mozilla):
     mozilla.publish("en", "fr")
     model = mozilla.publish("en", "ja", "2.0", kinds=("model", "srcvocab", "trgvocab"), collection=OLD)
     folder = fetch_firefox("en-ja")
-    assert content(folder) == model and folder.name == "2.0-unknown"
+    assert content(folder) == model and folder.name == "firefox-en-ja-2.0-unknown"
     assert json.loads((folder / RECORD).read_text())["collection"] == OLD
     del mozilla.collections[NEW]
     model = mozilla.publish("de", "en", "1.1", collection=OLD)
@@ -105,7 +105,7 @@ def test_of_several_models_one_is_chosen_whatever_their_order(mozilla, backwards
     if backwards:
         mozilla.collections[NEW].reverse()
     folder = fetch_firefox("en-de")
-    assert folder.name == "3.10-base-memory" and content(folder) == best
+    assert folder.name == "firefox-en-de-3.10-base-memory" and content(folder) == best
 
 
 def test_files_of_other_versions_stay_out(mozilla):
@@ -341,7 +341,7 @@ def test_an_interrupted_fetching_goes_on_with_what_is_whole(mozilla, cache):
     mozilla.fault(mozilla.collections[NEW][2]["attachment"]["location"], 500, 3)
     fails(OSError)
     assert sorted(named(cache)) == sorted(model)[:2]
-    (cache / "en-de" / "3.0-tiny" / ".vocab.ende.spm.1.sent.tmp").write_bytes(b"of a killed process")
+    (cache / "en-de" / "firefox-en-de-3.0-tiny" / ".vocab.ende.spm.1.sent.tmp").write_bytes(b"of a killed process")
     mozilla.requests.clear()
     assert content(fetch_firefox("en-de")) == model, "and nothing temporary"
     assert len([one for one in mozilla.requests if "/files/" in one]) == 1

@@ -132,7 +132,7 @@ def _completed(cache: Path, pair: str) -> Path:
     address = server()
     cached = _cached(cache, pair)
     model = cached[1] if cached else _published(address, pair)
-    folder = cached[0] if cached else cache / f"{model.version}-{model.architecture}"
+    folder = cached[0] if cached else cache / f"firefox-{pair}-{model.version}-{model.architecture}"
     folder.mkdir(exist_ok=True)
     remove_unfinished(folder)
     if lacking := _damaged(folder, model):
