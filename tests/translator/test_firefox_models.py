@@ -321,6 +321,7 @@ def test_a_damaged_file_in_the_cache_is_fetched_again_alone(mozilla):
     mozilla.requests.clear()
     path = folder / "model.ende.intgemm8.bin"
     path.write_bytes(b"X" + path.read_bytes()[1:])
+    (folder / ".lex.ende.bin.1.plain.tmp").write_bytes(b"of a killed process")
     assert content(fetch_firefox("en-de")) == model
     assert len(mozilla.requests) == 2, "the address of attachments, and the file"
 
