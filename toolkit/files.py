@@ -103,7 +103,7 @@ def _client() -> dict:
     """How fsspec asks HTTP servers: by the proxies of the environment; a file may take any time, but not in silence."""
     from aiohttp import ClientTimeout
 
-    timeout = ClientTimeout(total=None, connect=SILENCE, sock_read=SILENCE)
+    timeout = ClientTimeout(total=None, sock_connect=SILENCE, sock_read=SILENCE)
     return {"client_kwargs": {"timeout": timeout, "trust_env": True}}
 
 
