@@ -3,9 +3,9 @@ r"""Build a small parabank from the bitext that ships with the package, show it,
     python -m builders demo [--output_dir build/parabank2]
 
 It is equal to `python -m builders parabank2 --config toolkit/demo/parabank2.yaml --bitext ... --output_dir ...` and
-then `load_dataset("parabank2")` in the parent folder of the result. The sentences are paraphrased by way of Portuguese, with
-the translators of the extra [pt], or else by the starter paraphraser, which was trained on a larger parabank of the
-same kind.
+then `load_dataset("parabank2")` in the parent folder of the result. The sentences are paraphrased by way of Portuguese,
+with the translators of the extra [pt], or else by the starter paraphraser, which was trained on a larger parabank of
+the same kind.
 """
 
 from __future__ import annotations

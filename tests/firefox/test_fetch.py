@@ -16,13 +16,11 @@ from huggingface_hub import constants
 from tests.remote_settings import NEW, OLD, publishing, sha256
 from tests.tiny import ENVIRONMENT, ROOT
 from toolkit import files
+from toolkit.firefox import fetch
+from toolkit.firefox.fetch import ADDRESS, RECORD, fetch_firefox
 from toolkit.outputs import LOCK
-from toolkit.translator import firefox_models
-from toolkit.translator.firefox_models import ADDRESS, RECORD, fetch_firefox
 
-SLOW_START = (
-    "import sys; from toolkit.translator.firefox_models import fetch_firefox; print(fetch_firefox(sys.argv[1]))"
-)
+SLOW_START = "import sys; from toolkit.firefox.fetch import fetch_firefox; print(fetch_firefox(sys.argv[1]))"
 
 
 @pytest.fixture
@@ -33,7 +31,7 @@ def mozilla(tmp_path, monkeypatch):
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
         monkeypatch.setattr(constants, "HF_ASSETS_CACHE", str(tmp_path / "assets"))
         settings.slept = []
-        monkeypatch.setattr(firefox_models.time, "sleep", settings.slept.append)
+        monkeypatch.setattr(fetch.time, "sleep", settings.slept.append)
         yield settings
 
 
@@ -174,7 +172,7 @@ def test_faults_that_stay_are_one_line(mozilla, cache, path):
     mozilla.publish("en", "de")
     mozilla.fault(path, 503, 9)
     assert "503" in (line := fails(OSError)) and mozilla.url in line
-    assert len([one for one in mozilla.requests if re.search(path, one)]) == firefox_models.TRIES
+    assert len([one for one in mozilla.requests if re.search(path, one)]) == fetch.TRIES
     assert named(cache) == []
     mozilla.faults, mozilla.slept[:] = [], []
     mozilla.fault(path, 403, 9)
@@ -369,7 +367,7 @@ def test_without_a_network_the_cache_is_all(mozilla, cache, monkeypatch):
 def test_a_cache_that_is_read_only_is_read(mozilla, cache, monkeypatch):
     mozilla.publish("en", "de")
     folder = fetch_firefox("en-de")
-    monkeypatch.setattr(firefox_models, "alone", None)
+    monkeypatch.setattr(fetch, "alone", None)
     assert fetch_firefox("en-de") == folder, "without a lock"
 
 
@@ -384,7 +382,7 @@ def test_a_cache_that_cannot_be_made_and_a_full_disk(mozilla, cache, monkeypatch
         with files.reached(url):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(firefox_models, "download", full)
+    monkeypatch.setattr(fetch, "download", full)
     assert fails(OSError).endswith("got a full disk: make room, or set HF_HOME to another folder") and not mozilla.slept
 
 

@@ -5,7 +5,7 @@ import gzip
 import pytest
 from huggingface_hub import constants
 
-from toolkit.translator.firefox_folder import unpacked
+from toolkit.firefox.folder import unpacked
 
 FILES = {"model.ende.intgemm.alphas.bin": b"model " * 99, "lex.50.50.ende.s2t.bin": b"lex", "vocab.ende.spm": b"vocab"}
 

@@ -19,9 +19,9 @@ from huggingface_hub import constants
 
 from toolkit.contents import hash_file
 from toolkit.errors import named_line
+from toolkit.firefox.published import NAMES
 from toolkit.lock import alone
 from toolkit.shards import remove_unfinished
-from toolkit.translator.firefox_list import NAMES
 
 DIGITS = 12  # ours: of the hash of a folder's files
 BLOCK = 1 << 20  # ours: bytes that are read at a time

@@ -22,9 +22,7 @@ from huggingface_hub import constants
 from toolkit.contents import hash_file
 from toolkit.errors import FULL, without_secrets
 from toolkit.files import answer_of, download, joined_url
-from toolkit.lock import alone
-from toolkit.shards import remove_unfinished, write_whole
-from toolkit.translator.firefox_list import (
+from toolkit.firefox.published import (
     COLLECTIONS,
     LICENSE,
     Model,
@@ -35,6 +33,8 @@ from toolkit.translator.firefox_list import (
     sides,
     version_key,
 )
+from toolkit.lock import alone
+from toolkit.shards import remove_unfinished, write_whole
 
 PREFIX = "firefox/"  # of the name of a model: firefox/en-de
 ADDRESS = "PARABANK_FIREFOX_MODELS"  # environment variable: the address of a server, such as a company's mirror
