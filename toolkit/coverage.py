@@ -40,6 +40,7 @@ PARTS: dict[str, Part] = {
     "starter/infiller": Part(ENGLISH, "ParaNet's gaps, and the fluency", "a T5 or mT5 of that language"),
     "google-t5/t5-large": Part(ENGLISH, "ParaNet's gaps", "a T5 or mT5 of that language"),
     "openai-community/gpt2": Part(ENGLISH, "the fluency", "a causal language model of that language"),
+    "starter/smollm2": Part(ENGLISH, "the critic", "a causal language model of that language"),
     "starter/de-en": Part(ENGLISH, "translations, its IDF table and its known words", "a file of that language"),
     "starter/en-de": Part(("de",), "translations", "a translator into that language"),
     "the guards": Part(("en", "de", "fr", "es", "zh"), "negation, numbers and names", "no guards"),
