@@ -19,7 +19,10 @@ from torch import Tensor
 from toolkit.models.checkpoint import reading_model
 from toolkit.models.language_model import LOGITS, LanguageModel
 
-TOKENS = {"cpu": 256, "cuda": 1024}  # ours: after which a batch is full; attention, which is quadratic, costs little there
+TOKENS = {
+    "cpu": 256,
+    "cuda": 1024,
+}  # ours: after which a batch is full; attention, which is quadratic, costs little there
 CLOSE = {torch.float32: 0.01, torch.bfloat16: 0.2}  # ours: of the logits' spread; those of another context differ by 1
 TRIAL = ("She closed the door.", "She shut the door.", "She shut a window.")  # ours: a beginning and two texts
 

@@ -30,15 +30,17 @@ from toolkit.paraphraser.sentences import join, parts_of
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.progress import rows_bar
+from toolkit.models.language_model import LanguageModel
 from toolkit.rows import Candidate, Row
+from toolkit.score.critic import load_critic
 from toolkit.score.guards import ALWAYS, LANGUAGES, broken_guard, check_guards
-from toolkit.starters import WORDS, resolve, shown_name
+from toolkit.starters import WORDS, packaged, resolve, shown_name
 from toolkit.translator.load import Translator, described, load_translator
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-ENCODER = "starter/encoder"
+ENCODER, CRITIC = "starter/encoder", "starter/smollm2"
 UNKNOWN = "und"  # ISO 639-2: a language that nobody has stated
 MIN_FORWARD = -0.6  # ours: nats per token of the starter; on validation sentences it refuses no usable text (docs)
 PIVOT_POOL = 12  # ours: the most probable candidates of a text by pivot, for each paraphrase, that are scored further
@@ -74,6 +76,8 @@ class Paraphraser:
         pivot: Instead of a model two translators, from the language of the texts to another and back: a text is
             translated, and its translations are translated back in other words (`toolkit.generate.pivot`). The first
             one also scores backward.
+        critic: A causal language model (a Hub id, a folder, "starter/smollm2") that reads the text and then each
+            candidate, where the settings judge candidates. None takes "starter/smollm2" where it is installed.
         pivot_lang: The other language (ISO 639-1); None is what the translators state. Those of several languages need
             it.
 
@@ -90,6 +94,7 @@ class Paraphraser:
     forward: Translator | None  # into the pivot language; None where the model reads the text itself
     pivot_lang: str | None
     encoder: SentenceTransformer | None
+    critic: LanguageModel | None
     known_words: frozenset[str]
     limit: int  # pieces of a text; a longer one is cut into sentences
     mark: bool  # whether the model reads texts with a mark at the end, as most of those that it was trained on
@@ -106,8 +111,9 @@ class Paraphraser:
         device: torch.device | str | None = None,
         pivot: Sequence[str] | None = None,
         pivot_lang: str | None = None,
+        critic: str | None = None,
     ) -> None:
-        self._loaded_from = (model, lang, encoder, backward, prefix), (dtype, device, pivot, pivot_lang)
+        self._loaded_from = (model, lang, encoder, backward, prefix), (dtype, device, pivot, pivot_lang, critic)
         if pivot is not None and model != BEST:
             raise ValueError(f"wanted a model or a pivot, got both, {model!r} and {tuple(pivot)}: give one of them")
         models = models_of(model if pivot is None else pivot_name(pivot), lang)
@@ -136,6 +142,9 @@ class Paraphraser:
         else:
             self._load_model(name, backward, prefix, dtype, device)
         self.encoder = None if encoder is None else load_encoder(encoder, device)
+        if critic is None and self.settings.judges and packaged(CRITIC.removeprefix("starter/")):
+            critic = CRITIC
+        self.critic = None if critic is None else load_critic(critic, dtype, device)
         words = Path(resolve(name), WORDS)
         self.known_words = read_words(words) if words.exists() and not translates else frozenset()
         longest = known["max_tokens"] or (LONGEST_TRANSLATED if translates else LONGEST)
@@ -324,7 +333,14 @@ class Paraphraser:
                 places[-1].append((part, name, form))
         models = self.model, self.backward, self.encoder
         done = paraphrase_rows(
-            rows.values(), *models, settings, constraints, self.known_words, self.forward, self.pivot_lang or UNKNOWN
+            rows.values(),
+            *models,
+            settings,
+            constraints,
+            self.known_words,
+            self.forward,
+            self.pivot_lang or UNKNOWN,
+            self.critic,
         )
         found = {row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in done}
         for constraint_set, placed in zip(sets, places, strict=True):
@@ -339,7 +355,9 @@ class Paraphraser:
             yield [c for c in joined if meets(c.text, constraint_set)]
 
     def _check_encoder(self, settings: Paraphrasing) -> None:
-        """Refuse settings that need a cosine where there is no encoder."""
+        """Refuse settings that need a cosine where there is no encoder, or the judge, which reads English."""
+        if settings.judges:
+            check_language_of("the judge of paraphrases", self.lang, "rank_by usable or min_usable")
         if self.encoder is None and (settings.min_semantic is not None or settings.rank_by == "semantic"):
             raise ValueError(f"wanted an encoder for the cosine in {self.lang!r}, got none: give one to Paraphraser")
 
@@ -375,7 +393,10 @@ def defaults(lang: str, measures: bool, min_forward: float | None = None, pivot:
     floor = usual.min_semantic if measures else None
     guards = usual.guards if lang in LANGUAGES else ()
     settings = replace(usual, guards=guards, min_semantic=floor, min_forward=min_forward)
-    return replace(settings, rank_by="dual", pool=PIVOT_POOL) if pivot else settings
+    if not pivot:
+        return settings
+    judges = covers("the judge of paraphrases", lang) and measures
+    return replace(settings, rank_by="usable" if judges else "dual", pool=PIVOT_POOL)
 
 
 def check_text(text: object, index: int) -> None:

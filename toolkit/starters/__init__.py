@@ -6,7 +6,7 @@ import importlib.util
 import os
 from pathlib import Path
 
-from toolkit.firefox.fetch import PREFIX as FIREFOX
+from toolkit.firefox.fetch import PREFIX as FETCHED
 from toolkit.firefox.fetch import fetch_firefox
 
 WORDS = "words.txt"  # beside a trained translator: the words of the target side of its training text
@@ -89,7 +89,7 @@ def resolve(name: str | os.PathLike[str]) -> str:
         ValueError: It is no name, or there is no such starter or model of Firefox.
     """
     name = model_name(name)
-    if name.startswith(FIREFOX) and not Path(name).exists():
+    if name.startswith(FETCHED) and not Path(name).exists():
         return str(fetch_firefox(name))
     return str(starter(name.removeprefix("starter/"))) if name.startswith("starter/") else name
 
