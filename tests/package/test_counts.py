@@ -41,6 +41,8 @@ def random_rows(seed, count=40):
         scores.semantic = chance.choice([None, chance.uniform(-1, 1)])
         scores.trigram_overlap = chance.choice([None, chance.random()])
         scores.judgment = chance.choice([None, 50 * chance.random()])
+        scores.given_reference = chance.choice([None, -4 * chance.random()])
+        scores.relative_fluency = chance.choice([None, chance.gauss(0, 2)])
         words = ["will", "go", "Home"]
         origins = [
             Origin(chance.choice(["1", "2", None]), [], chance.sample(words, chance.randint(0, 2)),

@@ -1,7 +1,7 @@
 """Weights in GGUF, the format of llama.cpp, as a folder that `transformers` reads.
 
-`transformers` unpacks such a file whenever it loads it, which takes half a minute for the smallest models. Here a file is
-unpacked once, into the cache of the user.
+`transformers` unpacks such a file whenever it loads it, which takes a quarter of a minute for the smallest models. Here
+a file is unpacked once, into the cache of the user.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def gguf_file(path: Path) -> Path | None:
 def unpacked(file: Path, name: str) -> Path:
     """The folder of the cache with what a GGUF file holds: weights in bfloat16, configuration and tokenizer.
 
-    It is known by the hash of the file's bytes, so that it is made once. It is made beside its place and renamed, so that
-    what a killed process left is no model.
+    It is known by the hash of the file's bytes, so that it is made once. It is made beside its place and renamed, so
+    that what a killed process left is no model.
 
     Args:
         file: The file.

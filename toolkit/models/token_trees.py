@@ -1,9 +1,9 @@
 """The log-probabilities of several texts that begin alike, by a causal language model that reads equal beginnings once.
 
-All texts of a batch stand in one sequence of tokens, each after the token that it follows, and a token that several texts
-have after the same beginning stands there once. The attention mask lets a token see what comes before it in its own text,
-and the positions are those of that text. So no token is padding and none is computed twice; candidates of one text, which
-share it and many first words, take a quarter of the time of one forward pass for each.
+All texts of a batch stand in one sequence of tokens, and a token that several texts have after the same beginning stands
+there once. The attention mask lets a token see what comes before it in its own text, and its position is that in its
+text. So no token is padding and none is computed twice. Candidates of one text, which share it and many first words,
+take a quarter of the time of texts that are read apart.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ def tree_log_probabilities(trees: TokenTrees, model: LanguageModel) -> list[tupl
     followed = sorted({trees.parents[node] for node in scored})
     row_of = {node: row for row, node in enumerate(followed)}
     rows = [row_of[trees.parents[node]] for node in scored]
-    logs = tree_logits(trees, network, followed).float().log_softmax(-1)
+    logits = tree_logits(trees, network, followed)
+    logs = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(-1)
     found = dict(zip(scored, logs[rows, [trees.ids[node] for node in scored]].tolist(), strict=True))
     return [(math.fsum(found[node] for node in path), len(path)) for path in trees.paths]
 
@@ -116,8 +117,8 @@ def log_probabilities_after(
 ) -> list[list[tuple[float, int]]]:
     """The log-probability of texts after beginnings, and the number of tokens that each sums over.
 
-    What a model has no positions for is cut: the end of a text, and of a beginning that has more than half of the positions
-    what comes first.
+    What a model has no positions for is cut: the end of a text, and the first tokens of a beginning that has more than
+    half of the positions.
 
     Args:
         asked: Beginnings, each with the texts that may follow it, as tokens.

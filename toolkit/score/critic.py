@@ -1,7 +1,8 @@
 """What a causal language model says of a candidate: how probable it is after its reference, and how natural beside it.
 
-Both are measures of ours. A small model that reads the reference first knows at once whether a candidate is grammatical and
-whether it says the same, as far as it knows either; without the reference it only knows the grammar.
+Both are measures of ours. A small model that has read the reference is sure of a candidate that is grammatical and says
+much the same; without the reference it only knows the grammar. A fluent text about something else may score as high as
+a freely worded paraphrase, so the first score goes with one of meaning.
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ def load_critic(name: str, dtype: str, device: torch.device | str) -> LanguageMo
 
 def critic_signature(model: LanguageModel) -> str:
     """The settings of both scores."""
-    return f"nats per token|{model.signature}|after:reference and line break|eos:no|decimals:{DECIMALS}|v:1.0.0"
+    return f"nats per token|{model.signature}|after:reference and line break|less:repetition|eos:no|decimals:{DECIMALS}|v:1.0.0"
 
 
 def critic_rows(rows: Iterable[Row], model: LanguageModel, batch_tokens: int) -> Iterator[Row]:
     """Fill `given_reference` and `relative_fluency` of every candidate without a reason.
 
-    `given_reference` is relative to the reference itself: how probable a repetition is differs from text to text, by the
-    model's knowledge of its words. A reference, and the words with which several of its candidates begin, are read once (`token_trees.py`). A candidate
-    without tokens gets no score; one without a reference that has tokens gets no `relative_fluency`.
+    `given_reference` is relative to a repetition of the reference, whose probability differs from text to text, as the
+    model knows its words. A reference, and the words with which several of its candidates begin, are read once
+    (`token_trees.py`). Where a text or its reference has no tokens, there is no score.
 
     Args:
         rows: Rows with candidates; all of a shard are held at a time.
@@ -79,9 +80,9 @@ def per_token(
         batch_tokens: As of `critic_rows`.
 
     Returns:
-        For each reference its own and those of its candidates after it and a line break; and the same
-        after the token that begins texts (or else the one that ends them; without either the first token of a text is
-        not counted).  None where no token counts.
+        For each reference its own and those of its candidates, after it and a line break; and the same after the token
+        that begins texts (or else the one that ends them; without either the first token of a text is
+        not counted). None where no token counts.
     """
     tokenizer: Any = model.tokenizer
     begin = next((one for one in (tokenizer.bos_token_id, tokenizer.eos_token_id) if one is not None), None)
@@ -99,6 +100,6 @@ def per_token(
 
 
 def beginning_of(reference: str, tokenizer: Any) -> list[int]:
-    """A reference and a line break as the model reads them, with the token by which its tokenizer begins texts, if any."""
+    """A reference and a line break as the model reads them, after the token with which its tokenizer begins texts."""
     ids = tokenizer(reference + BREAK, verbose=False)["input_ids"]
     return ids[:-1] if ids and ids[-1] == tokenizer.eos_token_id else ids

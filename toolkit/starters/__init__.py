@@ -30,8 +30,8 @@ def starter(name: str) -> Path:
 
     Args:
         name: "de-en" (German to English), "en-de", "encoder" (English sentences to vectors), "paraphraser" or
-            "infiller" (both English); "en-pt", "pt-en" and "smollm2" (an English language model, a file) are in packages
-            of their own (`INSTALL`).
+            "infiller" (both English); "en-pt", "pt-en" and "smollm2" (an English language model, a file) are in
+            packages of their own (`INSTALL`).
 
     Raises:
         ValueError: No such starter, or its package is not installed.
