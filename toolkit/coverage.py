@@ -45,6 +45,7 @@ PARTS: dict[str, Part] = {
     "starter/en-de": Part(("de",), "translations", "a translator into that language"),
     "the guards": Part(("en", "de", "fr", "es", "zh"), "negation, numbers and names", "no guards"),
     "the stop words": Part(ENGLISH, "words that are no keywords", "a file with one word per line"),
+    "the judge of paraphrases": Part(ENGLISH, "rank_by usable, and min_usable", "rank_by dual"),
     "the judgment score": Part(ENGLISH, "ParaBank's ranking", "another builder, such as parabank2"),
     "link-grammar": Part(ENGLISH, "trees of sentences", "stanza:LANGUAGE or file:PATH"),
 }

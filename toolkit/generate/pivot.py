@@ -75,35 +75,39 @@ def pivot_rows(
 
     Yields:
         The rows in their order. A candidate's forward score is log p(candidate | pivot) of the pivot that makes it the
-        most probable; its origins name the pivots by number ("pivot-0"). Reasons are those of `constrain_rows`.
+        most probable; its origins name the pivots by number ("pivot-0"). Reasons are those of `constrain_rows`. A row
+        that cannot be translated has a candidate without text, with the reason.
     """
     shard = list(rows)
-    pivots = find_pivots(shard, forward, settings)
+    translations = find_pivots(shard, forward, settings)
+    pivots = {row_id: [c.text for c in some if c.reason is None] for row_id, some in translations.items()}
     back = [
         replace(row, id=f"{row.id}/{n}", source=pivot, source_lang=pivot_lang, candidates=[])
         for row in shard
         for n, pivot in enumerate(pivots[row.id])
     ]
-    found: dict[str, list[Candidate]] = {row.id: [] for row in shard}
+    candidates: dict[str, list[Candidate]] = {
+        row_id: [] if pivots[row_id] else [replace(c, text="") for c in some] for row_id, some in translations.items()
+    }
     sets = {row.id: constraints.get(row.id, ConstraintSet()) for row in shard}
     for row in translate_back(back, backward, settings, sets):
         name, _, number = row.id.rpartition("/")
         for candidate in row.candidates:
             candidate.method, candidate.generator = METHOD, f"{forward.signature}>{backward.signature}"
             candidate.origins = [replace(origin, recipe=f"pivot-{number}") for origin in candidate.origins]
-        found[name] += row.candidates
+        candidates[name] += row.candidates
     for row in shard:
         row.source, row.source_lang = next(iter(pivots[row.id]), row.reference), pivot_lang
-        row.candidates = merge_equal(found[row.id])
+        row.candidates = merge_equal(candidates[row.id])
         yield row
 
 
-def find_pivots(rows: Sequence[Row], forward: Translator, settings: PivotDecoding) -> dict[str, list[str]]:
-    """The best distinct translations of each row's reference, best first, by the row's id."""
+def find_pivots(rows: Sequence[Row], forward: Translator, settings: PivotDecoding) -> dict[str, list[Candidate]]:
+    """The best translations of each row's reference, best first, by the row's id; those with a reason are no pivots."""
     sources = [replace(row, source=row.reference, candidates=[]) for row in rows]
     beam = max(settings.beam, settings.pivots)
     translated = translate_rows(sources, forward, beam, settings.batch_rows, settings.pivots)
-    return {row.id: [c.text for c in row.candidates if c.reason is None] for row in translated}
+    return {row.id: row.candidates for row in translated}
 
 
 def translate_back(

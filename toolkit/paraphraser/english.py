@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
+from toolkit.bitext.subwords import SPACE, Pieces
 from toolkit.rows import Row
-from toolkit.score.names import words_of
+from toolkit.score.names import FUNCTION_WORDS, words_of
 from toolkit.score.negation import APOSTROPHES, NEGATION
 
 CLITIC = r"(?:n't|'(?:s|re|ve|ll|m|d))(?!\w)"
+LOWER_WORD = re.compile(r"(?<![\w'’])[a-z]{2,}(?![\w’]|'(?!s\b))")  # no part of a contraction
 APART = re.compile(rf"(?<=\w) (?={CLITIC})", re.IGNORECASE)  # "wo n't", "Tom 's"
 MARK_APART = re.compile(r"(?<=[\w'\")\]%]) (?=[,.;:?!](?:\s|$))")  # "Who is it ?"
 MARK_TOGETHER = re.compile(r"(?<=[\w'\")\]%])(?=[,;:?!](?:\s|$)|\.$)")
@@ -150,6 +153,39 @@ def refuse_english(rows: Iterable[Row], allow_trivial: bool) -> Iterator[Row]:
             elif not allow_trivial and contraction_key(candidate.text) == key:
                 candidate.reason = "trivial"
         yield row
+
+
+def refuse_no_words(rows: Iterable[Row], pieces: Pieces) -> Iterator[Row]:
+    """Refuse candidates of English rows with a word that does not exist: reason "unknown_word".
+
+    A translator that must not say a word spells others from pieces ("wokwed"). A word exists if the lexicon has it, if
+    it is one piece of the translator's vocabulary, or if its reference has it. Words with a capital are not asked: they
+    may be names.
+
+    Args:
+        rows: Rows with candidates.
+        pieces: Of the translator that wrote them.
+    """
+    for row in rows:
+        waiting = [c for c in row.candidates if c.reason is None] if row.lang == "en" else []
+        known = set(LOWER_WORD.findall(row.reference.lower())) if waiting else set()
+        for candidate in waiting:
+            words = set(LOWER_WORD.findall(candidate.text)) - known
+            if not all(_is_word(word) or SPACE + word in pieces.vocabulary for word in words):
+                candidate.reason = "unknown_word"
+        yield row
+
+
+@lru_cache(1 << 16)
+def _is_word(word: str) -> bool:
+    """Whether the lexicon of English, or its list of function words, has a word in lower case.
+
+    >>> [_is_word(word) for word in ("bakeries", "themselves", "wokwed")]
+    [True, True, False]
+    """
+    from lemminflect import getAllLemmas
+
+    return word in FUNCTION_WORDS or bool(getAllLemmas(word))
 
 
 def joined_up(text: str) -> tuple[str, bool, bool]:

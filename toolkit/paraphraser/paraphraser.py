@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,21 +24,24 @@ from toolkit.encoder.load import load_encoder
 from toolkit.errors import check_several
 from toolkit.memory import release_memory
 from toolkit.paraphraser.form import Form, formed, plain
+from toolkit.paraphraser.names import BEST, STARTER, models_of, pivot_name
 from toolkit.paraphraser.pipeline import paraphrase_rows
 from toolkit.paraphraser.sentences import join, parts_of
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.progress import rows_bar
+from toolkit.models.language_model import LanguageModel
 from toolkit.rows import Candidate, Row
+from toolkit.score.critic import load_critic
 from toolkit.score.guards import ALWAYS, LANGUAGES, broken_guard, check_guards
-from toolkit.starters import WORDS, model_name, packaged, resolve, shown_name
+from toolkit.starters import WORDS, packaged, resolve, shown_name
 from toolkit.translator.load import Translator, described, load_translator
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-STARTER, ENCODER = "starter/paraphraser", "starter/encoder"
-PIVOT = ("starter/en-pt", "starter/pt-en")  # real translators, of the package that the extra [pt] installs
+ENCODER, CRITIC = "starter/encoder", "starter/smollm2"
+UNKNOWN = "und"  # ISO 639-2: a language that nobody has stated
 MIN_FORWARD = -0.6  # ours: nats per token of the starter; on validation sentences it refuses no usable text (docs)
 PIVOT_POOL = 12  # ours: the most probable candidates of a text by pivot, for each paraphrase, that are scored further
 CHUNK = 1000  # ours: texts that are worked on together
@@ -56,7 +61,8 @@ class Paraphraser:
 
     Args:
         model: "starter/paraphraser", a Hub id or a folder. Where the folder has a words.txt, outputs with other words
-            are refused. None takes the best that is installed: the two translators of `PIVOT`, or else the starter.
+            are refused. Two names with " > " between are the translators of `pivot`. "best" is what is installed: the
+            translators "starter/en-pt > starter/pt-en", or else the starter.
         lang: Language of the texts (ISO 639-1); None is what the model states, or else English.
         encoder: A sentence encoder for the cosine of text and paraphrase; None takes the starter's in English and
             leaves the cosine out in other languages.
@@ -70,6 +76,10 @@ class Paraphraser:
         pivot: Instead of a model two translators, from the language of the texts to another and back: a text is
             translated, and its translations are translated back in other words (`toolkit.generate.pivot`). The first
             one also scores backward.
+        critic: A causal language model (a Hub id, a folder, "starter/smollm2") that reads the text and then each
+            candidate, where the settings judge candidates. None takes "starter/smollm2" where it is installed.
+        pivot_lang: The other language (ISO 639-1); None is what the translators state. Those of several languages need
+            it.
 
     Raises:
         ValueError: A model cannot be loaded, the language is no code, the prefix is for a model that reads none, or
@@ -84,13 +94,14 @@ class Paraphraser:
     forward: Translator | None  # into the pivot language; None where the model reads the text itself
     pivot_lang: str | None
     encoder: SentenceTransformer | None
+    critic: LanguageModel | None
     known_words: frozenset[str]
     limit: int  # pieces of a text; a longer one is cut into sentences
     mark: bool  # whether the model reads texts with a mark at the end, as most of those that it was trained on
 
     def __init__(
         self,
-        model: str | None = None,
+        model: str = BEST,
         lang: str | None = None,
         encoder: str | None = None,
         backward: str | None = None,
@@ -99,40 +110,50 @@ class Paraphraser:
         dtype: str = "auto",
         device: torch.device | str | None = None,
         pivot: Sequence[str] | None = None,
+        pivot_lang: str | None = None,
+        critic: str | None = None,
     ) -> None:
-        self._loaded_from = (model, lang, encoder, backward, prefix), (dtype, device, pivot)
-        if model is None and pivot is None:
-            model, pivot = best_installed(lang)
-        check_pivot(model, pivot, backward, prefix)
-        name = model_name(model if pivot is None else pivot[1])  # type: ignore[arg-type]
+        self._loaded_from = (model, lang, encoder, backward, prefix), (dtype, device, pivot, pivot_lang, critic)
+        if pivot is not None and model != BEST:
+            raise ValueError(f"wanted a model or a pivot, got both, {model!r} and {tuple(pivot)}: give one of them")
+        models = models_of(model if pivot is None else pivot_name(pivot), lang)
+        translates = len(models) == 2
+        if translates and (backward, prefix) != (None, None):
+            raise ValueError("wanted two translators alone, got backward or prefix, too: the first one scores backward")
+        name = models[-1]
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         known = described(name)
         self.name, self.lang = known["name"], check_code(lang or known["lang"] or "en", "lang")
         if encoder is None and covers(ENCODER, self.lang):
             encoder = ENCODER
         for part, argument in (
-            (name if pivot is None else None, "model"),
+            (None if translates else name, "model"),
             (encoder, "encoder"),
             (backward, "backward"),
         ):
             if part is not None:
                 check_language_of(part, self.lang, argument)
         floor = MIN_FORWARD if name == STARTER else None
-        self.settings = settings or defaults(self.lang, encoder is not None, floor, pivot is not None)
+        self.settings = settings or defaults(self.lang, encoder is not None, floor, translates)
         check_guards(self.settings.guards, self.lang)
-        self.forward, self.pivot_lang = None, None
-        if pivot is not None:
-            self._load_pivot(pivot, dtype, device)
+        self.forward, self.pivot_lang = None, pivot_lang and check_code(pivot_lang, "pivot_lang")
+        if translates:
+            self._load_pivot(models, dtype, device)
         else:
             self._load_model(name, backward, prefix, dtype, device)
         self.encoder = None if encoder is None else load_encoder(encoder, device)
+        if critic is None and self.settings.judges and packaged(CRITIC.removeprefix("starter/")):
+            critic = CRITIC
+        self.critic = None if critic is None else load_critic(critic, dtype, device)
         words = Path(resolve(name), WORDS)
-        self.known_words = read_words(words) if words.exists() and pivot is None else frozenset()
-        longest = known["max_tokens"] or (LONGEST if pivot is None else LONGEST_TRANSLATED)
+        self.known_words = read_words(words) if words.exists() and not translates else frozenset()
+        longest = known["max_tokens"] or (LONGEST_TRANSLATED if translates else LONGEST)
         self.limit = min(engine_of((self.forward or self.model).model).limit, longest)
         self.mark = known["marked"] is None or known["marked"] >= 0.5
         self._check_encoder(self.settings)
         self.warned = False
+        if model == BEST and pivot is None:
+            tell_choice(self.name)
 
     def _load_model(
         self, name: str, backward: str | None, prefix: str | None, dtype: str, device: torch.device | str
@@ -148,8 +169,8 @@ class Paraphraser:
     def _load_pivot(self, pivot: Sequence[str], dtype: str, device: torch.device | str) -> None:
         """Load two translators; the first one scores, too."""
         there, back = pivot
-        self.name = f"{shown_name(there)} > {self.name}"
-        self.pivot_lang = described(there)["lang"] or described(back)["source_lang"]
+        self.name = pivot_name((shown_name(there), self.name))
+        self.pivot_lang = self.pivot_lang or described(there)["lang"] or described(back)["source_lang"]
         self.forward = load_translator(there, dtype, device, self.lang, self.pivot_lang, scoring=True)
         self.model = load_translator(back, dtype, device, self.pivot_lang, self.lang)
         self.backward = self.forward
@@ -312,7 +333,14 @@ class Paraphraser:
                 places[-1].append((part, name, form))
         models = self.model, self.backward, self.encoder
         done = paraphrase_rows(
-            rows.values(), *models, settings, constraints, self.known_words, self.forward, self.pivot_lang
+            rows.values(),
+            *models,
+            settings,
+            constraints,
+            self.known_words,
+            self.forward,
+            self.pivot_lang or UNKNOWN,
+            self.critic,
         )
         found = {row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in done}
         for constraint_set, placed in zip(sets, places, strict=True):
@@ -327,7 +355,9 @@ class Paraphraser:
             yield [c for c in joined if meets(c.text, constraint_set)]
 
     def _check_encoder(self, settings: Paraphrasing) -> None:
-        """Refuse settings that need a cosine where there is no encoder."""
+        """Refuse settings that need a cosine where there is no encoder, or the judge, which reads English."""
+        if settings.judges:
+            check_language_of("the judge of paraphrases", self.lang, "rank_by usable or min_usable")
         if self.encoder is None and (settings.min_semantic is not None or settings.rank_by == "semantic"):
             raise ValueError(f"wanted an encoder for the cosine in {self.lang!r}, got none: give one to Paraphraser")
 
@@ -344,31 +374,10 @@ class Paraphraser:
             warnings.warn(f"{self.name} paraphrases {self.lang!r}, and most texts seem to be in {got!r}", stacklevel=4)
 
 
-def best_installed(lang: str | None) -> tuple[str | None, tuple[str, str] | None]:
-    """The model or the pivot of `Paraphraser()`: for English the translators of `PIVOT` where they are installed.
-
-    Args:
-        lang: Of the texts (ISO 639-1); None is English.
-    """
-    if lang in (None, "en") and all(packaged(name.removeprefix("starter/")) for name in PIVOT):
-        return None, PIVOT
-    return STARTER, None
-
-
-def check_pivot(model: str | None, pivot: Sequence[str] | None, backward: str | None, prefix: str | None) -> None:
-    """Refuse a pivot that is not two translators, or beside a model, a backward model or a prefix.
-
-    Raises:
-        ValueError: It is.
-    """
-    if pivot is None:
-        return
-    check_several(pivot, "two translators as pivot")
-    if len(pivot) != 2:
-        raise ValueError(f"wanted two translators as pivot, there and back, got {len(pivot)}: {', '.join(pivot)}")
-    for name, value in (("model", model), ("backward", backward), ("prefix", prefix)):
-        if value is not None:
-            raise ValueError(f"wanted either pivot or {name}, got both: the pivot's translators need no {name}")
+@cache
+def tell_choice(name: str) -> None:
+    """Say on stderr, once in a process, which paraphraser the name "best" stands for."""
+    print(f"paraphraser: {name}", file=sys.stderr)
 
 
 def defaults(lang: str, measures: bool, min_forward: float | None = None, pivot: bool = False) -> Paraphrasing:
@@ -384,7 +393,10 @@ def defaults(lang: str, measures: bool, min_forward: float | None = None, pivot:
     floor = usual.min_semantic if measures else None
     guards = usual.guards if lang in LANGUAGES else ()
     settings = replace(usual, guards=guards, min_semantic=floor, min_forward=min_forward)
-    return replace(settings, rank_by="dual", pool=PIVOT_POOL) if pivot else settings
+    if not pivot:
+        return settings
+    judges = covers("the judge of paraphrases", lang) and measures
+    return replace(settings, rank_by="usable" if judges else "dual", pool=PIVOT_POOL)
 
 
 def check_text(text: object, index: int) -> None:

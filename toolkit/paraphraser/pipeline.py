@@ -13,16 +13,21 @@ from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
 from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
-from toolkit.paraphraser.english import correct_articles, refuse_english
+from toolkit.models.language_model import LanguageModel
+from toolkit.paraphraser.english import correct_articles, refuse_english, refuse_no_words
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row
+from toolkit.score.critic import critic_rows
 from toolkit.score.dual import dual_rows
+from toolkit.score.edit_ratio import edit_rows
 from toolkit.score.guards import guard_rows
+from toolkit.score.judge import judge_rows, read_judge
 from toolkit.score.overlap import overlap_rows
 from toolkit.score.semantic import semantic_rows
 from toolkit.select.cluster import best_first, cluster_rows
 from toolkit.select.filter import (
     by_forward,
+    by_usable,
     refuse_dual,
     refuse_forward,
     refuse_improbable,
@@ -30,8 +35,10 @@ from toolkit.select.filter import (
     refuse_repeats,
     refuse_semantic,
     refuse_unknown_words,
+    refuse_usable,
+    refuse_worst,
 )
-from toolkit.select.rank import rank_rows
+from toolkit.select.rank import rank_best_and_others, rank_rows
 from toolkit.translator.load import Translator
 
 if TYPE_CHECKING:
@@ -51,7 +58,8 @@ def paraphrase_rows(
     constraints: Mapping[str, ConstraintSet],
     known_words: Set[str] = frozenset(),
     forward: Translator | None = None,
-    pivot_lang: str | None = None,
+    pivot_lang: str = "",
+    critic: LanguageModel | None = None,
 ) -> Iterator[Row]:
     """Give every row its candidates: chosen ones have a rank, refused ones a reason.
 
@@ -67,15 +75,16 @@ def paraphrase_rows(
         forward: Where given, a text is translated by it, and `model` translates back; a row's source is then its best
             translation.
         pivot_lang: The language that it writes (ISO 639-1).
+        critic: Reads the text before each candidate, where candidates are judged.
     """
     if forward is not None:
-        assert pivot_lang is not None
         rows = pivot_rows(rows, forward, model, pivot_lang, pivot_decoding(settings), constraints)
     else:
         rows = without_templates(generate(rows, model, settings, constraints))
     rows = correct_articles(rows)
     rows = refuse_repeats(rows)
     rows = refuse_unknown_words(rows, known_words)
+    rows = refuse_no_words(rows, model.target) if forward is not None else rows
     rows = guard_rows(rows, settings.guards)
     rows = refuse_english(rows, settings.allow_trivial)
     if settings.min_forward is not None:
@@ -88,14 +97,33 @@ def paraphrase_rows(
     if settings.min_semantic is not None:
         rows = refuse_semantic(rows, settings.min_semantic)
     if settings.pool:
-        rows = refuse_improbable(rows, settings.pool * settings.n)
+        rows = refuse_improbable(rows, settings.pool * settings.n * (2 if settings.judges else 1))
     if settings.scores_backward:
         rows = dual_rows(rows, backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
         rows = refuse_dual(rows, settings.max_dual_nll)
+    if settings.judges:
+        rows = judged_rows(rows, critic, settings)
     order = ORDERS[settings.rank_by]
     rows = cluster_rows(rows, model.target, max(CLUSTERS, settings.n), order)
+    if settings.rank_by == "usable":
+        return rank_best_and_others(rows, settings.n, order)
     return rank_rows(rows, settings.n, order, fill=True)
+
+
+def judged_rows(rows: Iterable[Row], critic: LanguageModel | None, settings: Paraphrasing) -> Iterator[Row]:
+    """Fill `usable`: first by what is cheap; then, for the best of each row, with what a language model says.
+
+    Args:
+        rows: English rows whose candidates have forward and backward scores, a cosine, and the overlap of pieces.
+        critic: The language model; None judges without.
+        settings: How many are kept, and the least probability.
+    """
+    rows = judge_rows(edit_rows(rows), read_judge(critic=False))
+    if critic is not None:
+        rows = refuse_worst(rows, settings.pool * settings.n, by_usable) if settings.pool else rows
+        rows = judge_rows(critic_rows(rows, critic, settings.batch_tokens), read_judge(critic=True))
+    return rows if settings.min_usable is None else refuse_usable(rows, settings.min_usable)
 
 
 def generate(
@@ -169,4 +197,4 @@ def by_semantic(candidate: Candidate) -> tuple[float, str]:
     return -(candidate.scores.semantic or 0.0), candidate.text
 
 
-ORDERS = {"dual": best_first, "forward": by_forward, "semantic": by_semantic}
+ORDERS = {"dual": best_first, "forward": by_forward, "semantic": by_semantic, "usable": by_usable}

@@ -14,7 +14,7 @@ from toolkit.settings import check_above_zero, check_among, check_at_least_one, 
 from toolkit.translator.settings import SIZES
 
 METHODS = ("auto", "sample", "beam", "top_p")
-RANKINGS = ("dual", "forward", "semantic")
+RANKINGS = ("dual", "forward", "semantic", "usable")
 DIRECTIONS = ("from_reference", "to_reference", "both")
 WEIGHTS = ("equal", "rank", "dual")
 DTYPES = ("auto", "float32", "bfloat16")
@@ -29,16 +29,20 @@ class Paraphrasing:
         n: The most paraphrases of a text.
         method: "sample" (ParaBank 2's: random words of the text are forbidden), "beam", "top_p" (no words are), or
             "auto": "beam" for one paraphrase of a text, else "sample".
-        rank_by: "dual" (forward plus backward log-likelihood per token), "forward", or "semantic" (the cosine). Only
-            "dual" and max_dual_nll take the time of a backward score.
+        rank_by: "dual" (forward plus backward log-likelihood per token), "forward", "semantic" (the cosine), or, in
+            English, "usable": the probability that a reader would call it usable (`toolkit.score.judge`). Only "dual",
+            "usable", max_dual_nll and min_usable take the time of a backward score.
         guards: What a paraphrase must keep, of `toolkit.score.guards.GUARDS`.
         min_semantic: The least cosine of text and paraphrase, in [-1, 1]; None refuses none.
         min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; None refuses none.
+        min_usable: The least probability that a reader would call a paraphrase usable, in [0, 1], in English: a high one
+            gives fewer paraphrases and surer ones. None refuses none.
         max_iou: The greatest share of pieces that text and paraphrase have in common, in [0, 1]; None refuses none.
         max_dual_nll: The most nats per token, forward plus backward; None refuses none.
         allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is a paraphrase.
         pool: Only the pool x n candidates with the greatest forward log-likelihood per token are scored backward and
-            clustered; 0 keeps all.
+            clustered; 0 keeps all. Where a language model scores, too, it scores so many, and twice as many are scored
+            backward.
         constraint_sets: Of "sample": random sets of forbidden words.
         samples_per_set: Of "sample": samples under each set. "top_p" draws as many in all, under none.
         constraint_rate: Of "sample": the probability with which a word of the text is in a set.
@@ -60,6 +64,7 @@ class Paraphrasing:
     guards: tuple[str, ...] = GUARDS
     min_semantic: float | None = 0.5
     min_forward: float | None = None
+    min_usable: float | None = None
     max_iou: float | None = None
     max_dual_nll: float | None = None
     allow_trivial: bool = False
@@ -99,6 +104,7 @@ class Paraphrasing:
         ranges = (
             ("min_semantic", -1, 1),
             ("min_forward", -math.inf, 0),
+            ("min_usable", 0, 1),
             ("max_iou", 0, 1),
             ("max_dual_nll", 0, math.inf),
         )
@@ -115,7 +121,12 @@ class Paraphrasing:
     @property
     def scores_backward(self) -> bool:
         """Whether candidates need a score of the text given the candidate."""
-        return self.rank_by == "dual" or self.max_dual_nll is not None
+        return self.rank_by == "dual" or self.max_dual_nll is not None or self.judges
+
+    @property
+    def judges(self) -> bool:
+        """Whether candidates are judged by how probably a reader would call them usable."""
+        return self.rank_by == "usable" or self.min_usable is not None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,14 +41,15 @@ def load_critic(name: str, dtype: str, device: torch.device | str) -> LanguageMo
 
 def critic_signature(model: LanguageModel) -> str:
     """The settings of both scores."""
-    return f"nats per token|{model.signature}|after:reference and line break|eos:no|decimals:{DECIMALS}|v:1.0.0"
+    return f"nats per token|{model.signature}|after:reference and line break|less:repetition|eos:no|decimals:{DECIMALS}|v:1.0.0"
 
 
 def critic_rows(rows: Iterable[Row], model: LanguageModel, batch_tokens: int) -> Iterator[Row]:
     """Fill `given_reference` and `relative_fluency` of every candidate without a reason.
 
-    A reference, and the words with which several of its candidates begin, are read once (`token_trees.py`). A candidate
-    without tokens gets no score; one without a reference that has tokens gets no `relative_fluency`.
+    `given_reference` is relative to a repetition of the reference, whose probability differs from text to text, as the
+    model knows its words. A reference, and the words with which several of its candidates begin, are read once
+    (`token_trees.py`). Where a text or its reference has no tokens, there is no score.
 
     Args:
         rows: Rows with candidates; all of a shard are held at a time.
@@ -59,9 +60,10 @@ def critic_rows(rows: Iterable[Row], model: LanguageModel, batch_tokens: int) ->
     waiting = [[candidate for candidate in row.candidates if candidate.reason is None] for row in shard]
     texts = [[row.reference, *(one.text for one in some)] for row, some in zip(shard, waiting, strict=True) if some]
     after, without = per_token(texts, model, batch_tokens)
-    for some, given, (own, *alone) in zip(filter(None, waiting), after, without, strict=True):
+    for some, (repetition, *given), (own, *alone) in zip(filter(None, waiting), after, without, strict=True):
         for candidate, score, fluency in zip(some, given, alone, strict=True):
-            candidate.scores.given_reference = score
+            if repetition is not None and score is not None:
+                candidate.scores.given_reference = round(score - repetition, DECIMALS)
             if own is not None and fluency is not None:
                 candidate.scores.relative_fluency = round(fluency - own, DECIMALS)
     yield from shard
@@ -78,8 +80,8 @@ def per_token(
         batch_tokens: As of `critic_rows`.
 
     Returns:
-        For each reference those of its candidates after it and a line break; and its own and those of its candidates
-        after the token that begins texts (or else the one that ends them; without either the first token of a text is
+        For each reference its own and those of its candidates, after it and a line break; and the same after the token
+        that begins texts (or else the one that ends them; without either the first token of a text is
         not counted). None where no token counts.
     """
     tokenizer: Any = model.tokenizer
@@ -88,7 +90,7 @@ def per_token(
     asked: list[tuple[list[int], list[list[int]]]] = []
     for reference, *candidates in texts:
         read = tokenizer([reference, *candidates], add_special_tokens=False, verbose=False)["input_ids"]
-        asked.append((beginning_of(reference, tokenizer) or first, read[1:]))
+        asked.append((beginning_of(reference, tokenizer) or first, read))
         asked.append((first, read))
     found = [
         [round(total / count, DECIMALS) if count else None for total, count in some]

@@ -6,6 +6,9 @@ import importlib.util
 import os
 from pathlib import Path
 
+from toolkit.firefox.fetch import PREFIX as FETCHED
+from toolkit.firefox.fetch import fetch_firefox
+
 WORDS = "words.txt"  # beside a trained translator: the words of the target side of its training text
 IDF = "idf.tsv.gz"  # beside a starter: the number of sentences of that text that contain each word
 SAVED = ("config.json", "modules.json")  # files that mark the folder of a translator and of an encoder
@@ -77,12 +80,17 @@ def model_name(name: str | os.PathLike[str]) -> str:
 
 
 def resolve(name: str | os.PathLike[str]) -> str:
-    """A model name for `from_pretrained`: `starter/NAME` becomes a path; a Hub id or a path stays as it is.
+    """A model name for `from_pretrained`: `starter/NAME` and `firefox/en-de` become paths; others stay as they are.
+
+    A model of Firefox is fetched unless the cache has it.
 
     Raises:
-        ValueError: It is no name, or there is no such starter.
+        OSError: A model of Firefox cannot be fetched.
+        ValueError: It is no name, or there is no such starter or model of Firefox.
     """
     name = model_name(name)
+    if name.startswith(FETCHED) and not Path(name).exists():
+        return str(fetch_firefox(name))
     return str(starter(name.removeprefix("starter/"))) if name.startswith("starter/") else name
 
 

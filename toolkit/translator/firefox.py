@@ -12,11 +12,14 @@ import torch
 from sentencepiece import SentencePieceProcessor
 
 from toolkit.bitext.subwords import EOS, UNK, Pieces
+from toolkit.firefox.fetch import RECORD
+from toolkit.firefox.folder import unpacked
+from toolkit.firefox.published import sides
 from toolkit.models.marian_file import MarianFile, read_marian
 from toolkit.models.shortlist import Shortlist, read_shortlist
 from toolkit.models.ssru import POSITIONS, SsruConfig, SsruModel
+from toolkit.shards import read_record
 
-LICENSE = "MPL-2.0"  # of all models of Firefox
 # what a model's settings must be, where they say it
 ARCHITECTURE: dict[str, Any] = {
     "type": "transformer",
@@ -50,34 +53,44 @@ class FirefoxFiles:
     shortlist: Path | None
 
 
-def firefox_files(folder: Path) -> FirefoxFiles | None:
-    """The files of the model in a folder, by Mozilla's names; None where it holds no model of this kind.
+def firefox_files(name: str | Path) -> FirefoxFiles | None:
+    """The files of the model in a folder, by Mozilla's names; None where there is no folder, or no model of this kind.
+
+    Args:
+        name: A folder, whose files may be compressed by gzip; or a name that is none.
 
     Raises:
-        ValueError: There are several models, a vocabulary is missing, or the files are compressed.
+        ValueError: There are several models, a vocabulary is missing, or a file is damaged.
     """
+    if not Path(name).is_dir() or Path(name, "config.json").exists():
+        return None
+    folder = unpacked(Path(name))
     models = sorted(folder.glob("model*.bin")) or sorted(folder.glob("model*.npz"))
     if not models:
-        if packed := sorted(folder.glob("model*.bin.*")):
-            raise ValueError(f"wanted unpacked files of a model, got {packed[0]}: gzip -d {folder}/*.gz")
         return None
     if len(models) > 1:
         raise ValueError(f"wanted one model in {folder}, got {', '.join(path.name for path in models)}: keep one")
     shared = sorted(folder.glob("vocab*.spm"))
-    sides = [(sorted(folder.glob(f"{side}vocab*.spm")) or shared)[:1] for side in ("src", "trg")]
-    if not all(sides):
+    vocabularies = [(sorted(folder.glob(f"{side}vocab*.spm")) or shared)[:1] for side in ("src", "trg")]
+    if not all(vocabularies):
         raise ValueError(f"wanted a vocabulary (vocab*.spm, or srcvocab*.spm and trgvocab*.spm) in {folder}, got none")
     shortlists = sorted(folder.glob("lex*.bin"))
-    return FirefoxFiles(models[0], sides[0][0], sides[1][0], shortlists[0] if shortlists else None)
+    return FirefoxFiles(models[0], vocabularies[0][0], vocabularies[1][0], shortlists[0] if shortlists else None)
 
 
 def stated_pair(files: FirefoxFiles) -> tuple[str | None, str | None]:
-    """The source and target language that the name of a model's file states ("model.enpt.intgemm.alphas.bin").
+    """The source and target language that a fetched model's record, or the name of its file, states (ISO 639-1).
 
     >>> path = Path("model.enpt.intgemm.alphas.bin")
     >>> stated_pair(FirefoxFiles(path, path, path, None))
     ('en', 'pt')
     """
+    record = files.model.with_name(RECORD)
+    if record.is_file():
+        pair = read_record(record, "delete it").get("pair")
+        if isinstance(pair, str):
+            source, target = sides(pair)
+            return source.split("-")[0], target.split("-")[0]
     match = re.match(r"model\.([a-z]{2})([a-z]{2})\.", files.model.name)
     return (match[1], match[2]) if match else (None, None)
 
