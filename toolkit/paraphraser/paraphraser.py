@@ -23,6 +23,7 @@ from toolkit.decode.engine import engine_of
 from toolkit.encoder.load import load_encoder
 from toolkit.errors import check_several
 from toolkit.memory import release_memory
+from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.names import BEST, STARTER, models_of, pivot_name
 from toolkit.paraphraser.pipeline import paraphrase_rows
@@ -30,7 +31,6 @@ from toolkit.paraphraser.sentences import join, parts_of
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.progress import rows_bar
-from toolkit.models.language_model import LanguageModel
 from toolkit.rows import Candidate, Row
 from toolkit.score.critic import load_critic
 from toolkit.score.guards import ALWAYS, LANGUAGES, broken_guard, check_guards

@@ -35,8 +35,8 @@ class Paraphrasing:
         guards: What a paraphrase must keep, of `toolkit.score.guards.GUARDS`.
         min_semantic: The least cosine of text and paraphrase, in [-1, 1]; None refuses none.
         min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; None refuses none.
-        min_usable: The least probability that a reader would call a paraphrase usable, in [0, 1], in English: a high one
-            gives fewer paraphrases and surer ones. None refuses none.
+        min_usable: The least probability, in [0, 1], that a reader would call a paraphrase usable, in English: a high
+            one gives fewer paraphrases and surer ones. None refuses none.
         max_iou: The greatest share of pieces that text and paraphrase have in common, in [0, 1]; None refuses none.
         max_dual_nll: The most nats per token, forward plus backward; None refuses none.
         allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is a paraphrase.

@@ -41,7 +41,8 @@ def load_critic(name: str, dtype: str, device: torch.device | str) -> LanguageMo
 
 def critic_signature(model: LanguageModel) -> str:
     """The settings of both scores."""
-    return f"nats per token|{model.signature}|after:reference and line break|less:repetition|eos:no|decimals:{DECIMALS}|v:1.0.0"
+    settings = f"after:reference and line break|less:repetition|eos:no|decimals:{DECIMALS}|v:1.0.0"
+    return f"nats per token|{model.signature}|{settings}"
 
 
 def critic_rows(rows: Iterable[Row], model: LanguageModel, batch_tokens: int) -> Iterator[Row]:

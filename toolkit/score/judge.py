@@ -2,8 +2,8 @@
 
 Usable means: it says what its reference says, a person could have written it, and its wording differs in more than
 contractions and articles. The regression was fitted on outputs of several systems that were read without their names
-(`experiments/judge_fit.py`); `judge.json` has its weights, its calibration and how well it tells outputs of other texts.
-There are two: one with the scores of a language model (`critic.py`), and one for users without one, which tells less.
+(`experiments/judge_fit.py`); `judge.json` has its weights, its calibration and how well it tells outputs of other
+texts. There are two: one with the scores of a language model (`critic.py`), and one without, which tells less.
 """
 
 from __future__ import annotations
