@@ -29,6 +29,19 @@ NO_NOUN = words_of("a an am and are as at i if in is it of on or to was you")  #
 SHORT = {"is": "s", "has": "s", "are": "re", "have": "ve", "will": "ll", "shall": "ll", "am": "m", "would": "d"} | {
     "had": "d", "not": "nt", "us": "s"}  # fmt: skip
 IRREGULAR = (("won't", "will nt"), ("can't", "can nt"), ("cannot", "can nt"), ("shan't", "will nt"))
+LIGHT = words_of("a an the that")  # what comes and goes without a change of meaning
+SPELLINGS = tuple(  # British endings, and the American ones in their place
+    (re.compile(british), american)
+    for british, american in (
+        (r"^(\w{3,})is(e|ed|es|er|ers|ing|ation|ations)$", r"\1iz\2"),
+        (r"^(\w*(?:neighb|harb|behavi|flav|col|fav|lab|hon|hum|rum|arm|sav|vap|vig))our(\w*)$", r"\1or\2"),
+        (r"^(\w*(?:met|lit|cent|fib|theat))re(s?)$", r"\1er\2"),
+        (r"^(\w*(?:cance|trave|jewe|mode|signa|labe))ll(ed|ing|er|ers)$", r"\1l\2"),
+        (r"^practic(e|es|ed|ing)$", r"practiz\1"),
+        (r"^sceptic", "skeptic"),
+        (r"^program(?:me)?(s?)$", r"program\1"),
+    )
+)
 SUBJECTS = words_of("he she it that this there here who what where when how why everything everyone let one")
 CLITIC_S = re.compile(r"([\w-]+)'s(?= ([\w-]+)(?: ([\w-]+))?)")
 
@@ -71,7 +84,9 @@ def _begins_with_vowel(word: str, unsure: bool) -> bool:
 
 
 def contraction_key(text: str) -> str:
-    """The letters of a text with all contractions made: equal for texts that only contract or expand.
+    """The letters of a text without what makes no paraphrase: equal for texts that differ in nothing else.
+
+    That is contractions, articles, "that" and British or American spelling.
 
     >>> contraction_key("What's it, and why won't he go?") == contraction_key("What is it and why will he not go?")
     False
@@ -84,7 +99,9 @@ def contraction_key(text: str) -> str:
     for short, whole in IRREGULAR:
         plain = plain.replace(short, whole)
     words = re.findall(r"[^\W_]+", plain.replace("n't", " nt"))
-    return "".join(SHORT.get(word, word) for word in words)
+    for pattern, american in SPELLINGS:
+        words = [pattern.sub(american, word) for word in words]
+    return "".join(SHORT.get(word, word) for word in words if word not in LIGHT)
 
 
 def _possessives(text: str) -> Iterator[str]:
