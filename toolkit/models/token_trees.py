@@ -160,7 +160,7 @@ def parts(texts: Sequence[Sequence[int]], most: int) -> Iterator[Sequence[Sequen
     """
     group: list[Sequence[int]] = []
     for text in texts:
-        if group and sum(map(len, group)) + len(text) > max(most, sum(map(len, group[:1]))):
+        if group and sum(map(len, group)) + len(text) > max(most, len(group[0])):
             yield group
             group = []
         group.append(text)
