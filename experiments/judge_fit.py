@@ -38,7 +38,7 @@ def examples(texts: list[dict[str, Any]], features: tuple[str, ...]) -> tuple[np
     values, usable, groups = [], [], []
     for number, text in enumerate(texts):
         for candidate in text["candidates"]:
-            row = feature_values(Scores(**candidate["scores"]), features)
+            row = feature_values(text["text"], candidate["text"], Scores(**candidate["scores"]), features)
             if "ratings" in candidate and None not in row:
                 values.append(row)
                 usable.append(all(letter == "u" for letter in candidate["ratings"]))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from toolkit.bitext.subwords import SPACE, Pieces
+from toolkit.generate.recombine import TOKEN, edits_of
 from toolkit.rows import Row
 from toolkit.score.names import FUNCTION_WORDS, words_of
 from toolkit.score.negation import APOSTROPHES, NEGATION
@@ -43,6 +44,7 @@ SPELLINGS = tuple(  # British endings, and the American ones in their place
     )
 )
 SUBJECTS = words_of("he she it that this there here who what where when how why everything everyone let one")
+ONE = re.compile(r"\bone\b(?!['’])", re.IGNORECASE)
 CLITIC_S = re.compile(r"([\w-]+)'s(?= ([\w-]+)(?: ([\w-]+))?)")
 
 
@@ -144,6 +146,39 @@ def misreads_possessive(reference: str, candidate: str) -> bool:
     return any(re.search(rf"\b{o} (?:is|has)\b", other) and not re.search(rf"\b{o} (?:is|has)\b", text) for o in owners)
 
 
+def counts_article(reference: str, candidate: str) -> bool:
+    """Whether a candidate says "one" where its reference has an article alone, as translators from other languages do.
+
+    >>> counts_article("A boy kicks the ball.", "One boy kicks the ball.")
+    True
+    """
+    return ONE.search(candidate) is not None and ONE.search(reference) is None and "a" in reference.lower().split()
+
+
+def changes_form(reference: str, candidate: str) -> bool:
+    """Whether a candidate has another form of a word in its place: another number or tense, or an error of agreement.
+
+    >>> changes_form("The prices rose again.", "The price rose again.")
+    True
+    >>> changes_form("The prices have risen again.", "The prices rose again.")
+    False
+    """
+    words = [token.strip().lower() for token in TOKEN.findall(reference)]
+    for edit in edits_of(reference, candidate):
+        new = edit.replacement.strip().lower()
+        if edit.end - edit.begin == 1 and new.isalpha() and _lemmas(words[edit.begin]) & _lemmas(new):
+            return True
+    return False
+
+
+@lru_cache(1 << 16)
+def _lemmas(word: str) -> frozenset[str]:
+    """The lemmas of a word in lower case, as any part of speech, and the word."""
+    from lemminflect import getAllLemmas
+
+    return frozenset(lemma for lemmas in getAllLemmas(word).values() for lemma in lemmas) | {word}
+
+
 def correct_articles(rows: Iterable[Row]) -> Iterator[Row]:
     """Write "a" and "an" by sound in the candidates of English rows."""
     for row in rows:
@@ -152,14 +187,16 @@ def correct_articles(rows: Iterable[Row]) -> Iterator[Row]:
         yield row
 
 
-def refuse_english(rows: Iterable[Row], allow_trivial: bool) -> Iterator[Row]:
+def refuse_english(rows: Iterable[Row], allow_trivial: bool, forms: bool = False) -> Iterator[Row]:
     """Refuse candidates of English rows that read a possessive as a verb, or only contract or expand.
 
-    The reasons are "possessive" and "trivial".
+    The reasons are "possessive", "article" (`counts_article`), "trivial", and of the candidates of translators "form"
+    (`changes_form`).
 
     Args:
         rows: Rows with candidates.
         allow_trivial: Whether a contraction alone is a paraphrase.
+        forms: Whether another form of a word is refused.
     """
     for row in rows:
         waiting = [c for c in row.candidates if c.reason is None] if row.lang == "en" else []
@@ -167,8 +204,12 @@ def refuse_english(rows: Iterable[Row], allow_trivial: bool) -> Iterator[Row]:
         for candidate in waiting:
             if misreads_possessive(row.reference, candidate.text):
                 candidate.reason = "possessive"
+            elif counts_article(row.reference, candidate.text):
+                candidate.reason = "article"
             elif not allow_trivial and contraction_key(candidate.text) == key:
                 candidate.reason = "trivial"
+            elif forms and changes_form(row.reference, candidate.text):
+                candidate.reason = "form"
         yield row
 
 

@@ -7,21 +7,21 @@ p(text | candidate), unless another is given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from typing import TYPE_CHECKING
 
+from toolkit.bitext.subwords import Pieces
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
 from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
 from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.english import correct_articles, refuse_english, refuse_no_words
+from toolkit.paraphraser.judged import BATCH_TEXTS, Scorers, judged_rows
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row
-from toolkit.score.critic import critic_rows
 from toolkit.score.dual import dual_rows
-from toolkit.score.edit_ratio import edit_rows
 from toolkit.score.guards import guard_rows
-from toolkit.score.judge import judge_rows, read_judge
 from toolkit.score.overlap import overlap_rows
 from toolkit.score.semantic import semantic_rows
 from toolkit.select.cluster import best_first, cluster_rows
@@ -35,8 +35,6 @@ from toolkit.select.filter import (
     refuse_repeats,
     refuse_semantic,
     refuse_unknown_words,
-    refuse_usable,
-    refuse_worst,
 )
 from toolkit.select.rank import rank_best_and_others, rank_rows
 from toolkit.translator.load import Translator
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 NUCLEUS_TOP_K = 50  # ours: of which `top_p` takes a share
-BATCH_TEXTS = 64  # ours: texts that are encoded at a time
 CLUSTERS = 7  # ParaBank 2 (Hu et al. 2019b), section 3.3; more where more paraphrases are wanted
 
 
@@ -81,14 +78,14 @@ def paraphrase_rows(
         rows = pivot_rows(rows, forward, model, pivot_lang, pivot_decoding(settings), constraints)
     else:
         rows = without_templates(generate(rows, model, settings, constraints))
-    rows = correct_articles(rows)
-    rows = refuse_repeats(rows)
-    rows = refuse_unknown_words(rows, known_words)
-    rows = refuse_no_words(rows, model.target) if forward is not None else rows
-    rows = guard_rows(rows, settings.guards)
-    rows = refuse_english(rows, settings.allow_trivial)
+    checks = partial(checked, known_words=known_words, pieces=model.target if forward else None, settings=settings)
+    rows = checks(rows)
     if settings.min_forward is not None:
         rows = refuse_forward(rows, settings.min_forward)
+    if settings.judges:
+        scorers = Scorers(model, backward, encoder, critic)
+        rows = judged_rows(rows, scorers, settings, checks, recombines=forward is not None)
+        return chosen_rows(rows, model, settings)
     rows = overlap_rows(rows, model.target)
     if settings.max_iou is not None:
         rows = refuse_overlap(rows, settings.max_iou)
@@ -97,33 +94,36 @@ def paraphrase_rows(
     if settings.min_semantic is not None:
         rows = refuse_semantic(rows, settings.min_semantic)
     if settings.pool:
-        rows = refuse_improbable(rows, settings.pool * settings.n * (2 if settings.judges else 1))
+        rows = refuse_improbable(rows, settings.pool * settings.n)
     if settings.scores_backward:
         rows = dual_rows(rows, backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
         rows = refuse_dual(rows, settings.max_dual_nll)
-    if settings.judges:
-        rows = judged_rows(rows, critic, settings)
+    return chosen_rows(rows, model, settings)
+
+
+def checked(rows: Iterable[Row], known_words: Set[str], pieces: Pieces | None, settings: Paraphrasing) -> Iterator[Row]:
+    """Refuse candidates by their text: copies and repeats, words that do not exist, guards, and what English adds.
+
+    Args:
+        rows: Rows with candidates.
+        known_words: Candidates with other words are refused; if empty, nothing is.
+        pieces: Of a translator that may spell words which do not exist; None where the model has not.
+        settings: Which guards, and whether a contraction is a paraphrase.
+    """
+    rows = refuse_repeats(correct_articles(rows))
+    rows = refuse_unknown_words(rows, known_words)
+    rows = rows if pieces is None else refuse_no_words(rows, pieces)
+    return refuse_english(guard_rows(rows, settings.guards), settings.allow_trivial, forms=pieces is not None)
+
+
+def chosen_rows(rows: Iterable[Row], model: Translator, settings: Paraphrasing) -> Iterator[Row]:
+    """Rank the best candidates of each row that differ from each other."""
     order = ORDERS[settings.rank_by]
     rows = cluster_rows(rows, model.target, max(CLUSTERS, settings.n), order)
     if settings.rank_by == "usable":
         return rank_best_and_others(rows, settings.n, order)
     return rank_rows(rows, settings.n, order, fill=True)
-
-
-def judged_rows(rows: Iterable[Row], critic: LanguageModel | None, settings: Paraphrasing) -> Iterator[Row]:
-    """Fill `usable`: first by what is cheap; then, for the best of each row, with what a language model says.
-
-    Args:
-        rows: English rows whose candidates have forward and backward scores, a cosine, and the overlap of pieces.
-        critic: The language model; None judges without.
-        settings: How many are kept, and the least probability.
-    """
-    rows = judge_rows(edit_rows(rows), read_judge(critic=False))
-    if critic is not None:
-        rows = refuse_worst(rows, settings.pool * settings.n, by_usable) if settings.pool else rows
-        rows = judge_rows(critic_rows(rows, critic, settings.batch_tokens), read_judge(critic=True))
-    return rows if settings.min_usable is None else refuse_usable(rows, settings.min_usable)
 
 
 def generate(

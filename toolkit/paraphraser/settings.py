@@ -53,6 +53,8 @@ class Paraphrasing:
         pivots: Of two translators: translations of a text that are translated back.
         pivot_beam: Likewise: hypotheses that their searches follow.
         greedy_pivots: Likewise: for so many translations each word of the text is forbidden in turn; 0 for none.
+        single_edits: Likewise, where candidates are judged: changes of wording, of the most probable candidates, of
+            which each is tried alone.
         batch_rows: Rows of a decoding batch; of long texts there are fewer.
         batch_tokens: Size of a scoring batch, pairs times tokens.
         seed: Of the forbidden words and the samples.
@@ -79,6 +81,7 @@ class Paraphrasing:
     pivots: int = 3
     pivot_beam: int = 6
     greedy_pivots: int = 2
+    single_edits: int = 16
     batch_rows: int = 2400
     batch_tokens: int = 8192
     seed: int = 0
@@ -92,8 +95,9 @@ class Paraphrasing:
         check_lists(self)
         sizes = ("n", "constraint_sets", "samples_per_set", "top_k", "beam", "pivots", "pivot_beam")
         check_at_least_one(self, *sizes, "batch_rows", "batch_tokens")
-        if self.greedy_pivots < 0:
-            raise ValueError(f"wanted greedy_pivots of at least 0, got {self.greedy_pivots}")
+        for name in ("greedy_pivots", "single_edits"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"wanted {name} of at least 0, got {getattr(self, name)}")
         check_among(self, "method", METHODS)
         check_among(self, "rank_by", RANKINGS)
         check_between(self, 0, 1, "constraint_rate", "min_p", "top_p")

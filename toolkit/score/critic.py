@@ -45,8 +45,10 @@ def critic_signature(model: LanguageModel) -> str:
     return f"nats per token|{model.signature}|{settings}"
 
 
-def critic_rows(rows: Iterable[Row], model: LanguageModel, batch_tokens: int) -> Iterator[Row]:
-    """Fill `given_reference` and `relative_fluency` of every candidate without a reason.
+def critic_rows(
+    rows: Iterable[Row], model: LanguageModel, batch_tokens: int, relative_fluency: bool = True
+) -> Iterator[Row]:
+    """Fill `given_reference`, and `relative_fluency` unless it is not wanted, of every candidate without a reason.
 
     `given_reference` is relative to a repetition of the reference, whose probability differs from text to text, as the
     model knows its words. A reference, and the words with which several of its candidates begin, are read once
@@ -56,34 +58,39 @@ def critic_rows(rows: Iterable[Row], model: LanguageModel, batch_tokens: int) ->
         rows: Rows with candidates; all of a shard are held at a time.
         model: What `load_critic` returns.
         batch_tokens: Tokens that are read at a time, at least those of one reference with its candidates.
+        relative_fluency: Whether that score is filled, which takes as much time again.
     """
     shard = list(rows)
     waiting = [[candidate for candidate in row.candidates if candidate.reason is None] for row in shard]
     texts = [[row.reference, *(one.text for one in some)] for row, some in zip(shard, waiting, strict=True) if some]
-    after, without = per_token(texts, model, batch_tokens)
-    for some, (repetition, *given), (own, *alone) in zip(filter(None, waiting), after, without, strict=True):
-        for candidate, score, fluency in zip(some, given, alone, strict=True):
+    for some, (repetition, *given) in zip(
+        filter(None, waiting), per_token(texts, model, batch_tokens, True), strict=True
+    ):
+        for candidate, score in zip(some, given, strict=True):
             if repetition is not None and score is not None:
                 candidate.scores.given_reference = round(score - repetition, DECIMALS)
+    fluencies = per_token(texts, model, batch_tokens, False) if relative_fluency else []
+    for some, (own, *alone) in zip(filter(None, waiting), fluencies, strict=relative_fluency):
+        for candidate, fluency in zip(some, alone, strict=True):
             if own is not None and fluency is not None:
                 candidate.scores.relative_fluency = round(fluency - own, DECIMALS)
     yield from shard
 
 
 def per_token(
-    texts: Sequence[Sequence[str]], model: LanguageModel, batch_tokens: int
-) -> tuple[list[list[float | None]], list[list[float | None]]]:
+    texts: Sequence[Sequence[str]], model: LanguageModel, batch_tokens: int, after_reference: bool
+) -> list[list[float | None]]:
     """Log-probabilities in nats per token.
 
     Args:
         texts: References, each followed by its candidates.
         model: What `load_critic` returns.
         batch_tokens: As of `critic_rows`.
+        after_reference: Whether each text is read after its reference and a line break, or else after the token that
+            begins texts (or the one that ends them; without either the first token of a text is not counted).
 
     Returns:
-        For each reference its own and those of its candidates, after it and a line break; and the same after the token
-        that begins texts (or else the one that ends them; without either the first token of a text is
-        not counted). None where no token counts.
+        For each reference its own and those of its candidates; None where no token counts.
     """
     tokenizer: Any = model.tokenizer
     begin = next((one for one in (tokenizer.bos_token_id, tokenizer.eos_token_id) if one is not None), None)
@@ -91,13 +98,11 @@ def per_token(
     asked: list[tuple[list[int], list[list[int]]]] = []
     for reference, *candidates in texts:
         read = tokenizer([reference, *candidates], add_special_tokens=False, verbose=False)["input_ids"]
-        asked.append((beginning_of(reference, tokenizer) or first, read))
-        asked.append((first, read))
-    found = [
+        asked.append(((beginning_of(reference, tokenizer) if after_reference else []) or first, read))
+    return [
         [round(total / count, DECIMALS) if count else None for total, count in some]
         for some in log_probabilities_after(asked, model, batch_tokens)
     ]
-    return found[::2], found[1::2]
 
 
 def beginning_of(reference: str, tokenizer: Any) -> list[int]:
