@@ -60,7 +60,7 @@ def said(system: str, paraphraser: Paraphraser, texts: list[Text]) -> list[dict[
     found = paraphraser.candidates([text.text for text in texts], n=1, seed=0, progress=False)
     for text, candidates in zip(texts, found, strict=True):
         first = next((c for c in candidates if c.rank == 0), None)
-        line = {"system": system, "kind": text.kind, "text": text.text, "output": first and first.text}
+        line: dict[str, Any] = {"system": system, "kind": text.kind, "text": text.text, "output": first and first.text}
         lines.append(line | {"usable": first and first.scores.usable})
     return lines
 

@@ -1,8 +1,8 @@
 """New candidates from the edits of others: each change of wording alone, and the good ones together.
 
 A translation back often has one change that is right beside one that is wrong ("seal cubs were washed on land after
-..." for "seal pups were washed ashore following ..."). Taken apart, the right one makes a paraphrase of its own. This is
-ours.
+..." for "seal pups were washed ashore following ..."). Taken apart, the right one makes a paraphrase of its own. This
+is ours.
 """
 
 from __future__ import annotations

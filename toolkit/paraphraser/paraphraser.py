@@ -44,6 +44,7 @@ ENCODER, CRITIC = "starter/encoder", "starter/smollm2"
 UNKNOWN = "und"  # ISO 639-2: a language that nobody has stated
 MIN_FORWARD = -0.6  # ours: nats per token of the starter; on validation sentences it refuses no usable text (docs)
 PIVOT_POOL = 12  # ours: the most probable candidates of a text by pivot, for each paraphrase, that are scored further
+MIN_USABLE = 0.4  # ours: of two translators; where their texts chose it, it left 85 % of the texts an output (docs)
 CHUNK = 1000  # ours: texts that are worked on together
 LONGEST = 512  # ours: pieces of a text, where a model does not state on how many it was trained
 LONGEST_TRANSLATED = 64  # ours: likewise, of a translator: those of Firefox read sentences
@@ -395,8 +396,9 @@ def defaults(lang: str, measures: bool, min_forward: float | None = None, pivot:
     settings = replace(usual, guards=guards, min_semantic=floor, min_forward=min_forward)
     if not pivot:
         return settings
-    judges = covers("the judge of paraphrases", lang) and measures
-    return replace(settings, rank_by="usable" if judges else "dual", pool=PIVOT_POOL)
+    if not (covers("the judge of paraphrases", lang) and measures):
+        return replace(settings, rank_by="dual", pool=PIVOT_POOL)
+    return replace(settings, rank_by="usable", min_usable=MIN_USABLE, pool=PIVOT_POOL)
 
 
 def check_text(text: object, index: int) -> None:
