@@ -34,7 +34,7 @@ FLOAT32, INT8, INTGEMM8, INTGEMM16 = 0x0404, 0x0101, 0x4101, 0x4102
 NUMBERS = {FLOAT32: "<f4", 0x0402: "<f2", 0x0408: "<f8", INT8: "i1", 0x0201: "u1", 0x0104: "<i4"}
 QUANTISED = {INTGEMM8: "i1", INTGEMM16: "<i2"}
 ZIP = b"PK\x03\x04"  # begins a .npz
-COMPRESSED = {b"\x1f\x8b": "gzip -d", b"\x28\xb5\x2f\xfd": "zstd -d", b"\xfd7zXZ": "xz -d"}
+COMPRESSED = {b"\x1f\x8b": ("gzip", ".gz"), b"\x28\xb5\x2f\xfd": ("zstd", ".zst"), b"\xfd7zXZ"[:4]: ("xz", ".xz")}
 MOST_TENSORS, MOST_DIMENSIONS = 100_000, 8  # ours: a file that says more is no model
 ITEM = struct.Struct("<4Q")
 # what numpy and zipfile raise where a file is damaged
@@ -71,9 +71,13 @@ def read_marian(path: Path) -> MarianFile:
         raise ValueError(f"wanted a model file of Marian, got {path}, which is no file: give the file")
     with path.open("rb") as file:
         begin = file.read(len(ZIP))
-    for magic, command in COMPRESSED.items():
-        if begin.startswith(magic[:4]):
-            raise ValueError(f"wanted a model file of Marian, got {path}, which is compressed: {command} {path.name}")
+    for magic, (program, ending) in COMPRESSED.items():
+        if begin.startswith(magic):
+            packed = f"{path.name}{ending}"
+            raise ValueError(
+                f"wanted a model file of Marian, got {path}, which is compressed: mv {path.name} {packed}, and "
+                f"{program} -d {packed}"
+            )
     if begin == ZIP:
         return _read_npz(path)
     data = path.read_bytes()

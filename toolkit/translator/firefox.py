@@ -132,7 +132,9 @@ def _check_architecture(content: MarianFile, path: Path) -> None:
     """Refuse a model whose settings are not those of `SsruModel`."""
     settings = content.settings
     if not settings:
-        raise ValueError(f"wanted a model with its settings (special:model.yml), got {path}, which has none")
+        raise ValueError(
+            f"wanted a model with its settings (special:model.yml), got {path}, which has none: fetch it again"
+        )
     for key, wanted in ARCHITECTURE.items():
         if settings.get(key, wanted) != wanted:
             raise ValueError(
