@@ -15,11 +15,12 @@ import yaml
 
 from tests.tiny import pairs
 from toolkit.bitext.subwords import EOS, UNK, train_pieces
-from toolkit.translator.firefox import firefox_files, load_firefox
+from toolkit.decode.recurrent import RecurrentEngine
+from toolkit.translator.firefox import firefox_files, load_firefox, load_shortlist
 from toolkit.translator.load import Translator, load_translator
 
 DIM, HEADS, FEED_FORWARD, ENCODER, DECODER = 32, 4, 64, 2, 2
-EOS_BIAS = 9.0  # with the seeds below, sampled and greedy rows end after 1 to 40 tokens
+EOS_BIAS = 4.0  # with the seeds below, sampled and greedy rows end after 1 to 40 tokens
 FLOAT32, INT8, INTGEMM8, BLOCK = 0x0404, 0x0101, 0x4101, 256
 SETTINGS = {
     "type": "transformer",
@@ -62,22 +63,25 @@ def random_arrays(sources: int, targets: int, seed: int, shared: bool = True, la
     def tensor(*shape: int, size: float = 0.4) -> np.ndarray:
         return (size * chance.standard_normal(shape)).astype(np.float32)
 
-    arrays = {"Wemb": tensor(targets, DIM)} if shared else {}
+    def matrix(*shape: int) -> np.ndarray:
+        return tensor(*shape, size=0.8)
+
+    arrays = {"Wemb": tensor(targets, DIM, size=0.2)} if shared else {}
     if not shared:
-        arrays = {"encoder_Wemb": tensor(sources, DIM), "decoder_Wemb": tensor(targets, DIM)}
+        arrays = {side: tensor(n, DIM, size=0.2) for side, n in (("encoder_Wemb", sources), ("decoder_Wemb", targets))}
     arrays["decoder_ff_logit_out_b"] = tensor(1, targets)
     arrays["decoder_ff_logit_out_b"][0, EOS] = EOS_BIAS
     blocks = [(f"encoder_l{n + 1}", "self") for n in range(ENCODER)]
     blocks += [(f"decoder_l{n + 1}", "context") for n in range(layers)]
     for layer, attention in blocks:
         for letter in "qkvo":
-            arrays[f"{layer}_{attention}_W{letter}"] = tensor(DIM, DIM)
+            arrays[f"{layer}_{attention}_W{letter}"] = matrix(DIM, DIM)
             arrays[f"{layer}_{attention}_b{letter}"] = tensor(1, DIM)
-        arrays |= {f"{layer}_ffn_W1": tensor(DIM, FEED_FORWARD), f"{layer}_ffn_b1": tensor(1, FEED_FORWARD)}
-        arrays |= {f"{layer}_ffn_W2": tensor(FEED_FORWARD, DIM), f"{layer}_ffn_b2": tensor(1, DIM)}
+        arrays |= {f"{layer}_ffn_W1": matrix(DIM, FEED_FORWARD), f"{layer}_ffn_b1": tensor(1, FEED_FORWARD)}
+        arrays |= {f"{layer}_ffn_W2": matrix(FEED_FORWARD, DIM), f"{layer}_ffn_b2": tensor(1, DIM)}
         norms = [f"{layer}_{attention}_Wo", f"{layer}_ffn_ffn"]
         if attention == "context":
-            arrays |= {f"{layer}_rnn_W": tensor(DIM, DIM), f"{layer}_rnn_Wf": tensor(DIM, DIM)}
+            arrays |= {f"{layer}_rnn_W": matrix(DIM, DIM), f"{layer}_rnn_Wf": matrix(DIM, DIM)}
             arrays[f"{layer}_rnn_bf"] = tensor(1, DIM)
             norms.append(f"{layer}_rnn_ffn")
         for norm in norms:
@@ -168,7 +172,7 @@ def size_of(path: Path) -> int:
 
 
 def write_folder(
-    folder: Path, form: str = "alphas.bin", shared: bool = True, seed: int = 5, pair: str = "deen"
+    folder: Path, form: str = "alphas.bin", shared: bool = True, seed: int = 3, pair: str = "deen"
 ) -> Tiny:
     """A folder as Mozilla has it.
 
@@ -201,7 +205,7 @@ def write_folder(
 
 
 @functools.cache
-def tiny(form: str = "alphas.bin", shared: bool = True, seed: int = 5, pair: str = "deen") -> Tiny:
+def tiny(form: str = "alphas.bin", shared: bool = True, seed: int = 3, pair: str = "deen") -> Tiny:
     """`write_folder` once per process; leave the folder as it is."""
     parent = Path(tempfile.mkdtemp(prefix="tiny-firefox-"))
     atexit.register(shutil.rmtree, parent, ignore_errors=True)
@@ -214,6 +218,16 @@ def wide(made: Tiny) -> Translator:
     assert files is not None
     model, source, target = load_firefox(files, torch.float64)
     return Translator(str(made.folder), model, source, target, "tiny|float64")
+
+
+@functools.cache
+def wide_engine(with_shortlist: bool) -> RecurrentEngine:
+    """The engine of the 8-bit file with one vocabulary in float64."""
+    made = wide(tiny())
+    files = firefox_files(tiny().folder)
+    assert files is not None
+    shortlist = load_shortlist(files, made.source, made.target) if with_shortlist else None
+    return RecurrentEngine(made.model, shortlist)
 
 
 @functools.cache
