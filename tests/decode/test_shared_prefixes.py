@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from tests import families
+from tests import firefox_folders as firefox
 from tests.decode.plain_sampling import phrases_forbid, plain_sample
 from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode import source
@@ -21,8 +22,10 @@ def sources() -> list[list[int]]:
     return translator("de-en").source.encode([*texts, texts[0], "Ja."])
 
 
-@pytest.fixture(scope="module", params=["shared", "expanded"])
+@pytest.fixture(scope="module", params=["shared", "expanded", "recurrent", "shortlist"])
 def engine(request) -> Engine:
+    if request.param in ("recurrent", "shortlist"):
+        return firefox.wide_engine(request.param == "shortlist")
     model = wide_translator("de-en").model
     return SharedEngine(model) if request.param == "shared" else ExpandedEngine(model)
 

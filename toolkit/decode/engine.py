@@ -80,7 +80,7 @@ class Engine(Protocol[S]):
         """
 
     def logits(self, hidden: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """Logits of a slice of rows at a time: the slice and (slice rows, vocabulary) in float32.
+        """Logits of a slice of rows at a time: the slice and (slice rows, vocabulary) in float32, or more exact.
 
         The logits may be overwritten. The next slice may overwrite them, too.
         """

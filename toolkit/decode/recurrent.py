@@ -100,32 +100,36 @@ class RecurrentEngine:
             attended = attend_source(query, keys, values, query.shape[-1] ** -0.5, state.rows)
             x = layer.after_attention(x, attended.flatten(1))
         state.steps += 1
-        if self.refused is None:
-            return x
-        return torch.cat([x.to(state.memory[0].dtype), state.sentence[:, None]], 1)
+        return x if self.refused is None else beside(x, state.sentence)
 
     def logits(self, hidden: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """See `Engine.logits`."""
+        return self._logits(hidden, self.refused)
+
+    def _logits(self, hidden: Tensor, refused: Tensor | None) -> Iterator[tuple[slice, Tensor]]:
+        """`logits` where the shortlist leaves out `refused`, and the last column has the rows' sentences."""
         size = SLICE.get(hidden.device.type, 8192)
         for begin in range(0, len(hidden), size):
             part = slice(begin, begin + size)
             states = hidden[part, : self.config.d_model].to(self.model.dtype)
-            logits = self.model.lm_head(states).float()
-            if hidden.shape[1] > self.config.d_model:
-                assert self.refused is not None
-                logits.masked_fill_(self.refused[hidden[part, -1].long()], -torch.inf)
+            logits = self.model.lm_head(states)
+            logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+            if refused is not None:
+                logits.masked_fill_(refused[hidden[part, -1].long()], -torch.inf)
             yield part, logits
 
     @torch.inference_mode()
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
-        """See `Engine.likelihoods`."""
+        """See `Engine.likelihoods`; with a shortlist, minus infinity for a token that it leaves out."""
         keys, values, is_token = self._encode_run(sources)
         mask = torch.zeros_like(is_token, dtype=torch.float32).masked_fill_(~is_token, -torch.inf)[:, None, None]
         tokens = torch.tensor(outputs, device=self.device)
-        hidden = self.decoder.read(tokens, keys, values, mask)
+        hidden, refused = self.decoder.read(tokens, keys, values, mask).flatten(0, 1), self._refused(sources)
+        if refused is not None:
+            hidden = beside(hidden, sentence_of_rows(self, len(sources), tokens.shape[1]))
         scores = [
             log_probabilities(logits).gather(1, tokens.flatten()[part, None])
-            for part, logits in self.logits(hidden.flatten(0, 1))
+            for part, logits in self._logits(hidden, refused)
         ]
         return torch.cat(scores).view_as(tokens)
 
@@ -135,3 +139,8 @@ class RecurrentEngine:
         if not stays_in_sentences(state, source, target, rows):
             state.sentence = moved(state.sentence, source, target, rows)
             state.rows.place, state.rows.width = places(state.sentence, len(state.rows.keys[0]))
+
+
+def beside(hidden: Tensor, sentence: Tensor) -> Tensor:
+    """(rows, width + 1) hidden states, and in the last column the number of the row's sentence, which is exact."""
+    return torch.cat([hidden.to(torch.promote_types(hidden.dtype, torch.float32)), sentence[:, None]], 1)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import torch
 
 # suffixes of the files that a model and its tokenizer are loaded from; not a trainer's optimizer.pt, not a card
-READ = (".safetensors", ".bin", ".json", ".spm", ".model", ".txt", ".tiktoken", ".gguf")
+READ = (".safetensors", ".bin", ".npz", ".json", ".spm", ".model", ".txt", ".tiktoken", ".gguf")
 # errors of loading a damaged file with torch
 DAMAGED = (OSError, EOFError, KeyError, ValueError, RuntimeError, pickle.UnpicklingError, zipfile.BadZipFile)
 NEITHER = "which is neither a starter/NAME,"

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import prod
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,19 @@ import yaml
 VERSION = 1
 SETTINGS = "special:model.yml"  # the tensor of bytes that holds the settings of the training
 INPUT_MULTIPLIER = "_QuantMultA"
+WIDTH = 0xFF  # the bits of a type that are the bytes of a number
 FLOAT32, INT8, INTGEMM8, INTGEMM16 = 0x0404, 0x0101, 0x4101, 0x4102
 NUMBERS = {FLOAT32: "<f4", 0x0402: "<f2", 0x0408: "<f8", INT8: "i1", 0x0201: "u1", 0x0104: "<i4"}
 QUANTISED = {INTGEMM8: "i1", INTGEMM16: "<i2"}
-COMPRESSED = {b"\x1f\x8b": "gzip -d", b"\x28\xb5\x2f\xfd": "zstd -d", b"\xfd7zXZ": "xz -d"}
+ZIP = b"PK\x03\x04"  # begins a .npz
+COMPRESSED = {b"\x1f\x8b": ("gzip", ".gz"), b"\x28\xb5\x2f\xfd": ("zstd", ".zst"), b"\xfd7zXZ"[:4]: ("xz", ".xz")}
 MOST_TENSORS, MOST_DIMENSIONS = 100_000, 8  # ours: a file that says more is no model
 ITEM = struct.Struct("<4Q")
+# what numpy and zipfile raise where a file is damaged
+NPZ_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, KeyError, TypeError, ValueError),
+    *(NotImplementedError, RuntimeError, SyntaxError, MemoryError, OverflowError),
+)
 
 
 @dataclass
@@ -57,13 +65,20 @@ def read_marian(path: Path) -> MarianFile:
     """Read a model file of either form.
 
     Raises:
-        ValueError: It is cut, compressed, in a layout for one kind of processor, or no model file.
+        ValueError: It is cut, damaged, compressed, in a layout for one kind of processor, or no model file.
     """
-    begin = path.open("rb").read(4)
-    for magic, command in COMPRESSED.items():
-        if begin.startswith(magic[:4]):
-            raise ValueError(f"wanted a model file of Marian, got {path}, which is compressed: {command} {path.name}")
-    if begin == b"PK\x03\x04":
+    if not path.is_file():
+        raise ValueError(f"wanted a model file of Marian, got {path}, which is no file: give the file")
+    with path.open("rb") as file:
+        begin = file.read(len(ZIP))
+    for magic, (program, ending) in COMPRESSED.items():
+        if begin.startswith(magic):
+            packed = f"{path.name}{ending}"
+            raise ValueError(
+                f"wanted a model file of Marian, got {path}, which is compressed: mv {path.name} {packed}, and "
+                f"{program} -d {packed}"
+            )
+    if begin == ZIP:
         return _read_npz(path)
     data = path.read_bytes()
     try:
@@ -99,16 +114,17 @@ def _items(data: bytes) -> Iterator[tuple[str, int, tuple[int, ...], bytes]]:
     """The name, the type, the shape and the data, with its padding, of each tensor."""
     version, count = struct.unpack_from("<QQ", data)
     if version != VERSION or count > MOST_TENSORS:
-        raise ValueError("its first bytes are not those of such a file")
+        raise ValueError("its first bytes are not those of such a file; fetch it again")
     headers = [ITEM.unpack_from(data, 16 + ITEM.size * n) for n in range(count)]
     offset = 16 + ITEM.size * count
     names, shapes = [], []
     for length, _, dimensions, _ in headers:
         if offset + length > len(data):
             raise struct.error
-        if dimensions > MOST_DIMENSIONS or not length:
+        stored = data[offset : offset + length - 1]
+        if dimensions > MOST_DIMENSIONS or not stored or not stored.isascii():
             raise ValueError("its list of tensors is damaged; fetch it again")
-        names.append(data[offset : offset + length - 1].decode("utf-8"))
+        names.append(stored.decode("ascii"))
         offset += length
     for _, _, dimensions, _ in headers:
         shapes.append(struct.unpack_from(f"<{dimensions}i", data, offset))
@@ -118,8 +134,8 @@ def _items(data: bytes) -> Iterator[tuple[str, int, tuple[int, ...], bytes]]:
     for name, shape, (_, kind, _, length) in zip(names, shapes, headers, strict=True):
         if offset + length > len(data):
             raise struct.error
-        if prod(shape) * (kind & 0xFF) > length:
-            raise ValueError(f"{name} has fewer numbers than its shape {shape}; fetch it again")
+        if min(shape, default=0) < 1 or prod(shape) * (kind & WIDTH) > length:
+            raise ValueError(f"{name} has other numbers than its shape {shape} says; fetch it again")
         yield name, kind, shape, data[offset : offset + length]
         offset += length
 
@@ -128,6 +144,8 @@ def _quantised(name: str, number: str, shape: tuple[int, ...], item: bytes) -> t
     """The float32 values of a tensor of integers, and its multiplier, which stands right behind the last integer."""
     integers = np.frombuffer(item, number, prod(shape))
     (multiplier,) = struct.unpack_from("<f", item, integers.nbytes)
+    if not 0 < multiplier < inf:
+        raise ValueError(f"{name} is divided by {multiplier}; fetch it again")
     rows, columns = integers.size // shape[-1], shape[-1]
     matrix = integers.reshape(rows, columns) if "Wemb" in name else integers.reshape(columns, rows).T
     return matrix.astype(np.float32) / np.float32(multiplier), multiplier
@@ -137,7 +155,7 @@ def _settings(item: bytes) -> dict[str, Any]:
     """The settings of a model, from YAML that ends in a zero byte."""
     try:
         settings = yaml.safe_load(item.split(b"\0")[0].decode("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
         settings = None
     if not isinstance(settings, dict):
         raise ValueError(f"its settings ({SETTINGS}) are damaged; fetch it again")
@@ -154,6 +172,6 @@ def _read_npz(path: Path) -> MarianFile:
                     content.settings = _settings(arrays[name].astype(np.int8).tobytes())
                 else:
                     content.tensors[name] = arrays[name].astype(np.float32)
-    except (zipfile.BadZipFile, EOFError, OSError, ValueError) as error:
-        raise ValueError(f"wanted a model file of Marian, got {path}, which is damaged ({error})") from None
+    except NPZ_DAMAGED:
+        raise ValueError(f"wanted a model file of Marian, got {path}, which is damaged: fetch it again") from None
     return content

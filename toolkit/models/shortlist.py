@@ -63,17 +63,21 @@ def read_shortlist(path: Path, sources: int, targets: int) -> Shortlist:
     Raises:
         ValueError: It is no shortlist, it is cut, or it is that of other vocabularies.
     """
+    if not path.is_file():
+        raise ValueError(f"wanted a binary shortlist, got {path}, which is no file: give the file")
     data = path.read_bytes()
     if len(data) < HEADER.size or HEADER.unpack_from(data)[0] != MAGIC:
         raise ValueError(f"wanted a binary shortlist, got {path}, which is none: fetch it again")
     _, _, first, _, offset_count, target_count = HEADER.unpack_from(data)
     if len(data) != HEADER.size + 8 * offset_count + 4 * target_count:
         raise ValueError(f"wanted a whole shortlist, got {path}, which has {len(data):,} bytes: fetch it again")
-    offsets = np.frombuffer(data, "<u8", offset_count, HEADER.size).astype(np.int64)
+    offsets = np.frombuffer(data, "<u8", offset_count, HEADER.size)
     ids = np.frombuffer(data, "<u4", target_count, HEADER.size + 8 * offset_count).astype(np.int64)
-    if offset_count != sources + 1 or (ids >= targets).any() or (offsets > target_count).any():
+    if offset_count != sources + 1 or (ids >= targets).any():
         raise ValueError(
             f"wanted a shortlist of {sources:,} and {targets:,} tokens, got {path} of {offset_count - 1:,} source "
             "tokens: take the files of one model"
         )
-    return Shortlist(first, offsets, ids)
+    if offsets[0] or offsets[-1] != target_count or (offsets[:-1] > offsets[1:]).any():
+        raise ValueError(f"wanted a whole shortlist, got {path}, whose offsets are damaged: fetch it again")
+    return Shortlist(first, offsets.astype(np.int64), ids)

@@ -184,9 +184,10 @@ class SsruModel(MarianPreTrainedModel):
 def positions(count: int, dim: int) -> Tensor:
     """(count, dim) Marian's position embeddings: all sines, then all cosines; the last wave is the longest, exactly.
 
-    `transformers` has another longest wave, 10,000 to the power of 1 - 2 / dim.
+    `transformers` has another longest wave, 10,000 to the power of 1 - 2 / dim. They are computed in float64,
+    and rounded to float32.
     """
     half = dim // 2
-    frequencies = torch.exp(torch.arange(half, dtype=torch.float32) * -(math.log(LONGEST_WAVE) / (half - 1)))
-    angles = torch.arange(count, dtype=torch.float32)[:, None] * frequencies
-    return torch.cat([angles.sin(), angles.cos()], 1)
+    frequencies = torch.exp(torch.arange(half, dtype=torch.float64) * -(math.log(LONGEST_WAVE) / (half - 1)))
+    angles = torch.arange(count, dtype=torch.float64)[:, None] * frequencies
+    return torch.cat([angles.sin(), angles.cos()], 1).float()
