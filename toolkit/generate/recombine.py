@@ -68,9 +68,11 @@ def apply_edits(reference: str, edits: Iterable[Edit]) -> str | None:
 
 
 def _spaced(replacement: str, place: int, tokens: Sequence[str]) -> str:
-    """A replacement with the white space that stands before the token in its place, and no capital inside a text."""
+    """A replacement with white space before it where it needs some, and no capital inside a text."""
     bare = replacement.lstrip()
-    space = tokens[place][: len(tokens[place]) - len(tokens[place].lstrip())]
+    space = replacement[: len(replacement) - len(bare)] if place else ""
+    if not space and bare[:1].isalnum():  # it began its candidate
+        space = tokens[place][: len(tokens[place]) - len(tokens[place].lstrip())]
     inside = place > 0 and bare[:1].isupper() and bare[1:2].islower() and tokens[place].strip()[:1].islower()
     return space + (bare[:1].lower() + bare[1:] if inside else bare)
 
