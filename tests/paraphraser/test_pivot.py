@@ -70,10 +70,8 @@ def test_the_best_is_what_is_installed(monkeypatch):
 
 
 def test_the_defaults_of_a_pivot_judge_english_and_rank_others_by_both_directions():
-    assert (defaults("en", True, None, True).rank_by, defaults("en", True, None, True).min_usable) == (
-        "usable",
-        MIN_USABLE,
-    )
-    assert (defaults("de", True, None, True).rank_by, defaults("de", True, None, True).min_usable) == ("dual", None)
+    english, german = defaults("en", True, None, True), defaults("de", True, None, True)
+    assert (english.rank_by, english.min_usable) == ("usable", MIN_USABLE)
+    assert (german.rank_by, german.min_usable) == ("dual", None)
     assert defaults("en", False, None, True).rank_by == "dual"
     assert defaults("en", True, -0.5).rank_by == "forward"

@@ -31,6 +31,12 @@ SHORT = {"is": "s", "has": "s", "are": "re", "have": "ve", "will": "ll", "shall"
     "had": "d", "not": "nt", "us": "s"}  # fmt: skip
 IRREGULAR = (("won't", "will nt"), ("can't", "can nt"), ("cannot", "can nt"), ("shan't", "will nt"))
 LIGHT = words_of("a an the that")  # what comes and goes without a change of meaning
+DIGITS = {
+    word: str(n)
+    for n, word in enumerate(
+        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 2
+    )
+}
 SPELLINGS = tuple(  # British endings, and the American ones in their place
     (re.compile(british), american)
     for british, american in (
@@ -88,7 +94,7 @@ def _begins_with_vowel(word: str, unsure: bool) -> bool:
 def contraction_key(text: str) -> str:
     """The letters of a text without what makes no paraphrase: equal for texts that differ in nothing else.
 
-    That is contractions, articles, "that" and British or American spelling.
+    That is contractions, articles, "that", British or American spelling, and digits for small numbers.
 
     >>> contraction_key("What's it, and why won't he go?") == contraction_key("What is it and why will he not go?")
     False
@@ -103,7 +109,7 @@ def contraction_key(text: str) -> str:
     words = re.findall(r"[^\W_]+", plain.replace("n't", " nt"))
     for pattern, american in SPELLINGS:
         words = [pattern.sub(american, word) for word in words]
-    return "".join(SHORT.get(word, word) for word in words if word not in LIGHT)
+    return "".join(DIGITS.get(word, SHORT.get(word, word)) for word in words if word not in LIGHT)
 
 
 def _possessives(text: str) -> Iterator[str]:
