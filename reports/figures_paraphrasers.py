@@ -27,7 +27,8 @@ ENGINES = {
 OURS = {"ours_equal": "", "ours_equal_int8": "int8_", "ours": "default_"}  # engine -> how its ratios begin
 PEERS = [engine for engine in ENGINES if engine not in OURS]
 MODELS = {"starter": "starter", "t5_small": "T5-small", "t5_base": "T5-base", "bart_base": "BART-base"}
-READ_FLOORS = ("none", "-0.6", "-0.4", "-0.3", "-0.2")  # of `first_paraphrases.py`, in the table
+READ_FLOORS = ("none", "-0.6", "-0.5", "-0.4", "-0.3", "-0.2")  # of `first_paraphrases.py`, in the table
+SETS = {"settings": "chosen on", "settings_report": "reported on"}  # of `first_paraphrases.py`
 SETTINGS = {  # column of `paraphraser_defaults.py`, with its decimals
     "ibleu": ("iBLEU", 2),
     "best_ibleu": ("iBLEU, best of 5", 2),
@@ -80,15 +81,53 @@ def paraphraser_defaults() -> str:
 
 def first_paraphrases() -> str:
     """How many outputs each floor keeps of the sentences that were read, and how many of them are usable or not."""
-    found = experiment("first_paraphrases")["results"]["figures"]
+    figures = experiment("first_paraphrases")["results"]["figures"]
     lines = [
-        [f"{name}, {system}", floor, *(number(counts[key], 0) for key in ("outputs", "u", "t", "w"))]
-        for name, systems in found.items()
+        [f"{SETS[name]}, {system}", floor, number(counts["texts"], 0), number(counts["outputs"], 0)]
+        + [number(counts[letter], 1) for letter in "utw"]
+        for name, systems in figures.items()
         for system, floors in systems.items()
         for floor, counts in floors.items()
-        if floor in READ_FLOORS
+        if floor in READ_FLOORS and system != "both"
     ]
-    return table(["sentences, settings", "floor", "outputs", "usable", "trivial", "wrong"], lines)
+    return table(["texts, decoded by", "floor", "texts", "outputs", "usable", "trivial", "wrong"], lines)
+
+
+def blind_reading() -> str:
+    """How many texts have a usable first output, by system and kind of text (`experiments/blind_reading.py`)."""
+    systems = experiment("blind_reading")["results"]["table"]
+    kinds = list(next(iter(systems.values())))
+    lines = []
+    for system, by_kind in systems.items():
+        shares = [number(100 * by_kind[kind]["usable"] / by_kind[kind]["texts"], 0) for kind in kinds]
+        whole = by_kind["all"]
+        low, high = (number(100 * bound, 0) for bound in whole["interval"])
+        given = number(100 * whole["usable"] / whole["outputs"], 0)
+        trivial = number(100 * whole["trivial"] / whole["outputs"], 1)
+        lines.append(
+            [system, *shares, f"{low} to {high}", number(100 * whole["outputs"] / whole["texts"], 0), given, trivial]
+        )
+    return table(["system", *kinds, "interval", "% with an output", "% usable of these", "% trivial of these"], lines)
+
+
+def blind_curve() -> str:
+    """Outputs against precision, by the threshold of the judge (`experiments/blind_reading.py`)."""
+    curve = experiment("blind_reading")["results"]["curve"]
+    lines = [
+        [number(point["threshold"], 1), number(100 * point["texts"], 0), number(100 * point["usable"], 0)]
+        for point in curve
+    ]
+    return table(["`min_usable`", "% of texts with an output", "% of these usable"], lines)
+
+
+def judge_folds() -> str:
+    """How well the judge tells outputs of other folds (`experiments/judge_fit.py`)."""
+    lines = [
+        [name, number(figures["candidates"], 0), number(figures["usable"], 0), number(figures["auc"], 2)]
+        + [number(fifth["usable"], 2) for fifth in figures["calibration"]]
+        for name, figures in experiment("judge_fit")["results"].items()
+    ]
+    return table(["judge", "outputs", "usable", "AUC", *(f"usable, fifth {n}" for n in range(1, 6))], lines)
 
 
 def defaults_table(variants: dict[str, dict]) -> str:
@@ -285,7 +324,7 @@ def texts_table(head: list[str], lines: Iterable[list[str]]) -> str:
 
 MADE = (
     paraphraser_speed, paraphraser_ratios, paraphraser_memory, guards, paraphraser_defaults, first_paraphrases,
-    corrections_grammar, corrections_wording,
+    blind_reading, blind_curve, judge_folds, corrections_grammar, corrections_wording,
     syntax_obeyed, syntax_examples, rewriter, merged_outputs, paramac_1, paramac_2, paramac_4,
     paramac_6, paramac_7, paranet_1, paranet_4,
 )  # fmt: skip
