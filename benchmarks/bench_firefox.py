@@ -2,11 +2,12 @@ r"""Greedy translation with the models of Firefox: ours against the engine of th
 
     python -m benchmarks.bench_firefox --data eng.txt.gz --json benchmarks/results/firefox.json
 
-The file of --data has an English sentence on each line; Portuguese sentences are the engine's translations of them. Both
-read the same files (`starter/en-pt`, `starter/pt-en`), from text to text. The engine of the package is written in Rust,
-computes in float32 with a shortlist for each sentence, and translates one sentence at a time: it has no batches. Ours
-translates in batches of sentences of like length, with the shortlist of each sentence or without. Each engine runs in a
-process of its own with one thread, all in every round; rates are the medians over rounds, of finished tokens with EOS.
+The file of --data has an English sentence on each line; Portuguese sentences are the engine's translations of them.
+Both read the same files (`starter/en-pt`, `starter/pt-en`), from text to text. The engine of the package is written in
+Rust, computes in float32 with a shortlist for each sentence, and translates one sentence at a time: it has no batches.
+Ours translates in batches of sentences of like length, with the shortlist of each sentence or without. Each engine runs
+in a process of its own with one thread, all in every round; rates are the medians over rounds, of finished tokens with
+EOS.
 
 Ratios: `equal_PAIR` is the share of sentences whose translation in float32 with a shortlist is the engine's to the
 letter, `equal_without_shortlist_PAIR` without; `DTYPE_PAIR` and `DTYPE_shortlist_PAIR` are our tokens per second over
@@ -106,7 +107,8 @@ def measure(pair: str, texts: list[str], rounds: int, timed_sentences: int) -> t
         translations = in_child(ours, pair, kind, texts)[0]["translations"]
         equal[kind] = sum(a == b for a, b in zip(translations, wanted, strict=True))
         print(f"{pair} {kind}: {equal[kind]} of {len(texts)} translations are those of {PEER}", flush=True)
-    some, runs = texts[:timed_sentences], {name: [] for name in (PEER, *KINDS)}
+    some = texts[:timed_sentences]
+    runs: dict[str, list[dict]] = {name: [] for name in (PEER, *KINDS)}
     for _ in range(rounds):
         runs[PEER].append(in_child(peer, pair, some)[0])
         for kind in KINDS:
