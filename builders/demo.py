@@ -3,8 +3,9 @@ r"""Build a small parabank from the bitext that ships with the package, show it,
     python -m builders demo [--output_dir build/parabank2]
 
 It is equal to `python -m builders parabank2 --config toolkit/demo/parabank2.yaml --bitext ... --output_dir ...` and
-then `load_dataset("parabank2")` in the parent folder of the result. The sentences are paraphrased by the starter
-paraphraser, which was trained on a larger parabank of the same kind.
+then `load_dataset("parabank2")` in the parent folder of the result. The sentences are paraphrased by way of Portuguese,
+with the translators of the extra [pt], or else by the starter paraphraser, which was trained on a larger parabank of
+the same kind.
 """
 
 from __future__ import annotations
@@ -118,14 +119,16 @@ def print_table(diversity: dict) -> None:
 
 
 def paraphrase() -> None:
-    """Paraphrase SENTENCES by the starter paraphraser and print the result."""
+    """Paraphrase SENTENCES by the best paraphraser that is installed and print the result."""
     import toolkit
 
     began = time.perf_counter()
-    found = toolkit.Paraphraser().paraphrase(SENTENCES, n=PARAPHRASES)
+    paraphraser = toolkit.Paraphraser()
+    results = paraphraser.paraphrase(SENTENCES, n=PARAPHRASES)
     seconds = time.perf_counter() - began
-    print(f"\n  >>> toolkit.Paraphraser().paraphrase(sentences, n={PARAPHRASES})        # {seconds:.1f} s\n")
-    for sentence, paraphrases in zip(SENTENCES, found, strict=True):
+    print(f"\n  >>> toolkit.Paraphraser().paraphrase(sentences, n={PARAPHRASES})        # {seconds:.1f} s")
+    print(f"      by {paraphraser.name}\n")
+    for sentence, paraphrases in zip(SENTENCES, results, strict=True):
         print_row(sentence, paraphrases)
 
 

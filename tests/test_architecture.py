@@ -12,7 +12,7 @@ MODULES = sorted(p for folder in ("toolkit", "builders", "scripts") for p in (RO
 # The rooms of toolkit/, folders and files, from the bottom to the top: each imports only from those before it.
 ROOMS = """
     errors code_version rows files contents memory progress outputs parallel lock shards settings mirror stop launch
-    command bitext database clean starters models run run_bitext run_text training coverage
+    command bitext database clean firefox starters models run run_bitext run_text training coverage
     decode translator generate score select evaluate package
     encoder paraphraser lexicon pair_classifier publish augmentation annotation infiller
 """.split()  # noqa: SIM905 - a layer a line

@@ -18,6 +18,8 @@ NAMED = re.compile(r"`((?:[\w.-]+/)+[\w.*-]*)`")
 MADE_UP = {
     *("builders/NAME.py", "cards/NAME.md", "my_parabank/", "my_parabank.shards/"),
     *("starter/de-en", "starter/en-de", "starter/encoder", "starter/paraphraser", "starter/infiller"),
+    *("starter/smollm2", "starter/en-pt", "starter/pt-en"),
+    *("firefox/en-de", "firefox/en-zh-Hans", "mozilla/firefox-translations-models"),
     *(
         "Qwen/Qwen2.5-7B-Instruct",
         "Helsinki-NLP/opus-mt-de-en",

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from accelerate import PartialState
 
 from tests.tiny import ENVIRONMENT
-from toolkit.lock import check_free, held
+from toolkit.lock import alone, check_free, held
 from toolkit.outputs import LOCK
 
 HOLDER = """
@@ -104,3 +105,33 @@ def test_a_folder_of_another_user_is_one_line(tmp_path, monkeypatch):
         PermissionError, match=f"wanted a folder in which this user may write, got {tmp_path} of another"
     ):
         check_free(tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_says_what_to_do(tmp_path):
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(OSError, match=rf"got {tmp_path}/file \(.*\): set HOME$"),
+        alone(tmp_path / "file", "set HOME"),
+    ):
+        raise AssertionError("a file")
+
+
+def test_threads_that_want_a_folder_alone_take_turns(tmp_path, capsys):
+    inside, said = [], threading.Event()
+
+    def work():
+        with alone(tmp_path / "folder", "set HOME"):
+            said.set()
+            inside.append("begin")
+            time.sleep(0.05)
+            inside.append("end")
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    with alone(tmp_path / "folder", "set HOME"):
+        for thread in threads:
+            thread.start()
+        assert not said.wait(0.1)
+    for thread in threads:
+        thread.join()
+    assert inside == ["begin", "end"] * 3
+    assert f"{tmp_path / 'folder'}: waiting for process {os.getpid()} on" in capsys.readouterr().err

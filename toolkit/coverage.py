@@ -40,10 +40,12 @@ PARTS: dict[str, Part] = {
     "starter/infiller": Part(ENGLISH, "ParaNet's gaps, and the fluency", "a T5 or mT5 of that language"),
     "google-t5/t5-large": Part(ENGLISH, "ParaNet's gaps", "a T5 or mT5 of that language"),
     "openai-community/gpt2": Part(ENGLISH, "the fluency", "a causal language model of that language"),
+    "starter/smollm2": Part(ENGLISH, "the critic", "a causal language model of that language"),
     "starter/de-en": Part(ENGLISH, "translations, its IDF table and its known words", "a file of that language"),
     "starter/en-de": Part(("de",), "translations", "a translator into that language"),
     "the guards": Part(("en", "de", "fr", "es", "zh"), "negation, numbers and names", "no guards"),
     "the stop words": Part(ENGLISH, "words that are no keywords", "a file with one word per line"),
+    "the judge of paraphrases": Part(ENGLISH, "rank_by usable, and min_usable", "rank_by dual"),
     "the judgment score": Part(ENGLISH, "ParaBank's ranking", "another builder, such as parabank2"),
     "link-grammar": Part(ENGLISH, "trees of sentences", "stanza:LANGUAGE or file:PATH"),
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 READ_AHEAD = 8 << 20  # ours: bytes of one request, which are in memory
 AT_ONCE = 64  # ours: files that are fetched or sent together
+SILENCE = 60.0  # ours: seconds without a byte from an HTTP server, after which it counts as gone
 TRIES = 2  # ours: times that a file is fetched which is not whole, so that a fault of the network is none of the file
 CUT = "wanted {url} whole, got {bytes}: check the network, then run the same command again"
 # What a file system may say of the content of a file: the first that it has, checksums before times.
@@ -95,7 +96,15 @@ def opened(url: str) -> tuple[AbstractFileSystem, str]:
     import fsspec  # imported here because most files are on the disk
 
     with reached(url):
-        return fsspec.core.url_to_fs(url)
+        return fsspec.core.url_to_fs(url, **(_client() if url.startswith(("http://", "https://")) else {}))
+
+
+def _client() -> dict:
+    """How fsspec asks HTTP servers: by the proxies of the environment; a file may take any time, but not in silence."""
+    from aiohttp import ClientTimeout
+
+    timeout = ClientTimeout(total=None, sock_connect=SILENCE, sock_read=SILENCE)
+    return {"client_kwargs": {"timeout": timeout, "trust_env": True}}
 
 
 class Readable(io.RawIOBase):
@@ -268,6 +277,32 @@ def read_bytes(url: str) -> bytes | None:
         return None
     with Readable(url) as file:
         return file.readall()
+
+
+def answer_of(url: str) -> bytes:
+    """What a server answers to one request, such as a small file or a list.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        OSError: It cannot be read.
+        ValueError: The URL is none.
+    """
+    system, path = opened(url)
+    with reached(url):
+        return system.cat_file(path)
+
+
+def download(url: str, path: Path) -> None:
+    """Copy a file to the disk by one request; what has come when it fails stays.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        OSError: It cannot be read or written, or breaks off.
+        ValueError: The URL is none.
+    """
+    system, source = opened(url)
+    with reached(url):
+        system.get_file(source, str(path))
 
 
 def fetch(urls: Mapping[str, Path], is_whole: Callable[[Path, str], bool] = lambda path, url: True) -> list[str]:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from toolkit.errors import without_secrets
+from toolkit.errors import one_line, without_secrets
 from toolkit.outputs import LOCK
 from toolkit.parallel import wait
 
@@ -50,6 +50,33 @@ def held(folder: Path, state: PartialState) -> Iterator[None]:
             take(file, fcntl.LOCK_SH, folder)
             write_holder(file)
         wait(state)
+        yield
+
+
+@contextlib.contextmanager
+def alone(folder: Path, remedy: str) -> Iterator[None]:
+    """Lock a folder for this process, which waits while another one has it and says so on the terminal.
+
+    Args:
+        folder: The folder; it is created if it does not exist.
+        remedy: What the user should do if the folder cannot be written, for the error.
+
+    Raises:
+        OSError: It cannot be created, or not be written by this user.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / LOCK).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise OSError(f"wanted a folder to write to, got {folder} ({one_line(error)}): {remedy}") from error
+    with file:
+        try:
+            take(file, fcntl.LOCK_EX, folder)
+        except RuntimeError:
+            print(f"{folder}: waiting for {holders(file)}", file=sys.stderr, flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        file.truncate(0)
+        write_holder(file)
         yield
 
 

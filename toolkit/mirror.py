@@ -29,7 +29,7 @@ from toolkit.outputs import CONTAMINATION, MANIFEST
 from toolkit.settings import SETTINGS, compare_settings
 from toolkit.shards import INPUTS, dropped_of, is_whole
 
-CACHE = "PARABANK_CACHE"  # environment variable: the folder of all runs whose output is a URL
+CACHE = "PARABANK_CACHE"  # environment variable: the folder of all runs whose output is a URL, and of unpacked models
 DIGITS = 12  # ours: of the hash of a URL
 PAUSE = 60.0  # ours: seconds without a try after an address has refused a shard; a refusal takes some 40 itself
 PROBE = ".probe"  # a file that is written to a new URL and removed again
@@ -49,8 +49,12 @@ def working_folder(output_dir: str) -> Path:
     if not is_url(output_dir):
         return Path(output_dir)
     url = without_secrets(output_dir.rstrip("/"))
-    cache = Path(os.environ.get(CACHE) or "~/.cache/parabank").expanduser()
-    return cache / hashlib.sha256(url.encode()).hexdigest()[:DIGITS] / url.rpartition("/")[2]
+    return cache_folder() / hashlib.sha256(url.encode()).hexdigest()[:DIGITS] / url.rpartition("/")[2]
+
+
+def cache_folder() -> Path:
+    """The folder of this user for what can be made again."""
+    return Path(os.environ.get(CACHE) or "~/.cache/parabank").expanduser()
 
 
 def run_folder(output_dir: str) -> Path:

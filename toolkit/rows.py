@@ -33,6 +33,11 @@ class Scores:
         fluency: Log-probability of the candidate by a language model, in nats per token, <= 0.
         diversity: How differently candidate and reference are worded and ordered, in [0, 1].
         trigram_overlap: Shared word trigrams over the smaller number of trigrams of the two texts, in [0, 1].
+        given_reference: Log-probability of the candidate by a language model that has read the reference, less that of
+            the reference once more, each per token, in nats; near 0 where it is as expected as a repetition.
+        relative_fluency: Log-probability of the candidate by a language model less that of the reference, each per
+            token, in nats; above 0 it is the more natural one of both.
+        usable: The probability that a reader would call the candidate usable, by a regression, in [0, 1].
         judgment: The human score of semantic similarity that a regression predicts, in [0, 100].
         ranking: The number by which the builder ranks, greater is better, where it is a sum of other scores.
     """
@@ -47,6 +52,9 @@ class Scores:
     fluency: float | None = None
     diversity: float | None = None
     trigram_overlap: float | None = None
+    given_reference: float | None = None
+    relative_fluency: float | None = None
+    usable: float | None = None
     judgment: float | None = None
     ranking: float | None = None
 

@@ -112,7 +112,7 @@ def test_scikit_learn(train):
 
 
 def test_nlpaug():
-    augmenter = NlpaugAugmenter(toolkit.Paraphraser())
+    augmenter = NlpaugAugmenter(toolkit.Paraphraser("starter/paraphraser"))
     said = augmenter.augment(TEXTS[1], n=3)
     assert 1 <= len(said) <= 3 and len(set(said)) == len(said) and TEXTS[1] not in said
     many = augmenter.augment([*TEXTS[:4], "12:30", ""])

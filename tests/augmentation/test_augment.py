@@ -29,7 +29,7 @@ SETTINGS = {"progress": False, "paraphraser": Rotations()}
 
 @pytest.fixture(scope="module")
 def starter():
-    return toolkit.Paraphraser()
+    return toolkit.Paraphraser("starter/paraphraser")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ TEXTS = ["The elevator is broken.", "It is late, so we will go home.", "The old 
 
 @pytest.fixture(scope="module")
 def paraphraser():
-    return toolkit.Paraphraser()
+    return toolkit.Paraphraser("starter/paraphraser")
 
 
 def counting(monkeypatch):

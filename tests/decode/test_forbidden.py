@@ -6,7 +6,8 @@ from itertools import pairwise
 import pytest
 import torch
 
-from tests import families, firefox, tiny
+from tests import families, tiny
+from tests import firefox_folders as firefox
 from tests.decode.plain_sampling import plain_sample, words_forbid
 from tests.decode.test_sampling import CHI_SQUARE_9, chi_square
 from tests.decode.test_shared_prefixes import Counting

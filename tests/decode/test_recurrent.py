@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from tests import firefox
+from tests import firefox_folders as firefox
 from tests.models.ssru_reference import Reference
 from tests.ties import Scored, assert_same_searches, scored
 from tests.tiny import pairs

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from tests import families, firefox
+from tests import families
+from tests import firefox_folders as firefox
 from tests.decode.plain_sampling import phrases_forbid, plain_sample
 from tests.tiny import pairs, translator, wide_translator
 from toolkit.decode import source

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.firefox import Arrays, Tiny
+from tests.firefox_folders import Arrays, Tiny
 
 NORM_EPSILON = 1e-6
 

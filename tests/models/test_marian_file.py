@@ -11,7 +11,7 @@ import pytest
 import yaml
 from numpy.lib import format as npy
 
-from tests import firefox
+from tests import firefox_folders as firefox
 from toolkit import load_translator
 from toolkit.models.marian_file import read_marian
 from toolkit.translator.firefox import firefox_files

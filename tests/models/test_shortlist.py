@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from tests import firefox
+from tests import firefox_folders as firefox
 from tests.models.test_marian_file import refused
 from toolkit.models.shortlist import MULTIPLE, Shortlist, read_shortlist
 

@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from tests import firefox
+from tests import firefox_folders as firefox
 from tests.models.ssru_reference import Reference, position
 from toolkit.decode.recurrent import RecurrentEngine
 from toolkit.models.ssru import positions

@@ -31,7 +31,7 @@ def counted(shards):
 
 def random_rows(seed, count=40):
     """Rows with candidates of all kinds: refused, chosen, without scores, of several recipes."""
-    chance = random.Random(seed)
+    chance, apart = random.Random(seed), random.Random(seed + 1)
 
     def candidate(number):
         tokens = chance.randint(1, 9)
@@ -41,6 +41,8 @@ def random_rows(seed, count=40):
         scores.semantic = chance.choice([None, chance.uniform(-1, 1)])
         scores.trigram_overlap = chance.choice([None, chance.random()])
         scores.judgment = chance.choice([None, 50 * chance.random()])
+        scores.given_reference = apart.choice([None, -4 * apart.random()])
+        scores.relative_fluency = apart.choice([None, apart.uniform(-3, 3)])
         words = ["will", "go", "Home"]
         origins = [
             Origin(chance.choice(["1", "2", None]), [], chance.sample(words, chance.randint(0, 2)),

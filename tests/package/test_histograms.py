@@ -35,6 +35,7 @@ def score_of(pair, name):
 def test_every_pair_with_a_score_is_in_its_bin(made):
     figures, pairs = made
     wanted = {"dual", "dual_per_token", "translation_score", "semantic", "trigram_overlap", "judgment"}
+    wanted |= {"given_reference", "relative_fluency"}
     assert set(figures["scores"]) == wanted
     for name, bins in figures["scores"].items():
         found = [score for pair in pairs if (score := score_of(pair, name)) is not None]
@@ -53,7 +54,7 @@ def test_a_score_on_an_edge_is_in_the_bin_above_it(tmp_path):
         name: [None] * 51
         for name in (
             *("forward_logprob", "backward_logprob", "semantic"),
-            *("trigram_overlap", "fluency", "diversity", "edit_ratio"),
+            *("trigram_overlap", "fluency", "diversity", "edit_ratio", "given_reference", "relative_fluency"),
         )
     }
     counts = {"forward_tokens": [None] * 51, "backward_tokens": [None] * 51}

@@ -1,6 +1,7 @@
 """Articles by sound, contractions, possessives, and text whose words stand apart."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,6 +10,7 @@ from toolkit.paraphraser.english import (
     correct_articles,
     misreads_possessive,
     refuse_english,
+    refuse_no_words,
     with_articles,
 )
 from toolkit.paraphraser.form import formed, plain
@@ -61,6 +63,10 @@ def test_articles_are_of_english_alone():
         ("They’ve left.", "They have left.", True),
         ("i dont know", "I do not know.", True),
         ("He isn't here.", "He's not here.", True),
+        ("The neighbours practised at the theatre.", "Neighbors practiced at a theater.", True),
+        ("He said he realised that.", "He said that he realized.", True),
+        ("We cancelled our colourful programme.", "We canceled our colorful program.", True),
+        ("I saw four hours of it.", "I saw for hours of it.", False),
         ("What's X?", "What was X?", False),
         ("I'd go.", "I'll go.", False),
     ],
@@ -132,3 +138,38 @@ def test_one_output_is_searched_and_several_are_sampled():
 def test_the_floor_is_of_the_starter():
     assert defaults("en", True).min_forward is None
     assert Paraphraser(STARTER).settings.min_forward == MIN_FORWARD
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "reason"),
+    [
+        ("A boy kicks the ball.", "One boy kicks a ball.", "article"),
+        ("One boy kicks the ball.", "One lad kicks the ball.", None),
+        ("The chargers are broken.", "The charger are broken.", "form"),
+        ("Two climbers were killed.", "Two climber were killed.", "form"),
+        ("The narrator never stops talking.", "The storyteller never stop talking.", "form"),
+        ("The prices have risen.", "The prices rose.", None),
+        ("They began measuring it.", "They began to measure it.", None),
+        ("We went home.", "We went to our house.", None),
+    ],
+)
+def test_numbers_for_articles_and_other_forms_are_no_paraphrases(text, other, reason):
+    (row,) = refuse_english([row_of(text, other)], allow_trivial=False, forms=True)
+    assert row.candidates[0].reason == reason
+    (row,) = refuse_english([row_of(text, other)], allow_trivial=False)
+    assert row.candidates[0].reason == (reason if reason == "article" else None)
+
+
+def test_words_that_do_not_exist_are_refused_but_those_of_the_text_and_single_pieces_stay():
+    texts = {
+        "He wokwed up early.": "unknown_word",
+        "He rose early and grabbed his gizmox.": "unknown_word",
+        "He got up early, didn't he?": None,
+        "He surfaced early at Wokwed's.": None,
+        "He surfaced with his blorp.": None,
+        "He surfaced and googlewhacked.": None,
+    }
+    pieces = SimpleNamespace(vocabulary={"▁googlewhacked": 5})
+    for text, reason in texts.items():
+        (row,) = refuse_no_words([row_of("He woke up early with his blorp.", text)], pieces)
+        assert row.candidates[0].reason == reason, text

@@ -155,8 +155,12 @@ def test_rows_get_the_name_of_the_guard_and_refused_candidates_keep_their_reason
 @pytest.mark.parametrize(
     ("guards", "lang", "message"),
     [
-        (["negation", "tense"], "en", "wanted guards of negation, number, name, got tense"),
-        (GUARDS, "cs", "wanted no guards for language 'cs', got negation, number, name: they know en, de, fr, es, zh"),
+        (["negation", "tense"], "en", "wanted guards of negation, number, name, person, got tense"),
+        (
+            GUARDS,
+            "cs",
+            "wanted no guards for language 'cs', got negation, number, name, person: they know en, de, fr, es, zh",
+        ),
     ],
 )
 def test_unknown_guards_and_languages_are_refused(guards, lang, message):

@@ -49,7 +49,7 @@ def test_the_starter_encoder_is_the_paraphrase_score_unless_told_otherwise():
 
 
 def test_the_starter_paraphraser_says_short_sentences_in_other_words():
-    paraphraser = toolkit.Paraphraser(dtype="float32")
+    paraphraser = toolkit.Paraphraser("starter/paraphraser", dtype="float32")
     texts = [reference for _, reference in pairs(320) if 5 <= len(reference.split()) <= 9][:30]
     found = paraphraser.candidates(texts, n=3)
     chosen = [[one for one in some if one.rank is not None] for some in found]

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from builders import parabank2
-from tests import firefox
+from tests import firefox_folders as firefox
 from tests.tiny import DEMO, ENVIRONMENT, ROOT, pairs
 from toolkit import load_translator, starters
 from toolkit.decode.constraint_set import ConstraintSet

@@ -23,11 +23,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.label_check import Classifier
 from toolkit.augmentation.new_rows import new_rows
-from toolkit.augmentation.settings import STARTER, Augmentation, column_names
+from toolkit.augmentation.settings import Augmentation, column_names
 from toolkit.augmentation.sources import Model
 from toolkit.augmentation.summary import Summary
 from toolkit.augmentation.text_inputs import texts_of
 from toolkit.errors import check_several
+from toolkit.paraphraser.names import BEST
 
 if TYPE_CHECKING:
     from toolkit.paraphraser.paraphraser import Paraphraser
@@ -71,7 +72,7 @@ class MapAugmenter:
         columns: str | Sequence[str],
         copies: int = 1,
         vary: str = "separately",
-        paraphraser: str | Paraphraser = STARTER,
+        paraphraser: str | Paraphraser = BEST,
         seed: int = 0,
     ) -> None:
         self.settings = Augmentation(columns=column_names(columns), copies=copies, vary=vary, seed=seed)
@@ -125,7 +126,7 @@ class CollateAugmenter:
         share: float = 0.5,
         copies: int = 4,
         cache: str | Path | None = None,
-        paraphraser: str | Paraphraser = STARTER,
+        paraphraser: str | Paraphraser = BEST,
         seed: int = 0,
     ) -> None:
         if not 0 <= share <= 1:
@@ -209,7 +210,7 @@ class TextAugmenter(BaseEstimator):
     def __init__(
         self,
         copies: int = 1,
-        paraphraser: str | Paraphraser = STARTER,
+        paraphraser: str | Paraphraser = BEST,
         seed: int = 0,
         stratify: bool = False,
         check: str | Classifier | None = None,
@@ -279,7 +280,7 @@ class AugmentedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self,
         estimator: Any,
         copies: int = 1,
-        paraphraser: str | Paraphraser = STARTER,
+        paraphraser: str | Paraphraser = BEST,
         seed: int = 0,
         check: str | Classifier | None = None,
     ) -> None:
@@ -315,7 +316,7 @@ class NlpaugAugmenter:
         seed: Of the samples.
     """
 
-    def __init__(self, paraphraser: str | Paraphraser = STARTER, seed: int = 0) -> None:
+    def __init__(self, paraphraser: str | Paraphraser = BEST, seed: int = 0) -> None:
         self.paraphraser, self.seed = paraphraser, seed
 
     def augment(self, data: str | Sequence[str], n: int = 1, num_thread: int = 1) -> list[str]:
@@ -340,7 +341,7 @@ class NlpaugAugmenter:
 
 
 def contrastive_pairs(
-    texts: Iterable[str], copies: int = 1, paraphraser: str | Paraphraser = STARTER, seed: int = 0
+    texts: Iterable[str], copies: int = 1, paraphraser: str | Paraphraser = BEST, seed: int = 0
 ) -> Dataset:
     """Anchors and positives for contrastive training by sentence-transformers, from texts without labels.
 

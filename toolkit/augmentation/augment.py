@@ -33,7 +33,7 @@ from toolkit.augmentation.containers import (
 )
 from toolkit.augmentation.label_check import Classifier, LabelCheck, by_classifier, cross_validated
 from toolkit.augmentation.parts import joined
-from toolkit.augmentation.settings import CROSS_VALIDATED, PROVENANCE, STARTER, Augmentation, column_names
+from toolkit.augmentation.settings import CROSS_VALIDATED, PROVENANCE, Augmentation, column_names
 from toolkit.augmentation.sources import Model, Pairs, Source
 from toolkit.augmentation.summary import Summary
 from toolkit.augmentation.work import Work
@@ -42,6 +42,7 @@ from toolkit.errors import check_several
 from toolkit.lock import check_free
 from toolkit.outputs import check_output_folder
 from toolkit.parallel import processes
+from toolkit.paraphraser.names import BEST, models_of, pivot_name
 from toolkit.settings import SETTINGS
 from toolkit.starters import resolve
 
@@ -60,7 +61,7 @@ def augment(
     keep: str | Sequence[str] | None = None,
     keep_by: str = "select",
     spans: Mapping[str, str] | None = None,
-    paraphraser: str | Paraphraser = STARTER,
+    paraphraser: str | Paraphraser = BEST,
     pairs: str | Path | None = None,
     label: str | None = None,
     balance: bool = False,
@@ -76,6 +77,7 @@ def augment(
     with_summary: bool = False,
     min_forward: float | None = None,
     allow_trivial: bool = False,
+    pivot: Sequence[str] | None = None,
 ) -> Any:
     """A data set with all its rows, untouched and first, and after them new rows with paraphrases.
 
@@ -117,6 +119,7 @@ def augment(
         min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; None is what the
             paraphraser's settings say. Not for pairs.
         allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is new.
+        pivot: Instead of a paraphraser two translators, there and back, as of `toolkit.Paraphraser`.
 
     Returns:
         The same type as `data`, a stream without its format (`with_format`); with `with_summary` a pair of it and the
@@ -170,6 +173,10 @@ def augment(
         check_free(folder)
     if state.num_processes > 1 and folder is None:
         raise ValueError(f"wanted output_dir, the folder that {state.num_processes} processes share, got None")
+    if pivot is not None:
+        if paraphraser != BEST:
+            raise ValueError(f"wanted a paraphraser or a pivot, got both, {tuple(pivot)}: give one of them")
+        paraphraser = pivot_name(pivot)
     source = source_of(paraphraser, pairs, settings)
     checked = None if check is None else label_check(check, rows, source, settings)
     record = {} if folder is None else recorded(settings, source, paraphraser, pairs, check)
@@ -192,13 +199,15 @@ def recorded(
     check: str | Classifier | None,
 ) -> dict[str, Any]:
     """What must be equal in every call that goes on in a folder; of a function its name stands for what it does."""
-    files = {"pairs": pairs} if pairs else {"paraphraser": resolve(paraphraser)} if isinstance(paraphraser, str) else {}
+    files = {"pairs": [str(pairs)]} if pairs else {}
+    if not pairs and isinstance(paraphraser, str):
+        files = {"paraphraser": [resolve(model) for model in models_of(paraphraser)]}
     named = (
         check if check is None or isinstance(check, str) else getattr(check, "__qualname__", type(check).__qualname__)
     )
     return with_contents(
         {**asdict(settings), **source.record, "check": named},
-        contents_of({name: [file] for name, file in files.items()}),
+        contents_of(files),
     )
 
 

@@ -56,6 +56,7 @@ def augment_file(settings: AugmentFile) -> Path:
         **{field.name: getattr(settings.augmentation, field.name) for field in fields(Augmentation)}
         | {"provenance": PROVENANCE if settings.provenance else HIDDEN},
         paraphraser=settings.paraphraser,
+        pivot=settings.pivot or None,
         pairs=settings.pairs,
         check=settings.check,
         output_dir=shards,

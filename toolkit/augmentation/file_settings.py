@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from toolkit.augmentation.settings import CROSS_VALIDATED, STARTER, Augmentation
+from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
 from toolkit.errors import check_lists
+from toolkit.paraphraser.names import BEST
 from toolkit.settings import check_machine
 
 
@@ -27,7 +28,9 @@ class AugmentFile:
         keep_phrases: Words or phrases that every paraphrase must say.
         keep_by: "select": of several paraphrases those that say them are taken; "constrain": the decoder says them.
         spans: Columns of spans or tags, each as TEXT=SPANS: "context=answers", "tokens=ner_tags".
-        paraphraser: A model: "starter/paraphraser", a Hub id or a folder.
+        paraphraser: "best" (what is installed), a model (starter/NAME, a Hub id or a folder), or two translators with
+            " > " between, there and back.
+        pivot: Two translators instead of a paraphraser, there and back: --pivot starter/en-pt starter/pt-en.
         pairs: A parabank in which the texts are looked up, instead of a model.
         label: Column of the classes, for --balance, --stratify and --check.
         balance: A class gets only as many new rows as it lacks to the size of the largest.
@@ -57,7 +60,8 @@ class AugmentFile:
     keep_phrases: list[str] = field(default_factory=list)
     keep_by: str = "select"
     spans: list[str] = field(default_factory=list)
-    paraphraser: str = STARTER
+    paraphraser: str = BEST
+    pivot: list[str] = field(default_factory=list)
     pairs: str | None = None
     label: str | None = None
     balance: bool = False

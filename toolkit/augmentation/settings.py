@@ -10,7 +10,6 @@ from toolkit.settings import SEEDS, check_among, check_at_least_one
 
 VARY = ("separately", "together")
 KEEP_BY = ("select", "constrain")
-STARTER = "starter/paraphraser"
 CROSS_VALIDATED = "cross_validated"  # a classifier that is trained on the data
 PROVENANCE = ("augmented_from", "paraphraser", "score")
 

@@ -51,7 +51,7 @@ def study_file(settings: StudyFile) -> Study:
     check_record(folder / SETTINGS, with_contents(asdict(settings), files), FREE)
     torch.set_num_threads(settings.threads)
     sizes = [int(size) for size in settings.sizes]
-    base = Paraphraser(settings.paraphraser)
+    base = Paraphraser(settings.paraphraser, pivot=settings.pivot or None)
     if settings.chosen_classifier == EMBEDDINGS:
         check_language_of(settings.encoder, base.lang, "--encoder")
     paraphraser = CachedParaphraser(base, sample_texts(train, settings, sizes))

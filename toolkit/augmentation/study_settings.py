@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from toolkit.augmentation.settings import STARTER, VARY
+from toolkit.augmentation.settings import VARY
 from toolkit.errors import check_lists
+from toolkit.paraphraser.names import BEST
 from toolkit.settings import check_among, check_at_least_one, check_machine
 
 EMBEDDINGS, WORDS = "embeddings", "tfidf"
@@ -27,7 +28,9 @@ class StudyFile:
             Unless given, "tfidf" for one column and "embeddings" for several.
         encoder: Of "embeddings": a sentence encoder.
         steps: Of a transformer: steps of each training, whatever the number of rows.
-        paraphraser: A model: "starter/paraphraser", a Hub id or a folder.
+        paraphraser: "best" (what is installed), a model (starter/NAME, a Hub id or a folder), or two translators with
+            " > " between, there and back.
+        pivot: Two translators instead of a paraphraser, there and back: --pivot starter/en-pt starter/pt-en.
         copies: New rows for each row, at most.
         vary: "separately" or "together".
         check: Try a second arm, with the new rows that a classifier of the other rows gives their label.
@@ -45,7 +48,8 @@ class StudyFile:
     classifier: str | None = None
     encoder: str = "starter/encoder"
     steps: int = 200
-    paraphraser: str = STARTER
+    paraphraser: str = BEST
+    pivot: list[str] = field(default_factory=list)
     copies: int = 2
     vary: str = "separately"
     check: bool = False

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import torch
 
 # suffixes of the files that a model and its tokenizer are loaded from; not a trainer's optimizer.pt, not a card
-READ = (".safetensors", ".bin", ".npz", ".json", ".spm", ".model", ".txt", ".tiktoken")
+READ = (".safetensors", ".bin", ".npz", ".json", ".spm", ".model", ".txt", ".tiktoken", ".gguf")
 # errors of loading a damaged file with torch
 DAMAGED = (OSError, EOFError, KeyError, ValueError, RuntimeError, pickle.UnpicklingError, zipfile.BadZipFile)
 NEITHER = "which is neither a starter/NAME,"
@@ -113,12 +113,15 @@ def fingerprint(name: str) -> str:
         name: A local path, "starter/de-en", or a Hub id.
 
     Returns:
-        "sha256:..." over the names and bytes of a folder's files, or "commit:..." of the snapshot of a Hub id.
+        "sha256:..." over the names and bytes of a folder's files, or of a file, or "commit:..." of the snapshot of a
+        Hub id.
 
     Raises:
         ValueError: There is no such folder or starter, and no Hub id of this name in the cache or in reach.
     """
     folder = Path(resolve(name))
+    if name and folder.is_file():
+        return f"sha256:{hash_file(folder)}"
     if not name or not folder.is_dir():
         return f"commit:{_commit(name)}"
     digest = hashlib.sha256()
@@ -155,6 +158,8 @@ def read_config(name: str, wanted: str) -> Any:
     """
     from transformers import AutoConfig  # here and not above: most importers of this module do not need it
 
-    path = resolve(name)
+    from toolkit.models.gguf import checkpoint_path
+
+    path = checkpoint_path(name)
     with reading_model(name, wanted, f"{NEITHER} a folder with a model, nor a Hub id that can be reached"):
         return AutoConfig.from_pretrained(path)

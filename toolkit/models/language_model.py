@@ -12,9 +12,10 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from transformers.utils import logging
 
 from toolkit.models.checkpoint import reading_model
+from toolkit.models.gguf import checkpoint_path
 from toolkit.models.precision import check_device, in_bfloat16
 from toolkit.models.weights import check_whole, loading
-from toolkit.starters import model_name, resolve, shown_name
+from toolkit.starters import model_name, shown_name
 
 LOGITS = 1 << 26  # ours: numbers of one batch over the vocabulary, 256 MB
 
@@ -40,16 +41,17 @@ def load_language_model(name: str, dtype: str = "auto", device: torch.device | s
     """Load a causal language model.
 
     Args:
-        name: A Hub id ("openai-community/gpt2") or a local path.
+        name: A Hub id ("openai-community/gpt2"), a local path, also that of weights in GGUF, or "starter/smollm2".
         dtype: "bfloat16", "float32" or "auto" (bfloat16 where the device has it); "int8" is "auto".
         device: Device on which it computes.
 
     Raises:
-        ValueError: The name is none of these, the model is not causal, or a tensor is missing or not finite.
+        ValueError: The name is none of these, the model is not causal, a tensor is missing or not finite, or the
+            package of a starter or of GGUF is missing.
     """
     check_device(str(device))
     name = model_name(name)
-    path, bfloat16 = resolve(name), in_bfloat16("auto" if dtype == "int8" else dtype, device)
+    path, bfloat16 = checkpoint_path(name), in_bfloat16("auto" if dtype == "int8" else dtype, device)
     number = torch.bfloat16 if bfloat16 else torch.float32
     loaded: Any
     logging.disable_progress_bar()

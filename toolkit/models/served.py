@@ -15,7 +15,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from toolkit.errors import named_line, without_secrets
 from toolkit.models.checkpoint import reading_model
-from toolkit.starters import resolve, shown_name
+from toolkit.models.gguf import checkpoint_path
+from toolkit.starters import shown_name
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -71,7 +72,7 @@ def connect(name: str, url: str) -> ServedModel:
             f"wanted the model {name!r} at {shown}, got a server of {', '.join(served) or 'none'}: give --model its "
             "name"
         )
-    path = resolve(name)
+    path = checkpoint_path(name)
     with reading_model(name, "a tokenizer", "which is neither a folder with one nor a Hub id that can be reached"):
         tokenizer = AutoTokenizer.from_pretrained(path)
     return ServedModel(name, client, tokenizer, f"{shown_name(name)}|served by {served[name] or 'a server'}")

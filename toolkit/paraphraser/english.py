@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
+from toolkit.bitext.subwords import SPACE, Pieces
+from toolkit.generate.recombine import TOKEN, edits_of
 from toolkit.rows import Row
-from toolkit.score.names import words_of
+from toolkit.score.names import FUNCTION_WORDS, words_of
 from toolkit.score.negation import APOSTROPHES, NEGATION
 
 CLITIC = r"(?:n't|'(?:s|re|ve|ll|m|d))(?!\w)"
+LOWER_WORD = re.compile(r"(?<![\w'’])[a-z]{2,}(?![\w’]|'(?!s\b))")  # no part of a contraction
 APART = re.compile(rf"(?<=\w) (?={CLITIC})", re.IGNORECASE)  # "wo n't", "Tom 's"
 MARK_APART = re.compile(r"(?<=[\w'\")\]%]) (?=[,.;:?!](?:\s|$))")  # "Who is it ?"
 MARK_TOGETHER = re.compile(r"(?<=[\w'\")\]%])(?=[,;:?!](?:\s|$)|\.$)")
@@ -26,7 +30,21 @@ NO_NOUN = words_of("a an am and are as at i if in is it of on or to was you")  #
 SHORT = {"is": "s", "has": "s", "are": "re", "have": "ve", "will": "ll", "shall": "ll", "am": "m", "would": "d"} | {
     "had": "d", "not": "nt", "us": "s"}  # fmt: skip
 IRREGULAR = (("won't", "will nt"), ("can't", "can nt"), ("cannot", "can nt"), ("shan't", "will nt"))
+LIGHT = words_of("a an the that")  # what comes and goes without a change of meaning
+SPELLINGS = tuple(  # British endings, and the American ones in their place
+    (re.compile(british), american)
+    for british, american in (
+        (r"^(\w{3,})is(e|ed|es|er|ers|ing|ation|ations)$", r"\1iz\2"),
+        (r"^(\w*(?:neighb|harb|behavi|flav|col|fav|lab|hon|hum|rum|arm|sav|vap|vig))our(\w*)$", r"\1or\2"),
+        (r"^(\w*(?:met|lit|cent|fib|theat))re(s?)$", r"\1er\2"),
+        (r"^(\w*(?:cance|trave|jewe|mode|signa|labe))ll(ed|ing|er|ers)$", r"\1l\2"),
+        (r"^practic(e|es|ed|ing)$", r"practiz\1"),
+        (r"^sceptic", "skeptic"),
+        (r"^program(?:me)?(s?)$", r"program\1"),
+    )
+)
 SUBJECTS = words_of("he she it that this there here who what where when how why everything everyone let one")
+ONE = re.compile(r"\bone\b(?!['’])", re.IGNORECASE)
 CLITIC_S = re.compile(r"([\w-]+)'s(?= ([\w-]+)(?: ([\w-]+))?)")
 
 
@@ -68,7 +86,9 @@ def _begins_with_vowel(word: str, unsure: bool) -> bool:
 
 
 def contraction_key(text: str) -> str:
-    """The letters of a text with all contractions made: equal for texts that only contract or expand.
+    """The letters of a text without what makes no paraphrase: equal for texts that differ in nothing else.
+
+    That is contractions, articles, "that" and British or American spelling.
 
     >>> contraction_key("What's it, and why won't he go?") == contraction_key("What is it and why will he not go?")
     False
@@ -81,7 +101,9 @@ def contraction_key(text: str) -> str:
     for short, whole in IRREGULAR:
         plain = plain.replace(short, whole)
     words = re.findall(r"[^\W_]+", plain.replace("n't", " nt"))
-    return "".join(SHORT.get(word, word) for word in words)
+    for pattern, american in SPELLINGS:
+        words = [pattern.sub(american, word) for word in words]
+    return "".join(SHORT.get(word, word) for word in words if word not in LIGHT)
 
 
 def _possessives(text: str) -> Iterator[str]:
@@ -124,6 +146,39 @@ def misreads_possessive(reference: str, candidate: str) -> bool:
     return any(re.search(rf"\b{o} (?:is|has)\b", other) and not re.search(rf"\b{o} (?:is|has)\b", text) for o in owners)
 
 
+def counts_article(reference: str, candidate: str) -> bool:
+    """Whether a candidate says "one" where its reference has an article alone, as translators from other languages do.
+
+    >>> counts_article("A boy kicks the ball.", "One boy kicks the ball.")
+    True
+    """
+    return ONE.search(candidate) is not None and ONE.search(reference) is None and "a" in reference.lower().split()
+
+
+def changes_form(reference: str, candidate: str) -> bool:
+    """Whether a candidate has another form of a word in its place: another number or tense, or an error of agreement.
+
+    >>> changes_form("The prices rose again.", "The price rose again.")
+    True
+    >>> changes_form("The prices have risen again.", "The prices rose again.")
+    False
+    """
+    words = [token.strip().lower() for token in TOKEN.findall(reference)]
+    for edit in edits_of(reference, candidate):
+        new = edit.replacement.strip().lower()
+        if edit.end - edit.begin == 1 and new.isalpha() and _lemmas(words[edit.begin]) & _lemmas(new):
+            return True
+    return False
+
+
+@lru_cache(1 << 16)
+def _lemmas(word: str) -> frozenset[str]:
+    """The lemmas of a word in lower case, as any part of speech, and the word."""
+    from lemminflect import getAllLemmas
+
+    return frozenset(lemma for lemmas in getAllLemmas(word).values() for lemma in lemmas) | {word}
+
+
 def correct_articles(rows: Iterable[Row]) -> Iterator[Row]:
     """Write "a" and "an" by sound in the candidates of English rows."""
     for row in rows:
@@ -132,14 +187,16 @@ def correct_articles(rows: Iterable[Row]) -> Iterator[Row]:
         yield row
 
 
-def refuse_english(rows: Iterable[Row], allow_trivial: bool) -> Iterator[Row]:
+def refuse_english(rows: Iterable[Row], allow_trivial: bool, forms: bool = False) -> Iterator[Row]:
     """Refuse candidates of English rows that read a possessive as a verb, or only contract or expand.
 
-    The reasons are "possessive" and "trivial".
+    The reasons are "possessive", "article" (`counts_article`), "trivial", and of the candidates of translators "form"
+    (`changes_form`).
 
     Args:
         rows: Rows with candidates.
         allow_trivial: Whether a contraction alone is a paraphrase.
+        forms: Whether another form of a word is refused.
     """
     for row in rows:
         waiting = [c for c in row.candidates if c.reason is None] if row.lang == "en" else []
@@ -147,9 +204,46 @@ def refuse_english(rows: Iterable[Row], allow_trivial: bool) -> Iterator[Row]:
         for candidate in waiting:
             if misreads_possessive(row.reference, candidate.text):
                 candidate.reason = "possessive"
+            elif counts_article(row.reference, candidate.text):
+                candidate.reason = "article"
             elif not allow_trivial and contraction_key(candidate.text) == key:
                 candidate.reason = "trivial"
+            elif forms and changes_form(row.reference, candidate.text):
+                candidate.reason = "form"
         yield row
+
+
+def refuse_no_words(rows: Iterable[Row], pieces: Pieces) -> Iterator[Row]:
+    """Refuse candidates of English rows with a word that does not exist: reason "unknown_word".
+
+    A translator that must not say a word spells others from pieces ("wokwed"). A word exists if the lexicon has it, if
+    it is one piece of the translator's vocabulary, or if its reference has it. Words with a capital are not asked: they
+    may be names.
+
+    Args:
+        rows: Rows with candidates.
+        pieces: Of the translator that wrote them.
+    """
+    for row in rows:
+        waiting = [c for c in row.candidates if c.reason is None] if row.lang == "en" else []
+        known = set(LOWER_WORD.findall(row.reference.lower())) if waiting else set()
+        for candidate in waiting:
+            words = set(LOWER_WORD.findall(candidate.text)) - known
+            if not all(_is_word(word) or SPACE + word in pieces.vocabulary for word in words):
+                candidate.reason = "unknown_word"
+        yield row
+
+
+@lru_cache(1 << 16)
+def _is_word(word: str) -> bool:
+    """Whether the lexicon of English, or its list of function words, has a word in lower case.
+
+    >>> [_is_word(word) for word in ("bakeries", "themselves", "wokwed")]
+    [True, True, False]
+    """
+    from lemminflect import getAllLemmas
+
+    return word in FUNCTION_WORDS or bool(getAllLemmas(word))
 
 
 def joined_up(text: str) -> tuple[str, bool, bool]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,24 +23,31 @@ from toolkit.decode.engine import engine_of
 from toolkit.encoder.load import load_encoder
 from toolkit.errors import check_several
 from toolkit.memory import release_memory
+from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.form import Form, formed, plain
+from toolkit.paraphraser.names import BEST, STARTER, models_of, pivot_name
 from toolkit.paraphraser.pipeline import paraphrase_rows
 from toolkit.paraphraser.sentences import join, parts_of
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.progress import rows_bar
 from toolkit.rows import Candidate, Row
+from toolkit.score.critic import load_critic
 from toolkit.score.guards import ALWAYS, LANGUAGES, broken_guard, check_guards
-from toolkit.starters import WORDS, model_name, resolve
+from toolkit.starters import WORDS, packaged, resolve, shown_name
 from toolkit.translator.load import Translator, described, load_translator
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-STARTER, ENCODER = "starter/paraphraser", "starter/encoder"
+ENCODER, CRITIC = "starter/encoder", "starter/smollm2"
+UNKNOWN = "und"  # ISO 639-2: a language that nobody has stated
 MIN_FORWARD = -0.6  # ours: nats per token of the starter; on validation sentences it refuses no usable text (docs)
+PIVOT_POOL = 12  # ours: the most probable candidates of a text by pivot, for each paraphrase, that are scored further
+MIN_USABLE = 0.4  # ours: of two translators; where their texts chose it, it left 85 % of the texts an output (docs)
 CHUNK = 1000  # ours: texts that are worked on together
 LONGEST = 512  # ours: pieces of a text, where a model does not state on how many it was trained
+LONGEST_TRANSLATED = 64  # ours: likewise, of a translator: those of Firefox read sentences
 MANY = 200  # ours: more texts than this take so long that a bar is shown
 IDENTIFIED = 40  # ours: characters from which on the language of a text is identified
 Phrases = Sequence[str] | Sequence[Sequence[str]]  # for all texts, or some for each text
@@ -53,7 +62,8 @@ class Paraphraser:
 
     Args:
         model: "starter/paraphraser", a Hub id or a folder. Where the folder has a words.txt, outputs with other words
-            are refused.
+            are refused. Two names with " > " between are the translators of `pivot`. "best" is what is installed: the
+            translators "starter/en-pt > starter/pt-en", or else the starter.
         lang: Language of the texts (ISO 639-1); None is what the model states, or else English.
         encoder: A sentence encoder for the cosine of text and paraphrase; None takes the starter's in English and
             leaves the cosine out in other languages.
@@ -64,6 +74,13 @@ class Paraphraser:
             starter `MIN_FORWARD`, which was chosen for it.
         dtype: As of `load_translator`.
         device: Device of all models; None is a GPU where there is one.
+        pivot: Instead of a model two translators, from the language of the texts to another and back: a text is
+            translated, and its translations are translated back in other words (`toolkit.generate.pivot`). The first
+            one also scores backward.
+        critic: A causal language model (a Hub id, a folder, "starter/smollm2") that reads the text and then each
+            candidate, where the settings judge candidates. None takes "starter/smollm2" where it is installed.
+        pivot_lang: The other language (ISO 639-1); None is what the translators state. Those of several languages need
+            it.
 
     Raises:
         ValueError: A model cannot be loaded, the language is no code, the prefix is for a model that reads none, or
@@ -73,16 +90,19 @@ class Paraphraser:
     name: str  # of the model, as it may be shown
     lang: str
     settings: Paraphrasing
-    model: Translator
+    model: Translator  # that writes paraphrases
     backward: Translator
+    forward: Translator | None  # into the pivot language; None where the model reads the text itself
+    pivot_lang: str | None
     encoder: SentenceTransformer | None
+    critic: LanguageModel | None
     known_words: frozenset[str]
     limit: int  # pieces of a text; a longer one is cut into sentences
     mark: bool  # whether the model reads texts with a mark at the end, as most of those that it was trained on
 
     def __init__(
         self,
-        model: str = STARTER,
+        model: str = BEST,
         lang: str | None = None,
         encoder: str | None = None,
         backward: str | None = None,
@@ -90,32 +110,71 @@ class Paraphraser:
         settings: Paraphrasing | None = None,
         dtype: str = "auto",
         device: torch.device | str | None = None,
+        pivot: Sequence[str] | None = None,
+        pivot_lang: str | None = None,
+        critic: str | None = None,
     ) -> None:
-        self._loaded_from = (model, lang, encoder, backward, prefix), (dtype, device)
-        model = model_name(model)
+        self._loaded_from = (model, lang, encoder, backward, prefix), (dtype, device, pivot, pivot_lang, critic)
+        if pivot is not None and model != BEST:
+            raise ValueError(f"wanted a model or a pivot, got both, {model!r} and {tuple(pivot)}: give one of them")
+        models = models_of(model if pivot is None else pivot_name(pivot), lang)
+        translates = len(models) == 2
+        if translates and (backward, prefix) != (None, None):
+            raise ValueError("wanted two translators alone, got backward or prefix, too: the first one scores backward")
+        name = models[-1]
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        known = described(model)
+        known = described(name)
         self.name, self.lang = known["name"], check_code(lang or known["lang"] or "en", "lang")
         if encoder is None and covers(ENCODER, self.lang):
             encoder = ENCODER
-        for part, argument in ((model, "model"), (encoder, "encoder"), (backward, "backward")):
+        for part, argument in (
+            (None if translates else name, "model"),
+            (encoder, "encoder"),
+            (backward, "backward"),
+        ):
             if part is not None:
                 check_language_of(part, self.lang, argument)
-        self.settings = settings or defaults(self.lang, encoder is not None, MIN_FORWARD if model == STARTER else None)
+        floor = MIN_FORWARD if name == STARTER else None
+        self.settings = settings or defaults(self.lang, encoder is not None, floor, translates)
         check_guards(self.settings.guards, self.lang)
-        self.model = load_translator(model, dtype, device, self.lang, self.lang, scoring=backward is None)
-        if prefix is not None:
-            if not isinstance(self.model.source, HubPieces):
-                raise ValueError(f"wanted no prefix for {model!r}, a Marian model, which reads texts as they are")
-            self.model.source.task = prefix
-        self.backward = load_translator(backward, dtype, device, self.lang, self.lang, True) if backward else self.model
+        self.forward, self.pivot_lang = None, pivot_lang and check_code(pivot_lang, "pivot_lang")
+        if translates:
+            self._load_pivot(models, dtype, device)
+        else:
+            self._load_model(name, backward, prefix, dtype, device)
         self.encoder = None if encoder is None else load_encoder(encoder, device)
-        words = Path(resolve(model), WORDS)
-        self.known_words = read_words(words) if words.exists() else frozenset()
-        self.limit = min(engine_of(self.model.model).limit, known["max_tokens"] or LONGEST)
+        if critic is None and self.settings.judges and packaged(CRITIC.removeprefix("starter/")):
+            critic = CRITIC
+        self.critic = None if critic is None else load_critic(critic, dtype, device)
+        words = Path(resolve(name), WORDS)
+        self.known_words = read_words(words) if words.exists() and not translates else frozenset()
+        longest = known["max_tokens"] or (LONGEST_TRANSLATED if translates else LONGEST)
+        self.limit = min(engine_of((self.forward or self.model).model).limit, longest)
         self.mark = known["marked"] is None or known["marked"] >= 0.5
         self._check_encoder(self.settings)
         self.warned = False
+        if model == BEST and pivot is None:
+            tell_choice(self.name)
+
+    def _load_model(
+        self, name: str, backward: str | None, prefix: str | None, dtype: str, device: torch.device | str
+    ) -> None:
+        """Load a model that reads and writes the language; the arguments are those of the class."""
+        self.model = load_translator(name, dtype, device, self.lang, self.lang, scoring=backward is None)
+        if prefix is not None:
+            if not isinstance(self.model.source, HubPieces):
+                raise ValueError(f"wanted no prefix for {name!r}, a Marian model, which reads texts as they are")
+            self.model.source.task = prefix
+        self.backward = load_translator(backward, dtype, device, self.lang, self.lang, True) if backward else self.model
+
+    def _load_pivot(self, pivot: Sequence[str], dtype: str, device: torch.device | str) -> None:
+        """Load two translators; the first one scores, too."""
+        there, back = pivot
+        self.name = pivot_name((shown_name(there), self.name))
+        self.pivot_lang = self.pivot_lang or described(there)["lang"] or described(back)["source_lang"]
+        self.forward = load_translator(there, dtype, device, self.lang, self.pivot_lang, scoring=True)
+        self.model = load_translator(back, dtype, device, self.pivot_lang, self.lang)
+        self.backward = self.forward
 
     def __reduce__(self) -> tuple[type[Paraphraser], tuple[Any, ...]]:
         """What a pickle holds: where the models are, and the settings; whoever reads it loads them again."""
@@ -274,7 +333,16 @@ class Paraphraser:
                 constraints[name] = own
                 places[-1].append((part, name, form))
         models = self.model, self.backward, self.encoder
-        done = paraphrase_rows(rows.values(), *models, settings, constraints, self.known_words)
+        done = paraphrase_rows(
+            rows.values(),
+            *models,
+            settings,
+            constraints,
+            self.known_words,
+            self.forward,
+            self.pivot_lang or UNKNOWN,
+            self.critic,
+        )
         found = {row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in done}
         for constraint_set, placed in zip(sets, places, strict=True):
             candidates = [
@@ -288,13 +356,15 @@ class Paraphraser:
             yield [c for c in joined if meets(c.text, constraint_set)]
 
     def _check_encoder(self, settings: Paraphrasing) -> None:
-        """Refuse settings that need a cosine where there is no encoder."""
+        """Refuse settings that need a cosine where there is no encoder, or the judge, which reads English."""
+        if settings.judges:
+            check_language_of("the judge of paraphrases", self.lang, "rank_by usable or min_usable")
         if self.encoder is None and (settings.min_semantic is not None or settings.rank_by == "semantic"):
             raise ValueError(f"wanted an encoder for the cosine in {self.lang!r}, got none: give one to Paraphraser")
 
     def _fits(self, text: str) -> bool:
         """Whether the model can read a text whole."""
-        return len(self.model.source.encode([plain(text, self.lang, self.mark)[0]])[0]) <= self.limit
+        return len((self.forward or self.model).source.encode([plain(text, self.lang, self.mark)[0]])[0]) <= self.limit
 
     def _warn_of_language(self, texts: Sequence[str]) -> None:
         """Warn, once, if the texts are in another language than the model's."""
@@ -305,17 +375,30 @@ class Paraphraser:
             warnings.warn(f"{self.name} paraphrases {self.lang!r}, and most texts seem to be in {got!r}", stacklevel=4)
 
 
-def defaults(lang: str, measures: bool, min_forward: float | None = None) -> Paraphrasing:
+@cache
+def tell_choice(name: str) -> None:
+    """Say on stderr, once in a process, which paraphraser the name "best" stands for."""
+    print(f"paraphraser: {name}", file=sys.stderr)
+
+
+def defaults(lang: str, measures: bool, min_forward: float | None = None, pivot: bool = False) -> Paraphrasing:
     """The default settings for a language, without guards that do not know it and without floors that nobody measures.
 
     Args:
         lang: Of the texts (ISO 639-1).
         measures: Whether there is an encoder.
         min_forward: The floor of the forward score that was chosen for the model; None where none was.
+        pivot: Whether two translators paraphrase, which are ranked by both directions.
     """
-    found = Paraphrasing()
-    floor = found.min_semantic if measures else None
-    return replace(found, guards=found.guards if lang in LANGUAGES else (), min_semantic=floor, min_forward=min_forward)
+    usual = Paraphrasing()
+    floor = usual.min_semantic if measures else None
+    guards = usual.guards if lang in LANGUAGES else ()
+    settings = replace(usual, guards=guards, min_semantic=floor, min_forward=min_forward)
+    if not pivot:
+        return settings
+    if not (covers("the judge of paraphrases", lang) and measures):
+        return replace(settings, rank_by="dual", pool=PIVOT_POOL)
+    return replace(settings, rank_by="usable", min_usable=MIN_USABLE, pool=PIVOT_POOL)
 
 
 def check_text(text: object, index: int) -> None:

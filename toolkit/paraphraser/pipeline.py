@@ -7,12 +7,17 @@ p(text | candidate), unless another is given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from typing import TYPE_CHECKING
 
+from toolkit.bitext.subwords import Pieces
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
+from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
-from toolkit.paraphraser.english import correct_articles, refuse_english
+from toolkit.models.language_model import LanguageModel
+from toolkit.paraphraser.english import correct_articles, refuse_english, refuse_no_words
+from toolkit.paraphraser.judged import BATCH_TEXTS, Scorers, judged_rows
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row
 from toolkit.score.dual import dual_rows
@@ -22,6 +27,7 @@ from toolkit.score.semantic import semantic_rows
 from toolkit.select.cluster import best_first, cluster_rows
 from toolkit.select.filter import (
     by_forward,
+    by_usable,
     refuse_dual,
     refuse_forward,
     refuse_improbable,
@@ -30,14 +36,13 @@ from toolkit.select.filter import (
     refuse_semantic,
     refuse_unknown_words,
 )
-from toolkit.select.rank import rank_rows
+from toolkit.select.rank import rank_best_and_others, rank_rows
 from toolkit.translator.load import Translator
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 NUCLEUS_TOP_K = 50  # ours: of which `top_p` takes a share
-BATCH_TEXTS = 64  # ours: texts that are encoded at a time
 CLUSTERS = 7  # ParaBank 2 (Hu et al. 2019b), section 3.3; more where more paraphrases are wanted
 
 
@@ -49,6 +54,9 @@ def paraphrase_rows(
     settings: Paraphrasing,
     constraints: Mapping[str, ConstraintSet],
     known_words: Set[str] = frozenset(),
+    forward: Translator | None = None,
+    pivot_lang: str = "",
+    critic: LanguageModel | None = None,
 ) -> Iterator[Row]:
     """Give every row its candidates: chosen ones have a rank, refused ones a reason.
 
@@ -61,16 +69,23 @@ def paraphrase_rows(
         settings: How.
         constraints: By id of a row, what its paraphrases must say and must not say.
         known_words: Candidates with other words are refused; if empty, nothing is.
+        forward: Where given, a text is translated by it, and `model` translates back; a row's source is then its best
+            translation.
+        pivot_lang: The language that it writes (ISO 639-1).
+        critic: Reads the text before each candidate, where candidates are judged.
     """
-    rows = generate(rows, model, settings, constraints)
-    rows = without_templates(rows)
-    rows = correct_articles(rows)
-    rows = refuse_repeats(rows)
-    rows = refuse_unknown_words(rows, known_words)
-    rows = guard_rows(rows, settings.guards)
-    rows = refuse_english(rows, settings.allow_trivial)
+    if forward is not None:
+        rows = pivot_rows(rows, forward, model, pivot_lang, pivot_decoding(settings), constraints)
+    else:
+        rows = without_templates(generate(rows, model, settings, constraints))
+    checks = partial(checked, known_words=known_words, pieces=model.target if forward else None, settings=settings)
+    rows = checks(rows)
     if settings.min_forward is not None:
         rows = refuse_forward(rows, settings.min_forward)
+    if settings.judges:
+        scorers = Scorers(model, backward, encoder, critic)
+        rows = judged_rows(rows, scorers, settings, checks, recombines=forward is not None)
+        return chosen_rows(rows, model, settings)
     rows = overlap_rows(rows, model.target)
     if settings.max_iou is not None:
         rows = refuse_overlap(rows, settings.max_iou)
@@ -84,8 +99,30 @@ def paraphrase_rows(
         rows = dual_rows(rows, backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
         rows = refuse_dual(rows, settings.max_dual_nll)
+    return chosen_rows(rows, model, settings)
+
+
+def checked(rows: Iterable[Row], known_words: Set[str], pieces: Pieces | None, settings: Paraphrasing) -> Iterator[Row]:
+    """Refuse candidates by their text: copies and repeats, words that do not exist, guards, and what English adds.
+
+    Args:
+        rows: Rows with candidates.
+        known_words: Candidates with other words are refused; if empty, nothing is.
+        pieces: Of a translator that may spell words which do not exist; None where the model has not.
+        settings: Which guards, and whether a contraction is a paraphrase.
+    """
+    rows = refuse_repeats(correct_articles(rows))
+    rows = refuse_unknown_words(rows, known_words)
+    rows = rows if pieces is None else refuse_no_words(rows, pieces)
+    return refuse_english(guard_rows(rows, settings.guards), settings.allow_trivial, forms=pieces is not None)
+
+
+def chosen_rows(rows: Iterable[Row], model: Translator, settings: Paraphrasing) -> Iterator[Row]:
+    """Rank the best candidates of each row that differ from each other."""
     order = ORDERS[settings.rank_by]
     rows = cluster_rows(rows, model.target, max(CLUSTERS, settings.n), order)
+    if settings.rank_by == "usable":
+        return rank_best_and_others(rows, settings.n, order)
     return rank_rows(rows, settings.n, order, fill=True)
 
 
@@ -109,6 +146,21 @@ def generate(
     )
     done = {row.id: row for stage in (drawn, found) for row in stage}
     yield from (done[row.id] for row in shard)
+
+
+def pivot_decoding(settings: Paraphrasing) -> PivotDecoding:
+    """How much is decoded by way of another language."""
+    searched, drawn = settings.method != "sample", settings.method != "beam"
+    return PivotDecoding(
+        beam=settings.pivot_beam if searched else 1,
+        greedy_pivots=settings.greedy_pivots if searched else 0,
+        pivots=settings.pivots,
+        constraint_sets=settings.constraint_sets if drawn else 0,
+        top_k=settings.top_k,
+        min_p=settings.min_p,
+        batch_rows=settings.batch_rows,
+        seed=settings.seed,
+    )
 
 
 def without_templates(rows: Iterable[Row]) -> Iterator[Row]:
@@ -145,4 +197,4 @@ def by_semantic(candidate: Candidate) -> tuple[float, str]:
     return -(candidate.scores.semantic or 0.0), candidate.text
 
 
-ORDERS = {"dual": best_first, "forward": by_forward, "semantic": by_semantic}
+ORDERS = {"dual": best_first, "forward": by_forward, "semantic": by_semantic, "usable": by_usable}

@@ -14,7 +14,7 @@ from toolkit.settings import check_above_zero, check_among, check_at_least_one, 
 from toolkit.translator.settings import SIZES
 
 METHODS = ("auto", "sample", "beam", "top_p")
-RANKINGS = ("dual", "forward", "semantic")
+RANKINGS = ("dual", "forward", "semantic", "usable")
 DIRECTIONS = ("from_reference", "to_reference", "both")
 WEIGHTS = ("equal", "rank", "dual")
 DTYPES = ("auto", "float32", "bfloat16")
@@ -29,16 +29,20 @@ class Paraphrasing:
         n: The most paraphrases of a text.
         method: "sample" (ParaBank 2's: random words of the text are forbidden), "beam", "top_p" (no words are), or
             "auto": "beam" for one paraphrase of a text, else "sample".
-        rank_by: "dual" (forward plus backward log-likelihood per token), "forward", or "semantic" (the cosine). Only
-            "dual" and max_dual_nll take the time of a backward score.
+        rank_by: "dual" (forward plus backward log-likelihood per token), "forward", "semantic" (the cosine), or, in
+            English, "usable": the probability that a reader would call it usable (`toolkit.score.judge`). Only "dual",
+            "usable", max_dual_nll and min_usable take the time of a backward score.
         guards: What a paraphrase must keep, of `toolkit.score.guards.GUARDS`.
         min_semantic: The least cosine of text and paraphrase, in [-1, 1]; None refuses none.
         min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; None refuses none.
+        min_usable: The least probability, in [0, 1], that a reader would call a paraphrase usable, in English: a high
+            one gives fewer paraphrases and surer ones. None refuses none.
         max_iou: The greatest share of pieces that text and paraphrase have in common, in [0, 1]; None refuses none.
         max_dual_nll: The most nats per token, forward plus backward; None refuses none.
         allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is a paraphrase.
         pool: Only the pool x n candidates with the greatest forward log-likelihood per token are scored backward and
-            clustered; 0 keeps all.
+            clustered; 0 keeps all. Where a language model scores, too, it scores so many, and twice as many are scored
+            backward.
         constraint_sets: Of "sample": random sets of forbidden words.
         samples_per_set: Of "sample": samples under each set. "top_p" draws as many in all, under none.
         constraint_rate: Of "sample": the probability with which a word of the text is in a set.
@@ -46,6 +50,11 @@ class Paraphrasing:
         min_p: Of "sample": tokens below this share of the most probable one's probability are not drawn.
         top_p: Of "top_p": the share of the probability that is drawn from.
         beam: Of "beam", and wherever words are required: hypotheses that a search follows.
+        pivots: Of two translators: translations of a text that are translated back.
+        pivot_beam: Likewise: hypotheses that their searches follow.
+        greedy_pivots: Likewise: for so many translations each word of the text is forbidden in turn; 0 for none.
+        single_edits: Likewise, where candidates are judged: changes of wording, of the most probable candidates, of
+            which each is tried alone.
         batch_rows: Rows of a decoding batch; of long texts there are fewer.
         batch_tokens: Size of a scoring batch, pairs times tokens.
         seed: Of the forbidden words and the samples.
@@ -57,6 +66,7 @@ class Paraphrasing:
     guards: tuple[str, ...] = GUARDS
     min_semantic: float | None = 0.5
     min_forward: float | None = None
+    min_usable: float | None = None
     max_iou: float | None = None
     max_dual_nll: float | None = None
     allow_trivial: bool = False
@@ -68,6 +78,10 @@ class Paraphrasing:
     min_p: float = 0.1
     top_p: float = 0.9
     beam: int = 12
+    pivots: int = 3
+    pivot_beam: int = 6
+    greedy_pivots: int = 2
+    single_edits: int = 16
     batch_rows: int = 2400
     batch_tokens: int = 8192
     seed: int = 0
@@ -79,9 +93,11 @@ class Paraphrasing:
             ValueError: A setting is out of its range.
         """
         check_lists(self)
-        check_at_least_one(
-            self, "n", "constraint_sets", "samples_per_set", "top_k", "beam", "batch_rows", "batch_tokens"
-        )
+        sizes = ("n", "constraint_sets", "samples_per_set", "top_k", "beam", "pivots", "pivot_beam")
+        check_at_least_one(self, *sizes, "batch_rows", "batch_tokens")
+        for name in ("greedy_pivots", "single_edits"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"wanted {name} of at least 0, got {getattr(self, name)}")
         check_among(self, "method", METHODS)
         check_among(self, "rank_by", RANKINGS)
         check_between(self, 0, 1, "constraint_rate", "min_p", "top_p")
@@ -92,6 +108,7 @@ class Paraphrasing:
         ranges = (
             ("min_semantic", -1, 1),
             ("min_forward", -math.inf, 0),
+            ("min_usable", 0, 1),
             ("max_iou", 0, 1),
             ("max_dual_nll", 0, math.inf),
         )
@@ -108,7 +125,12 @@ class Paraphrasing:
     @property
     def scores_backward(self) -> bool:
         """Whether candidates need a score of the text given the candidate."""
-        return self.rank_by == "dual" or self.max_dual_nll is not None
+        return self.rank_by == "dual" or self.max_dual_nll is not None or self.judges
+
+    @property
+    def judges(self) -> bool:
+        """Whether candidates are judged by how probably a reader would call them usable."""
+        return self.rank_by == "usable" or self.min_usable is not None
 
 
 @dataclass(frozen=True, kw_only=True)

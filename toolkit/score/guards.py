@@ -14,16 +14,18 @@ from toolkit.coverage import PARTS
 from toolkit.rows import Row
 from toolkit.score.names import changes_name
 from toolkit.score.negation import changes_negation
+from toolkit.score.persons import changes_person
 from toolkit.score.quantities import changes_number
 
 ALWAYS = ("empty", "mark")  # asked of every candidate in any language
-GUARDS = ("negation", "number", "name")  # asked where they are wanted
+GUARDS = ("negation", "number", "name", "person")  # asked where they are wanted
 BROKEN = {
     "empty": lacks_letters,
     "mark": loses_mark,
     "negation": changes_negation,
     "number": changes_number,
     "name": changes_name,
+    "person": changes_person,
 }
 LANGUAGES = PARTS["the guards"].languages
 

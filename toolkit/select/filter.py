@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Set
+from typing import Any
 
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.words import words_of
@@ -94,11 +95,27 @@ def refuse_improbable(rows: Iterable[Row], most: int) -> Iterator[Row]:
         rows: Rows whose candidates have a forward log-likelihood.
         most: How many stay, >= 1.
     """
+    return refuse_worst(rows, most, by_forward)
+
+
+def refuse_worst(rows: Iterable[Row], most: int, order: Callable[[Candidate], Any]) -> Iterator[Row]:
+    """Refuse all candidates of a row but the best: reason "rank".
+
+    Args:
+        rows: Rows with candidates.
+        most: How many stay, >= 1.
+        order: The sort key of candidates, better ones first.
+    """
     for row in rows:
-        waiting = sorted((c for c in row.candidates if c.reason is None), key=by_forward)
+        waiting = sorted((c for c in row.candidates if c.reason is None), key=order)
         for candidate in waiting[most:]:
             candidate.reason = "rank"
         yield row
+
+
+def by_usable(candidate: Candidate) -> tuple[float, str]:
+    """The sort key of candidates: more probably usable first, then by text."""
+    return -(candidate.scores.usable or 0.0), candidate.text
 
 
 def by_forward(candidate: Candidate) -> tuple[float, str]:
@@ -124,6 +141,16 @@ def refuse_forward(rows: Iterable[Row], min_forward: float) -> Iterator[Row]:
         min_forward: The floor in nats per token, <= 0.
     """
     return _refuse_scores(rows, "forward", lambda scores: scores.translation_score, lambda score: score >= min_forward)
+
+
+def refuse_usable(rows: Iterable[Row], min_usable: float) -> Iterator[Row]:
+    """Refuse candidates that a reader would too probably not call usable: reason "usable".
+
+    Args:
+        rows: Rows whose candidates have the score.
+        min_usable: The least probability that stays, in [0, 1].
+    """
+    return _refuse_scores(rows, "usable", lambda scores: scores.usable, lambda usable: usable >= min_usable)
 
 
 def refuse_overlap(rows: Iterable[Row], max_iou: float) -> Iterator[Row]:

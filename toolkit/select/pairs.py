@@ -25,13 +25,15 @@ SCORES = {
     "translation_score": "scores.forward_logprob / scores.forward_tokens",
     "dual": "scores.forward_logprob / scores.forward_tokens + scores.backward_logprob / scores.backward_tokens",
     "dual_per_token": "(scores.forward_logprob + scores.backward_logprob) / scores.forward_tokens",
+    "given_reference": "scores.given_reference",
+    "relative_fluency": "scores.relative_fluency",
     "judgment": "scores.judgment",
     "ranking": "scores.ranking",
 }
 # what of `scores` they need
 PARTS = (
     *("forward_logprob", "forward_tokens", "backward_logprob", "backward_tokens"),
-    *("semantic", "trigram_overlap", "judgment", "ranking"),
+    *("semantic", "trigram_overlap", "given_reference", "relative_fluency", "judgment", "ranking"),
 )
 
 

@@ -48,6 +48,25 @@ def rank_rows(
         yield row
 
 
+def rank_best_and_others(rows: Iterable[Row], paraphrases: int, order: Callable[[Candidate], Any]) -> Iterator[Row]:
+    """Rank the best candidate of all, then those that `rank_rows` ranks first among the others.
+
+    Args:
+        rows: Rows whose candidates have clusters.
+        paraphrases: The most candidates of a row that are ranked.
+        order: The sort key of candidates, better ones first.
+    """
+    for row in rows:
+        best = min((c for c in row.candidates if c.reason is None), key=order, default=None)
+        if best is not None:
+            best.reason = "best"  # it takes no place among the others
+            next(rank_rows([row], paraphrases - 1, order, fill=True))
+            for candidate in row.paraphrases:
+                candidate.rank = (candidate.rank or 0) + 1
+            best.rank, best.reason = 0, None
+        yield row
+
+
 def rank_all(rows: Iterable[Row]) -> Iterator[Row]:
     """Rank all candidates that have not been refused, in their order.
 

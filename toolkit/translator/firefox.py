@@ -12,13 +12,16 @@ import torch
 from sentencepiece import SentencePieceProcessor
 
 from toolkit.bitext.subwords import EOS, UNK, Pieces
+from toolkit.firefox.fetch import RECORD
+from toolkit.firefox.folder import unpacked
+from toolkit.firefox.published import sides
 from toolkit.models.marian_file import MarianFile, read_marian
 from toolkit.models.shortlist import Shortlist, read_shortlist
 from toolkit.models.ssru import POSITIONS, SsruConfig, SsruModel
 from toolkit.models.ssru_weights import CONVERT, decoder_layers, embeddings, setting, weights_of
+from toolkit.shards import read_record
 
-LICENSE = "MPL-2.0"  # of all models of Firefox
-PACKED = ("model*.bin.gz", "model*.bin.zst", "*vocab*.spm.gz", "*vocab*.spm.zst")
+PACKED = ("model*.bin.zst", "*vocab*.spm.zst")
 # what a model's settings must be, where they say it
 ARCHITECTURE: dict[str, Any] = {
     "type": "transformer",
@@ -53,16 +56,20 @@ class FirefoxFiles:
     shortlist: Path | None
 
 
-def firefox_files(folder: Path) -> FirefoxFiles | None:
-    """The files of the model in a folder, by Mozilla's names; None where it holds no model of this kind.
+def firefox_files(name: str | Path) -> FirefoxFiles | None:
+    """The files of the model in a folder, by Mozilla's names; None where there is no folder, or no model of this kind.
+
+    Args:
+        name: A folder, whose files may be compressed by gzip; or a name that is none.
 
     Raises:
-        ValueError: There are several models, a vocabulary is missing, or the files are compressed.
+        ValueError: There are several models, a vocabulary is missing, or a file is damaged.
     """
-    if not folder.is_dir():
+    if not Path(name).is_dir() or Path(name, "config.json").exists():
         return None
+    folder = unpacked(Path(name))
     model = _only_file(folder, "model*.bin") or _only_file(folder, "model*.npz")
-    packed = [path for name in PACKED for path in sorted(folder.glob(name))]
+    packed = [path for pattern in PACKED for path in sorted(folder.glob(pattern))]
     if model is None and not any(path.name.startswith("model") for path in packed):
         return None
     shared = _only_file(folder, "vocab*.spm")
@@ -70,7 +77,7 @@ def firefox_files(folder: Path) -> FirefoxFiles | None:
     if model is not None and source is not None and target is not None:
         return FirefoxFiles(model, source, target, _only_file(folder, "lex*.bin"))
     if packed:
-        raise ValueError(f"wanted unpacked files of a model, got {packed[0]}: gzip -d {folder}/*.gz, or zstd -d --rm")
+        raise ValueError(f"wanted unpacked files of a model, got {packed[0]}: zstd -d --rm {folder}/*.zst")
     raise ValueError(
         f"wanted a vocabulary (vocab*.spm, or srcvocab*.spm and trgvocab*.spm) for {model} in its folder, got none: "
         "fetch it, too"
@@ -86,12 +93,18 @@ def _only_file(folder: Path, name: str) -> Path | None:
 
 
 def stated_pair(files: FirefoxFiles) -> tuple[str | None, str | None]:
-    """The source and target language that the name of a model's file states ("model.enpt.intgemm.alphas.bin").
+    """The source and target language that a fetched model's record, or the name of its file, states (ISO 639-1).
 
     >>> path = Path("model.enpt.intgemm.alphas.bin")
     >>> stated_pair(FirefoxFiles(path, path, path, None))
     ('en', 'pt')
     """
+    record = files.model.with_name(RECORD)
+    if record.is_file():
+        pair = read_record(record, "delete it").get("pair")
+        if isinstance(pair, str):
+            source, target = sides(pair)
+            return source.split("-")[0], target.split("-")[0]
     match = re.match(r"model\.([a-z]{2})([a-z]{2})\.", files.model.name)
     return (match[1], match[2]) if match else (None, None)
 

@@ -21,6 +21,7 @@ from transformers.utils import logging
 from toolkit.bitext.hub_subwords import hub_pieces
 from toolkit.bitext.subwords import Pieces, pieces_of
 from toolkit.decode.engine import FAMILIES
+from toolkit.firefox.published import LICENSE
 from toolkit.models.checkpoint import NEITHER, reading_model
 from toolkit.models.precision import check_device, in_bfloat16
 from toolkit.models.weights import check_token_ids, check_whole, loading
@@ -28,7 +29,6 @@ from toolkit.settings import DTYPES
 from toolkit.shards import read_record
 from toolkit.starters import model_name, resolve, shown_name
 from toolkit.training import MEASURED, RECORD
-from toolkit.translator.firefox import LICENSE as FIREFOX_LICENSE
 from toolkit.translator.firefox import firefox_files, load_firefox, stated_pair
 from toolkit.translator.inference import prepare_for_cpu
 from toolkit.translator.languages import (
@@ -94,7 +94,7 @@ def load_translator(
     check_device(str(device))
     name, device = model_name(name), torch.device(device)
     number = torch.bfloat16 if in_bfloat16(dtype, device) else torch.float32
-    files = firefox_files(Path(resolve(name)))
+    files = firefox_files(resolve(name))
     model: PreTrainedModel
     if files is not None:
         check_stated(name, stated_pair(files), (source_lang, lang))
@@ -151,7 +151,7 @@ def load_checkpoint(name: str, number: torch.dtype) -> tuple[PreTrainedModel, Pr
         ValueError: The name is none of these, the model is not seq2seq, or a tensor is missing or not finite.
     """
     path = resolve(name)
-    if firefox_files(Path(path)) is not None:
+    if firefox_files(path) is not None:
         raise ValueError(
             f"wanted a checkpoint of transformers to train or publish, got {name!r}, a translator of Firefox, which "
             "can only translate: give another"
@@ -238,6 +238,6 @@ def described(name: str) -> dict:
     known = json.loads(path.read_text()) if path.exists() else {}
     if (files := firefox_files(folder)) is not None:
         source_lang, lang = stated_pair(files)
-        known = {"source_lang": source_lang, "lang": lang, "license": FIREFOX_LICENSE}
+        known = {"source_lang": source_lang, "lang": lang, "license": LICENSE}
     stated = ("source_lang", "lang", "bleu", "signature", "license", "max_tokens", "marked")
     return {"name": shown_name(name), **{key: known.get(key) for key in stated}}

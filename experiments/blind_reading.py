@@ -1,0 +1,136 @@
+r"""How many first paraphrases are usable, by readers who do not know which system an output is of.
+
+    python -m experiments.blind_reading paraphrase --json FILE > SHEET                   # the outputs of all systems
+    python -m experiments.blind_reading rate --json FILE --ratings READER READER         # the letters, and the table
+
+Every system paraphrases the 200 texts of the set report (`evaluation_texts.py`), on which nothing was chosen; its first
+output counts. The sheet has the distinct pairs of text and output in random order, without the systems' names, and is
+read twice: u (usable: the same meaning, correct English that a person could write, and another wording), t (trivial:
+only contractions, articles, spelling or marks differ) or w (wrong in meaning or grammar). Systems:
+
+- starter: `starter/paraphraser` by beam search, the default where no translators are installed.
+- round trip: the most probable translation of the most probable translation, by starter/en-pt and starter/pt-en.
+- pivot, dual score: many candidates by way of Portuguese, ranked by the dual score alone.
+- pivot, judge: the default with starter/smollm2, without its floor on `usable`, which follows from the scores.
+- pivot, judge without a language model: the same without starter/smollm2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from scipy.stats import binomtest
+
+from experiments.evaluation_texts import Text, evaluation_texts
+from experiments.first_paraphrases import agreement, read_ratings
+from reports import report
+from toolkit.paraphraser.paraphraser import Paraphraser
+
+SET = "report"
+STARTER, GREEDY, DUAL = "starter", "round trip", "pivot, dual score"
+JUDGE, CHEAP_JUDGE = "pivot, judge", "pivot, judge without a language model"
+SEED = 11  # of the order in which outputs are read
+THRESHOLDS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+
+
+def first_outputs(texts: list[Text]) -> list[dict[str, Any]]:
+    """The first output of each system for each text, with its probability of being usable where it has one."""
+    outputs: list[dict[str, Any]] = []
+    starter, pivot = Paraphraser("starter/paraphraser"), Paraphraser()
+    outputs += said(STARTER, starter, texts)
+    free = replace(pivot.settings, min_usable=None)
+    single = {"pivots": 1, "pivot_beam": 1, "greedy_pivots": 0, "method": "beam", "rank_by": "forward", "pool": 0}
+    changes: dict[str, dict[str, Any]] = {GREEDY: single, DUAL: {"rank_by": "dual"}, JUDGE: {}}
+    for system, changed in changes.items():
+        pivot.settings = replace(free, **changed)
+        outputs += said(system, pivot, texts)
+    pivot.settings, pivot.critic = free, None
+    return outputs + said(CHEAP_JUDGE, pivot, texts)
+
+
+def said(system: str, paraphraser: Paraphraser, texts: list[Text]) -> list[dict[str, Any]]:
+    """The first output of a paraphraser for each text."""
+    lines = []
+    found = paraphraser.candidates([text.text for text in texts], n=1, seed=0, progress=False)
+    for text, candidates in zip(texts, found, strict=True):
+        first = next((c for c in candidates if c.rank == 0), None)
+        line: dict[str, Any] = {"system": system, "kind": text.kind, "text": text.text, "output": first and first.text}
+        lines.append(line | {"usable": first and first.scores.usable})
+    return lines
+
+
+def sheet(outputs: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """The different pairs of text and output in random order, without the names of systems."""
+    pairs = sorted({(line["text"], line["output"]) for line in outputs if line["output"] is not None})
+    random.Random(SEED).shuffle(pairs)
+    return pairs
+
+
+def table(outputs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """By system, and for all kinds and each: how its first outputs were rated, as a mean over readers."""
+    systems = dict.fromkeys(line["system"] for line in outputs)
+    kinds = ("all", *dict.fromkeys(line["kind"] for line in outputs))
+    return {
+        system: {
+            kind: counts([x for x in outputs if x["system"] == system and kind in (x["kind"], "all")]) for kind in kinds
+        }
+        for system in systems
+    }
+
+
+def counts(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """Texts, outputs, and the ratings of one reader on average; usable by both; the interval of the usable share."""
+    given = [line for line in lines if line["output"] is not None]
+    letters = Counter(letter for line in given for letter in line["ratings"])
+    readers = max((len(line["ratings"]) for line in given), default=1)
+    both = sum(all(letter == "u" for letter in line["ratings"]) for line in given)
+    usable = letters["u"] / readers
+    interval = binomtest(round(usable), len(lines)).proportion_ci(0.95, "wilson")
+    return {
+        "texts": len(lines), "outputs": len(given), "usable": usable, "trivial": letters["t"] / readers,
+        "wrong": letters["w"] / readers, "usable by both": both, "interval": [interval.low, interval.high],
+    }  # fmt: skip
+
+
+def curve(outputs: list[dict[str, Any]], system: str) -> list[dict[str, Any]]:
+    """By threshold of `usable`: for how many texts a system gives an output, and how many of these are usable."""
+    lines = [line for line in outputs if line["system"] == system]
+    points = []
+    for threshold in THRESHOLDS:
+        given = [line for line in lines if line["output"] is not None and (line["usable"] or 0) >= threshold]
+        usable = counts(given)["usable"] if given else 0.0
+        points.append({"threshold": threshold, "texts": len(given) / len(lines), "usable": usable / max(1, len(given))})
+    return points
+
+
+def main() -> None:
+    """Write the outputs and print the sheet, or add its ratings and the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("step", choices=("paraphrase", "rate"))
+    parser.add_argument("--json", type=Path, required=True)
+    parser.add_argument("--ratings", type=Path, nargs=2, help="of both readers")
+    options = parser.parse_args()
+    if options.step == "paraphrase":
+        outputs = first_outputs(evaluation_texts(SET))
+        report.write(options.json, 0, {"outputs": outputs}, {})
+        for number, (text, output) in enumerate(sheet(outputs)):
+            print(f"{number}\t{text}\t{output}")
+        return
+    outputs = json.loads(options.json.read_text(encoding="utf-8"))["results"]["outputs"]
+    pairs = sheet(outputs)
+    ratings = [read_ratings(path, len(pairs)) for path in options.ratings]
+    letters = dict(zip(pairs, zip(*ratings, strict=True), strict=True))
+    for line in outputs:
+        line["ratings"] = list(letters.get((line["text"], line["output"]), ()))
+    results = {"outputs": outputs, "agreement": agreement(ratings), "table": table(outputs)}
+    report.write(options.json, 0, results | {"curve": curve(outputs, JUDGE)}, {})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Judged candidates: which get the critic's scores, the floor, and new candidates from edits."""
+
+from dataclasses import replace
+
+import pytest
+
+import toolkit
+from tests.language_models import saved
+from tests.tiny import folder, pairs
+from toolkit.paraphraser import judged as judged_module
+from toolkit.paraphraser.judged import Scorers, judged_rows, put_together, singles
+from toolkit.paraphraser.settings import Paraphrasing
+from toolkit.rows import Candidate, Row, Scores
+from toolkit.score.critic import load_critic
+
+SETTINGS = Paraphrasing(n=2, rank_by="usable", guards=(), min_semantic=None, pivots=2, pivot_beam=3, pool=3)
+
+
+@pytest.fixture(scope="module")
+def paraphraser():
+    pivot = str(folder() / "en-de"), str(folder() / "de-en")
+    return toolkit.Paraphraser(pivot=pivot, lang="en", settings=SETTINGS, dtype="float32")
+
+
+@pytest.fixture
+def rows():
+    found = []
+    for n, (german, english) in enumerate(pairs(3)):
+        others = [english.replace("the", "that"), f"Truly {english}", english.rstrip(".!?") + " again.", "No."]
+        candidates = [
+            Candidate(text, "pivot", scores=Scores(forward_logprob=-5.0 - k, forward_tokens=8))
+            for k, text in enumerate(others)
+            if text != english
+        ]
+        found.append(Row(f"text-{n}", "text", german, "de", english, "en", "", candidates=candidates))
+    return found
+
+
+def scorers_of(paraphraser, critic=None):
+    return Scorers(paraphraser.model, paraphraser.backward, paraphraser.encoder, critic)
+
+
+def unchecked(rows):
+    return rows
+
+
+def test_without_a_critic_all_that_are_kept_have_a_probability(paraphraser, rows):
+    found = list(judged_rows(rows, scorers_of(paraphraser), SETTINGS, unchecked, recombines=False))
+    for row in found:
+        assert [c.reason for c in row.candidates if c.reason] == []
+        assert all(0 < c.scores.usable < 1 and c.scores.given_reference is None for c in row.candidates)
+
+
+def test_a_critic_reads_the_best_and_only_these(paraphraser, rows, tmp_path):
+    critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
+    few = replace(SETTINGS, n=1, pool=2)
+    for row in judged_rows(rows, scorers_of(paraphraser, critic), few, unchecked, recombines=False):
+        kept = [c for c in row.candidates if c.reason is None]
+        assert len(kept) == 2 and all(c.scores.given_reference is not None for c in kept)
+        assert all(c.scores.given_reference is None for c in row.candidates if c.reason == "rank")
+
+
+def test_the_floor_refuses_with_its_reason(paraphraser, rows):
+    strict = replace(SETTINGS, min_usable=1.0)
+    for row in judged_rows(rows, scorers_of(paraphraser), strict, unchecked, recombines=False):
+        assert {c.reason for c in row.candidates} == {"usable"}
+
+
+def test_single_edits_become_candidates_once_with_all_scores(paraphraser, rows):
+    before = {row.id: {c.text for c in row.candidates} for row in rows}
+    expected = {row.id: set(singles(row, 16)) for row in rows}
+    for row in judged_rows(rows, scorers_of(paraphraser), replace(SETTINGS, pool=20), unchecked, recombines=True):
+        texts = [c.text for c in row.candidates]
+        assert len(texts) == len(set(texts)) and expected[row.id] <= set(texts)
+        for candidate in row.candidates:
+            if candidate.text not in before[row.id]:
+                assert candidate.method == "recombine" and candidate.scores.forward_logprob < 0
+                assert candidate.scores.usable is not None
+
+
+def test_the_best_single_edits_are_put_together():
+    text = "The lift is out of order again."
+    singles_of_text = [("The elevator is out of order again.", 0.9), ("The lift is broken again.", 0.5)]
+    low = ("The lift is out of order now.", judged_module.COMBINED - 0.01)
+    whole = ("An elevator is broken once more.", 0.95)  # more than one edit
+    candidates = [Candidate(t, "recombine", scores=Scores(usable=u)) for t, u in [*singles_of_text, low, whole]]
+    row = Row("1", "t", None, "de", text, "en", "", candidates=candidates)
+    assert put_together(row) == ["The elevator is broken again."]
+
+
+def test_paraphrases_are_ranked_by_the_judge_and_the_best_of_all_is_first(paraphraser):
+    for candidates in paraphraser.candidates([text for _, text in pairs(4)], n=2):
+        ranked = [c for c in candidates if c.rank is not None]
+        judged = [c for c in candidates if c.scores.usable is not None and c.reason not in ("usable",)]
+        if ranked:
+            assert ranked[0].scores.usable == max(c.scores.usable for c in judged)
+
+
+def test_the_judge_is_for_english_alone():
+    with pytest.raises(ValueError, match="the judge of paraphrases"):
+        toolkit.Paraphraser(str(folder() / "de-en"), lang="de", settings=SETTINGS, dtype="float32")

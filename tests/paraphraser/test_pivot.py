@@ -1,0 +1,79 @@
+"""`Paraphraser` by two translators, and the names that stand for paraphrasers."""
+
+import pytest
+
+import toolkit
+from tests.tiny import folder, pairs
+from toolkit.paraphraser import names
+from toolkit.paraphraser.names import BEST, PIVOT, STARTER, models_of
+from toolkit.paraphraser.paraphraser import MIN_USABLE, defaults
+from toolkit.paraphraser.settings import Paraphrasing
+
+SETTINGS = Paraphrasing(n=3, rank_by="dual", guards=(), min_semantic=None, pivots=2, pivot_beam=3, pool=8)
+
+
+@pytest.fixture(scope="module")
+def paraphraser():
+    pivot = str(folder() / "en-de"), str(folder() / "de-en")
+    return toolkit.Paraphraser(pivot=pivot, lang="en", settings=SETTINGS, dtype="float32")
+
+
+def test_it_paraphrases_by_way_of_the_other_language(paraphraser):
+    texts = [text for _, text in pairs(4)]
+    results = paraphraser.candidates(texts)
+    for candidates in results:
+        chosen = [c for c in candidates if c.rank is not None]
+        assert [c.rank for c in chosen] == list(range(len(chosen)))
+        assert all(c.method == "pivot" and c.scores.dual is not None for c in chosen)
+    assert any(results) and paraphraser.paraphrase(texts[:1])[0] == [c.text for c in results[0] if c.rank is not None]
+
+
+def test_its_name_loads_it_again(paraphraser):
+    assert paraphraser.name == "en-de > de-en"
+    name = f"{folder() / 'en-de'} > {folder() / 'de-en'}"
+    again = toolkit.Paraphraser(name, lang="en", settings=SETTINGS, dtype="float32")
+    text = pairs(1)[0][1]
+    assert again.paraphrase([text]) == paraphraser.paraphrase([text])
+
+
+def test_required_and_avoided_words_hold(paraphraser):
+    text = pairs(3)[2][1]
+    assert all("house" in said.lower() for said in paraphraser.paraphrase([text], require=["house"])[0])
+    first = paraphraser.paraphrase([text])[0][0].split()[0].lower().strip(".,")
+    assert all(first not in said.lower().split() for said in paraphraser.paraphrase([text], avoid=[first])[0])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"pivot": ("a",)}, "wanted two translators as pivot, there and back, got 1: a"),
+        ({"pivot": "starter/en-de"}, "two translators as pivot"),
+        ({"pivot": ("a", "b"), "model": "c"}, "wanted a model or a pivot, got both"),
+        ({"pivot": ("a", "b"), "backward": "c"}, "wanted two translators alone, got backward or prefix, too"),
+        ({"model": "a > b > c"}, "wanted a model, or two translators as 'THERE > BACK', got 'a > b > c'"),
+        ({"model": "a > "}, "wanted a model, or two translators"),
+        ({"pivot": ("starter/de-en", "starter/en-de"), "lang": "en"}, "reads de and writes en"),
+    ],
+)
+def test_what_is_no_pivot_is_refused_in_one_line(given, message):
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")) as error:
+        toolkit.Paraphraser(**given)
+    assert "\n" not in str(error.value)
+
+
+def test_the_best_is_what_is_installed(monkeypatch):
+    monkeypatch.setattr(names, "packaged", lambda name: None)
+    assert models_of(BEST) == [STARTER]
+    monkeypatch.setattr(names, "packaged", lambda name: folder())
+    assert models_of(BEST) == list(PIVOT) == models_of(BEST, "en")
+    assert models_of(BEST, "de") == [STARTER]
+
+
+def test_the_defaults_of_a_pivot_judge_english_and_rank_others_by_both_directions():
+    assert (defaults("en", True, None, True).rank_by, defaults("en", True, None, True).min_usable) == (
+        "usable",
+        MIN_USABLE,
+    )
+    assert (defaults("de", True, None, True).rank_by, defaults("de", True, None, True).min_usable) == ("dual", None)
+    assert defaults("en", False, None, True).rank_by == "dual"
+    assert defaults("en", True, -0.5).rank_by == "forward"

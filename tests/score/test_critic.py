@@ -1,0 +1,104 @@
+"""The critic's two scores against one forward pass of transformers for each candidate."""
+
+import pytest
+
+from tests.language_models import alone, saved, wide
+from toolkit.rows import Candidate, Row
+from toolkit.score.critic import beginning_of, critic_rows, critic_signature, load_critic
+
+TEXTS = {
+    "He left the house.": ["He left home.", "He went out of the house.", "He left the house."],
+    "Nobody saw her.": ["No one saw her.", "", "Nobody saw her"],
+    "": ["Why?"],
+    "It rained.": [],
+}
+
+
+@pytest.fixture(scope="module", params=[("gpt2", True), ("llama", True), ("llama", False)], ids=str)
+def model(request, tmp_path_factory):
+    kind, begins = request.param
+    return wide(kind, tmp_path_factory.mktemp(kind), begins)
+
+
+def rows():
+    """A row for each reference; the last candidate of the first is refused."""
+    made = [
+        Row(f"a-{n}", "a", None, None, text, "en", "train", candidates=[Candidate(one, "beam") for one in candidates])
+        for n, (text, candidates) in enumerate(TEXTS.items())
+    ]
+    made[0].candidates[2].reason = "copy"
+    return made
+
+
+def mean(model, beginning, text):
+    total, count = alone(model, beginning, text)
+    return total / count if count else None
+
+
+def test_scores_are_those_of_a_forward_pass_for_each_candidate(model):
+    def read(text):
+        return model.tokenizer(text, add_special_tokens=False)["input_ids"]
+
+    first = [] if model.tokenizer.bos_token_id is None else [model.tokenizer.bos_token_id]
+    for row in critic_rows(rows(), model, 512):
+        own, beginning = mean(model, first, read(row.reference)), read(row.reference + "\n")
+        repeated = mean(model, beginning, read(row.reference))
+        for candidate in row.candidates:
+            scores, text = candidate.scores, candidate.text
+            if candidate.reason or not text or not row.reference:
+                assert scores.given_reference is scores.relative_fluency is None
+                continue
+            given = mean(model, beginning, read(text))
+            assert scores.given_reference == pytest.approx(given - repeated, abs=2e-6)
+            assert abs(scores.given_reference) > 1e-3, "it is no repetition"
+            assert scores.relative_fluency == pytest.approx(mean(model, first, read(text)) - own, abs=2e-6)
+
+
+def test_a_copy_is_as_probable_and_fluent_as_its_reference(model):
+    row = Row("a-1", "a", None, None, "He left.", "en", "train", candidates=[Candidate("He left.", "beam")])
+    (done,) = critic_rows([row], model, 512)
+    assert done.candidates[0].scores.relative_fluency == done.candidates[0].scores.given_reference == 0
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 60])
+def test_batches_change_nothing(model, batch_tokens):
+    def scores(tokens):
+        return [
+            number
+            for row in critic_rows(rows(), model, tokens)
+            for candidate in row.candidates
+            for number in (candidate.scores.given_reference, candidate.scores.relative_fluency)
+            if number is not None
+        ]
+
+    assert scores(batch_tokens) == pytest.approx(scores(10_000), abs=2e-6) and len(scores(512)) == 8
+
+
+def test_rows_without_candidates_stay_as_they_are(model):
+    assert list(critic_rows([], model, 512)) == []
+    (row,) = critic_rows([rows()[3]], model, 512)
+    assert row == rows()[3]
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_a_loaded_critic_has_faster_layers_and_the_same_numbers(kind, tmp_path):
+    critic, plain = load_critic(saved(kind, tmp_path / "m"), "float32", "cpu"), wide(kind, tmp_path / "w")
+    for one, other in zip(critic_rows(rows(), critic, 512), critic_rows(rows(), plain, 512), strict=True):
+        for a, b in zip(one.candidates, other.candidates, strict=True):
+            assert a.scores.given_reference == pytest.approx(b.scores.given_reference, abs=1e-4)
+    assert critic_signature(critic).startswith("nats per token|m|0.0M|float32|after:reference and line break")
+
+
+def test_a_recurrent_model_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="wanted a model of the kind of Llama, GPT-2 or Qwen"):
+        load_critic(saved("mamba", tmp_path / "m"), "float32", "cpu")
+
+
+def test_a_token_that_ends_texts_does_not_end_the_reference():
+    class Ends:
+        eos_token_id = 0
+
+        def __call__(self, text, verbose):
+            return {"input_ids": [*map(ord, text), 0]}
+
+    assert beginning_of("Hi", Ends()) == [72, 105, 10]

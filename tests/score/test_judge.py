@@ -1,0 +1,71 @@
+"""The judge: its features, its weights, and what it says of plain cases."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from toolkit.rows import Candidate, Row, Scores
+from toolkit.score.judge import (
+    CRITIC_FEATURES,
+    FEATURES,
+    SHIPPED,
+    WITH_CRITIC,
+    WITHOUT_CRITIC,
+    Judge,
+    content_words,
+    feature_values,
+    judge_rows,
+    read_judge,
+)
+
+TEXT = "We were stuck behind a tractor the whole way to York."
+GOOD = Scores(
+    forward_logprob=-2.0, forward_tokens=10, backward_logprob=-2.0, backward_tokens=10, semantic=0.95,
+    intersection_over_union=0.7, edit_ratio=0.15, given_reference=-0.2,
+)  # fmt: skip
+
+
+def test_the_shipped_weights_are_those_of_the_features():
+    assert read_judge(critic=True).features == (*CRITIC_FEATURES, *FEATURES)
+    assert read_judge(critic=False).features == FEATURES
+    figures = json.loads(SHIPPED.read_text())["figures"]
+    assert figures[WITH_CRITIC]["auc"] > figures[WITHOUT_CRITIC]["auc"] > 0.6
+
+
+def test_words_that_are_new_lost_and_fewer():
+    names = ("new_words", "lost_words", "shorter_by", "no_new_word")
+    assert feature_values(TEXT, "We were trapped behind a tractor.", GOOD, names) == [1 / 11, 4 / 11, 3.0, 0.0]
+    assert feature_values(TEXT, TEXT, GOOD, names) == [0.0, 0.0, 0.0, 1.0]
+    assert content_words("They want the keys that she lost") == {"keys", "lost", "want"}
+
+
+def test_a_probability_is_the_logistic_function_of_the_weighted_features():
+    judge = Judge(("forward", "semantic"), (-0.5, 0.9), (0.5, 0.1), (2.0, 1.0), 0.25)
+    logit = 0.25 + 2.0 * (-0.2 + 0.5) / 0.5 + 1.0 * (0.95 - 0.9) / 0.1
+    assert judge.probability(TEXT, Candidate("x", "pivot", scores=GOOD)) == pytest.approx(1 / (1 + 2.718281828**-logit))
+
+
+def test_what_a_language_model_expects_is_more_probably_usable():
+    judge = read_judge(critic=True)
+    text = "We were trapped behind a tractor the whole way to York."
+    values = []
+    for given in (-3.0, -1.0, 0.0):
+        scores = replace(GOOD, given_reference=given)
+        values.append(judge.probability(TEXT, Candidate(text, "pivot", scores=scores)))
+    assert 0 < values[0] < values[1] < values[2] < 1
+
+
+def test_only_candidates_with_all_scores_and_no_reason_are_judged():
+    lacking = Candidate("a", "pivot", scores=Scores(forward_logprob=-1.0, forward_tokens=1))
+    refused = Candidate("b", "pivot", reason="copy", scores=replace(GOOD))
+    judged = Candidate("c", "pivot", scores=replace(GOOD))
+    row = Row("1", "t", None, "en", TEXT, "en", "", candidates=[lacking, refused, judged])
+    list(judge_rows([row], read_judge(critic=True)))
+    assert [c.scores.usable is None for c in row.candidates] == [True, True, False]
+
+
+def test_a_file_that_is_no_judge_is_named(tmp_path):
+    (tmp_path / "judge.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"wanted a judge by experiments/judge_fit.py, got .*judge.json"):
+        read_judge(True, tmp_path / "judge.json")

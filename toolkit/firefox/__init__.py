@@ -1,0 +1,1 @@
+"""Translators of Firefox: the published list, and the cache of what was fetched."""

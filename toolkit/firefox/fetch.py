@@ -1,0 +1,293 @@
+"""Mozilla's translation models, fetched by their pair of languages into the cache.
+
+A model stays in the cache as it was fetched, so that a run goes on with the model that it began with; whoever wants a
+newer version deletes its folder. Every call compares the files with their hashes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import zstandard
+from huggingface_hub import constants
+
+from toolkit.contents import hash_file
+from toolkit.errors import FULL, without_secrets
+from toolkit.files import answer_of, download, joined_url
+from toolkit.firefox.published import (
+    COLLECTIONS,
+    LICENSE,
+    Model,
+    ModelFile,
+    choose,
+    no_such_pair,
+    parse_list,
+    sides,
+    version_key,
+)
+from toolkit.lock import alone
+from toolkit.shards import remove_unfinished, write_whole
+
+PREFIX = "firefox/"  # of the name of a model: firefox/en-de
+ADDRESS = "PARABANK_FIREFOX_MODELS"  # environment variable: the address of a server, such as a company's mirror
+MOZILLA = "https://firefox.settings.services.mozilla.com/v1"
+RECORD = "firefox.json"  # in the folder of a model: what it is and where it is from
+REMEDY = "set HF_HOME to another folder"  # where the cache cannot be written
+TRIES = 3  # ours: times that a request is sent which fails by a fault that may pass
+PAUSE = 1.0  # ours: seconds before the second try; twice as many before every further one
+BLOCK = 1 << 20  # ours: bytes that are decompressed at a time
+PASSING = (408, 429)  # HTTP statuses below 500 that may pass
+T = TypeVar("T")
+
+
+def fetch_firefox(pair: str) -> Path:
+    """The folder of Mozilla's translation model for a pair of languages, fetched if the cache does not have it.
+
+    The cache is the folder of assets of huggingface_hub (`HF_ASSETS_CACHE`, else `HF_HOME`/assets). A file there whose
+    size or SHA-256 is not the published one is fetched again. With HF_HUB_OFFLINE=1 no request is sent.
+
+    Args:
+        pair: Languages that the model reads and writes: "en-de", "firefox/en-de" or "zh-Hans-en".
+
+    Returns:
+        A folder with model.*.bin, vocab.*.spm (or srcvocab.*.spm and trgvocab.*.spm), lex.*.bin where it is published,
+        and `RECORD`: pair, version, architecture, license, collection, server, and the sizes and hashes of the files.
+
+    Raises:
+        OSError: The server or the cache cannot be reached, what arrives is damaged every time, or the disk is full.
+        ValueError: The pair is none or is not published, the network is needed and HF_HUB_OFFLINE is set, or what the
+            server answers is no list of models.
+    """
+    pair = pair.removeprefix(PREFIX)
+    sides(pair)
+    cache = Path(constants.HF_ASSETS_CACHE).expanduser() / "parabank" / "firefox" / pair
+    cached = _cached(cache, pair)
+    if cached is not None and not _damaged(*cached):
+        return cached[0]
+    if constants.HF_HUB_OFFLINE:
+        got = f"{', '.join(_damaged(*cached))} damaged or missing there" if cached else "none"
+        raise ValueError(
+            f"wanted {PREFIX}{pair} whole in {cache}, got {got}, and HF_HUB_OFFLINE, which forbids to fetch it: "
+            "unset it"
+        )
+    with alone(cache, REMEDY):
+        return _completed(cache, pair)
+
+
+def server() -> str:
+    """The address of the server that has the list.
+
+    Raises:
+        ValueError: The variable `ADDRESS` holds no HTTP address.
+    """
+    address = (os.environ.get(ADDRESS) or MOZILLA).rstrip("/")
+    if not address.startswith(("http://", "https://")):
+        raise ValueError(f"wanted an address as https://HOST/v1 in {ADDRESS}, got {without_secrets(address)!r}: set it")
+    return address
+
+
+def _cached(cache: Path, pair: str) -> tuple[Path, Model] | None:
+    """The newest model of a pair in its cache, and its folder; what has no whole record is none."""
+    models = [(path.parent, model) for path in cache.glob(f"*/{RECORD}") if (model := _recorded(path, pair))]
+    return max(models, key=lambda one: (version_key(one[1].version), one[0].name), default=None)
+
+
+def _recorded(path: Path, pair: str) -> Model | None:
+    """The model of which a record tells; None if the record is damaged."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        files = tuple(ModelFile(**file) for file in record["files"])
+        model = Model(record["pair"], record["version"], record["architecture"], record["collection"], files)
+        version_key(model.version)
+        return model if model.pair == pair and files else None
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def _damaged(folder: Path, model: Model) -> list[str]:
+    """The names of the files of a model that are not whole in a folder."""
+    return [file.name for file in model.files if not _whole(folder / file.name, file.size, file.sha256)]
+
+
+def _whole(path: Path, size: int, sha256: str) -> bool:
+    """Whether a file has a size and a SHA-256."""
+    return path.is_file() and path.stat().st_size == size and hash_file(path) == sha256
+
+
+def _completed(cache: Path, pair: str) -> Path:
+    """The folder of a model in its cache after what it lacks was fetched; the caller has locked the cache.
+
+    Raises:
+        OSError: As `fetch_firefox`.
+        ValueError: As `fetch_firefox`.
+    """
+    address = server()
+    cached = _cached(cache, pair)
+    model = cached[1] if cached else _published(address, pair)
+    folder = cached[0] if cached else cache / f"firefox-{pair}-{model.version}-{model.architecture}"
+    folder.mkdir(exist_ok=True)
+    remove_unfinished(folder)
+    if lacking := _damaged(folder, model):
+        files = [file for file in model.files if file.name in lacking]
+        megabytes = sum(file.sent_size for file in files) / 1e6
+        print(
+            f"{PREFIX}{pair}: fetching version {model.version} ({model.architecture}, {megabytes:.1f} MB) from "
+            f"{without_secrets(address)} to {folder}",
+            file=sys.stderr,
+        )
+        attachments = _attachments(address)
+        for file in files:
+            _fetch_file(joined_url(attachments, file.location), folder / file.name, file)
+    if cached is None:
+        for path in folder.iterdir():  # of a model that was listed here before and never whole
+            if path.name not in {RECORD, *(file.name for file in model.files)}:
+                path.unlink()
+        about = {"license": LICENSE, "server": without_secrets(address)}
+        write_whole(folder / RECORD, json.dumps(asdict(model) | about, indent=1) + "\n")
+    return folder
+
+
+def _published(address: str, pair: str) -> Model:
+    """The model of a pair in the first collection of a server that has one.
+
+    Raises:
+        OSError: The server cannot be reached, or has no collection of models.
+        ValueError: It has no model of the pair, or its answer is no list.
+    """
+    seen, missing = [], []
+    for collection in COLLECTIONS:
+        url = f"{address}/buckets/main/collections/{collection}/records"
+        try:
+            records = parse_list(_tried(partial(answer_of, url)), without_secrets(url))
+        except FileNotFoundError as error:
+            missing.append(error)
+            continue
+        if model := choose(records, pair, collection):
+            return model
+        seen += records
+    if len(missing) == len(COLLECTIONS):
+        raise missing[0]
+    raise no_such_pair(pair, seen)
+
+
+def _attachments(address: str) -> str:
+    """The address of the files of a server.
+
+    Raises:
+        OSError: The server cannot be reached.
+        ValueError: It does not say it.
+    """
+    content = _tried(lambda: answer_of(f"{address}/"))
+    try:
+        url = json.loads(content)["capabilities"]["attachments"]["base_url"]
+        if not url.startswith(("http://", "https://")):
+            raise ValueError
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise ValueError(
+            f"wanted capabilities.attachments.base_url in JSON at {without_secrets(address)}/, got {content[:40]!r}: "
+            "check the address"
+        ) from None
+    return url
+
+
+def _tried(request: Callable[[], T]) -> T:
+    """The result of a request, which is sent again after a pause if it fails by a fault that may pass.
+
+    Raises:
+        OSError: It fails every time, or by another fault.
+    """
+    for number in range(TRIES):
+        try:
+            return request()
+        except OSError as error:
+            status = getattr(error.__cause__, "status", 500)
+            lasting = isinstance(error, FileNotFoundError) or _full(error) or (status < 500 and status not in PASSING)
+            if lasting or number == TRIES - 1:
+                raise
+        time.sleep(PAUSE * 2**number)
+    raise AssertionError("the last try returns or raises")
+
+
+def _full(error: OSError) -> bool:
+    """Whether a disk is full, which a file system may say in the cause of its error."""
+    return any(getattr(one, "errno", None) in FULL for one in (error, error.__cause__))
+
+
+def _fetch_file(url: str, path: Path, file: ModelFile) -> None:
+    """Fetch a file of a model, which gets its name when it is whole.
+
+    Args:
+        url: What is sent.
+        path: The file.
+        file: What is published of it.
+
+    Raises:
+        OSError: It cannot be read or written, or is damaged every time.
+        ValueError: What is sent is as published, but what it is compressed from is not.
+    """
+    sent, plain = (path.with_name(f".{path.name}.{os.getpid()}.{part}.tmp") for part in ("sent", "plain"))
+    try:
+        _tried(lambda: _download_whole(url, sent, file))
+        if file.compressed:
+            _decompress(sent, plain, file)
+        os.replace(plain if file.compressed else sent, path)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"wanted {path.name} at {without_secrets(url)}, got no such file: delete {path.parent} and fetch the model "
+            "anew, or check the mirror"
+        ) from None
+    except OSError as error:
+        if _full(error):
+            raise OSError(f"wanted to write {path}, got a full disk: make room, or {REMEDY}") from error
+        raise
+    finally:
+        for copy in (sent, plain):
+            copy.unlink(missing_ok=True)
+
+
+def _download_whole(url: str, path: Path, file: ModelFile) -> None:
+    """Copy what is sent of a file to the disk.
+
+    Raises:
+        OSError: It cannot be read or written, or has another size or hash.
+    """
+    download(url, path)
+    if not _whole(path, file.sent_size, file.sent_sha256):
+        raise OSError(
+            f"wanted {without_secrets(url)} with {file.sent_size:,} bytes and SHA-256 {file.sent_sha256}, got "
+            f"{path.stat().st_size:,} bytes and {hash_file(path)}: check the network, then run the same command again"
+        )
+
+
+def _decompress(sent: Path, plain: Path, file: ModelFile) -> None:
+    """Write what a file is compressed from.
+
+    Raises:
+        OSError: It cannot be written.
+        ValueError: It is not what is published.
+    """
+    rest = file.size
+    try:
+        with (
+            sent.open("rb") as source,
+            plain.open("wb") as target,
+            zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True) as stream,
+        ):
+            while rest >= 0 and (block := stream.read(BLOCK)):
+                rest -= len(block)
+                target.write(block)
+    except zstandard.ZstdError:
+        rest = -1
+    if rest or hash_file(plain) != file.sha256:
+        raise ValueError(
+            f"wanted {file.name} of {file.size:,} bytes with SHA-256 {file.sha256} compressed by zstd, got another "
+            "content as the list of models says: report it to who publishes the list"
+        )

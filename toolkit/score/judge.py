@@ -1,0 +1,131 @@
+"""How probably a reader would call an English candidate usable: a logistic regression on scores that it has.
+
+Usable means: it says what its reference says, a person could have written it, and its wording differs in more than
+contractions and articles. The regression was fitted on outputs of several systems that were read without their names
+(`experiments/judge_fit.py`); `judge.json` has its weights, its calibration and how well it tells outputs of other
+texts. There are two: one with the scores of a language model (`critic.py`), and one without, which tells less.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from toolkit.rows import Candidate, Row, Scores
+from toolkit.score.names import FUNCTION_WORDS
+
+SHIPPED = Path(__file__).with_name("judge.json")
+WITH_CRITIC, WITHOUT_CRITIC = "with a language model", "without"
+CRITIC_FEATURES = ("given_reference",)  # `relative_fluency` adds less than a hundredth of AUC for twice the time
+FEATURES = (
+    *("forward", "backward", "semantic", "intersection_over_union", "edit_ratio"),
+    *("new_words", "lost_words", "shorter_by", "no_new_word"),
+)
+WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A logistic regression.
+
+    Attributes:
+        features: Names of the scores that it weighs.
+        means: Of each, on what it was fitted on; it is subtracted.
+        scales: Standard deviations, likewise; it is divided by them.
+        weights: Of each.
+        intercept: The logit of a candidate with mean scores.
+    """
+
+    features: tuple[str, ...]
+    means: tuple[float, ...]
+    scales: tuple[float, ...]
+    weights: tuple[float, ...]
+    intercept: float
+
+    def probability(self, reference: str, candidate: Candidate) -> float | None:
+        """Of a candidate, in [0, 1]; None where it lacks a score."""
+        values = feature_values(reference, candidate.text, candidate.scores, self.features)
+        if None in values:
+            return None
+        logit = self.intercept
+        for value, mean, scale, weight in zip(values, self.means, self.scales, self.weights, strict=True):
+            assert value is not None
+            logit += weight * (value - mean) / scale
+        return 1 / (1 + math.exp(-logit))
+
+
+def feature_values(reference: str, text: str, scores: Scores, features: Sequence[str]) -> list[float | None]:
+    """The features of a candidate.
+
+    Log-likelihoods are per token, in nats. Of the words that are no function words, `new_words` are those that the
+    reference lacks and `lost_words` those that the candidate lacks, as a share of the reference's words; `shorter_by`
+    is by how many more were lost than are new; `no_new_word` is 1 where none is new.
+
+    Args:
+        reference: Its reference.
+        text: The candidate's text.
+        scores: Its scores.
+        features: The names of those that are wanted, of `FEATURES` and `CRITIC_FEATURES`.
+    """
+    before, after = content_words(reference), content_words(text)
+    new, lost = after - before, before - after
+    count = max(1, len(WORD.findall(reference)))
+    values: dict[str, float | None] = {
+        "forward": scores.translation_score,
+        "backward": scores.backward_logprob
+        and scores.backward_tokens
+        and scores.backward_logprob / scores.backward_tokens,
+        "given_reference": scores.given_reference,
+        "relative_fluency": scores.relative_fluency,
+        "semantic": scores.semantic,
+        "intersection_over_union": scores.intersection_over_union,
+        "edit_ratio": scores.edit_ratio,
+        "new_words": len(new) / count,
+        "lost_words": len(lost) / count,
+        "shorter_by": float(max(0, len(lost) - len(new))),
+        "no_new_word": float(not new),
+    }
+    return [values[name] for name in features]
+
+
+def content_words(text: str) -> set[str]:
+    """The words of an English text in lower case, without function words.
+
+    >>> sorted(content_words("She lost her keys on the way home."))
+    ['home', 'keys', 'lost', 'way']
+    """
+    return set(WORD.findall(text.lower())) - FUNCTION_WORDS
+
+
+@cache
+def read_judge(critic: bool, path: Path = SHIPPED) -> Judge:
+    """The regression with or without the scores of a language model.
+
+    Raises:
+        ValueError: The file was not written by `experiments/judge_fit.py`.
+    """
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))["judges"][WITH_CRITIC if critic else WITHOUT_CRITIC]
+        means, scales, weights = (tuple(map(float, record[name])) for name in ("means", "scales", "weights"))
+        return Judge(tuple(record["features"]), means, scales, weights, float(record["intercept"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"wanted a judge by experiments/judge_fit.py, got {path} ({error!r})") from error
+
+
+def judge_rows(rows: Iterable[Row], judge: Judge) -> Iterator[Row]:
+    """Fill `usable` of every candidate without a reason that has all features of the judge.
+
+    Args:
+        rows: Rows of English references.
+        judge: As of `read_judge`.
+    """
+    for row in rows:
+        for candidate in row.candidates:
+            if candidate.reason is None:
+                candidate.scores.usable = judge.probability(row.reference, candidate)
+        yield row
