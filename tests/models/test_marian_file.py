@@ -276,11 +276,29 @@ def test_two_models_or_two_vocabularies_in_a_folder(model):
 
 
 @pytest.mark.parametrize("pattern", ["*", "model*", "vocab*"])
-def test_files_that_are_still_compressed(model, pattern):
+def test_files_that_are_compressed_by_gzip_are_read_all_the_same(model, pattern):
     for path in list(model.glob(pattern)):
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
-    refused_folder(model, "wanted unpacked files of a model", "gzip -d")
+    content = read_marian(file_of(model))
+    for name, array in firefox.tiny().arrays.items():
+        np.testing.assert_array_equal(content.tensors[name], array, err_msg=name)
+
+
+@pytest.mark.parametrize("pattern", ["*", "model*", "vocab*"])
+def test_files_that_are_still_compressed_otherwise(model, pattern):
+    for path in list(model.glob(pattern)):
+        path.rename(path.with_name(path.name + ".zst"))
+    refused_folder(model, "wanted unpacked files of a model", "zstd -d")
+
+
+@pytest.mark.parametrize("twentieth", range(1, 20, 3))
+def test_a_cut_file_of_gzip(model, twentieth):
+    path = file_of(model)
+    data = gzip.compress(path.read_bytes())
+    path.with_name(path.name + ".gz").write_bytes(data[: len(data) * twentieth // 20])
+    path.unlink()
+    refused_folder(model)
 
 
 def test_a_compressed_file_under_the_name_of_a_model(model):
