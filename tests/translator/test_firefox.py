@@ -1,5 +1,6 @@
 """Translators of Firefox through the product: loaded, described, refused where only another model will do, and used."""
 
+import gzip
 import importlib.util
 import re
 import shutil
@@ -105,6 +106,14 @@ def test_a_fingerprint_is_of_all_its_files(tmp_path, form, file):
     data[-40] ^= 1
     path.write_bytes(bytes(data))
     assert fingerprint(str(made.folder)) != before
+
+
+def test_a_fingerprint_is_of_compressed_files_too(tmp_path):
+    for name, seed in (("a", 3), ("b", 4)):
+        for path in list(firefox.write_folder(tmp_path / name, seed=seed).folder.iterdir()):
+            path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+            path.unlink()
+    assert fingerprint(str(tmp_path / "a")) != fingerprint(str(tmp_path / "b"))
 
 
 def test_to_train_from_it_or_to_publish_it_is_refused(tmp_path):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import torch
 
 # suffixes of the files that a model and its tokenizer are loaded from; not a trainer's optimizer.pt, not a card
-READ = (".safetensors", ".bin", ".npz", ".json", ".spm", ".model", ".txt", ".tiktoken", ".gguf")
+READ = (".safetensors", ".bin", ".npz", ".json", ".spm", ".model", ".txt", ".tiktoken", ".gguf", ".bin.gz", ".spm.gz")
 # errors of loading a damaged file with torch
 DAMAGED = (OSError, EOFError, KeyError, ValueError, RuntimeError, pickle.UnpicklingError, zipfile.BadZipFile)
 NEITHER = "which is neither a starter/NAME,"
@@ -125,7 +125,7 @@ def fingerprint(name: str) -> str:
     if not name or not folder.is_dir():
         return f"commit:{_commit(name)}"
     digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.suffix in READ and path.is_file()):
+    for path in sorted(path for path in folder.rglob("*") if path.name.endswith(READ) and path.is_file()):
         inside = path.relative_to(folder)
         if not any(part.startswith((".", "checkpoint-")) for part in inside.parts):
             digest.update(f"{inside.as_posix()} {hash_file(path)}\n".encode())

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import inf, prod
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ ITEM = struct.Struct("<4Q")
 # what numpy and zipfile raise where a file is damaged
 NPZ_DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, KeyError, TypeError, ValueError),
-    *(NotImplementedError, RuntimeError, SyntaxError, MemoryError, OverflowError),
+    *(NotImplementedError, RuntimeError, SyntaxError, TokenError, MemoryError, OverflowError),
 )
 
 

@@ -190,10 +190,10 @@ def _pieces(path: Path) -> Pieces:
     """The pieces of a side, whose ids are those of its SentencePiece model."""
     try:
         processor = SentencePieceProcessor(model_file=str(path))
-    except (OSError, RuntimeError):
+        vocabulary = {processor.id_to_piece(i): i for i in range(processor.get_piece_size())}
+        return Pieces(processor, vocabulary, EOS, UNK)
+    except (OSError, RuntimeError, UnicodeDecodeError):
         raise ValueError(f"wanted a SentencePiece model, got {path}, which is damaged: fetch it again") from None
-    vocabulary = {processor.id_to_piece(i): i for i in range(processor.get_piece_size())}
-    return Pieces(processor, vocabulary, EOS, UNK)
 
 
 def _check_vocabularies(config: SsruConfig, source: Pieces, target: Pieces, files: FirefoxFiles) -> None:
