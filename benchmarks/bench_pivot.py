@@ -1,0 +1,72 @@
+r"""Paraphrases by way of another language: sentences per second, with the judge and without a language model.
+
+    python -m benchmarks.bench_pivot --json benchmarks/results/pivot.json
+
+The 200 texts of the set report of `experiments/evaluation_texts.tsv` are paraphrased once each (n=1) by the default
+settings of `toolkit.Paraphraser()`, after the models are loaded. Each engine runs in a process of its own, all in every
+round; rates are medians over rounds. There is no peer: no other package paraphrases with two translators, constraints
+and a judge.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from statistics import median
+
+from experiments.evaluation_texts import evaluation_texts
+from reports import report
+from reports.child import in_child
+
+SET = "report"
+ENGINES = ("judge with a language model", "judge without", "decoding and dual score alone")
+
+
+def measure(engine: str, threads: int) -> dict[str, float]:
+    """Sentences and words per second of one engine, and what it tried."""
+    import torch
+
+    from toolkit.paraphraser.paraphraser import PIVOT_POOL, Paraphraser
+    from toolkit.paraphraser.settings import Paraphrasing
+
+    torch.set_num_threads(threads)
+    dual = Paraphrasing(rank_by="dual", pool=PIVOT_POOL)
+    paraphraser = Paraphraser("starter/en-pt > starter/pt-en", settings=None if engine in ENGINES[:2] else dual)
+    if engine != ENGINES[0]:
+        paraphraser.critic = None
+    texts = [text.text for text in evaluation_texts(SET)]
+    paraphraser.paraphrase(texts[:8], progress=False)
+    began = time.perf_counter()
+    candidates = paraphraser.candidates(texts, n=1, progress=False)
+    seconds = time.perf_counter() - began
+    return {
+        "sentences_per_second": len(texts) / seconds,
+        "words_per_sentence": sum(len(text.split()) for text in texts) / len(texts),
+        "candidates_per_sentence": sum(map(len, candidates)) / len(texts),
+        "with_an_output": sum(any(c.rank == 0 for c in some) for some in candidates) / len(texts),
+    }
+
+
+def main() -> None:
+    """Measure, print and write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, required=True)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    runs: dict[str, list[dict[str, float]]] = {engine: [] for engine in ENGINES}
+    for _ in range(options.rounds):
+        for engine in ENGINES:
+            runs[engine].append(in_child(measure, engine, options.threads)[0])
+    engines = {
+        engine: rounds[0] | {"sentences_per_second": median(run["sentences_per_second"] for run in rounds)}
+        for engine, rounds in runs.items()
+    }
+    for engine, figures in engines.items():
+        print(engine, {name: round(value, 2) for name, value in figures.items()})
+    report.write(options.json, 0, {"threads": options.threads, "engines": engines, "rounds": runs}, {})
+
+
+if __name__ == "__main__":
+    main()
