@@ -164,7 +164,7 @@ def forbidding(text: str, constraints: ConstraintSet) -> list[ConstraintSet]:
     """The constraints with one more word forbidden, for each word of a text that is no name and no number.
 
     >>> [one.negative for one in forbidding("We met Tom at home.", ConstraintSet())]
-    [('We',), ('met',), ('at',), ('home',)]
+    [('met',), ('at',), ('home',)]
     """
     words = dict.fromkeys(text[begin:end] for begin, end in plain_word_spans(text))
     return [

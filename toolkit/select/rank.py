@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from toolkit.rows import Candidate, Row
@@ -59,11 +60,11 @@ def rank_best_and_others(rows: Iterable[Row], paraphrases: int, order: Callable[
     for row in rows:
         best = min((c for c in row.candidates if c.reason is None), key=order, default=None)
         if best is not None:
-            best.reason = "best"  # it takes no place among the others
-            next(rank_rows([row], paraphrases - 1, order, fill=True))
-            for candidate in row.paraphrases:
+            others = replace(row, candidates=[c for c in row.candidates if c is not best])
+            next(rank_rows([others], paraphrases - 1, order, fill=True))
+            for candidate in others.paraphrases:
                 candidate.rank = (candidate.rank or 0) + 1
-            best.rank, best.reason = 0, None
+            best.rank = 0
         yield row
 
 
