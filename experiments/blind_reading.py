@@ -1,7 +1,7 @@
 r"""How many first paraphrases are usable, by readers who do not know which system an output is of.
 
     python -m experiments.blind_reading paraphrase --json FILE > SHEET                   # the outputs of all systems
-    python -m experiments.blind_reading rate --json FILE --ratings READER READER         # the letters, and the table
+    python -m experiments.blind_reading rate --json FILE --ratings READER ...            # the letters, and the table
 
 Every system paraphrases the 200 texts of the set report (`evaluation_texts.py`), on which nothing was chosen; its first
 output counts. The sheet has the distinct pairs of text and output in random order, without the systems' names, and is
@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from typing import Any
 from scipy.stats import binomtest
 
 from experiments.evaluation_texts import Text, evaluation_texts
-from experiments.first_paraphrases import agreement, read_ratings
+from experiments.first_paraphrases import agreement
 from reports import report
 from toolkit.paraphraser.paraphraser import Paraphraser
 
@@ -72,6 +71,23 @@ def sheet(outputs: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return pairs
 
 
+def read_letters(paths: list[Path], pairs: list[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
+    """The letters of each pair of the sheet, by each reader who read it.
+
+    Raises:
+        ValueError: A letter is none of u, t and w, or nobody read a pair.
+    """
+    letters: dict[tuple[str, str], list[str]] = {pair: [] for pair in pairs}
+    for path in paths:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            number, letter = line.split()[:2]
+            letters[pairs[int(number)]].append(letter)
+    missing = sum(not some for some in letters.values())
+    if missing or {letter for some in letters.values() for letter in some} - set("utw"):
+        raise ValueError(f"wanted u, t or w for each of {len(pairs)} lines of the sheet, got {missing} without")
+    return letters
+
+
 def table(outputs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """By system, and for all kinds and each: how its first outputs were rated, as a mean over readers."""
     systems = dict.fromkeys(line["system"] for line in outputs)
@@ -85,16 +101,13 @@ def table(outputs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def counts(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """Texts, outputs, and the ratings of one reader on average; usable by both; the interval of the usable share."""
+    """Texts, outputs, and their ratings as a mean over the readers of each; the interval of the usable share."""
     given = [line for line in lines if line["output"] is not None]
-    letters = Counter(letter for line in given for letter in line["ratings"])
-    readers = max((len(line["ratings"]) for line in given), default=1)
-    both = sum(all(letter == "u" for letter in line["ratings"]) for line in given)
-    usable = letters["u"] / readers
-    interval = binomtest(round(usable), len(lines)).proportion_ci(0.95, "wilson")
+    sums = {letter: sum(line["ratings"].count(letter) / len(line["ratings"]) for line in given) for letter in "utw"}
+    interval = binomtest(round(sums["u"]), len(lines)).proportion_ci(0.95, "wilson")
     return {
-        "texts": len(lines), "outputs": len(given), "usable": usable, "trivial": letters["t"] / readers,
-        "wrong": letters["w"] / readers, "usable by both": both, "interval": [interval.low, interval.high],
+        "texts": len(lines), "outputs": len(given), "usable": sums["u"], "trivial": sums["t"], "wrong": sums["w"],
+        "interval": [interval.low, interval.high],
     }  # fmt: skip
 
 
@@ -114,7 +127,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=("paraphrase", "rate"))
     parser.add_argument("--json", type=Path, required=True)
-    parser.add_argument("--ratings", type=Path, nargs=2, help="of both readers")
+    parser.add_argument("--ratings", type=Path, nargs="+", help="of each reader, of the sheet or of a part of it")
     options = parser.parse_args()
     if options.step == "paraphrase":
         outputs = first_outputs(evaluation_texts(SET))
@@ -123,12 +136,12 @@ def main() -> None:
             print(f"{number}\t{text}\t{output}")
         return
     outputs = json.loads(options.json.read_text(encoding="utf-8"))["results"]["outputs"]
-    pairs = sheet(outputs)
-    ratings = [read_ratings(path, len(pairs)) for path in options.ratings]
-    letters = dict(zip(pairs, zip(*ratings, strict=True), strict=True))
+    letters = read_letters(options.ratings, sheet(outputs))
     for line in outputs:
-        line["ratings"] = list(letters.get((line["text"], line["output"]), ()))
-    results = {"outputs": outputs, "agreement": agreement(ratings), "table": table(outputs)}
+        line["ratings"] = letters.get((line["text"], line["output"]), [])
+    twice = [some for some in letters.values() if len(some) == 2]
+    both = agreement([[some[n] for some in twice] for n in (0, 1)])
+    results = {"outputs": outputs, "agreement": both, "table": table(outputs)}
     report.write(options.json, 0, results | {"curve": curve(outputs, JUDGE)}, {})
 
 
