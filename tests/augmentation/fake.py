@@ -27,6 +27,7 @@ class Rotations:
         require: Sequence[Sequence[str]] = (),
         min_semantic: float | None = None,
         min_forward: float | None = None,
+        min_usable: float | None = None,
         allow_trivial: bool | None = None,
         progress: bool = True,
     ) -> list[list[Candidate]]:

@@ -4,14 +4,14 @@ import pytest
 
 import toolkit
 from toolkit.augmentation.paraphrase_cache import CachedParaphraser
-from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.paraphraser.paraphraser import Paraphraser, defaults
 
 TEXTS = ["The elevator is broken.", "It is late, so we will go home.", "The old man was born in Paris."]
 
 
 @pytest.fixture(scope="module")
 def paraphraser():
-    return toolkit.Paraphraser("starter/paraphraser")
+    return toolkit.Paraphraser("starter/paraphraser", settings=defaults("en", True))  # without a floor
 
 
 def counting(monkeypatch):

@@ -78,6 +78,7 @@ def augment(
     min_forward: float | None = None,
     allow_trivial: bool = False,
     pivot: Sequence[str] | None = None,
+    min_usable: float | None = None,
 ) -> Any:
     """A data set with all its rows, untouched and first, and after them new rows with paraphrases.
 
@@ -120,6 +121,8 @@ def augment(
             paraphraser's settings say. Not for pairs.
         allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is new.
         pivot: Instead of a paraphraser two translators, there and back, as of `toolkit.Paraphraser`.
+        min_usable: The least probability that a reader would call a paraphrase usable, in [0, 1], in English; None is
+            what the paraphraser's settings say. Not for pairs.
 
     Returns:
         The same type as `data`, a stream without its format (`with_format`); with `with_summary` a pair of it and the
@@ -148,6 +151,7 @@ def augment(
         minutes=minutes,
         min_semantic=min_semantic,
         min_forward=min_forward,
+        min_usable=min_usable,
         allow_trivial=allow_trivial,
         provenance=tuple(provenance),
         seed=seed,
@@ -240,6 +244,8 @@ def source_of(paraphraser: str | Paraphraser, pairs: str | Path | None, settings
     if pairs is not None:
         if settings.min_forward is not None:
             raise ValueError(f"wanted no min_forward with pairs, which have no such score, got {settings.min_forward}")
+        if settings.min_usable is not None:
+            raise ValueError(f"wanted no min_usable with pairs, which nobody judges here, got {settings.min_usable}")
         return Pairs(pairs, settings.min_semantic, settings.allow_trivial)
     from toolkit.paraphraser.paraphraser import Paraphraser
 

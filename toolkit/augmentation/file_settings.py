@@ -41,6 +41,7 @@ class AugmentFile:
         minutes: No shard of 1,000 rows is begun after so many minutes.
         min_semantic: The least cosine of text and paraphrase; by default what the paraphraser's settings say.
         min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; likewise.
+        min_usable: The least probability that a reader would call a paraphrase usable, in [0, 1]; likewise.
         allow_trivial: A text that only contracts or expands ("What's", "What is") is new.
         provenance: Add columns: the row that a new row is made of, the paraphraser, and the cosine.
         preview: A page of HTML that shows new rows beside their sources.
@@ -71,6 +72,7 @@ class AugmentFile:
     minutes: float | None = None
     min_semantic: float | None = None
     min_forward: float | None = None
+    min_usable: float | None = None
     allow_trivial: bool = False
     provenance: bool = True
     preview: str | None = None
@@ -118,6 +120,7 @@ class AugmentFile:
             minutes=self.minutes,
             min_semantic=self.min_semantic,
             min_forward=self.min_forward,
+            min_usable=self.min_usable,
             allow_trivial=self.allow_trivial,
             seed=self.seed,
         )

@@ -52,6 +52,7 @@ class Augmentation:
         minutes: No shard is begun after so many minutes; None is no limit.
         min_semantic: The least cosine of text and paraphrase; None is what the paraphraser's settings say.
         min_forward: The least forward log-likelihood per token of a paraphrase, in nats; None likewise.
+        min_usable: The least probability that a reader would call a paraphrase usable, in [0, 1]; None likewise.
         allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is new.
         provenance: Names of three columns of the result: the number of the row that a new row is made of (null in other
             rows), the paraphraser, and the cosine of text and paraphrase; () adds none.
@@ -71,6 +72,7 @@ class Augmentation:
     minutes: float | None = None
     min_semantic: float | None = None
     min_forward: float | None = None
+    min_usable: float | None = None
     allow_trivial: bool = False
     provenance: tuple[str, ...] = PROVENANCE
     seed: int = 0
@@ -103,6 +105,8 @@ class Augmentation:
             raise ValueError(f"wanted min_semantic in [-1, 1], got {self.min_semantic}")
         if self.min_forward is not None and not self.min_forward <= 0:
             raise ValueError(f"wanted min_forward of at most 0, got {self.min_forward}")
+        if self.min_usable is not None and not 0 <= self.min_usable <= 1:
+            raise ValueError(f"wanted min_usable in [0, 1], got {self.min_usable}")
         if len(self.provenance) not in (0, len(PROVENANCE)) or len(set(self.provenance)) != len(self.provenance):
             raise ValueError(f"wanted three different names as provenance, or none, got {list(self.provenance)}")
         if not 0 <= self.seed < SEEDS:

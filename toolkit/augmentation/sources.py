@@ -100,6 +100,7 @@ class Model:
             require=[part.phrases for part in parts] if self.settings.keep_by == "constrain" else (),
             min_semantic=self.settings.min_semantic,
             min_forward=self.settings.min_forward,
+            min_usable=self.settings.min_usable,
             allow_trivial=self.settings.allow_trivial or None,
             progress=False,
         )

@@ -195,6 +195,7 @@ class Paraphraser:
         progress: bool | None = None,
         min_forward: float | None = None,
         allow_trivial: bool | None = None,
+        min_usable: float | None = None,
     ) -> list[list[str]]:
         """The best paraphrases of each text.
 
@@ -215,6 +216,8 @@ class Paraphraser:
             min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; minus infinity
                 refuses none.
             allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is a paraphrase.
+            min_usable: The least probability that a reader would call a paraphrase usable, in [0, 1], in English: a
+                high one gives fewer paraphrases and surer ones.
 
         Returns:
             For each text at most n paraphrases, best first, in its own form (case, quotes, white space). Fewer, or
@@ -225,7 +228,7 @@ class Paraphraser:
                 many lists of phrases as texts, a phrase is required and avoided, or a setting is out of its range.
         """
         asked = (n, method, seed, avoid, require, min_semantic, max_iou, template, progress, min_forward, allow_trivial)
-        found = self.candidates(texts, *asked)
+        found = self.candidates(texts, *asked, min_usable)
         return [[one.text for one in some if one.rank is not None] for some in found]
 
     def candidates(
@@ -242,13 +245,14 @@ class Paraphraser:
         progress: bool | None = None,
         min_forward: float | None = None,
         allow_trivial: bool | None = None,
+        min_usable: float | None = None,
     ) -> list[list[Candidate]]:
         """All candidates of each text with scores: the paraphrases by rank, then what was refused, with its reason.
 
         Args and errors are those of `paraphrase`. Of a text that is cut into parts, only paraphrases are given.
         """
         asked = (n, method, seed, avoid, require, min_semantic, max_iou, template, progress, min_forward, allow_trivial)
-        return list(self.stream(texts, *asked))
+        return list(self.stream(texts, *asked, min_usable))
 
     def stream(
         self,
@@ -264,6 +268,7 @@ class Paraphraser:
         progress: bool | None = None,
         min_forward: float | None = None,
         allow_trivial: bool | None = None,
+        min_usable: float | None = None,
     ) -> Iterator[list[Candidate]]:
         """The candidates of each text as in `candidates`, one after another: for more texts than memory holds.
 
@@ -278,6 +283,7 @@ class Paraphraser:
             "min_forward": min_forward,
             "max_iou": max_iou,
             "allow_trivial": allow_trivial,
+            "min_usable": min_usable,
         }
         settings = replace(self.settings, **{name: value for name, value in asked.items() if value is not None})
         self._check_encoder(settings)
