@@ -1,5 +1,6 @@
 """Judged candidates: which get the critic's scores, the floor, and new candidates from edits."""
 
+from collections import defaultdict
 from dataclasses import replace
 
 import pytest
@@ -7,12 +8,14 @@ import pytest
 import toolkit
 from tests.language_models import saved
 from tests.tiny import folder, pairs
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.paraphraser import judged as judged_module
 from toolkit.paraphraser.judged import Scorers, judged_rows, put_together, singles
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.score.critic import load_critic
 
+FREE = defaultdict(ConstraintSet)
 SETTINGS = Paraphrasing(n=2, rank_by="usable", guards=(), min_semantic=None, pivots=2, pivot_beam=3, pool=3)
 
 
@@ -45,7 +48,7 @@ def unchecked(rows):
 
 
 def test_without_a_critic_all_that_are_kept_have_a_probability(paraphraser, rows):
-    found = list(judged_rows(rows, scorers_of(paraphraser), SETTINGS, unchecked, recombines=False))
+    found = list(judged_rows(rows, scorers_of(paraphraser), SETTINGS, unchecked, False, FREE))
     for row in found:
         assert [c.reason for c in row.candidates if c.reason] == []
         assert all(0 < c.scores.usable < 1 and c.scores.given_reference is None for c in row.candidates)
@@ -54,7 +57,7 @@ def test_without_a_critic_all_that_are_kept_have_a_probability(paraphraser, rows
 def test_a_critic_reads_the_best_and_only_these(paraphraser, rows, tmp_path):
     critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
     few = replace(SETTINGS, n=1, pool=2)
-    for row in judged_rows(rows, scorers_of(paraphraser, critic), few, unchecked, recombines=False):
+    for row in judged_rows(rows, scorers_of(paraphraser, critic), few, unchecked, False, FREE):
         kept = [c for c in row.candidates if c.reason is None]
         assert len(kept) == 2 and all(c.scores.given_reference is not None for c in kept)
         assert all(c.scores.given_reference is None for c in row.candidates if c.reason == "rank")
@@ -62,20 +65,29 @@ def test_a_critic_reads_the_best_and_only_these(paraphraser, rows, tmp_path):
 
 def test_the_floor_refuses_with_its_reason(paraphraser, rows):
     strict = replace(SETTINGS, min_usable=1.0)
-    for row in judged_rows(rows, scorers_of(paraphraser), strict, unchecked, recombines=False):
+    for row in judged_rows(rows, scorers_of(paraphraser), strict, unchecked, False, FREE):
         assert {c.reason for c in row.candidates} == {"usable"}
 
 
 def test_single_edits_become_candidates_once_with_all_scores(paraphraser, rows):
     before = {row.id: {c.text for c in row.candidates} for row in rows}
     expected = {row.id: set(singles(row, 16)) for row in rows}
-    for row in judged_rows(rows, scorers_of(paraphraser), replace(SETTINGS, pool=20), unchecked, recombines=True):
+    for row in judged_rows(rows, scorers_of(paraphraser), replace(SETTINGS, pool=20), unchecked, True, FREE):
         texts = [c.text for c in row.candidates]
         assert len(texts) == len(set(texts)) and expected[row.id] <= set(texts)
         for candidate in row.candidates:
             if candidate.text not in before[row.id]:
                 assert candidate.method == "recombine" and candidate.scores.forward_logprob < 0
                 assert candidate.scores.usable is not None
+
+
+def test_edits_that_break_a_constraint_are_not_tried(paraphraser, rows):
+    first = rows[0].reference.split()[0].lower()
+    asked = {row.id: ConstraintSet(negative=(first,)) for row in rows}
+    before = {row.id: {c.text for c in row.candidates} for row in rows}
+    for row in judged_rows(rows, scorers_of(paraphraser), replace(SETTINGS, pool=20), unchecked, True, asked):
+        new = [c.text for c in row.candidates if c.text not in before[row.id]]
+        assert not any(asked[row.id].unmet(text) for text in new)
 
 
 def test_the_best_single_edits_are_put_together():

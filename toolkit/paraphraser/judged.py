@@ -6,11 +6,12 @@ apart into single edits, which are judged, too, and the best of these are put to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from toolkit.bitext.normalize import match_key
+from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.recombine import apply_edits, combinations, edits_of, single_edits
 from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.settings import Paraphrasing
@@ -60,7 +61,12 @@ class Scorers:
 
 
 def judged_rows(
-    rows: Iterable[Row], scorers: Scorers, settings: Paraphrasing, checks: Checks, recombines: bool
+    rows: Iterable[Row],
+    scorers: Scorers,
+    settings: Paraphrasing,
+    checks: Checks,
+    recombines: bool,
+    constraints: Mapping[str, ConstraintSet],
 ) -> Iterator[Row]:
     """Fill `usable` of the candidates that are worth it, and add candidates from edits.
 
@@ -70,15 +76,16 @@ def judged_rows(
         settings: How many are scored, and the least probability.
         checks: Refuses candidates by their text: of those that are made here.
         recombines: Whether candidates are made from edits.
+        constraints: By id of a row, what those must say and must not say.
     """
     shard = list(rows)
     most = settings.pool * settings.n
     single = [singles(row, settings.single_edits) if recombines else [] for row in shard]
     shard = list(refuse_improbable(shard, 2 * most)) if most else shard
-    extend(shard, new_rows(shard, single, scorers, settings, checks))
+    extend(shard, new_rows(shard, single, constraints, scorers, settings, checks))
     shard = list(judged(shard, scorers, settings, most))
-    together = new_rows(shard, [put_together(row) if recombines else [] for row in shard], scorers, settings, checks)
-    extend(shard, judged(together, scorers, settings, 0))
+    together = [put_together(row) if recombines else [] for row in shard]
+    extend(shard, judged(new_rows(shard, together, constraints, scorers, settings, checks), scorers, settings, 0))
     yield from shard if settings.min_usable is None else refuse_usable(shard, settings.min_usable)
 
 
@@ -124,13 +131,21 @@ def extend(rows: Sequence[Row], others: Iterable[Row]) -> None:
 
 
 def new_rows(
-    rows: Sequence[Row], texts: Sequence[Sequence[str]], scorers: Scorers, settings: Paraphrasing, checks: Checks
+    rows: Sequence[Row],
+    texts: Sequence[Sequence[str]],
+    constraints: Mapping[str, ConstraintSet],
+    scorers: Scorers,
+    settings: Paraphrasing,
+    checks: Checks,
 ) -> list[Row]:
-    """Rows with texts as candidates, without those that the rows have already, checked and with forward scores."""
+    """Rows with texts as candidates, checked and with forward scores.
+
+    Texts that a row has already, and those that do not meet its constraints, are left out.
+    """
     new = []
     for row, some in zip(rows, texts, strict=True):
         known = {match_key(candidate.text) for candidate in row.candidates}
-        distinct = {match_key(text): text for text in some}
+        distinct = {match_key(text): text for text in some if not constraints[row.id].unmet(text)}
         generator = row.candidates[0].generator if row.candidates else None
         candidates = [
             Candidate(text, METHOD, generator=generator) for key, text in distinct.items() if key not in known

@@ -84,7 +84,7 @@ def paraphrase_rows(
         rows = refuse_forward(rows, settings.min_forward)
     if settings.judges:
         scorers = Scorers(model, backward, encoder, critic)
-        rows = judged_rows(rows, scorers, settings, checks, recombines=forward is not None)
+        rows = judged_rows(rows, scorers, settings, checks, forward is not None, constraints)
         return chosen_rows(rows, model, settings)
     rows = overlap_rows(rows, model.target)
     if settings.max_iou is not None:
