@@ -73,6 +73,7 @@ def save_checkpoint(accelerator: Accelerator, folder: Path, step: int, kept: int
     temporary, final = folder / "checkpoint-unfinished", folder / f"checkpoint-{step:08d}"
     getLogger("accelerate.utils.other").setLevel(ERROR)  # it warns that the embeddings are shared, which is expected
     accelerator.save_state(str(temporary))
+    accelerator.wait_for_everyone()  # each process writes a file of its own into the folder, which must not move before
     if accelerator.is_main_process:
         shutil.rmtree(final, ignore_errors=True)
         temporary.rename(final)
