@@ -24,6 +24,7 @@ from toolkit.decode.engine import (
 )
 from toolkit.decode.source import encode_in_runs, places
 from toolkit.decode.top_k import log_probabilities
+from toolkit.models.padding import padding_mask
 from toolkit.models.shortlist import Shortlist
 from toolkit.models.ssru import SsruModel
 
@@ -122,9 +123,9 @@ class RecurrentEngine:
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
         """See `Engine.likelihoods`; with a shortlist, minus infinity for a token that it leaves out."""
         keys, values, is_token = self._encode_run(sources)
-        mask = torch.zeros_like(is_token, dtype=torch.float32).masked_fill_(~is_token, -torch.inf)[:, None, None]
         tokens = torch.tensor(outputs, device=self.device)
-        hidden, refused = self.decoder.read(tokens, keys, values, mask).flatten(0, 1), self._refused(sources)
+        hidden = self.decoder.read(tokens, keys, values, padding_mask(is_token)).flatten(0, 1)
+        refused = self._refused(sources)
         if refused is not None:
             hidden = beside(hidden, sentence_of_rows(self, len(sources), tokens.shape[1]))
         scores = [

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from toolkit.models.padding import padding_mask
+
 RUN, LONGER = 32, 1.2  # ours: fewest sentences that are encoded together, and how much longer the others may be
 EncodeRun = Callable[[Sequence[Sequence[int]]], tuple[list[Tensor], list[Tensor], Tensor]]
 
@@ -37,8 +39,7 @@ def encode_in_runs(
             for kind in (0, 1)
         )
         is_token = torch.cat([pad(run[2], (0, steps - run[2].shape[1])) for run in runs])
-    mask = torch.zeros_like(is_token, dtype=torch.float32).masked_fill_(~is_token, -torch.inf)[:, None, None]
-    return keys, values, None if bool(is_token.all()) else mask
+    return keys, values, None if bool(is_token.all()) else padding_mask(is_token)
 
 
 def runs_of_similar(tokens: Sequence[int]) -> list[slice]:

@@ -1,4 +1,4 @@
-"""Lists of ids of unequal length as one tensor."""
+"""Lists of ids of unequal length as one tensor, and what attention must not see of it."""
 
 from __future__ import annotations
 
@@ -25,3 +25,18 @@ def pad(sequences: Sequence[Sequence[int]], fill: int) -> Tensor:
     for row, ids in zip(rows, sequences, strict=True):
         row[: len(ids)] = torch.tensor(ids, dtype=torch.long)
     return rows
+
+
+def padding_mask(is_token: Tensor) -> Tensor:
+    """What attention adds to its weights so that it sees tokens alone.
+
+    >>> padding_mask(torch.tensor([[True, False]])).tolist()
+    [[[[0.0, -inf]]]]
+
+    Args:
+        is_token: (sentences, tokens) booleans, False for padding.
+
+    Returns:
+        (sentences, 1, 1, tokens) 32-bit floats: 0 for a token, minus infinity for padding.
+    """
+    return torch.zeros_like(is_token, dtype=torch.float32).masked_fill_(~is_token, -torch.inf)[:, None, None]

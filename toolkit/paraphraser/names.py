@@ -8,7 +8,7 @@ from toolkit.errors import check_several
 from toolkit.starters import model_name, packaged
 
 BEST = "best"  # the translators of `PIVOT` where they are installed, else the starter
-STARTER = "starter/paraphraser"
+STARTER = "starter/paraphraser"  # what a training begins with, too, unless it is told otherwise
 PIVOT = ("starter/en-pt", "starter/pt-en")  # real translators, of the package that the extra [pt] installs
 THEN = " > "  # between two translators
 

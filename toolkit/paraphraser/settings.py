@@ -9,6 +9,7 @@ from toolkit.bitext.languages import check_code
 from toolkit.coverage import check_language_of, covers
 from toolkit.errors import check_lists
 from toolkit.evaluate.ibleu import ALPHA
+from toolkit.paraphraser.names import STARTER
 from toolkit.score.guards import GUARDS
 from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 from toolkit.translator.settings import SIZES
@@ -18,7 +19,6 @@ RANKINGS = ("dual", "forward", "semantic", "usable")
 DIRECTIONS = ("from_reference", "to_reference", "both")
 WEIGHTS = ("equal", "rank", "dual")
 DTYPES = ("auto", "float32", "bfloat16")
-STARTER = "starter/paraphraser"  # what a training begins with unless it is told otherwise
 
 
 @dataclass(frozen=True)
