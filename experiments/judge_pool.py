@@ -27,7 +27,7 @@ from toolkit.encoder.load import load_encoder
 from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
 from toolkit.generate.translate import translate_rows
-from toolkit.paraphraser.english import correct_articles, refuse_english
+from toolkit.paraphraser.english import correct_english, refuse_english
 from toolkit.rows import Candidate, Row
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.score.edit_ratio import edit_rows
@@ -56,7 +56,7 @@ def pool(sets: list[str], seed: int = 0) -> list[dict[str, Any]]:
     ):
         known = {c.text for c in row.candidates}
         row.candidates += [c for c in (*own.candidates, *beam.candidates) if c.text not in known]
-    refused = refuse_english(guard_rows(refuse_repeats(correct_articles(rows)), GUARDS), False)
+    refused = refuse_english(guard_rows(refuse_repeats(correct_english(rows)), GUARDS), False)
     scored = dual_rows(forward_rows(refused, backward, 8192), forward, 8192)
     measured = edit_rows(overlap_rows(scored, backward.target))
     encoded = semantic_rows(measured, load_encoder("starter/encoder", torch.device("cpu")), 64)

@@ -7,7 +7,7 @@ import pytest
 
 from toolkit.paraphraser.english import (
     contraction_key,
-    correct_articles,
+    correct_english,
     misreads_possessive,
     refuse_english,
     refuse_no_words,
@@ -52,7 +52,7 @@ def test_an_article_of_the_text_stays():
 
 def test_articles_are_of_english_alone():
     rows = [row_of("Nous avons un ami.", "Il y a eu un ami.", lang="fr"), row_of("A pear.", "It is a apple.")]
-    assert [row.candidates[0].text for row in correct_articles(rows)] == ["Il y a eu un ami.", "It is an apple."]
+    assert [row.candidates[0].text for row in correct_english(rows)] == ["Il y a eu un ami.", "It is an apple."]
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,32 @@ SPELLINGS = tuple(  # British endings, and the American ones in their place
 )
 SUBJECTS = words_of("he she it that this there here who what where when how why everything everyone let one")
 ONE = re.compile(r"\bone\b(?!['’])", re.IGNORECASE)
+# ours: none of a group may stand in the place of another
+CLOSED = tuple(
+    words_of(group)
+    for group in (
+        "second minute hour day week weekend month season year decade century",
+        "seconds minutes hours days weeks weekends months seasons years decades centuries",
+        "morning noon afternoon evening night midnight mornings afternoons evenings nights",
+        "yesterday today tonight tomorrow",
+        "spring summer autumn winter",
+        "north south east west northern southern eastern western",
+        "this that",
+        "these those",
+        "my our your his her its their",
+        "he she it they we",
+        "can must should will would",
+        "before after since until",
+        "always usually often sometimes rarely never",
+        "all most many some few several",
+        "left right",
+        "above below",
+        "over under",
+        "in inside out outside",
+        "and or but",
+        "who where why how",
+    )
+)
 CLITIC_S = re.compile(r"([\w-]+)'s(?= ([\w-]+)(?: ([\w-]+))?)")
 
 
@@ -106,9 +132,7 @@ def contraction_key(text: str) -> str:
     plain = contracted.sub(r"\1n't", plain) if contracted is not None else plain
     for short, whole in IRREGULAR:
         plain = plain.replace(short, whole)
-    words = re.findall(r"[^\W_]+", plain.replace("n't", " nt"))
-    for pattern, american in SPELLINGS:
-        words = [pattern.sub(american, word) for word in words]
+    words = [_american(word) for word in re.findall(r"[^\W_]+", plain.replace("n't", " nt"))]
     return "".join(DIGITS.get(word, SHORT.get(word, word)) for word in words if word not in LIGHT)
 
 
@@ -161,6 +185,42 @@ def counts_article(reference: str, candidate: str) -> bool:
     return ONE.search(candidate) is not None and ONE.search(reference) is None and "a" in reference.lower().split()
 
 
+def with_spelling(text: str, reference: str) -> str:
+    """A text with the words of its reference as that spells them, in British or American English.
+
+    >>> with_spelling("A grey dog of that colour.", "The color of the dog is gray.")
+    'A grey dog of that color.'
+    """
+    spelt = {_american(word): word for word in LOWER_WORD.findall(reference)}
+    return LOWER_WORD.sub(lambda match: spelt.get(_american(match.group()), match.group()), text)
+
+
+@lru_cache(1 << 16)
+def _american(word: str) -> str:
+    """A word in lower case with an American ending."""
+    for pattern, american in SPELLINGS:
+        word = pattern.sub(american, word)
+    return word
+
+
+def swaps_closed_word(reference: str, candidate: str) -> bool:
+    """Whether a candidate has a word of a closed group in the place of another one of it, or a negation of its own.
+
+    >>> swaps_closed_word("It failed on Tuesday morning.", "It failed on Tuesday afternoon.")
+    True
+    >>> swaps_closed_word("Don't apologize, it was an accident.", "Do not apologize, it wasn't an accident.")
+    True
+    """
+    words = [token.strip().lower() for token in TOKEN.findall(reference.translate(APOSTROPHES))]
+    for edit in edits_of(reference.translate(APOSTROPHES), candidate.translate(APOSTROPHES)):
+        old, new = words[edit.begin : edit.end], edit.replacement.split()
+        if len(old) == len(new) == 1:
+            pair = {old[0], new[0].lower()}
+            if len(pair) == 2 and (any(pair <= group for group in CLOSED) or pair == {old[0], old[0] + "n't"}):
+                return True
+    return False
+
+
 def changes_form(reference: str, candidate: str) -> bool:
     """Whether a candidate has another form of a word in its place: another number or tense, or an error of agreement.
 
@@ -185,11 +245,11 @@ def _lemmas(word: str) -> frozenset[str]:
     return frozenset(lemma for lemmas in getAllLemmas(word).values() for lemma in lemmas) | {word}
 
 
-def correct_articles(rows: Iterable[Row]) -> Iterator[Row]:
-    """Write "a" and "an" by sound in the candidates of English rows."""
+def correct_english(rows: Iterable[Row]) -> Iterator[Row]:
+    """Write "a" and "an" by sound, and words as their reference spells them, in the candidates of English rows."""
     for row in rows:
         for candidate in row.candidates if row.lang == "en" else ():
-            candidate.text = with_articles(candidate.text, row.reference)
+            candidate.text = with_spelling(with_articles(candidate.text, row.reference), row.reference)
         yield row
 
 
@@ -197,7 +257,7 @@ def refuse_english(rows: Iterable[Row], allow_trivial: bool, forms: bool = False
     """Refuse candidates of English rows that read a possessive as a verb, or only contract or expand.
 
     The reasons are "possessive", "article" (`counts_article`), "trivial", and of the candidates of translators "form"
-    (`changes_form`).
+    (`changes_form`, `swaps_closed_word`).
 
     Args:
         rows: Rows with candidates.
@@ -214,7 +274,9 @@ def refuse_english(rows: Iterable[Row], allow_trivial: bool, forms: bool = False
                 candidate.reason = "article"
             elif not allow_trivial and contraction_key(candidate.text) == key:
                 candidate.reason = "trivial"
-            elif forms and changes_form(row.reference, candidate.text):
+            elif forms and (
+                changes_form(row.reference, candidate.text) or swaps_closed_word(row.reference, candidate.text)
+            ):
                 candidate.reason = "form"
         yield row
 

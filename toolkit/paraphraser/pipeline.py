@@ -16,7 +16,7 @@ from toolkit.generate.constrain import constrain_rows
 from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
 from toolkit.models.language_model import LanguageModel
-from toolkit.paraphraser.english import correct_articles, refuse_english, refuse_no_words
+from toolkit.paraphraser.english import correct_english, refuse_english, refuse_no_words
 from toolkit.paraphraser.judged import BATCH_TEXTS, Scorers, judged_rows
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row
@@ -111,7 +111,7 @@ def checked(rows: Iterable[Row], known_words: Set[str], pieces: Pieces | None, s
         pieces: Of a translator that may spell words which do not exist; None where the model has not.
         settings: Which guards, and whether a contraction is a paraphrase.
     """
-    rows = refuse_repeats(correct_articles(rows))
+    rows = refuse_repeats(correct_english(rows))
     rows = refuse_unknown_words(rows, known_words)
     rows = rows if pieces is None else refuse_no_words(rows, pieces)
     return refuse_english(guard_rows(rows, settings.guards), settings.allow_trivial, forms=pieces is not None)
