@@ -35,6 +35,7 @@ class Scores:
         trigram_overlap: Shared word trigrams over the smaller number of trigrams of the two texts, in [0, 1].
         given_reference: Log-probability of the candidate by a language model that has read the reference, less that of
             the reference once more, each per token, in nats; near 0 where it is as expected as a repetition.
+        after_reference: The same without subtracting the repetition, in nats per token, <= 0.
         relative_fluency: Log-probability of the candidate by a language model less that of the reference, each per
             token, in nats; above 0 it is the more natural one of both.
         usable: The probability that a reader would call the candidate usable, by a regression, in [0, 1].
@@ -53,6 +54,7 @@ class Scores:
     diversity: float | None = None
     trigram_overlap: float | None = None
     given_reference: float | None = None
+    after_reference: float | None = None
     relative_fluency: float | None = None
     usable: float | None = None
     judgment: float | None = None

@@ -54,7 +54,8 @@ def test_a_score_on_an_edge_is_in_the_bin_above_it(tmp_path):
         name: [None] * 51
         for name in (
             *("forward_logprob", "backward_logprob", "semantic"),
-            *("trigram_overlap", "fluency", "diversity", "edit_ratio", "given_reference", "relative_fluency"),
+            *("trigram_overlap", "fluency", "diversity", "edit_ratio"),
+            *("given_reference", "after_reference", "relative_fluency"),
         )
     }
     counts = {"forward_tokens": [None] * 51, "backward_tokens": [None] * 51}

@@ -51,6 +51,7 @@ def test_scores_are_those_of_a_forward_pass_for_each_candidate(model):
             given = mean(model, beginning, read(text))
             assert scores.given_reference == pytest.approx(given - repeated, abs=2e-6)
             assert abs(scores.given_reference) > 1e-3, "it is no repetition"
+            assert scores.after_reference == pytest.approx(given, abs=2e-6)
             assert scores.relative_fluency == pytest.approx(mean(model, first, read(text)) - own, abs=2e-6)
 
 

@@ -22,7 +22,7 @@ from toolkit.score.judge import (
 TEXT = "We were stuck behind a tractor the whole way to York."
 GOOD = Scores(
     forward_logprob=-2.0, forward_tokens=10, backward_logprob=-2.0, backward_tokens=10, semantic=0.95,
-    intersection_over_union=0.7, edit_ratio=0.15, given_reference=-0.2,
+    intersection_over_union=0.7, edit_ratio=0.15, given_reference=-0.2, after_reference=-0.6,
 )  # fmt: skip
 
 
@@ -40,6 +40,14 @@ def test_words_that_are_new_lost_and_fewer():
     assert content_words("They want the keys that she lost") == {"keys", "lost", "want"}
 
 
+def test_the_square_of_a_feature_has_its_name():
+    assert feature_values(TEXT, TEXT, GOOD, ("given_reference", "given_reference_squared")) == [
+        -0.2,
+        pytest.approx(0.04),
+    ]
+    assert feature_values(TEXT, TEXT, Scores(), ("semantic_squared",)) == [None]
+
+
 def test_a_probability_is_the_logistic_function_of_the_weighted_features():
     judge = Judge(("forward", "semantic"), (-0.5, 0.9), (0.5, 0.1), (2.0, 1.0), 0.25)
     logit = 0.25 + 2.0 * (-0.2 + 0.5) / 0.5 + 1.0 * (0.95 - 0.9) / 0.1
@@ -51,7 +59,7 @@ def test_what_a_language_model_expects_is_more_probably_usable():
     text = "We were trapped behind a tractor the whole way to York."
     values = []
     for given in (-3.0, -1.0, 0.0):
-        scores = replace(GOOD, given_reference=given)
+        scores = replace(GOOD, given_reference=given, after_reference=given - 0.4)
         values.append(judge.probability(TEXT, Candidate(text, "pivot", scores=scores)))
     assert 0 < values[0] < values[1] < values[2] < 1
 

@@ -18,6 +18,7 @@ SCORES = {  # ours: by name, how a score is found in a pair, its least value (No
     "diversity": ("diversity", 0.0, 1.0),
     "fluency": ("fluency", None, 0.0),
     "given_reference": ("given_reference", None, 0.0),
+    "after_reference": ("after_reference", None, 0.0),
     "relative_fluency": ("relative_fluency", -3.0, 3.0),
     "edit_ratio": ("edit_ratio", 0.0, 1.0),
     "intersection_over_union": ("intersection_over_union", 0.0, 1.0),

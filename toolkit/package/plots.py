@@ -28,7 +28,8 @@ SHOWN = {  # how a picture names the scores
     "intersection_over_union": "intersection over union of pieces",
     "judgment": "predicted human judgment",
     "fluency": "fluency, nats per token",
-    "given_reference": "after its reference, nats per token",
+    "given_reference": "after its reference, less a repetition, nats per token",
+    "after_reference": "after its reference, nats per token",
     "relative_fluency": "fluency less that of the reference",
     "diversity": "diversity of words and their order",
 }

@@ -48,7 +48,9 @@ def critic_signature(model: LanguageModel) -> str:
 def critic_rows(
     rows: Iterable[Row], model: LanguageModel, batch_tokens: int, relative_fluency: bool = True
 ) -> Iterator[Row]:
-    """Fill `given_reference`, and `relative_fluency` unless it is not wanted, of every candidate without a reason.
+    """Fill `given_reference`, `after_reference` and, unless it is not wanted, `relative_fluency`.
+
+    These are filled of every candidate without a reason.
 
     `given_reference` is relative to a repetition of the reference, whose probability differs from text to text, as the
     model knows its words. A reference, and the words with which several of its candidates begin, are read once
@@ -69,6 +71,7 @@ def critic_rows(
         for candidate, score in zip(some, given, strict=True):
             if repetition is not None and score is not None:
                 candidate.scores.given_reference = round(score - repetition, DECIMALS)
+                candidate.scores.after_reference = score
     fluencies = per_token(texts, model, batch_tokens, False) if relative_fluency else []
     for some, (own, *alone) in zip(filter(None, waiting), fluencies, strict=relative_fluency):
         for candidate, fluency in zip(some, alone, strict=True):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,10 +21,14 @@ from toolkit.score.names import FUNCTION_WORDS
 
 SHIPPED = Path(__file__).with_name("judge.json")
 WITH_CRITIC, WITHOUT_CRITIC = "with a language model", "without"
-CRITIC_FEATURES = ("given_reference",)  # `relative_fluency` adds less than a hundredth of AUC for twice the time
+SQUARED = "_squared"  # behind the name of a feature: its square, because what is too near or too far is less usable
+CRITIC_FEATURES = (  # `relative_fluency` adds less than a hundredth of AUC for twice the time
+    *("given_reference", "given_reference_squared", "after_reference"),
+)
 FEATURES = (
     *("forward", "backward", "semantic", "intersection_over_union", "edit_ratio"),
     *("new_words", "lost_words", "shorter_by", "no_new_word"),
+    *("semantic_squared", "intersection_over_union_squared", "edit_ratio_squared", "lost_words_squared"),
 )
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
@@ -81,7 +85,7 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
         and scores.backward_tokens
         and scores.backward_logprob / scores.backward_tokens,
         "given_reference": scores.given_reference,
-        "relative_fluency": scores.relative_fluency,
+        "after_reference": scores.after_reference,
         "semantic": scores.semantic,
         "intersection_over_union": scores.intersection_over_union,
         "edit_ratio": scores.edit_ratio,
@@ -90,7 +94,13 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
         "shorter_by": float(max(0, len(lost) - len(new))),
         "no_new_word": float(not new),
     }
-    return [values[name] for name in features]
+    return [_feature(values, name) for name in features]
+
+
+def _feature(values: Mapping[str, float | None], name: str) -> float | None:
+    """A value by its name, or its square by that with `SQUARED`; None if it is unknown."""
+    value = values[name.removesuffix(SQUARED)]
+    return value**2 if value is not None and name.endswith(SQUARED) else value
 
 
 def content_words(text: str) -> set[str]:
