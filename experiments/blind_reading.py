@@ -3,12 +3,13 @@ r"""How many first paraphrases are usable, by readers who do not know which syst
     python -m experiments.blind_reading paraphrase --json FILE > SHEET                   # the outputs of all systems
     python -m experiments.blind_reading rate --json FILE --ratings READER ...            # the letters, and the table
 
-Every system paraphrases the 200 texts of the set report (`evaluation_texts.py`), on which nothing was chosen; its first
-output counts. The sheet has the distinct pairs of text and output in random order, without the systems' names, and is
-read twice: u (usable: the same meaning, correct English that a person could write, and another wording), t (trivial:
-only contractions, articles, spelling or marks differ) or w (wrong in meaning or grammar). Systems:
+Every system paraphrases the texts of the set report, or of --set (`evaluation_texts.py`), on which nothing was chosen;
+its first output counts. The sheet has the distinct pairs of text and output in random order, without the systems'
+names, and is read twice: u (usable: the same meaning, correct English that a person could write, and another wording),
+t (trivial: only contractions, articles, spelling or marks differ) or w (wrong in meaning or grammar). Systems:
 
 - starter: `starter/paraphraser` by beam search, the default where no translators are installed.
+- starter, judge: the candidates of the starter by samples, ranked by the judge, without a floor.
 - round trip: the most probable translation of the most probable translation, by starter/en-pt and starter/pt-en.
 - pivot, dual score: many candidates by way of Portuguese, ranked by the dual score alone.
 - pivot, judge: the default with starter/smollm2, without its floor on `usable`, which follows from the scores.
@@ -20,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,28 +31,35 @@ from scipy.stats import binomtest
 from experiments.evaluation_texts import Text, evaluation_texts
 from experiments.first_paraphrases import agreement
 from reports import report
-from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.paraphraser.paraphraser import PIVOT_POOL, Paraphraser
 
-SET = "report"
-STARTER, GREEDY, DUAL = "starter", "round trip", "pivot, dual score"
+STARTER, JUDGED_STARTER = "starter", "starter, judge"
+GREEDY, DUAL = "round trip", "pivot, dual score"
 JUDGE, CHEAP_JUDGE = "pivot, judge", "pivot, judge without a language model"
+SYSTEMS = (STARTER, GREEDY, DUAL, JUDGE, CHEAP_JUDGE)
+CHANGES: dict[str, dict[str, Any]] = {  # of the settings of the pivot
+    GREEDY: {"pivots": 1, "pivot_beam": 1, "greedy_pivots": 0, "method": "beam", "rank_by": "forward", "pool": 0},
+    DUAL: {"rank_by": "dual"},
+}
 SEED = 11  # of the order in which outputs are read
 THRESHOLDS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 
 
-def first_outputs(texts: list[Text]) -> list[dict[str, Any]]:
+def first_outputs(texts: list[Text], systems: Sequence[str]) -> list[dict[str, Any]]:
     """The first output of each system for each text, with its probability of being usable where it has one."""
     outputs: list[dict[str, Any]] = []
-    starter, pivot = Paraphraser("starter/paraphraser"), Paraphraser()
-    outputs += said(STARTER, starter, texts)
-    free = replace(pivot.settings, min_usable=None)
-    single = {"pivots": 1, "pivot_beam": 1, "greedy_pivots": 0, "method": "beam", "rank_by": "forward", "pool": 0}
-    changes: dict[str, dict[str, Any]] = {GREEDY: single, DUAL: {"rank_by": "dual"}, JUDGE: {}}
-    for system, changed in changes.items():
-        pivot.settings = replace(free, **changed)
-        outputs += said(system, pivot, texts)
-    pivot.settings, pivot.critic = free, None
-    return outputs + said(CHEAP_JUDGE, pivot, texts)
+    for system in systems:
+        paraphraser = Paraphraser("starter/paraphraser" if system in (STARTER, JUDGED_STARTER) else "best")
+        usual = replace(paraphraser.settings, min_usable=None)
+        if system == JUDGED_STARTER:
+            judging = replace(usual, rank_by="usable", min_forward=None, method="sample", pool=PIVOT_POOL)
+            paraphraser = Paraphraser("starter/paraphraser", settings=judging)
+        elif system != STARTER:
+            paraphraser.settings = replace(usual, **CHANGES.get(system, {}))
+        if system == CHEAP_JUDGE:
+            paraphraser.critic = None
+        outputs += said(system, paraphraser, texts)
+    return outputs
 
 
 def said(system: str, paraphraser: Paraphraser, texts: list[Text]) -> list[dict[str, Any]]:
@@ -128,9 +137,16 @@ def main() -> None:
     parser.add_argument("step", choices=("paraphrase", "rate"))
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--ratings", type=Path, nargs="+", help="of each reader, of the sheet or of a part of it")
+    parser.add_argument("--set", choices=("report", "report_second"), default="report", help="of texts")
+    parser.add_argument("--systems", nargs="+", choices=(*SYSTEMS, JUDGED_STARTER), default=list(SYSTEMS))
+    parser.add_argument(
+        "--others", type=Path, nargs="*", default=[], help="outputs of other versions, in the same form"
+    )
     options = parser.parse_args()
     if options.step == "paraphrase":
-        outputs = first_outputs(evaluation_texts(SET))
+        outputs = first_outputs(evaluation_texts(options.set), options.systems)
+        for path in options.others:
+            outputs += json.loads(path.read_text(encoding="utf-8"))["results"]["outputs"]
         report.write(options.json, 0, {"outputs": outputs}, {})
         for number, (text, output) in enumerate(sheet(outputs)):
             print(f"{number}\t{text}\t{output}")
