@@ -2,6 +2,7 @@ r"""Build a parabank from a bitext, or from running text.
 
     python -m builders parabank2 --bitext FILE --source_lang de --lang en \
         --forward starter/de-en --backward starter/en-de --output_dir DIR
+    python -m builders parabank2 --text BOOKS --lang en --pivot starter/en-pt starter/pt-en --output_dir DIR
     python -m builders paranmt --bitext FILE --source_lang de --lang en \
         --forward starter/de-en --semantic_model ENCODER --output_dir DIR
     python -m builders parabank --bitext FILE --source_lang de --lang en \
@@ -38,6 +39,7 @@ BUILDERS: dict[str, tuple[type[Any], Callable[[Any], dict]]] = {
     "parazh": (parazh.ParaZhRun, parazh.build),
     "paranet": (paranet.ParaNetRun, paranet.build),
 }
+OF_TEXT: dict[str, type[Any]] = {"parabank2": parabank2.ParaBank2TextRun}  # with --text instead of --bitext
 PROGRAM = "builders"
 
 
@@ -68,6 +70,8 @@ def main(arguments: list[str], program: str = PROGRAM, command: str = "python -m
         print(f"{program}: wanted one of {names}, got {name}: see {command} --help", file=sys.stderr)
         return 2
     settings_of, build = BUILDERS[name]
+    if any(argument.split("=")[0] == "--text" for argument in arguments):
+        settings_of = OF_TEXT.get(name, settings_of)
     settings = parse_settings(settings_of, arguments[1:], __doc__ or "", f"{program} {name}")
 
     def work() -> None:

@@ -2,6 +2,7 @@
 
 Hu, Singh, Holzenberger, Post & Van Durme (2019), "Large-Scale, Diverse, Paraphrastic Bitexts via Sampling and
 Clustering", CoNLL. `parabank2` below is its section 2, top to bottom; the defaults of `ParaBank2` are its section 3.3.
+With running text instead of a bitext (ours), a translator first writes the source of each sentence.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from builders.build import Pipeline, build_parabank, load_forward, load_source
 from toolkit.bitext.words import read_words
 from toolkit.coverage import check_language_of
 from toolkit.rows import Row
+from toolkit.run import MAX_BEAM
 from toolkit.run_bitext import BitextRun
+from toolkit.run_text import TextRun
 from toolkit.score.guards import check_guards, guard_rows
 from toolkit.settings import check_among, check_at_least_one, check_at_most
 from toolkit.starters import words_file
@@ -161,17 +164,91 @@ class ParaBank2Run(ParaBank2, BitextRun):
             check_language_of(self.known_words, self.lang, "--known_words")
 
 
-def build(run: ParaBank2Run) -> dict:
-    """Build the parabank of a bitext and package it.
+@dataclass(frozen=True, kw_only=True)
+class ParaBank2TextRun(ParaBank2, TextRun):
+    """The settings of a run on running text: two translators, one of which writes the source side.
+
+    Other defaults than the paper's are those of `toolkit.Paraphraser`: what a machine wrote is translated back with
+    fewer words forbidden and fewer improbable ones drawn, because each error of the source is there already.
+
+    Attributes:
+        pivot: Two translators: from the language of the text to another one, and back. The first writes the sources and
+            scores, the second writes the candidates: Hub ids, local paths or "starter/en-pt starter/pt-en".
+        pivot_lang: The other language (ISO 639-1); by default the one that the translators state.
+        pivot_beam: Hypotheses of the search for a source.
+        known_words: As of `ParaBank2Run`.
+        seed: Seed of the draw of the references, of the constraints and of the samples.
+    """
+
+    pivot: list[str]
+    pivot_lang: str | None = None
+    pivot_beam: int = 6  # ours
+    known_words: str | None = None
+    constraint_rate: float = 0.15  # ours
+    forbid: str = "words"  # ours
+    min_p: float = 0.1  # ours
+    max_dual_nll: float = 2.0  # ours
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the settings of both base classes.
+
+        Raises:
+            ValueError: A setting is out of its range, or there are not two translators.
+        """
+        ParaBank2.__post_init__(self)
+        TextRun.__post_init__(self)
+        check_guards(self.guards, self.lang)
+        check_at_least_one(self, "pivot_beam")
+        check_at_most("pivot_beam", self.pivot_beam, MAX_BEAM)
+        if len(self.pivot) != 2:
+            raise ValueError(
+                f"wanted two translators as --pivot, from the language of the text to another and back, got "
+                f"{' '.join(self.pivot)!r}"
+            )
+        if self.known_words:
+            check_language_of(self.known_words, self.lang, "--known_words")
+
+
+def build(run: ParaBank2Run | ParaBank2TextRun) -> dict:
+    """Build the parabank of a bitext, or of running text, and package it.
 
     Returns:
         What `builders.build.build_parabank` returns, with its errors.
     """
-    files: dict[str, list[str | Path]] = {"bitext": [*run.bitext], "known_words": []}
-    if run.known_words:
-        files["known_words"] = [words_file(run.known_words)]
-    models = {"forward": run.forward, "backward": run.backward}
+    files: dict[str, list[str | Path]] = {"known_words": [words_file(run.known_words)] if run.known_words else []}
+    if isinstance(run, ParaBank2TextRun):
+        files, models = {"text": [*run.text], **files}, {"forward": run.pivot[1], "backward": run.pivot[0]}
+        return build_parabank(run, "parabank2", files, models, lambda state: load_text(run, state))
+    files, models = {"bitext": [*run.bitext], **files}, {"forward": run.forward, "backward": run.backward}
     return build_parabank(run, "parabank2", files, models, lambda state: load(run, state))
+
+
+def load_text(run: ParaBank2TextRun, state: PartialState) -> Pipeline:
+    """Load the translators of a run on running text.
+
+    Raises:
+        ValueError: A translator cannot be loaded, or neither states the language between them.
+    """
+    from toolkit.generate.translate import sourced_rows
+    from toolkit.translator.load import described, load_translator
+
+    there, back = run.pivot
+    between = run.pivot_lang or described(there)["lang"] or described(back)["source_lang"]
+    if not between:
+        raise ValueError(f"wanted the language between {there} and {back}, got none: state it as --pivot_lang")
+    known = read_words(words_file(run.known_words)) if run.known_words else frozenset()
+    backward = load_translator(there, run.dtype, state.device, run.lang, between, scoring=True)
+    forward = load_translator(back, run.dtype, state.device, between, run.lang)
+    source = load_source(run, state, forward)
+    models = [{"role": role} | described(t.name) for role, t in (("forward", forward), ("backward", backward))]
+
+    def recipe(rows: Iterable[Row]) -> Iterator[Row]:
+        sourced = list(sourced_rows(rows, backward, between, run.pivot_beam, run.batch_rows))
+        finished = parabank2((row for row in sourced if row.source), forward, backward, run, known, source.generate)
+        yield from (next(finished) if row.source else row for row in sourced)
+
+    return Pipeline(recipe, forward.target.split, [*source.models, *models], stages=3)
 
 
 def load(run: ParaBank2Run, state: PartialState) -> Pipeline:

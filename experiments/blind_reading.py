@@ -1,6 +1,7 @@
 r"""How many first paraphrases are usable, by readers who do not know which system an output is of.
 
     python -m experiments.blind_reading paraphrase --json FILE > SHEET                   # the outputs of all systems
+    python -m experiments.blind_reading augment --data DIR --json FILE > SHEET           # new rows of `toolkit.augment`
     python -m experiments.blind_reading rate --json FILE --ratings READER ...            # the letters, and the table
 
 Every system paraphrases the texts of the set report, or of --set (`evaluation_texts.py`), on which nothing was chosen;
@@ -14,6 +15,10 @@ t (trivial: only contractions, articles, spelling or marks differ) or w (wrong i
 - pivot, dual score: many candidates by way of Portuguese, ranked by the dual score alone.
 - pivot, judge: the default with starter/smollm2, without its floor on `usable`, which follows from the scores.
 - pivot, judge without a language model: the same without starter/smollm2.
+
+`augment` takes ROWS random training rows of each of TREC, SST-2 and CR (`augmentation_data.py`; DIR holds
+classification/), augments them with the defaults of `toolkit.augment`, and lists the new texts of the first ones in
+random order, NEW of each task at most.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,9 +34,11 @@ from typing import Any
 
 from scipy.stats import binomtest
 
+from experiments.augmentation_data import task
 from experiments.evaluation_texts import Text, evaluation_texts
 from experiments.first_paraphrases import agreement
 from reports import report
+from toolkit.augmentation.augment import augment
 from toolkit.paraphraser.paraphraser import PIVOT_POOL, Paraphraser
 
 STARTER, JUDGED_STARTER = "starter", "starter, judge"
@@ -41,6 +49,7 @@ CHANGES: dict[str, dict[str, Any]] = {  # of the settings of the pivot
     GREEDY: {"pivots": 1, "pivot_beam": 1, "greedy_pivots": 0, "method": "beam", "rank_by": "forward", "pool": 0},
     DUAL: {"rank_by": "dual"},
 }
+AUGMENT, AUGMENTED, ROWS, NEW = "augment", ("TREC", "SST-2", "CR"), 170, 100
 SEED = 11  # of the order in which outputs are read
 THRESHOLDS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 
@@ -60,6 +69,23 @@ def first_outputs(texts: list[Text], systems: Sequence[str]) -> list[dict[str, A
             paraphraser.critic = None
         outputs += said(system, paraphraser, texts)
     return outputs
+
+
+def augmented(data: Path) -> list[dict[str, Any]]:
+    """New rows of some tasks, in the form of outputs: the task is the kind."""
+    lines: list[dict[str, Any]] = []
+    for name in AUGMENTED:
+        train, _ = task(data, name)
+        rows = train.shuffle(seed=SEED).select(range(ROWS))
+        grown = augment(rows, "text", progress=False)
+        new = grown.select(range(ROWS, min(len(grown), ROWS + NEW)))
+        print(f"{name}: {len(grown) - ROWS} new rows of {ROWS}", file=sys.stderr)
+        lines += [
+            {"system": AUGMENT, "kind": name, "text": rows[row["source_row"]]["text"], "output": row["text"]}
+            | {"usable": None}
+            for row in new
+        ]
+    return lines
 
 
 def said(system: str, paraphraser: Paraphraser, texts: list[Text]) -> list[dict[str, Any]]:
@@ -134,17 +160,20 @@ def curve(outputs: list[dict[str, Any]], system: str) -> list[dict[str, Any]]:
 def main() -> None:
     """Write the outputs and print the sheet, or add its ratings and the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("paraphrase", "rate"))
+    parser.add_argument("step", choices=("paraphrase", "augment", "rate"))
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--ratings", type=Path, nargs="+", help="of each reader, of the sheet or of a part of it")
+    parser.add_argument("--data", type=Path, help="of augment")
     parser.add_argument("--set", choices=("report", "report_second"), default="report", help="of texts")
     parser.add_argument("--systems", nargs="+", choices=(*SYSTEMS, JUDGED_STARTER), default=list(SYSTEMS))
     parser.add_argument(
         "--others", type=Path, nargs="*", default=[], help="outputs of other versions, in the same form"
     )
     options = parser.parse_args()
-    if options.step == "paraphrase":
-        outputs = first_outputs(evaluation_texts(options.set), options.systems)
+    if options.step in ("paraphrase", "augment"):
+        paraphrases = options.step == "paraphrase"
+        texts = evaluation_texts(options.set)
+        outputs = first_outputs(texts, options.systems) if paraphrases else augmented(options.data)
         for path in options.others:
             outputs += json.loads(path.read_text(encoding="utf-8"))["results"]["outputs"]
         report.write(options.json, 0, {"outputs": outputs}, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
@@ -29,3 +30,22 @@ def translate_rows(
     """
     free = [(None, ConstraintSet())]
     return constrain_rows(rows, translator, lambda _row: free, beam, batch_rows, "beam", n_best)
+
+
+def sourced_rows(rows: Iterable[Row], translator: Translator, lang: str, beam: int, batch_rows: int) -> Iterator[Row]:
+    """Give every row of running text a translation of its reference as its source.
+
+    Args:
+        rows: Rows without a source and without candidates; all of a shard are held at a time.
+        translator: From the references' language.
+        lang: The language that it writes (ISO 639-1).
+        beam: Hypotheses that a search follows at a time.
+        batch_rows: How many hypotheses are decoded at a time.
+
+    Yields:
+        The rows in their order, without candidates. One that cannot be translated has no source, and a candidate
+        without text that says why.
+    """
+    for row in translate_rows(rows, translator, beam, batch_rows):
+        best = next((candidate for candidate in row.candidates if candidate.reason is None), None)
+        yield replace(row, source=best.text, source_lang=lang, candidates=[]) if best else row

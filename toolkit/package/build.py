@@ -19,7 +19,7 @@ from toolkit.package.checksums import write_checksums
 from toolkit.package.counts import no_paraphrase_message
 from toolkit.package.folder import check_version
 from toolkit.package.parquet import finished_shards, write_parquet
-from toolkit.package.plots import draw_pictures
+from toolkit.package.plots import TRANSLATED, draw_pictures
 from toolkit.package.statistics import measure
 from toolkit.run import MAKERS
 from toolkit.score.overlap import PieceSplitter
@@ -80,6 +80,8 @@ def package_parabank(
         if not files["pairs"]:
             raise ValueError(no_paraphrase_message(finished))
         statistics = measure(finished, files, equal.copies, pieces)
+        if settings.get("text") and statistics["source_languages"]:
+            statistics[TRANSLATED] = True
         manifest = manifest_of(name, version, license, builder, settings, statistics, models)
         write_whole(folder / MANIFEST, as_json(manifest))
         write_whole(folder / STATISTICS, as_json(statistics))

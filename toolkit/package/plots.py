@@ -33,7 +33,8 @@ SHOWN = {  # how a picture names the scores
     "relative_fluency": "fluency less that of the reference",
     "diversity": "diversity of words and their order",
 }
-READ = {True: "lines of the bitext", False: "sentences of the text"}  # whether the data set has sources
+TRANSLATED = "translated_references"  # of statistics: the sources are translations of the references
+READ = {True: "lines of the bitext", False: "sentences of the text"}  # whether the data set has sources of a bitext
 OTHERS = {"not_chosen": "not chosen", "repeated": "equal to a better pair"}
 
 
@@ -78,7 +79,7 @@ def funnel(statistics: dict) -> Figure:
 
     inputs, outcomes, total = statistics["inputs"], statistics["candidates"], statistics["total"]
     others = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
-    unit = READ[bool(statistics["source_languages"])]
+    unit = READ[bool(statistics["source_languages"]) and TRANSLATED not in statistics]
     lines = {unit: inputs["lines"], **most_first(inputs["refused"])}
     lines |= {"became references": total["references"]}
     candidates = {"candidates": total["candidates"], **most_first(outcomes["refused"] | others)}

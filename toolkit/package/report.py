@@ -26,7 +26,7 @@ from toolkit.package.folder import AGAIN, check_whole, files_of, is_parabank
 from toolkit.package.histograms import SCORES
 from toolkit.package.keep import place_of
 from toolkit.package.parquet import finished_shards
-from toolkit.package.plots import OTHERS, READ, label, most_first
+from toolkit.package.plots import OTHERS, READ, TRANSLATED, label, most_first
 from toolkit.package.reasons import OF_CANDIDATES
 from toolkit.rows import Candidate, Row, Scores, from_record, hints_of
 from toolkit.shards import INPUTS, read_record, write_whole
@@ -164,7 +164,7 @@ def funnel(statistics: dict) -> list[dict]:
     """The two parts of the funnel: what came, what was refused and what was kept, as lines with their share of all."""
     inputs, outcomes, total = statistics["inputs"], statistics["candidates"], statistics["total"]
     others = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
-    unit = READ[bool(statistics["source_languages"])].capitalize()
+    unit = READ[bool(statistics["source_languages"]) and TRANSLATED not in statistics].capitalize()
     parts = (
         (unit, inputs["lines"], inputs["refused"], REASONS, "became references", total["references"]),
         (
