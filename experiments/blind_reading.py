@@ -81,7 +81,7 @@ def augmented(data: Path) -> list[dict[str, Any]]:
         new = grown.select(range(ROWS, min(len(grown), ROWS + NEW)))
         print(f"{name}: {len(grown) - ROWS} new rows of {ROWS}", file=sys.stderr)
         lines += [
-            {"system": AUGMENT, "kind": name, "text": rows[row["source_row"]]["text"], "output": row["text"]}
+            {"system": AUGMENT, "kind": name, "text": rows[row["augmented_from"]]["text"], "output": row["text"]}
             | {"usable": None}
             for row in new
         ]

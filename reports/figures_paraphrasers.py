@@ -95,7 +95,22 @@ def first_paraphrases() -> str:
 
 def blind_reading() -> str:
     """How many texts have a usable first output, by system and kind of text (`experiments/blind_reading.py`)."""
-    systems = experiment("blind_reading")["results"]["table"]
+    return blind_table("blind_reading")
+
+
+def blind_second() -> str:
+    """The same of the second set of texts."""
+    return blind_table("blind_reading_second")
+
+
+def blind_augment() -> str:
+    """The same of new rows of `toolkit.augment`, by task."""
+    return blind_table("blind_augment")
+
+
+def blind_table(name: str) -> str:
+    """A line for each system: the share of usable first outputs of all texts and of each kind."""
+    systems = experiment(name)["results"]["table"]
     kinds = list(next(iter(systems.values())))
     lines = []
     for system, by_kind in systems.items():
@@ -112,7 +127,7 @@ def blind_reading() -> str:
 
 def blind_curve() -> str:
     """Outputs against precision, by the threshold of the judge (`experiments/blind_reading.py`)."""
-    curve = experiment("blind_reading")["results"]["curve"]
+    curve = experiment("blind_reading_second")["results"]["curve"]
     lines = [
         [number(point["threshold"], 1), number(100 * point["texts"], 0), number(100 * point["usable"], 0)]
         for point in curve
@@ -324,7 +339,7 @@ def texts_table(head: list[str], lines: Iterable[list[str]]) -> str:
 
 MADE = (
     paraphraser_speed, paraphraser_ratios, paraphraser_memory, guards, paraphraser_defaults, first_paraphrases,
-    blind_reading, blind_curve, judge_folds, corrections_grammar, corrections_wording,
+    blind_reading, blind_second, blind_augment, blind_curve, judge_folds, corrections_grammar, corrections_wording,
     syntax_obeyed, syntax_examples, rewriter, merged_outputs, paramac_1, paramac_2, paramac_4,
     paramac_6, paramac_7, paranet_1, paranet_4,
 )  # fmt: skip

@@ -7,7 +7,7 @@ import typing
 from typing import Any
 
 from builders.parabank import ParaBankRun
-from builders.parabank2 import ParaBank2Run
+from builders.parabank2 import ParaBank2Run, ParaBank2TextRun
 from builders.paranet import ParaNetRun
 from builders.paranmt import ParaNMTRun
 from builders.parazh import ParaZhRun
@@ -49,6 +49,11 @@ def line(field: dataclasses.Field, hint: Any, meaning: dict[str, str], flag: str
 def settings_parabank2() -> str:
     """Of `python -m builders parabank2`."""
     return settings_of(ParaBank2Run)
+
+
+def settings_parabank2_text() -> str:
+    """Of `python -m builders parabank2 --text`."""
+    return settings_of(ParaBank2TextRun)
 
 
 def settings_parabank() -> str:
@@ -133,6 +138,7 @@ def settings_study() -> str:
 
 MADE = (
     settings_parabank2,
+    settings_parabank2_text,
     settings_parabank,
     settings_paranmt,
     settings_parazh,
