@@ -1,12 +1,14 @@
 r"""Outputs for people to read, from which a judge of paraphrases is fitted.
 
     python -m experiments.judge_pool pool --sets settings judge --json POOL           # candidates with their scores
+    python -m experiments.judge_pool default --sets judge_second --json POOL         # those of `toolkit.Paraphraser()`
     python -m experiments.judge_pool sheet --json POOL --each 8 > SHEET              # some of each text, to be read
     python -m experiments.judge_pool rate --json POOL --each 8 --ratings READER ...  # the letters join the pool
 
 `pool` gives each text (`evaluation_texts.py`) the candidates of a round trip through Portuguese and those of the
-starter paraphraser, by beam and by samples; candidates that a guard or a rule refuses are left out. A sheet holds, of
-each text, the best by dual score and others at random, in random order. Letters are those of `first_paraphrases.py`: u
+starter paraphraser, by beam and by samples; candidates that a guard or a rule refuses are left out. `default` gives
+those that the judge of the day judged. A sheet holds, of each text, the best by dual score (by the judge, of `default`)
+and others at random, in random order. Letters are those of `first_paraphrases.py`: u
 (usable), t (trivial), w (wrong).
 """
 
@@ -15,7 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
 from toolkit.generate.translate import translate_rows
 from toolkit.paraphraser.english import correct_english, refuse_english
+from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.rows import Candidate, Row
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.score.edit_ratio import edit_rows
@@ -38,7 +41,8 @@ from toolkit.select.filter import refuse_repeats
 from toolkit.translator.load import load_translator
 
 SEED = 7
-BEST = 3  # of a text's outputs on a sheet, those of the best dual score
+BEST, BEST_JUDGED = 3, 4  # of a text's outputs on a sheet, those of the best dual score, or of the judge's best
+LEAST_USABLE = 0.03  # of a judged output: what is below needs no reader
 WORST_DUAL = -3.0  # nats per token, forward plus backward: what is worse needs no reader
 
 
@@ -67,9 +71,21 @@ def pool(sets: list[str], seed: int = 0) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def default_pool(sets: list[str]) -> list[dict[str, Any]]:
+    """The texts with the candidates that the default paraphraser judges."""
+    texts, paraphraser = evaluation_texts(*sets), Paraphraser()
+    paraphraser.settings = replace(paraphraser.settings, min_usable=None)
+    found = paraphraser.candidates([text.text for text in texts], progress=False)
+    return [
+        {"set": t.set, "kind": t.kind, "text": t.text,
+         "candidates": [described(c) for c in some if c.scores.usable is not None]}
+        for t, some in zip(texts, found, strict=True)
+    ]  # fmt: skip
+
+
 def copy(row: Row) -> Row:
     """A row of the same text."""
-    return Row(row.id, row.origin, row.reference, row.lang, row.reference, row.lang, row.split)
+    return replace(row, source=row.reference, source_lang=row.lang, candidates=[])
 
 
 def described(candidate: Candidate) -> dict[str, Any]:
@@ -89,9 +105,12 @@ def sheet(texts: list[dict[str, Any]], each: int) -> list[tuple[int, int]]:
     chance = random.Random(SEED)
     places = []
     for n, text in enumerate(texts):
-        order = sorted(range(len(text["candidates"])), key=lambda i: -dual(text["candidates"][i]))
-        others = [i for i in order[BEST:] if dual(text["candidates"][i]) >= WORST_DUAL]
-        places += [(n, i) for i in order[:BEST] + chance.sample(others, min(len(others), each - BEST))]
+        judged = all("usable" in candidate["scores"] for candidate in text["candidates"])
+        values = [c["scores"]["usable"] if judged else dual(c) for c in text["candidates"]]
+        best, least = (BEST_JUDGED, LEAST_USABLE) if judged else (BEST, WORST_DUAL)
+        order = sorted(range(len(values)), key=lambda i: -values[i])
+        others = [i for i in order[best:] if values[i] >= least]
+        places += [(n, i) for i in order[:best] + chance.sample(others, min(len(others), each - best))]
     chance.shuffle(places)
     return places
 
@@ -99,14 +118,15 @@ def sheet(texts: list[dict[str, Any]], each: int) -> list[tuple[int, int]]:
 def main() -> None:
     """Make a pool, print a sheet, or add ratings."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("pool", "sheet", "rate"))
+    parser.add_argument("step", choices=("pool", "default", "sheet", "rate"))
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--each", type=int, default=8, help="outputs of a text on the sheet")
     parser.add_argument("--ratings", type=Path, nargs="+", help="of each reader")
     options = parser.parse_args()
-    if options.step == "pool":
-        report.write(options.json, 0, {"texts": pool(options.sets)}, {})
+    if options.step in ("pool", "default"):
+        make = pool if options.step == "pool" else default_pool
+        report.write(options.json, 0, {"texts": make(options.sets)}, {})
         return
     texts = json.loads(options.json.read_text(encoding="utf-8"))["results"]["texts"]
     places = sheet(texts, options.each)

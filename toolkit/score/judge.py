@@ -18,6 +18,7 @@ from pathlib import Path
 
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.score.names import FUNCTION_WORDS
+from toolkit.score.verb_forms import changes_aspect
 
 SHIPPED = Path(__file__).with_name("judge.json")
 WITH_CRITIC, WITHOUT_CRITIC = "with a language model", "without"
@@ -27,10 +28,12 @@ CRITIC_FEATURES = (  # `relative_fluency` adds less than a hundredth of AUC for 
 )
 FEATURES = (
     *("forward", "backward", "semantic", "intersection_over_union", "edit_ratio"),
-    *("new_words", "lost_words", "shorter_by", "no_new_word"),
+    *("new_words", "lost_words", "shorter_by", "no_new_word", "changed_aspect", "more_articles"),
     *("semantic_squared", "intersection_over_union_squared", "edit_ratio_squared", "lost_words_squared"),
+    *("more_articles_squared",),
 )
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+ARTICLES = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
 
     Log-likelihoods are per token, in nats. Of the words that are no function words, `new_words` are those that the
     reference lacks and `lost_words` those that the candidate lacks, as a share of the reference's words; `shorter_by`
-    is by how many more were lost than are new; `no_new_word` is 1 where none is new.
+    is by how many more were lost than are new; `no_new_word` is 1 where none is new. `changed_aspect` is 1 where a verb
+    became progressive or perfect or ceased to be (`verb_forms.py`); `more_articles` counts those that were added.
 
     Args:
         reference: Its reference.
@@ -93,6 +97,8 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
         "lost_words": len(lost) / count,
         "shorter_by": float(max(0, len(lost) - len(new))),
         "no_new_word": float(not new),
+        "changed_aspect": float(changes_aspect(reference, text)),
+        "more_articles": float(len(ARTICLES.findall(text)) - len(ARTICLES.findall(reference))),
     }
     return [_feature(values, name) for name in features]
 

@@ -1,0 +1,61 @@
+"""Whether a candidate has a verb of its reference in another aspect: "is speaking" for "speaks", "has left" for "left".
+
+Translators from languages with other aspects change them. Often that is wrong, at times it is fine, so it refuses
+nothing: the judge weighs it (`toolkit.score.judge`). English alone; read are the words, not the grammar.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from toolkit.bitext.words import words_of
+from toolkit.score.quantities import RECENT
+
+WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+APOSTROPHES = str.maketrans("’‘", "''")
+BE = words_of("am is are was were be been isn't aren't wasn't weren't")
+HAVE = words_of("has have had hasn't haven't hadn't")
+SHORT_BE, SHORT_HAVE = ("'m", "'s", "'re"), ("'ve",)
+BETWEEN = words_of("been not never ever always also just already still only recently")  # auxiliary and participle
+NEAR = 3  # ours: words after a form of "have" of which the first that is not of BETWEEN is taken for its participle
+
+
+@lru_cache(RECENT)
+def aspects(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """The lemmas of the verbs of a text: of all words that can be verbs, of progressive forms, and of perfect ones.
+
+    >>> _, progressive, perfect = aspects("She has left, and he is singing.")
+    >>> sorted(progressive), sorted(perfect)
+    (['sing'], ['leave'])
+    """
+    words = WORD.findall(text.lower().translate(APOSTROPHES))
+    every, progressive, perfect = set[str](), set[str](), set[str]()
+    for place, word in enumerate(words):
+        every |= verb_lemmas(word)
+        following = words[place + 1 : place + 1 + NEAR]
+        if (word in BE or word.endswith(SHORT_BE)) and following and following[0].endswith("ing"):
+            progressive |= verb_lemmas(following[0])
+        if word in HAVE or word.endswith(SHORT_HAVE):
+            perfect |= verb_lemmas(next((other for other in following if other not in BETWEEN), ""))
+    return frozenset(every), frozenset(progressive), frozenset(perfect)
+
+
+@lru_cache(1 << 16)
+def verb_lemmas(word: str) -> frozenset[str]:
+    """The lemmas of a word in lower case as a verb; none if it can be none."""
+    from lemminflect import getAllLemmas
+
+    return frozenset(getAllLemmas(word).get("VERB", ())) if word else frozenset()
+
+
+def changes_aspect(reference: str, candidate: str) -> bool:
+    """Whether a verb of both texts is progressive or perfect in one of them alone.
+
+    >>> changes_aspect("Mary speaks Portuguese.", "Mary is speaking Portuguese.")
+    True
+    >>> changes_aspect("He has left.", "He has gone away.")
+    False
+    """
+    before, after = aspects(reference), aspects(candidate)
+    return any((one ^ other) & before[0] & after[0] for one, other in zip(before[1:], after[1:], strict=True))
