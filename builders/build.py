@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.contents import contents_of
+from toolkit.coverage import covers
 from toolkit.generate.prompt import prompt_file, read_prompt
 from toolkit.mirror import fetch_run, send_parabank, send_run, sending, working_folder
 from toolkit.outputs import MANIFEST
@@ -19,6 +20,7 @@ from toolkit.run import FREE, LM, RAY, RunSettings, check_run, make_shards, reco
 from toolkit.run_bitext import BitextRun
 from toolkit.settings import SETTINGS
 from toolkit.shards import read_inputs, read_record
+from toolkit.starters import packaged
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -27,7 +29,10 @@ if TYPE_CHECKING:
     from toolkit.translator.load import Translator
 
 
-BATCH_TOKENS = 8192  # ours: of a scoring batch of candidates that a language model wrote
+BATCH_TOKENS = 8192  # ours: of a scoring batch of a language model, or of candidates that one wrote
+BATCH_TEXTS = 64  # ours: texts that are encoded at a time
+ENCODER, CRITIC = "starter/encoder", "starter/smollm2"  # of the judge
+JUDGE = "the judge of paraphrases"
 
 
 @dataclass(frozen=True)
@@ -231,6 +236,48 @@ def load_source(run: RunSettings, state: PartialState, forward: Translator | Non
     own = {"role": "generator"} | described(name) | {"signature": asking.signature}
     asked = {"role": "prompt", "name": prompt.name, "bleu": None, "signature": prompt.text, "license": None}
     return Source(generate, [own, asked])
+
+
+def check_judge(min_usable: float | None, lang: str) -> None:
+    """Refuse a floor of what readers call usable in a language that the judge does not know.
+
+    Raises:
+        ValueError: There is a floor, and the language is another.
+    """
+    if min_usable is not None and not covers(JUDGE, lang):
+        raise ValueError(f"wanted no min_usable for language {lang!r}, got {min_usable}: the judge reads English alone")
+
+
+def load_judge(min_usable: float | None, state: PartialState) -> Source:
+    """Load what judges the chosen candidates of English rows, refuses those below a floor and ranks the others anew.
+
+    What only contracts, or has a word in another form, is refused without being judged, as by `toolkit.Paraphraser`.
+    The language model is "starter/smollm2" where it is installed; without it the judge tells much less.
+    """
+    if min_usable is None:
+        return Source(None, [])
+    from toolkit.encoder.load import load_encoder
+    from toolkit.paraphraser.english import refuse_english
+    from toolkit.score.critic import critic_rows, load_critic
+    from toolkit.score.edit_ratio import edit_rows
+    from toolkit.score.judge import judge_rows, read_judge
+    from toolkit.score.semantic import semantic_rows
+    from toolkit.select.filter import by_usable, refuse_usable
+    from toolkit.select.rank import rank_again
+    from toolkit.translator.load import described
+
+    encoder = load_encoder(ENCODER, state.device)
+    critic = load_critic(CRITIC, "auto", state.device) if packaged(CRITIC.removeprefix("starter/")) else None
+
+    def judge(rows: Iterable[Row]) -> Iterator[Row]:
+        rows = refuse_english(rows, allow_trivial=False, forms=True)
+        rows = semantic_rows(edit_rows(rows), encoder, BATCH_TEXTS)
+        rows = critic_rows(rows, critic, BATCH_TOKENS, relative_fluency=False) if critic else rows
+        rows = refuse_usable(judge_rows(rows, read_judge(critic is not None)), min_usable)
+        return rank_again(rows, by_usable)
+
+    names = [ENCODER, *([CRITIC] if critic else [])]
+    return Source(judge, [{"role": "judge"} | described(name) for name in names])
 
 
 def load_forward(name: str, run: BitextRun, state: PartialState) -> Translator:

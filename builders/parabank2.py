@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.build import Pipeline, build_parabank, load_forward, load_source
+from builders.build import Pipeline, build_parabank, check_judge, load_forward, load_judge, load_source
 from toolkit.bitext.words import read_words
 from toolkit.coverage import check_language_of
 from toolkit.rows import Row
@@ -20,7 +20,7 @@ from toolkit.run import MAX_BEAM
 from toolkit.run_bitext import BitextRun
 from toolkit.run_text import TextRun
 from toolkit.score.guards import check_guards, guard_rows
-from toolkit.settings import check_among, check_at_least_one, check_at_most
+from toolkit.settings import check_among, check_at_least_one, check_at_most, check_between
 from toolkit.starters import words_file
 
 if TYPE_CHECKING:
@@ -49,8 +49,11 @@ class ParaBank2:
             are refused.
         clusters: Free clusters; one more has its centre fixed on the reference, and its candidates are refused.
         paraphrases: The most paraphrases of a reference.
-        guards: What a candidate must keep of its reference: "negation", "number", "name"; others are refused. Not in
-            the paper.
+        guards: What a candidate must keep of its reference: "negation", "number", "name", "person"; others are refused.
+            Not in the paper.
+        min_usable: The least probability, in [0, 1], that a reader would call a paraphrase usable, in English: the best
+            candidates of the clusters are judged (`toolkit.score.judge`), and ranked by it. None, as in the paper,
+            judges none.
         batch_rows: Rows of a decoding batch; samples of a sentence with equal beginnings share one.
         batch_tokens: Size of a scoring batch: the number of pairs times the tokens of the longest side.
         seed: Seed of the constraints and the samples.
@@ -66,6 +69,7 @@ class ParaBank2:
     clusters: int = 7  # section 3.3: "8 clusters, one of them centered on the English reference"
     paraphrases: int = 5  # section 3.3
     guards: list[str] = field(default_factory=list)  # ours
+    min_usable: float | None = None  # ours
     batch_rows: int = 2400  # ours: some 30 short sentences, or 16 long ones
     batch_tokens: int = 8192  # ours
     seed: int = 0
@@ -80,6 +84,8 @@ class ParaBank2:
         check_at_least_one(self, *sizes)
         check_among(self, "forbid", FORBID)
         check_at_most("constraint_sets x samples_per_set", self.constraint_sets * self.samples_per_set, MAX_SAMPLES)
+        if self.min_usable is not None:
+            check_between(self, 0, 1, "min_usable")
         if not (0 <= self.constraint_rate <= 1 and 0 <= self.min_p < 1 and self.max_dual_nll >= 0):
             raise ValueError(
                 "wanted constraint_rate in [0, 1], min_p in [0, 1) and max_dual_nll >= 0, "
@@ -94,6 +100,7 @@ def parabank2(
     settings: ParaBank2,
     known_words: Set[str] = frozenset(),
     generate: Callable[[Iterable[Row]], Iterator[Row]] | None = None,
+    judge: Callable[[Iterable[Row]], Iterator[Row]] | None = None,
 ) -> Iterator[Row]:
     """The pipeline of section 2, on the rows of one shard.
 
@@ -104,6 +111,7 @@ def parabank2(
         settings: The settings of the pipeline.
         known_words: Candidates with other words are refused; if empty, as in the paper, nothing is refused.
         generate: Another source of candidates, with the scores that the paper's generation gives; None is the paper's.
+        judge: Refuses ranked candidates and ranks the others anew; None, as in the paper, does not.
 
     Yields:
         The same rows with every candidate: chosen ones have a rank, refused ones a reason.
@@ -137,7 +145,8 @@ def parabank2(
     rows = refuse_dual(rows, settings.max_dual_nll)  # 3.3
     rows = cluster_rows(rows, forward.target, settings.clusters)  # 2.3 edit-distance-based clustering
     rows = overlap_rows(rows, forward.target)  # 3.6, for the card and for users who want fewer near copies
-    return rank_rows(rows, settings.paraphrases)  # 2.3 the best of each cluster
+    rows = rank_rows(rows, settings.paraphrases)  # 2.3 the best of each cluster
+    return judge(rows) if judge else rows  # ours
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +169,7 @@ class ParaBank2Run(ParaBank2, BitextRun):
         ParaBank2.__post_init__(self)
         BitextRun.__post_init__(self)
         check_guards(self.guards, self.lang)
+        check_judge(self.min_usable, self.lang)
         if self.known_words:
             check_language_of(self.known_words, self.lang, "--known_words")
 
@@ -199,6 +209,7 @@ class ParaBank2TextRun(ParaBank2, TextRun):
         ParaBank2.__post_init__(self)
         TextRun.__post_init__(self)
         check_guards(self.guards, self.lang)
+        check_judge(self.min_usable, self.lang)
         check_at_least_one(self, "pivot_beam")
         check_at_most("pivot_beam", self.pivot_beam, MAX_BEAM)
         if len(self.pivot) != 2:
@@ -240,15 +251,17 @@ def load_text(run: ParaBank2TextRun, state: PartialState) -> Pipeline:
     known = read_words(words_file(run.known_words)) if run.known_words else frozenset()
     backward = load_translator(there, run.dtype, state.device, run.lang, between, scoring=True)
     forward = load_translator(back, run.dtype, state.device, between, run.lang)
-    source = load_source(run, state, forward)
+    source, judge = load_source(run, state, forward), load_judge(run.min_usable, state)
     models = [{"role": role} | described(t.name) for role, t in (("forward", forward), ("backward", backward))]
 
     def recipe(rows: Iterable[Row]) -> Iterator[Row]:
         sourced = list(sourced_rows(rows, backward, between, run.pivot_beam, run.batch_rows))
-        finished = parabank2((row for row in sourced if row.source), forward, backward, run, known, source.generate)
+        finished = parabank2(
+            (row for row in sourced if row.source), forward, backward, run, known, source.generate, judge.generate
+        )
         yield from (next(finished) if row.source else row for row in sourced)
 
-    return Pipeline(recipe, forward.target.split, [*source.models, *models], stages=3)
+    return Pipeline(recipe, forward.target.split, [*source.models, *models, *judge.models], stages=3)
 
 
 def load(run: ParaBank2Run, state: PartialState) -> Pipeline:
@@ -258,10 +271,10 @@ def load(run: ParaBank2Run, state: PartialState) -> Pipeline:
     known = read_words(words_file(run.known_words)) if run.known_words else frozenset()
     forward = load_forward(run.forward, run, state)
     backward = load_translator(run.backward, run.dtype, state.device, run.lang, run.source_lang, scoring=True)
-    source = load_source(run, state, forward)
+    source, judge = load_source(run, state, forward), load_judge(run.min_usable, state)
     models = [{"role": role} | described(t.name) for role, t in (("forward", forward), ("backward", backward))]
 
     def recipe(rows: Iterable[Row]) -> Iterator[Row]:
-        return parabank2(rows, forward, backward, run, known, source.generate)
+        return parabank2(rows, forward, backward, run, known, source.generate, judge.generate)
 
-    return Pipeline(recipe, forward.target.split, [*source.models, *models], stages=2)
+    return Pipeline(recipe, forward.target.split, [*source.models, *models, *judge.models], stages=2)

@@ -49,6 +49,22 @@ def rank_rows(
         yield row
 
 
+def rank_again(rows: Iterable[Row], order: Callable[[Candidate], Any]) -> Iterator[Row]:
+    """Rank what was ranked and has not been refused since in another order; what was refused has no rank.
+
+    Args:
+        rows: Rows with ranked candidates.
+        order: The sort key of candidates, better ones first.
+    """
+    for row in rows:
+        ranked = [candidate for candidate in row.candidates if candidate.rank is not None]
+        for candidate in ranked:
+            candidate.rank = None
+        for rank, candidate in enumerate(sorted((c for c in ranked if c.reason is None), key=order)):
+            candidate.rank = rank
+        yield row
+
+
 def rank_best_and_others(rows: Iterable[Row], paraphrases: int, order: Callable[[Candidate], Any]) -> Iterator[Row]:
     """Rank the best candidate of all, then those that `rank_rows` ranks first among the others.
 
