@@ -54,7 +54,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     options = parser.parse_args()
+    report.refuse_busy(options.busy)
     runs: dict[str, list[dict[str, float]]] = {engine: [] for engine in ENGINES}
     for _ in range(options.rounds):
         for engine in ENGINES:

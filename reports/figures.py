@@ -68,8 +68,10 @@ def machine(record: dict) -> str:
     m = record["machine"]
     can = " and ".join(name for name, key in (("bfloat16", "bf16"), ("VNNI", "vnni"), ("AMX", "amx")) if m[key])
     able = can or "neither bfloat16 nor VNNI"
-    before = m.get("load_average_before")
-    load = f"{m['load_average']} at the end" if before is None else f"{before} before the run"
+    before, after = m.get("load_average_before"), m.get("load_average")
+    load = "not recorded" if after is None else f"{after} at the end"
+    if before is not None:
+        load = f"{before} before the run"
     processor = f"{m['cpu']} (family/model {m['cpu_family_model']})"
     return f"Measured on: {processor}, {m['cores']} cores, {able}; load average {load}."
 

@@ -241,4 +241,16 @@ def firefox() -> str:
     return table(head, lines, machine(record) + " Other work ran beside.")
 
 
-MADE = (decoding, decoding_ratios, lengths, families, firefox, beams, beam_ratios)
+def pivot() -> str:
+    """Sentences per second that two translators paraphrase (`benchmarks/bench_pivot.py`)."""
+    record = benchmark("pivot")
+    lines = [
+        [name, number(found["sentences_per_second"], 2), number(found["candidates_per_sentence"], 0)]
+        + [number(100 * found["with_an_output"], 0)]
+        for name, found in record["results"]["engines"].items()
+    ]
+    head = ["ranked by", "sentences per second", "candidates of a sentence", "% of sentences with an output"]
+    return table(head, lines, machine(record))
+
+
+MADE = (decoding, decoding_ratios, lengths, families, firefox, pivot, beams, beam_ratios)
