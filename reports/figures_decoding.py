@@ -245,8 +245,10 @@ def pivot() -> str:
     """Sentences per second that two translators paraphrase (`benchmarks/bench_pivot.py`)."""
     record = benchmark("pivot")
     lines = [
-        [name, number(found["sentences_per_second"], 2), number(found["candidates_per_sentence"], 0)]
-        + [number(100 * found["with_an_output"], 0)]
+        [
+            *(name, number(found["sentences_per_second"], 2), number(found["candidates_per_sentence"], 0)),
+            number(100 * found["with_an_output"], 0),
+        ]
         for name, found in record["results"]["engines"].items()
     ]
     head = ["ranked by", "sentences per second", "candidates of a sentence", "% of sentences with an output"]
