@@ -21,7 +21,7 @@ from pathlib import Path
 from toolkit.command import run_command
 from toolkit.settings import parse_settings
 
-SHOWN = ("demo-3", "demo-64", "demo-118", "demo-187", "demo-252")  # ours: the ids of five arbitrary references
+SHOWN = ("demo-3", "demo-64", "demo-116", "demo-208", "demo-251")  # ours: the ids of five arbitrary references
 SENTENCES = (  # ours: neither in the demo's bitext nor in the starter's training text
     "The elevator is broken again, so we have to take the stairs.",
     "He didn't come to the party because he was ill.",
@@ -29,7 +29,7 @@ SENTENCES = (  # ours: neither in the demo's bitext nor in the starter's trainin
     "My sister bought a new car two weeks ago.",
     "I have never seen such a beautiful garden before.",
 )
-PARAPHRASES = 3  # ours: shown of each of them
+PARAPHRASES, SURE = 3, 0.5  # ours: shown of each of them at most, and where a judge chooses, how sure it is
 
 
 @dataclass(frozen=True)
@@ -124,12 +124,14 @@ def paraphrase() -> None:
 
     began = time.perf_counter()
     paraphraser = toolkit.Paraphraser()
-    results = paraphraser.paraphrase(SENTENCES, n=PARAPHRASES)
+    sure = SURE if paraphraser.settings.judges else None
+    results = paraphraser.paraphrase(SENTENCES, n=PARAPHRASES, min_usable=sure)
     seconds = time.perf_counter() - began
-    print(f"\n  >>> toolkit.Paraphraser().paraphrase(sentences, n={PARAPHRASES})        # {seconds:.1f} s")
+    floor = f", min_usable={sure}" if sure else ""
+    print(f"\n  >>> toolkit.Paraphraser().paraphrase(sentences, n={PARAPHRASES}{floor})        # {seconds:.1f} s")
     print(f"      by {paraphraser.name}\n")
     for sentence, paraphrases in zip(SENTENCES, results, strict=True):
-        print_row(sentence, paraphrases)
+        print_row(sentence, paraphrases or ["none that is sure enough"])
 
 
 def print_row(text: str, paraphrases: list[str]) -> None:

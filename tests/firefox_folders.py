@@ -38,6 +38,7 @@ SETTINGS = {
     "transformer-tied-layers": [],
     "tied-embeddings-all": True,
 }
+ATTENTION = {"transformer-decoder-autoreg": "self-attention", "transformer-ffn-activation": "swish"}
 Arrays = dict[str, np.ndarray]
 
 
@@ -56,7 +57,9 @@ class Tiny:
     settings: dict
 
 
-def random_arrays(sources: int, targets: int, seed: int, shared: bool = True, layers: int = DECODER) -> Arrays:
+def random_arrays(
+    sources: int, targets: int, seed: int, shared: bool = True, layers: int = DECODER, recurrent: bool = True
+) -> Arrays:
     """Tensors by Marian's names, matrices as (inputs, outputs), large enough that outputs differ."""
     chance = np.random.default_rng(seed)
 
@@ -71,16 +74,17 @@ def random_arrays(sources: int, targets: int, seed: int, shared: bool = True, la
         arrays = {side: tensor(n, DIM, size=0.2) for side, n in (("encoder_Wemb", sources), ("decoder_Wemb", targets))}
     arrays["decoder_ff_logit_out_b"] = tensor(1, targets)
     arrays["decoder_ff_logit_out_b"][0, EOS] = EOS_BIAS
-    blocks = [(f"encoder_l{n + 1}", "self") for n in range(ENCODER)]
-    blocks += [(f"decoder_l{n + 1}", "context") for n in range(layers)]
-    for layer, attention in blocks:
-        for letter in "qkvo":
-            arrays[f"{layer}_{attention}_W{letter}"] = matrix(DIM, DIM)
-            arrays[f"{layer}_{attention}_b{letter}"] = tensor(1, DIM)
+    blocks = [(f"encoder_l{n + 1}", ["self"]) for n in range(ENCODER)]
+    blocks += [(f"decoder_l{n + 1}", ["context"] if recurrent else ["self", "context"]) for n in range(layers)]
+    for layer, attentions in blocks:
+        for attention in attentions:
+            for letter in "qkvo":
+                arrays[f"{layer}_{attention}_W{letter}"] = matrix(DIM, DIM)
+                arrays[f"{layer}_{attention}_b{letter}"] = tensor(1, DIM)
         arrays |= {f"{layer}_ffn_W1": matrix(DIM, FEED_FORWARD), f"{layer}_ffn_b1": tensor(1, FEED_FORWARD)}
         arrays |= {f"{layer}_ffn_W2": matrix(FEED_FORWARD, DIM), f"{layer}_ffn_b2": tensor(1, DIM)}
-        norms = [f"{layer}_{attention}_Wo", f"{layer}_ffn_ffn"]
-        if attention == "context":
+        norms = [*(f"{layer}_{attention}_Wo" for attention in attentions), f"{layer}_ffn_ffn"]
+        if attentions == ["context"]:
             arrays |= {f"{layer}_rnn_W": matrix(DIM, DIM), f"{layer}_rnn_Wf": matrix(DIM, DIM)}
             arrays[f"{layer}_rnn_bf"] = tensor(1, DIM)
             norms.append(f"{layer}_rnn_ffn")
@@ -172,7 +176,12 @@ def size_of(path: Path) -> int:
 
 
 def write_folder(
-    folder: Path, form: str = "alphas.bin", shared: bool = True, seed: int = 3, pair: str = "deen"
+    folder: Path,
+    form: str = "alphas.bin",
+    shared: bool = True,
+    seed: int = 3,
+    pair: str = "deen",
+    recurrent: bool = True,
 ) -> Tiny:
     """A folder as Mozilla has it.
 
@@ -182,6 +191,7 @@ def write_folder(
         shared: Whether one vocabulary is that of both sides.
         seed: Of the weights.
         pair: The languages in the names of the files.
+        recurrent: Whether the decoder has recurrent units, or else attention to what was said, as OPUS-MT has.
     """
     folder.mkdir(parents=True)
     joint, *sides = vocabularies()
@@ -192,7 +202,8 @@ def write_folder(
         for side, path in zip(("src", "trg"), sides, strict=True):
             shutil.copyfile(path, folder / f"{side}vocab.{pair}.spm")
     sources, targets = map(size_of, sides)
-    arrays, settings = random_arrays(sources, targets, seed, shared), SETTINGS | {"tied-embeddings-all": shared}
+    arrays = random_arrays(sources, targets, seed, shared, recurrent=recurrent)
+    settings = SETTINGS | {"tied-embeddings-all": shared} | ({} if recurrent else ATTENTION)
     write_model(folder / f"model.{pair}.{form}", arrays, settings)
     chance = np.random.default_rng(seed)
     likely = [chance.choice(targets, chance.integers(0, 12), replace=False).tolist() for _ in range(sources)]

@@ -1,4 +1,4 @@
-"""The equations of a Firefox translator in float64, one sentence and one position at a time, with numpy and loops.
+"""The equations of a Marian translator in float64, one sentence and one position at a time, with numpy and loops.
 
 Written from the description of the model, not from `toolkit`: tensors have Marian's names, vectors are rows.
 """
@@ -36,6 +36,7 @@ class Reference:
     heads: int
     encoder: list[str]
     decoder: list[str]
+    swish: bool
 
     @classmethod
     def of(cls, made: Tiny) -> Reference:
@@ -43,7 +44,8 @@ class Reference:
         tied = settings["transformer-tied-layers"] or range(1, settings["dec-depth"] + 1)
         arrays = {name: array.astype(np.float64) for name, array in made.arrays.items()}
         encoder = [f"encoder_l{n + 1}" for n in range(settings["enc-depth"])]
-        return cls(arrays, settings["transformer-heads"], encoder, [f"decoder_l{n}" for n in tied])
+        swish = settings["transformer-ffn-activation"] == "swish"
+        return cls(arrays, settings["transformer-heads"], encoder, [f"decoder_l{n}" for n in tied], swish)
 
     def embeddings(self, side: str) -> np.ndarray:
         return self.arrays["Wemb"] if "Wemb" in self.arrays else self.arrays[f"{side}_Wemb"]
@@ -56,7 +58,8 @@ class Reference:
         return (x - x.mean()) / spread * self.arrays[f"{name}_ln_scale"][0] + self.arrays[f"{name}_ln_bias"][0]
 
     def feed_forward(self, x: np.ndarray, layer: str) -> np.ndarray:
-        inner = np.maximum(self.affine(x, f"{layer}_ffn_W1", f"{layer}_ffn_b1"), 0)
+        inner = self.affine(x, f"{layer}_ffn_W1", f"{layer}_ffn_b1")
+        inner = inner / (1 + np.exp(-inner)) if self.swish else np.maximum(inner, 0)
         return self.norm(x + self.affine(inner, f"{layer}_ffn_W2", f"{layer}_ffn_b2"), f"{layer}_ffn_ffn")
 
     def attention(self, x: np.ndarray, seen: Sequence[np.ndarray], name: str) -> np.ndarray:
@@ -88,6 +91,13 @@ class Reference:
         table = self.embeddings("decoder")
         dim = table.shape[1]
         x = (table[said[-1]] * math.sqrt(dim) if said else np.zeros(dim)) + position(len(said), dim)
+        if f"{self.decoder[0]}_rnn_W" not in self.arrays:
+            before, after = memory or [[]] * len(self.decoder), []
+            for layer, inputs in zip(self.decoder, before, strict=True):
+                after.append([*inputs, x])
+                x = self.attention(x, after[-1], f"{layer}_self")
+                x = self.feed_forward(self.attention(x, encoded, f"{layer}_context"), layer)
+            return np.log(softmax(x @ table.T + self.arrays["decoder_ff_logit_out_b"][0])), after
         before, after = memory or [np.zeros(dim)] * len(self.decoder), []
         for layer, cell in zip(self.decoder, before, strict=True):
             forget = 1 / (1 + np.exp(-self.affine(x, f"{layer}_rnn_Wf", f"{layer}_rnn_bf")))

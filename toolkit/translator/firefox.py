@@ -1,4 +1,4 @@
-"""Load a translator of Firefox (Mozilla's models, in Marian's format) from the folder that holds its files."""
+"""Load a translator in Marian's format, as Mozilla publishes those of Firefox, from the folder that holds its files."""
 
 from __future__ import annotations
 
@@ -10,27 +10,33 @@ from typing import Any
 import numpy as np
 import torch
 from sentencepiece import SentencePieceProcessor
+from torch import nn
+from transformers import MarianConfig, MarianMTModel
 
 from toolkit.bitext.subwords import EOS, UNK, Pieces
 from toolkit.firefox.fetch import RECORD
 from toolkit.firefox.folder import unpacked
 from toolkit.firefox.published import sides
 from toolkit.models.marian_file import MarianFile, read_marian
+from toolkit.models.marian_transformer import TIED, tie_embeddings, transformer_model, transformer_weights
+from toolkit.models.marian_weights import CONVERT, decoder_layers, embeddings, is_recurrent, setting, weights_of
 from toolkit.models.shortlist import Shortlist, read_shortlist
 from toolkit.models.ssru import POSITIONS, SsruConfig, SsruModel
-from toolkit.models.ssru_weights import CONVERT, decoder_layers, embeddings, setting, weights_of
 from toolkit.shards import read_record
 
 PACKED = ("model*.bin.zst", "*vocab*.spm.zst")
-# what a model's settings must be, where they say it
-ARCHITECTURE: dict[str, Any] = {
-    "type": "transformer",
+# what a model's settings must be, where they say it, and those of each kind of decoder
+RECURRENT: dict[str, Any] = {
     "transformer-decoder-autoreg": "rnn",
     "dec-cell": "ssru",
+    "transformer-ffn-activation": "relu",
+}
+ACTIVATIONS = {"relu": "relu", "swish": "swish"}  # of a transformer's decoder, by Marian's names
+ARCHITECTURE: dict[str, Any] = {
+    "type": "transformer",
     "transformer-preprocess": "",
     "transformer-postprocess": "dan",
     "transformer-postprocess-top": "",
-    "transformer-ffn-activation": "relu",
     "transformer-ffn-depth": 2,
     "transformer-train-position-embeddings": False,
     "transformer-no-projection": False,
@@ -109,7 +115,7 @@ def stated_pair(files: FirefoxFiles) -> tuple[str | None, str | None]:
     return (match[1], match[2]) if match else (None, None)
 
 
-def load_firefox(files: FirefoxFiles, dtype: torch.dtype) -> tuple[SsruModel, Pieces, Pieces]:
+def load_firefox(files: FirefoxFiles, dtype: torch.dtype) -> tuple[SsruModel | MarianMTModel, Pieces, Pieces]:
     """The model and the pieces of both sides.
 
     Args:
@@ -125,15 +131,30 @@ def load_firefox(files: FirefoxFiles, dtype: torch.dtype) -> tuple[SsruModel, Pi
     config = _config(content, files.model)
     source, target = (_pieces(path) for path in (files.source, files.target))
     _check_vocabularies(config, source, target, files)
-    model = SsruModel(config)
     weights = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays}
-    _check_weights(model, weights, files.model)
-    model.load_state_dict(weights, strict=False)
-    model.lm_head.weight = model.decoder.embed_tokens.weight
-    if config.share_encoder_decoder_embeddings:
-        model.encoder.embed_tokens.weight = model.lm_head.weight
+    shared, model = config.share_encoder_decoder_embeddings, _model(config, weights, files.model)
+    if isinstance(model, SsruModel):
+        model.lm_head.weight = model.decoder.embed_tokens.weight
+        if shared:
+            model.encoder.embed_tokens.weight = model.lm_head.weight
+    else:
+        tie_embeddings(model, bool(shared))
+        source, target = (_with_padding(pieces, model.config.vocab_size) for pieces in (source, target))
     model.to(dtype)  # type: ignore[arg-type]
     return model.eval(), source, target
+
+
+def _model(config: MarianConfig, weights: dict[str, torch.Tensor], path: Path) -> SsruModel | MarianMTModel:
+    """The model of a configuration, with its weights."""
+    if isinstance(config, SsruConfig):
+        model: SsruModel | MarianMTModel = SsruModel(config)
+        _check_weights(model, weights, {"encoder.embed_positions.weight"}, path)
+    else:
+        model = transformer_model(config)
+        weights = transformer_weights(weights, config.vocab_size)
+        _check_weights(model, weights, TIED, path)
+    model.load_state_dict(weights, strict=False)
+    return model
 
 
 def load_shortlist(files: FirefoxFiles, source: Pieces, target: Pieces) -> Shortlist | None:
@@ -142,20 +163,22 @@ def load_shortlist(files: FirefoxFiles, source: Pieces, target: Pieces) -> Short
 
 
 def _check_architecture(content: MarianFile, path: Path) -> None:
-    """Refuse a model whose settings are not those of `SsruModel`."""
+    """Refuse a model whose settings are those of neither kind of decoder."""
     settings = content.settings
     if not settings:
         raise ValueError(
             f"wanted a model with its settings (special:model.yml), got {path}, which has none: fetch it again"
         )
-    for key, wanted in ARCHITECTURE.items():
+    kind = RECURRENT if is_recurrent(content) else {"transformer-decoder-autoreg": "self-attention"}
+    for key, wanted in (ARCHITECTURE | kind).items():
         if settings.get(key, wanted) != wanted:
-            raise ValueError(
-                f"wanted a model with {key} {wanted!r}, as Firefox has them, got {settings[key]!r} in {path}: {CONVERT}"
-            )
+            raise ValueError(f"wanted a model with {key} {wanted!r}, got {settings[key]!r} in {path}: {CONVERT}")
+    activation = settings.get("transformer-ffn-activation", "relu")
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"wanted transformer-ffn-activation relu or swish, got {activation!r} in {path}: {CONVERT}")
 
 
-def _config(content: MarianFile, path: Path) -> SsruConfig:
+def _config(content: MarianFile, path: Path) -> MarianConfig:
     """The configuration that a file's settings and tensors state; the tensors are complete (`weights_of`)."""
     tensors, heads = content.tensors, setting(content, "transformer-heads", path)
     source, target = (tensors[embeddings(tensors, side)] for side in ("encoder", "decoder"))
@@ -165,7 +188,8 @@ def _config(content: MarianFile, path: Path) -> SsruConfig:
             f"wanted embeddings of an even number for each of {heads} heads, got shape {source.shape} in {path}: "
             "fetch it again"
         )
-    return SsruConfig(
+    kind = SsruConfig if is_recurrent(content) else MarianConfig
+    return kind(
         vocab_size=len(source),
         decoder_vocab_size=len(target),
         share_encoder_decoder_embeddings="Wemb" in tensors,
@@ -176,7 +200,7 @@ def _config(content: MarianFile, path: Path) -> SsruConfig:
         decoder_attention_heads=heads,
         encoder_ffn_dim=wide.shape[1],
         decoder_ffn_dim=narrow.shape[1],
-        activation_function="relu",
+        activation_function=ACTIVATIONS[content.settings.get("transformer-ffn-activation", "relu")],
         scale_embedding=True,
         max_position_embeddings=POSITIONS,
         eos_token_id=EOS,
@@ -196,7 +220,13 @@ def _pieces(path: Path) -> Pieces:
         raise ValueError(f"wanted a SentencePiece model, got {path}, which is damaged: fetch it again") from None
 
 
-def _check_vocabularies(config: SsruConfig, source: Pieces, target: Pieces, files: FirefoxFiles) -> None:
+def _with_padding(pieces: Pieces, size: int) -> Pieces:
+    """The pieces and, up to so many, tokens that stand in no text."""
+    further = {f"<pad {number}>": number for number in range(len(pieces), size)}
+    return Pieces(pieces.processor, pieces.vocabulary | further, EOS, UNK)
+
+
+def _check_vocabularies(config: MarianConfig, source: Pieces, target: Pieces, files: FirefoxFiles) -> None:
     """Refuse a vocabulary of another size than the embeddings, or whose first pieces are not </s> and <unk>."""
     for pieces, path, size in (
         (source, files.source, config.vocab_size),
@@ -209,8 +239,15 @@ def _check_vocabularies(config: SsruConfig, source: Pieces, target: Pieces, file
             )
 
 
-def _check_weights(model: SsruModel, weights: dict[str, torch.Tensor], path: Path) -> None:
-    """Refuse tensors of other shapes than the configuration states, or with numbers that are not finite."""
+def _check_weights(model: nn.Module, weights: dict[str, torch.Tensor], others: set[str], path: Path) -> None:
+    """Refuse tensors of other shapes than the configuration states, and numbers that are not finite.
+
+    Args:
+        model: Of the configuration.
+        weights: By its names.
+        others: Tensors of it that are in no file.
+        path: Of the file.
+    """
     state = model.state_dict()
     for name, tensor in weights.items():
         if state[name].shape != tensor.shape:
@@ -220,5 +257,5 @@ def _check_weights(model: SsruModel, weights: dict[str, torch.Tensor], path: Pat
             )
         if not tensor.isfinite().all():
             raise ValueError(f"wanted finite weights, got NaN or infinity in {name} of {path}: fetch it again")
-    if missing := sorted(set(state) - set(weights) - {"encoder.embed_positions.weight"}):
+    if missing := sorted(set(state) - set(weights) - others):
         raise ValueError(f"wanted a whole model, got {path} without {missing[0]}: fetch it again")

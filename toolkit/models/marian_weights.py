@@ -1,4 +1,7 @@
-"""The tensors of a Marian model with an SSRU decoder, by the names that `SsruModel` has for them."""
+"""The tensors of a Marian file by the names of layers here: of `MarianMTModel`, and of `SsruModel` where it differs.
+
+A decoder is one of simple recurrent units, as Firefox has them, or a transformer's, as OPUS-MT has them.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,14 @@ class Tensors(UserDict[str, np.ndarray]):
         return self.data[name]
 
 
+def is_recurrent(content: MarianFile) -> bool:
+    """Whether the decoder of a file has recurrent units, rather than attention to what was said."""
+    return not any(name.startswith("decoder_l") and "_self_" in name for name in content.tensors)
+
+
 def weights_of(content: MarianFile, path: Path) -> list[tuple[str, np.ndarray]]:
-    """The tensors by the names of `SsruModel`; none may be missing, and none without a place in it."""
+    """The tensors by the names of layers here; none may be missing, and none without a place in a model."""
+    recurrent = is_recurrent(content)
     tensors = Tensors(content.tensors)
     try:
         weights = [
@@ -37,38 +46,47 @@ def weights_of(content: MarianFile, path: Path) -> list[tuple[str, np.ndarray]]:
         for n in range(setting(content, "enc-depth", path)):
             weights += _encoder_layer(tensors, f"encoder_l{n + 1}", f"encoder.layers.{n}")
         for n, number in enumerate(decoder_layers(content, path)):
-            weights += _decoder_layer(tensors, f"decoder_l{number}", f"decoder.layers.{n}")
+            weights += _decoder_layer(tensors, f"decoder_l{number}", f"decoder.layers.{n}", recurrent)
     except KeyError as error:
         raise ValueError(f"wanted a whole model, got {path} without {error}: fetch it again") from None
     if further := sorted(set(content.tensors) - tensors.read):
-        raise ValueError(f"wanted a model of the layers that Firefox has, got {further[0]} in {path}: {CONVERT}")
+        raise ValueError(f"wanted a model of the layers of Firefox or OPUS-MT, got {further[0]} in {path}: {CONVERT}")
     return weights
 
 
 def _encoder_layer(tensors: Mapping[str, np.ndarray], marian: str, ours: str) -> list[tuple[str, np.ndarray]]:
     """The tensors of a layer of the encoder."""
-    weights = []
-    for letter, name in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
-        weights += _linear(tensors, f"{marian}_self_W{letter}", f"{marian}_self_b{letter}", f"{ours}.self_attn.{name}")
-    weights += _norm(tensors, f"{marian}_self_Wo", f"{ours}.self_attn_layer_norm")
-    return weights + _feed_forward(tensors, marian, ours)
+    attention = _attention(tensors, f"{marian}_self", f"{ours}.self_attn")
+    return attention + _feed_forward(tensors, marian, ours)
 
 
-def _decoder_layer(tensors: Mapping[str, np.ndarray], marian: str, ours: str) -> list[tuple[str, np.ndarray]]:
-    """The tensors of a layer of the decoder; W and W_f of its unit are one matrix, and W has no bias."""
+def _decoder_layer(
+    tensors: Mapping[str, np.ndarray], marian: str, ours: str, recurrent: bool
+) -> list[tuple[str, np.ndarray]]:
+    """The tensors of a layer of the decoder."""
+    own = _unit(tensors, marian, ours) if recurrent else _attention(tensors, f"{marian}_self", f"{ours}.self_attn")
+    attention = _attention(tensors, f"{marian}_context", f"{ours}.encoder_attn")
+    return own + attention + _feed_forward(tensors, marian, ours)
+
+
+def _unit(tensors: Mapping[str, np.ndarray], marian: str, ours: str) -> list[tuple[str, np.ndarray]]:
+    """The tensors of a recurrent unit and of the norm after it; W and W_f are one matrix, and W has no bias."""
     added, kept = (tensors[f"{marian}_rnn_{name}"].T for name in ("W", "Wf"))
     forget = tensors[f"{marian}_rnn_bf"].reshape(-1)
     alike = added.ndim == 2 and added.shape == kept.shape
-    weights = [
+    return [
         (f"{ours}.unit.input_and_forget.weight", np.concatenate([added, kept]) if alike else added),
         (f"{ours}.unit.input_and_forget.bias", np.concatenate([np.zeros_like(forget), forget])),
         *_norm(tensors, f"{marian}_rnn_ffn", f"{ours}.unit_layer_norm"),
     ]
+
+
+def _attention(tensors: Mapping[str, np.ndarray], marian: str, ours: str) -> list[tuple[str, np.ndarray]]:
+    """The tensors of an attention and of the norm after it."""
+    weights = []
     for letter, name in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
-        linear = (f"{marian}_context_W{letter}", f"{marian}_context_b{letter}", f"{ours}.encoder_attn.{name}")
-        weights += _linear(tensors, *linear)
-    weights += _norm(tensors, f"{marian}_context_Wo", f"{ours}.encoder_attn_layer_norm")
-    return weights + _feed_forward(tensors, marian, ours)
+        weights += _linear(tensors, f"{marian}_W{letter}", f"{marian}_b{letter}", f"{ours}.{name}")
+    return weights + _norm(tensors, f"{marian}_Wo", f"{ours}_layer_norm")
 
 
 def _feed_forward(tensors: Mapping[str, np.ndarray], marian: str, ours: str) -> list[tuple[str, np.ndarray]]:
