@@ -248,6 +248,13 @@ def check_judge(min_usable: float | None, lang: str) -> None:
         raise ValueError(f"wanted no min_usable for language {lang!r}, got {min_usable}: the judge reads English alone")
 
 
+def judge_models(min_usable: float | None) -> dict[str, str]:
+    """The models of the judge, by a name for the record of a run; none without a floor."""
+    if min_usable is None:
+        return {}
+    return {"judge_encoder": ENCODER} | ({"judge_critic": CRITIC} if packaged(CRITIC.removeprefix("starter/")) else {})
+
+
 def load_judge(min_usable: float | None, state: PartialState) -> Source:
     """Load what judges the chosen candidates of English rows, refuses those below a floor and ranks the others anew.
 
@@ -266,8 +273,9 @@ def load_judge(min_usable: float | None, state: PartialState) -> Source:
     from toolkit.select.rank import rank_again
     from toolkit.translator.load import described
 
+    names = judge_models(min_usable)
     encoder = load_encoder(ENCODER, state.device)
-    critic = load_critic(CRITIC, "auto", state.device) if packaged(CRITIC.removeprefix("starter/")) else None
+    critic = load_critic(CRITIC, "auto", state.device) if CRITIC in names.values() else None
 
     def judge(rows: Iterable[Row]) -> Iterator[Row]:
         rows = refuse_english(rows, allow_trivial=False, forms=True)
@@ -276,8 +284,7 @@ def load_judge(min_usable: float | None, state: PartialState) -> Source:
         rows = refuse_usable(judge_rows(rows, read_judge(critic is not None)), min_usable)
         return rank_again(rows, by_usable)
 
-    names = [ENCODER, *([CRITIC] if critic else [])]
-    return Source(judge, [{"role": "judge"} | described(name) for name in names])
+    return Source(judge, [{"role": "judge"} | described(name) for name in names.values()])
 
 
 def load_forward(name: str, run: BitextRun, state: PartialState) -> Translator:

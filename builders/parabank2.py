@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.build import Pipeline, build_parabank, check_judge, load_forward, load_judge, load_source
+from builders.build import Pipeline, build_parabank, check_judge, judge_models, load_forward, load_judge, load_source
 from toolkit.bitext.words import read_words
 from toolkit.coverage import check_language_of
 from toolkit.rows import Row
@@ -228,10 +228,11 @@ def build(run: ParaBank2Run | ParaBank2TextRun) -> dict:
         What `builders.build.build_parabank` returns, with its errors.
     """
     files: dict[str, list[str | Path]] = {"known_words": [words_file(run.known_words)] if run.known_words else []}
+    judge = judge_models(run.min_usable)
     if isinstance(run, ParaBank2TextRun):
-        files, models = {"text": [*run.text], **files}, {"forward": run.pivot[1], "backward": run.pivot[0]}
+        files, models = {"text": [*run.text], **files}, {"forward": run.pivot[1], "backward": run.pivot[0], **judge}
         return build_parabank(run, "parabank2", files, models, lambda state: load_text(run, state))
-    files, models = {"bitext": [*run.bitext], **files}, {"forward": run.forward, "backward": run.backward}
+    files, models = {"bitext": [*run.bitext], **files}, {"forward": run.forward, "backward": run.backward, **judge}
     return build_parabank(run, "parabank2", files, models, lambda state: load(run, state))
 
 
