@@ -186,8 +186,10 @@ def main() -> None:
         line["ratings"] = letters.get((line["text"], line["output"]), [])
     twice = [some for some in letters.values() if len(some) == 2]
     both = agreement([[some[n] for some in twice] for n in (0, 1)])
-    results = {"outputs": outputs, "agreement": both, "table": table(outputs)}
-    report.write(options.json, 0, results | {"curve": curve(outputs, JUDGE)}, {})
+    results: dict[str, Any] = {"outputs": outputs, "agreement": both, "table": table(outputs)}
+    if any(line["system"] == JUDGE for line in outputs):
+        results["curve"] = curve(outputs, JUDGE)
+    report.write(options.json, 0, results, {})
 
 
 if __name__ == "__main__":
