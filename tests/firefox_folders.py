@@ -191,7 +191,7 @@ def write_folder(
         shared: Whether one vocabulary is that of both sides.
         seed: Of the weights.
         pair: The languages in the names of the files.
-        recurrent: Whether the decoder has recurrent units, or else attention to what was said, as OPUS-MT has.
+        recurrent: Whether the decoder has recurrent units, or else attention to what was said.
     """
     folder.mkdir(parents=True)
     joint, *sides = vocabularies()

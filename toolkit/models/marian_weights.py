@@ -1,6 +1,6 @@
 """The tensors of a Marian file by the names of layers here: of `MarianMTModel`, and of `SsruModel` where it differs.
 
-A decoder is one of simple recurrent units, as Firefox has them, or a transformer's, as OPUS-MT has them.
+A decoder is one of simple recurrent units, as Firefox has them, or a transformer's, as most of Marian's.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def weights_of(content: MarianFile, path: Path) -> list[tuple[str, np.ndarray]]:
     except KeyError as error:
         raise ValueError(f"wanted a whole model, got {path} without {error}: fetch it again") from None
     if further := sorted(set(content.tensors) - tensors.read):
-        raise ValueError(f"wanted a model of the layers of Firefox or OPUS-MT, got {further[0]} in {path}: {CONVERT}")
+        raise ValueError(f"wanted a model of the layers that are read here, got {further[0]} in {path}: {CONVERT}")
     return weights
 
 
