@@ -131,7 +131,7 @@ def paraphrase() -> None:
     print(f"\n  >>> toolkit.Paraphraser().paraphrase(sentences, n={PARAPHRASES}{floor})        # {seconds:.1f} s")
     print(f"      by {paraphraser.name}\n")
     for sentence, paraphrases in zip(SENTENCES, results, strict=True):
-        print_row(sentence, paraphrases or ["none that is sure enough"])
+        print_row(sentence, paraphrases)
 
 
 def print_row(text: str, paraphrases: list[str]) -> None:
@@ -142,6 +142,7 @@ def print_row(text: str, paraphrases: list[str]) -> None:
     right: list[str] = []
     for number, one in enumerate(paraphrases, 1):
         right += textwrap.wrap(one, half, initial_indent=f"{number}  ", subsequent_indent="   ")
+    right = right or ["none that is sure enough"]
     for i in range(max(len(left), len(right))):
         print(f"  {left[i] if i < len(left) else '':{half}s} | {right[i] if i < len(right) else ''}")
     print()
