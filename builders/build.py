@@ -15,6 +15,7 @@ from toolkit.generate.prompt import prompt_file, read_prompt
 from toolkit.mirror import fetch_run, send_parabank, send_run, sending, working_folder
 from toolkit.outputs import MANIFEST
 from toolkit.parallel import processes, tell_idle_gpus, wait
+from toolkit.paraphraser.names import CRITIC, ENCODER
 from toolkit.rows import Row
 from toolkit.run import FREE, LM, RAY, RunSettings, check_run, make_shards, record_of, started
 from toolkit.run_bitext import BitextRun
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 
 BATCH_TOKENS = 8192  # ours: of a scoring batch of a language model, or of candidates that one wrote
-BATCH_TEXTS = 64  # ours: texts that are encoded at a time
-ENCODER, CRITIC = "starter/encoder", "starter/smollm2"  # of the judge
 JUDGE = "the judge of paraphrases"
 
 
@@ -265,6 +264,7 @@ def load_judge(min_usable: float | None, state: PartialState) -> Source:
         return Source(None, [])
     from toolkit.encoder.load import load_encoder
     from toolkit.paraphraser.english import refuse_english
+    from toolkit.paraphraser.judged import BATCH_TEXTS
     from toolkit.score.critic import critic_rows, load_critic
     from toolkit.score.edit_ratio import edit_rows
     from toolkit.score.judge import judge_rows, read_judge

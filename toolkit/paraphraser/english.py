@@ -211,14 +211,19 @@ def swaps_closed_word(reference: str, candidate: str) -> bool:
     >>> swaps_closed_word("Don't apologize, it was an accident.", "Do not apologize, it wasn't an accident.")
     True
     """
-    words = [token.strip().lower() for token in TOKEN.findall(reference.translate(APOSTROPHES))]
-    for edit in edits_of(reference.translate(APOSTROPHES), candidate.translate(APOSTROPHES)):
-        old, new = words[edit.begin : edit.end], edit.replacement.split()
-        if len(old) == len(new) == 1:
-            pair = {old[0], new[0].lower()}
-            if len(pair) == 2 and (any(pair <= group for group in CLOSED) or pair == {old[0], old[0] + "n't"}):
-                return True
+    for old, new in _replaced_words(reference.translate(APOSTROPHES), candidate.translate(APOSTROPHES)):
+        pair = {old, new}
+        if len(pair) == 2 and (any(pair <= group for group in CLOSED) or new == old + "n't"):
+            return True
     return False
+
+
+def _replaced_words(reference: str, candidate: str) -> Iterator[tuple[str, str]]:
+    """Single tokens of a reference, each with what a candidate has in its place, in lower case."""
+    words = [token.strip().lower() for token in TOKEN.findall(reference)]
+    for edit in edits_of(reference, candidate):
+        if edit.end - edit.begin == 1:
+            yield words[edit.begin], edit.replacement.strip().lower()
 
 
 def changes_form(reference: str, candidate: str) -> bool:
@@ -229,12 +234,9 @@ def changes_form(reference: str, candidate: str) -> bool:
     >>> changes_form("The prices have risen again.", "The prices rose again.")
     False
     """
-    words = [token.strip().lower() for token in TOKEN.findall(reference)]
-    for edit in edits_of(reference, candidate):
-        new = edit.replacement.strip().lower()
-        if edit.end - edit.begin == 1 and new.isalpha() and _lemmas(words[edit.begin]) & _lemmas(new):
-            return True
-    return False
+    return any(
+        new.isalpha() and bool(_lemmas(old) & _lemmas(new)) for old, new in _replaced_words(reference, candidate)
+    )
 
 
 @lru_cache(1 << 16)

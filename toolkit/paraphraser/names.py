@@ -10,6 +10,7 @@ from toolkit.starters import model_name, packaged
 BEST = "best"  # the translators of `PIVOT` where they are installed, else the starter
 STARTER = "starter/paraphraser"  # what a training begins with, too, unless it is told otherwise
 PIVOT = ("starter/en-pt", "starter/pt-en")  # real translators, of the package that the extra [pt] installs
+ENCODER, CRITIC = "starter/encoder", "starter/smollm2"  # give the cosine, and read candidates for the judge
 THEN = " > "  # between two translators
 
 

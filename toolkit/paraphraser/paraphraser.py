@@ -25,7 +25,7 @@ from toolkit.errors import check_several
 from toolkit.memory import release_memory
 from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.form import Form, formed, plain
-from toolkit.paraphraser.names import BEST, STARTER, models_of, pivot_name
+from toolkit.paraphraser.names import BEST, CRITIC, ENCODER, STARTER, models_of, pivot_name
 from toolkit.paraphraser.pipeline import paraphrase_rows
 from toolkit.paraphraser.sentences import join, parts_of
 from toolkit.paraphraser.settings import Paraphrasing
@@ -40,7 +40,6 @@ from toolkit.translator.load import Translator, described, load_translator
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-ENCODER, CRITIC = "starter/encoder", "starter/smollm2"
 UNKNOWN = "und"  # ISO 639-2: a language that nobody has stated
 MIN_FORWARD = -0.45  # ours: nats per token of the starter; the highest that refuses no usable text (docs)
 PIVOT_POOL = 12  # ours: the most probable candidates of a text by pivot, for each paraphrase, that are scored further

@@ -10,10 +10,10 @@ import re
 from functools import lru_cache
 
 from toolkit.bitext.words import words_of
+from toolkit.score.persons import APOSTROPHES
 from toolkit.score.quantities import RECENT
 
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
-APOSTROPHES = str.maketrans("’‘", "''")
 BE = words_of("am is are was were be been isn't aren't wasn't weren't")
 HAVE = words_of("has have had hasn't haven't hadn't")
 SHORT_BE, SHORT_HAVE = ("'m", "'s", "'re"), ("'ve",)

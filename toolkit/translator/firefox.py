@@ -31,7 +31,7 @@ RECURRENT: dict[str, Any] = {
     "dec-cell": "ssru",
     "transformer-ffn-activation": "relu",
 }
-ACTIVATIONS = {"relu": "relu", "swish": "swish"}  # of a transformer's decoder, by Marian's names
+ACTIVATIONS = ("relu", "swish")  # of a transformer's decoder; `transformers` has the same names
 ARCHITECTURE: dict[str, Any] = {
     "type": "transformer",
     "transformer-preprocess": "",
@@ -200,7 +200,7 @@ def _config(content: MarianFile, path: Path) -> MarianConfig:
         decoder_attention_heads=heads,
         encoder_ffn_dim=wide.shape[1],
         decoder_ffn_dim=narrow.shape[1],
-        activation_function=ACTIVATIONS[content.settings.get("transformer-ffn-activation", "relu")],
+        activation_function=content.settings.get("transformer-ffn-activation", "relu"),
         scale_embedding=True,
         max_position_embeddings=POSITIONS,
         eos_token_id=EOS,
