@@ -11,6 +11,7 @@ running text first, for all arms. SST-2 is tested on its development set, the ot
 - EDA and WordNet: words replaced, inserted, swapped and deleted (`eda.py`).
 - round trip: to German and back by the starter translators, the most probable outputs of beam search.
 - starter: our paraphrases, all classes grown by the same share; and those of each of --paraphrasers NAME=FOLDER.
+- pivot: likewise by translators from English to Portuguese and back, chosen by the judge (package extras pt and lm).
 - starter, other words: only paraphrases that share at most half of the pieces with their text.
 - starter, classes as they come: some classes become rarer, because more of their paraphrases are refused.
 
@@ -48,18 +49,20 @@ from toolkit.translator.load import load_translator
 
 RATE = 2e-4  # of finetuned: with 5e-5, sixty steps were too few (TREC, two seeds)
 COPIES, MOST = 2, 8  # new texts of a row, and the most that are tried
+PIVOT = "starter/en-pt > starter/pt-en"
+MOST_OF_PIVOT = 3  # the most that are tried of it: each more takes a language model as long again
 OVERSAMPLED, UNSTRATIFIED = "oversampling", "classes as they come"
 MAX_IOU = 0.5  # of "other words": chosen on other rows of CR
 Make = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
 
-def paraphrased(model: str, changed: dict[str, Any]) -> Make:
-    """Paraphrases by a model, with some settings changed."""
+def paraphrased(model: str, changed: dict[str, Any], most: int = MOST) -> Make:
+    """At most so many paraphrases by a model, with some settings changed."""
 
     def make(texts: Sequence[str]) -> list[list[str]]:
         paraphraser = Paraphraser(model)
         paraphraser.settings = replace(paraphraser.settings, **changed)
-        return paraphraser.paraphrase(texts, n=MOST)
+        return paraphraser.paraphrase(texts, n=most)
 
     return make
 
@@ -96,6 +99,7 @@ def arms_of(
         makers["WordNet"] = lambda some: [eda.wordnet(text, MOST, thesaurus, stop, 0) for text in some]
         makers["round trip"] = translated
         makers["starter, other words"] = paraphrased("starter/paraphraser", {"max_iou": MAX_IOU})
+        makers["pivot"] = paraphrased(PIVOT, {}, MOST_OF_PIVOT)
     makers["starter"] = paraphrased("starter/paraphraser", {})
     for one in options.paraphrasers:
         label, _, folder = one.partition("=")

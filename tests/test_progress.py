@@ -78,3 +78,11 @@ def test_a_score_that_is_no_number_stops_its_shard(score, name, tmp_path):
     with pytest.raises(ValueError, match=rf"row {rows[1].id}: wanted a number as {name}, got {score} for "):
         write_shard(tmp_path / "rows-00000.parquet", rows)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_stage_that_reports_more_leaves_the_bar_at_its_end(capsys):
+    with rows_bar(total=3, done=0, stages=1, label="rows", shown=True) as bar:
+        for _ in range(5):
+            advance(1)
+        assert bar.n == 3
+    assert "3/3 rows" in capsys.readouterr().err

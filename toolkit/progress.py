@@ -66,9 +66,10 @@ def rows_bar(total: int | None, done: int, stages: int, label: str, shown: bool)
 
 
 def advance(rows: float) -> None:
-    """Advance the bar by a number of rows that one stage has finished; fractions of a row are allowed."""
+    """Advance the bar by a number of rows that one stage has finished, to its end at most; fractions are allowed."""
     for bar in _bars:
-        bar.update(rows / bar.stages)
+        step = rows / bar.stages
+        bar.update(step if bar.total is None else min(step, bar.total - bar.n))  # tqdm has no form beyond the end
 
 
 @contextlib.contextmanager

@@ -28,6 +28,12 @@ def test_it_paraphrases_by_way_of_the_other_language(paraphraser):
     assert any(results) and paraphraser.paraphrase(texts[:1])[0] == [c.text for c in results[0] if c.rank is not None]
 
 
+def test_the_bar_ends_with_the_texts(paraphraser, capsys):
+    texts = [text for _, text in pairs(4)]
+    paraphraser.paraphrase([*texts, *texts], progress=True)
+    assert "8/8 rows" in capsys.readouterr().err
+
+
 def test_its_name_loads_it_again(paraphraser):
     assert paraphraser.name == "en-de > de-en"
     name = f"{folder() / 'en-de'} > {folder() / 'de-en'}"

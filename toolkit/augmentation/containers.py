@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 TEXTS = ("string", "large_string")
 KINDS = (Value("int64"), Value("string"), Value("float32"))  # of the columns of `PROVENANCE`
 HIDDEN = tuple(f"__{name}" for name in PROVENANCE)  # their names until the end, where the result has none of them
-STAGES = 2  # of a paraphraser that advance the bar with their texts
 
 
 def check_columns(features: Features, settings: Augmentation) -> None:
@@ -127,7 +126,7 @@ def new_dataset(dataset: Dataset, work: Work, shown: bool) -> tuple[Dataset, Sum
     chosen = rows_to_augment(len(dataset), labels, copies, settings.balance, settings.stratify, most, settings.seed)
     rows, finish = dataset.with_format("arrow"), finisher(dataset.features, settings, work.source.name)
     summary, parts = Summary(), []
-    with rows_bar(len(chosen), 0, STAGES * len(settings.columns), "augmenting", shown) as bar:
+    with rows_bar(len(chosen), 0, work.source.stages * len(settings.columns), "augmenting", shown) as bar:
         for new, counts in made_shards(
             shards_of(reading, chosen),
             work,
@@ -317,7 +316,7 @@ def stream_of(dataset: IterableDataset, features: Features, work: Work, shown: b
             return finish(made, table.with_format("arrow")[:])
 
         total.clear()
-        with rows_bar(None, 0, STAGES * len(settings.columns), "augmenting", shown) as bar:
+        with rows_bar(None, 0, work.source.stages * len(settings.columns), "augmenting", shown) as bar:
             for some, counts in made_shards(shards(), work, finished, lambda _: (row for _, row in held), bar):
                 total.merge(counts)
                 yield from some

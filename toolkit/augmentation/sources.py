@@ -22,6 +22,7 @@ from toolkit.outputs import MANIFEST
 from toolkit.package.read import read_pairs
 from toolkit.paraphraser.english import contraction_key
 from toolkit.paraphraser.form import formed, plain
+from toolkit.paraphraser.settings import reporting_stages
 from toolkit.shards import read_record
 
 if TYPE_CHECKING:
@@ -54,12 +55,14 @@ class Source(Protocol):
         lang: Language of the texts (ISO 639-1).
         none: The reason of texts for which it has no paraphrase, of `parts.REASONS`.
         record: What its paraphrases depend on, besides the files of the model or of the pairs.
+        stages: How many of its stages report a text to the progress bar.
     """
 
     name: str
     lang: str
     none: str
     record: dict[str, Any]
+    stages: int
 
     @property
     def encoder(self) -> SentenceTransformer | None:
@@ -85,6 +88,7 @@ class Model:
         self.name, self.lang = paraphraser.name, paraphraser.lang
         self.record = {"paraphraser": self.name, "settings": asdict(paraphraser.settings)}
         self.paraphraser, self.settings = paraphraser, settings
+        self.stages = reporting_stages(paraphraser.settings, paraphraser.forward is not None)
 
     @property
     def encoder(self) -> SentenceTransformer | None:
@@ -120,6 +124,7 @@ class Pairs:
     """
 
     none = "not_in_pairs"
+    stages = 1
 
     def __init__(self, pairs: str | Path, min_semantic: float | None, allow_trivial: bool = False) -> None:
         self.allow_trivial = allow_trivial

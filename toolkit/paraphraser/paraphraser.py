@@ -28,7 +28,7 @@ from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.names import BEST, CRITIC, ENCODER, STARTER, models_of, pivot_name
 from toolkit.paraphraser.pipeline import paraphrase_rows
 from toolkit.paraphraser.sentences import join, parts_of
-from toolkit.paraphraser.settings import Paraphrasing
+from toolkit.paraphraser.settings import Paraphrasing, reporting_stages
 from toolkit.paraphraser.syntax import with_template
 from toolkit.progress import rows_bar
 from toolkit.rows import Candidate, Row
@@ -304,13 +304,17 @@ class Paraphraser:
     ) -> Iterator[list[Candidate]]:
         """Paraphrase the texts chunk by chunk."""
         shown = (total is None or total > MANY) if progress is None else progress
-        with rows_bar(total, 0, 2, "paraphrasing", shown):
+        stages = reporting_stages(settings, self.forward is not None)
+        done = 0
+        with rows_bar(total, 0, stages, "paraphrasing", shown) as bar:
             while chunk := list(islice(texts, CHUNK)):
                 for index, text in chunk:
                     check_text(text, index)
                 self._warn_of_language([text for _, text in chunk])
                 sets = [ConstraintSet(tuple(say), tuple(avoid)) for say, avoid in islice(phrases, len(chunk))]
                 yield from self._chunk([text for _, text in chunk], sets, settings, template)
+                done += len(chunk)
+                bar.update(done - bar.n)  # where equal texts are paraphrased once, stages report fewer
                 if len(chunk) > MANY:
                     release_memory()
 

@@ -133,6 +133,20 @@ class Paraphrasing:
         return self.rank_by == "usable" or self.min_usable is not None
 
 
+def reporting_stages(settings: Paraphrasing, pivot: bool) -> int:
+    """How many stages of `pipeline.paraphrase_rows` report a text to the progress bar.
+
+    Args:
+        settings: How texts are paraphrased.
+        pivot: Whether by two translators: the first reports a text once, the other one each way back of each pivot, and
+            a judge the forward and the backward scores of two lots of candidates.
+    """
+    if not pivot:
+        return 1 + settings.scores_backward
+    back = 2 * settings.pivots + min(settings.greedy_pivots, settings.pivots)
+    return 1 + back + (4 if settings.judges else settings.scores_backward)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ParaphraserTraining:
     """The settings of `toolkit.paraphraser.training.train`. The papers' are in `presets/`, for --config.
