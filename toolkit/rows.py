@@ -36,6 +36,9 @@ class Scores:
         given_reference: Log-probability of the candidate by a language model that has read the reference, less that of
             the reference once more, each per token, in nats; near 0 where it is as expected as a repetition.
         after_reference: The same without subtracting the repetition, in nats per token, <= 0.
+        changed_words: The sum over the tokens of the candidate that differ from the reference, by that model, in nats.
+        after_changes: The least log-probability of a token right behind such tokens, in nats, <= 0; 0 without one.
+        unchanged_words: The mean over the other tokens, in nats per token, <= 0; 0 without one.
         relative_fluency: Log-probability of the candidate by a language model less that of the reference, each per
             token, in nats; above 0 it is the more natural one of both.
         usable: The probability that a reader would call the candidate usable, by a regression, in [0, 1].
@@ -55,6 +58,9 @@ class Scores:
     trigram_overlap: float | None = None
     given_reference: float | None = None
     after_reference: float | None = None
+    changed_words: float | None = None
+    after_changes: float | None = None
+    unchanged_words: float | None = None
     relative_fluency: float | None = None
     usable: float | None = None
     judgment: float | None = None

@@ -32,11 +32,11 @@ def test_equal_beginnings_stand_in_a_tree_once():
 def test_sums_and_tokens_are_those_of_a_forward_pass_for_each_text(model, batch_tokens):
     found = log_probabilities_after(ASKED, model, batch_tokens)
     for (beginning, texts), scores in zip(ASKED, found, strict=True):
-        for text, (total, count) in zip(texts, scores, strict=True):
+        for text, logs in zip(texts, scores, strict=True):
             wanted, tokens = alone(model, beginning, text)
-            assert count == tokens and total == pytest.approx(wanted, rel=1e-9)
-    assert found[0][0] == found[0][5] and found[0][0] != found[0][4] and found[0][3] == (0, 0)
-    assert found[2][2] == (0, 0), "its only token has nothing before it"
+            assert len(logs) == tokens and sum(logs) == pytest.approx(wanted, rel=1e-9)
+    assert found[0][0] == found[0][5] and found[0][0] != found[0][4] and found[0][3] == []
+    assert found[2][2] == [], "its only token has nothing before it"
 
 
 def test_only_logits_that_are_needed_are_computed(model, monkeypatch):
@@ -57,14 +57,14 @@ def test_a_tree_whose_logits_need_too_much_memory_is_cut(model, monkeypatch):
     monkeypatch.setattr(token_trees, "LOGITS", 10 * model.model.config.vocab_size)
     cut = log_probabilities_after(ASKED, model, 100)
     for some, others in zip(whole, cut, strict=True):
-        assert [count for _, count in some] == [count for _, count in others]
-        assert [total for total, _ in some] == pytest.approx([total for total, _ in others], rel=1e-9)
+        assert [len(logs) for logs in some] == [len(logs) for logs in others]
+        assert [sum(logs) for logs in some] == pytest.approx([sum(logs) for logs in others], rel=1e-9)
 
 
 def test_what_the_model_has_no_positions_for_is_cut(model):
-    (((total, count),),) = log_probabilities_after([(BEGINNING * 40, [[5] * 500])], model, 100)
+    ((logs,),) = log_probabilities_after([(BEGINNING * 40, [[5] * 500])], model, 100)
     beginning = (BEGINNING * 40)[-64:]
-    assert count == 64 and total == pytest.approx(alone(model, beginning, [5] * 64)[0], rel=1e-9)
+    assert len(logs) == 64 and sum(logs) == pytest.approx(alone(model, beginning, [5] * 64)[0], rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["mamba", "mpt"])

@@ -1,5 +1,7 @@
 """The critic's two scores against one forward pass of transformers for each candidate."""
 
+from difflib import SequenceMatcher
+
 import pytest
 
 from tests.language_models import alone, saved, wide
@@ -30,6 +32,12 @@ def rows():
     return made
 
 
+def differing(reference, text):
+    """Of each token of a text whether it is outside of the blocks that both have."""
+    blocks = SequenceMatcher(None, reference, text, autojunk=False).get_matching_blocks()
+    return [not any(block.b <= n < block.b + block.size for block in blocks) for n in range(len(text))]
+
+
 def mean(model, beginning, text):
     total, count = alone(model, beginning, text)
     return total / count if count else None
@@ -52,6 +60,14 @@ def test_scores_are_those_of_a_forward_pass_for_each_candidate(model):
             assert scores.given_reference == pytest.approx(given - repeated, abs=2e-6)
             assert abs(scores.given_reference) > 1e-3, "it is no repetition"
             assert scores.after_reference == pytest.approx(given, abs=2e-6)
+            differ = differing(read(row.reference), read(text))
+            logs = [alone(model, beginning, read(text)[: n + 1])[0] for n in range(len(differ))]
+            logs = [log - before for log, before in zip(logs, [0.0, *logs], strict=False)]
+            changed = sum(log for log, one in zip(logs, differ, strict=True) if one)
+            assert scores.changed_words == pytest.approx(changed, abs=2e-6)
+            assert scores.unchanged_words == pytest.approx((sum(logs) - changed) / differ.count(False), abs=2e-6)
+            behind = [logs[n] for n in range(1, len(logs)) if differ[n - 1] and not differ[n]]
+            assert scores.after_changes <= min(behind, default=0.0) + 2e-6
             assert scores.relative_fluency == pytest.approx(mean(model, first, read(text)) - own, abs=2e-6)
 
 

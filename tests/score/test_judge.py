@@ -22,7 +22,8 @@ from toolkit.score.judge import (
 TEXT = "We were stuck behind a tractor the whole way to York."
 GOOD = Scores(
     forward_logprob=-2.0, forward_tokens=10, backward_logprob=-2.0, backward_tokens=10, semantic=0.95,
-    intersection_over_union=0.7, edit_ratio=0.15, given_reference=-0.2, after_reference=-0.6,
+    intersection_over_union=0.7, edit_ratio=0.15, given_reference=-0.2, after_reference=-0.6, changed_words=-2.0,
+    after_changes=-0.5, unchanged_words=-0.4,
 )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ take a quarter of the time of texts that are read apart.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -76,27 +75,27 @@ class TokenTrees:
 
 
 @torch.inference_mode()
-def tree_log_probabilities(trees: TokenTrees, model: LanguageModel) -> list[tuple[float, int]]:
-    """The log-probability of each text after its beginning, and the number of tokens that it sums over.
+def tree_log_probabilities(trees: TokenTrees, model: LanguageModel) -> list[list[float]]:
+    """The log-probabilities of the tokens of each text after its beginning.
 
     Args:
         trees: The texts.
         model: A model that `check_reads_trees` accepts.
 
     Returns:
-        For each path the sum in nats, <= 0, and its nodes; 0 and 0 if it has none.
+        For each path those of its nodes, in nats, <= 0.
     """
     network = model.model
     scored = sorted({node for path in trees.paths for node in path})
     if not scored:
-        return [(0.0, 0)] * len(trees.paths)
+        return [[] for _ in trees.paths]
     followed = sorted({trees.parents[node] for node in scored})
     row_of = {node: row for row, node in enumerate(followed)}
     rows = [row_of[trees.parents[node]] for node in scored]
     logits = tree_logits(trees, network, followed)
     logs = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(-1)
     found = dict(zip(scored, logs[rows, [trees.ids[node] for node in scored]].tolist(), strict=True))
-    return [(math.fsum(found[node] for node in path), len(path)) for path in trees.paths]
+    return [[found[node] for node in path] for path in trees.paths]
 
 
 def tree_logits(trees: TokenTrees, network: Any, nodes: Sequence[int]) -> Tensor:
@@ -114,8 +113,8 @@ def tree_logits(trees: TokenTrees, network: Any, nodes: Sequence[int]) -> Tensor
 
 def log_probabilities_after(
     asked: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]], model: LanguageModel, batch_tokens: int
-) -> list[list[tuple[float, int]]]:
-    """The log-probability of texts after beginnings, and the number of tokens that each sums over.
+) -> list[list[list[float]]]:
+    """The log-probabilities of the tokens of texts after beginnings.
 
     What a model has no positions for is cut: the end of a text, and the first tokens of a beginning that has more than
     half of the positions.
@@ -126,13 +125,14 @@ def log_probabilities_after(
         batch_tokens: Tokens with which a batch takes no further beginning; `TOKENS` at most.
 
     Returns:
-        For each beginning and each of its texts, as of `tree_log_probabilities`.
+        For each beginning and each of its texts those of its tokens, in nats, without a first token that has nothing
+        before it, and without what was cut.
     """
     config, device = model.model.config, model.model.device.type
     most = getattr(config, "max_position_embeddings", None) or 1 << 30
     most_tokens = max(1, LOGITS // config.vocab_size)
     full = min(batch_tokens, TOKENS.get(device, TOKENS["cuda"]), most_tokens)
-    found: list[list[tuple[float, int]]] = [[] for _ in asked]
+    found: list[list[list[float]]] = [[] for _ in asked]
     trees, numbers = TokenTrees(), list[int]()
     for number, (beginning, texts) in enumerate(asked):
         beginning = beginning[-(most // 2) :]
@@ -146,7 +146,7 @@ def log_probabilities_after(
     return found
 
 
-def _collect(found: list[list[tuple[float, int]]], numbers: list[int], scores: list[tuple[float, int]]) -> None:
+def _collect(found: list[list[list[float]]], numbers: list[int], scores: list[list[float]]) -> None:
     """Add the scores of a batch to those of their beginnings."""
     for number, score in zip(numbers, scores, strict=True):
         found[number].append(score)

@@ -7,8 +7,10 @@ a freely worded paraphrase, so the first score goes with one of meaning.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
 
 import torch
 
@@ -41,16 +43,17 @@ def load_critic(name: str, dtype: str, device: torch.device | str) -> LanguageMo
 
 def critic_signature(model: LanguageModel) -> str:
     """The settings of both scores."""
-    settings = f"after:reference and line break|less:repetition|eos:no|decimals:{DECIMALS}|v:1.0.0"
+    settings = f"after:reference and line break|less:repetition|eos:no|decimals:{DECIMALS}|v:1.1.0"
     return f"nats per token|{model.signature}|{settings}"
 
 
 def critic_rows(
     rows: Iterable[Row], model: LanguageModel, batch_tokens: int, relative_fluency: bool = True
 ) -> Iterator[Row]:
-    """Fill `given_reference`, `after_reference` and, unless it is not wanted, `relative_fluency`.
+    """Fill `given_reference`, `after_reference` and its parts and, unless it is not wanted, `relative_fluency`.
 
-    These are filled of every candidate without a reason.
+    These are filled of every candidate without a reason. The parts are `changed_words`, `after_changes` and
+    `unchanged_words` (`change_scores`).
 
     `given_reference` is relative to a repetition of the reference, whose probability differs from text to text, as the
     model knows its words. A reference, and the words with which several of its candidates begin, are read once
@@ -66,24 +69,67 @@ def critic_rows(
     waiting = [[candidate for candidate in row.candidates if candidate.reason is None] for row in shard]
     texts = [[row.reference, *(one.text for one in some)] for row, some in zip(shard, waiting, strict=True) if some]
     for some, (repetition, *given) in zip(
-        filter(None, waiting), per_token(texts, model, batch_tokens, True), strict=True
+        filter(None, waiting), token_scores(texts, model, batch_tokens, True), strict=True
     ):
-        for candidate, score in zip(some, given, strict=True):
-            if repetition is not None and score is not None:
-                candidate.scores.given_reference = round(score - repetition, DECIMALS)
-                candidate.scores.after_reference = score
-    fluencies = per_token(texts, model, batch_tokens, False) if relative_fluency else []
-    for some, (own, *alone) in zip(filter(None, waiting), fluencies, strict=relative_fluency):
-        for candidate, fluency in zip(some, alone, strict=True):
-            if own is not None and fluency is not None:
-                candidate.scores.relative_fluency = round(fluency - own, DECIMALS)
+        for candidate, text in zip(some, given, strict=True):
+            if repetition.logs and text.logs:
+                own, scores = text.mean(), candidate.scores
+                scores.given_reference, scores.after_reference = round(own - repetition.mean(), DECIMALS), own
+                parts = change_scores(repetition.ids, text)
+                scores.changed_words, scores.after_changes, scores.unchanged_words = parts
+    fluencies = token_scores(texts, model, batch_tokens, False) if relative_fluency else []
+    for some, (reference, *alone) in zip(filter(None, waiting), fluencies, strict=relative_fluency):
+        for candidate, text in zip(some, alone, strict=True):
+            if reference.logs and text.logs:
+                candidate.scores.relative_fluency = round(text.mean() - reference.mean(), DECIMALS)
     yield from shard
 
 
-def per_token(
+class TokenScores(NamedTuple):
+    """A text as a language model reads it.
+
+    Attributes:
+        ids: Its tokens, those that have a probability.
+        logs: Their log-probabilities in nats, <= 0.
+    """
+
+    ids: Sequence[int]
+    logs: Sequence[float]
+
+    def mean(self) -> float:
+        """The log-probability in nats per token."""
+        return round(math.fsum(self.logs) / len(self.logs), DECIMALS)
+
+
+def change_scores(reference: Sequence[int], text: TokenScores) -> tuple[float, float, float]:
+    """How probable a text is where it differs from its reference, right behind, and elsewhere.
+
+    A word that does not fit is improbable, and so is what follows it.
+
+    >>> change_scores([1, 2, 3, 4], TokenScores([1, 9, 3, 4], [-0.5, -4.0, -2.0, -0.5]))
+    (-4.0, -2.0, -1.0)
+
+    Args:
+        reference: The tokens of the reference.
+        text: A candidate after it.
+
+    Returns:
+        The sum over the tokens that the reference lacks, in nats; the least of a token that follows a difference; and
+        the mean of those that are no difference; 0 where there are none.
+    """
+    edits = SequenceMatcher(None, reference, text.ids, autojunk=False).get_opcodes()
+    changed = {n for kind, _, _, begin, end in edits if kind != "equal" for n in range(begin, end)}
+    behind = [text.logs[end] for kind, _, _, _, end in edits if kind != "equal" and end < len(text.logs)]
+    unchanged = [log for n, log in enumerate(text.logs) if n not in changed]
+    total = round(math.fsum(text.logs[n] for n in changed), DECIMALS)
+    mean = round(math.fsum(unchanged) / len(unchanged), DECIMALS) if unchanged else 0.0
+    return total, round(min(behind, default=0.0), DECIMALS), mean
+
+
+def token_scores(
     texts: Sequence[Sequence[str]], model: LanguageModel, batch_tokens: int, after_reference: bool
-) -> list[list[float | None]]:
-    """Log-probabilities in nats per token.
+) -> list[list[TokenScores]]:
+    """Tokens with their log-probabilities.
 
     Args:
         texts: References, each followed by its candidates.
@@ -93,7 +139,7 @@ def per_token(
             begins texts (or the one that ends them; without either the first token of a text is not counted).
 
     Returns:
-        For each reference its own and those of its candidates; None where no token counts.
+        For each reference its own and those of its candidates.
     """
     tokenizer: Any = model.tokenizer
     begin = next((one for one in (tokenizer.bos_token_id, tokenizer.eos_token_id) if one is not None), None)
@@ -102,9 +148,13 @@ def per_token(
     for reference, *candidates in texts:
         read = tokenizer([reference, *candidates], add_special_tokens=False, verbose=False)["input_ids"]
         asked.append(((beginning_of(reference, tokenizer) if after_reference else []) or first, read))
+    found = log_probabilities_after(asked, model, batch_tokens)
     return [
-        [round(total / count, DECIMALS) if count else None for total, count in some]
-        for some in log_probabilities_after(asked, model, batch_tokens)
+        [
+            TokenScores(ids[0 if beginning else 1 :][: len(logs)], logs)  # without a beginning the first has no number
+            for ids, logs in zip(read, some, strict=True)
+        ]
+        for (beginning, read), some in zip(asked, found, strict=True)
     ]
 
 

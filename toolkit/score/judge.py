@@ -19,18 +19,20 @@ from pathlib import Path
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.score.names import FUNCTION_WORDS
 from toolkit.score.verb_forms import changes_aspect
+from toolkit.score.word_changes import word_changes
 
 SHIPPED = Path(__file__).with_name("judge.json")
 WITH_CRITIC, WITHOUT_CRITIC = "with a language model", "without"
 SQUARED = "_squared"  # behind the name of a feature: its square, because what is too near or too far is less usable
 CRITIC_FEATURES = (  # `relative_fluency` adds less than a hundredth of AUC for twice the time
     *("given_reference", "given_reference_squared", "after_reference"),
+    *("changed_words", "after_changes", "unchanged_words"),
 )
 FEATURES = (
     *("forward", "backward", "semantic", "intersection_over_union", "edit_ratio"),
     *("new_words", "lost_words", "shorter_by", "no_new_word", "changed_aspect", "more_articles"),
     *("semantic_squared", "intersection_over_union_squared", "edit_ratio_squared", "lost_words_squared"),
-    *("more_articles_squared",),
+    *("more_articles_squared", "edits", "deleted", "inserted", "rarest_new", "new", "more_frequent"),
 )
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 ARTICLES = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
@@ -72,7 +74,9 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
     Log-likelihoods are per token, in nats. Of the words that are no function words, `new_words` are those that the
     reference lacks and `lost_words` those that the candidate lacks, as a share of the reference's words; `shorter_by`
     is by how many more were lost than are new; `no_new_word` is 1 where none is new. `changed_aspect` is 1 where a verb
-    became progressive or perfect or ceased to be (`verb_forms.py`); `more_articles` counts those that were added.
+    became progressive or perfect or ceased to be (`verb_forms.py`); `more_articles` counts those that were added. The
+    others compare words one after another (`word_changes.py`); `more_frequent` is the log-frequency of the new words
+    less that of the lost ones.
 
     Args:
         reference: Its reference.
@@ -83,6 +87,7 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
     before, after = content_words(reference), content_words(text)
     new, lost = after - before, before - after
     count = max(1, len(WORD.findall(reference)))
+    changes = word_changes(reference, text)
     values: dict[str, float | None] = {
         "forward": scores.translation_score,
         "backward": scores.backward_logprob
@@ -90,6 +95,9 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
         and scores.backward_logprob / scores.backward_tokens,
         "given_reference": scores.given_reference,
         "after_reference": scores.after_reference,
+        "changed_words": scores.changed_words,
+        "after_changes": scores.after_changes,
+        "unchanged_words": scores.unchanged_words,
         "semantic": scores.semantic,
         "intersection_over_union": scores.intersection_over_union,
         "edit_ratio": scores.edit_ratio,
@@ -99,6 +107,12 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
         "no_new_word": float(not new),
         "changed_aspect": float(changes_aspect(reference, text)),
         "more_articles": float(len(ARTICLES.findall(text)) - len(ARTICLES.findall(reference))),
+        "edits": float(changes.edits),
+        "deleted": float(changes.deleted),
+        "inserted": float(changes.inserted),
+        "rarest_new": changes.rarest_new,
+        "new": changes.new,
+        "more_frequent": changes.new - changes.lost,
     }
     return [_feature(values, name) for name in features]
 
