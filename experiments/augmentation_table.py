@@ -50,7 +50,6 @@ from toolkit.translator.load import load_translator
 RATE = 2e-4  # of finetuned: with 5e-5, sixty steps were too few (TREC, two seeds)
 COPIES, MOST = 2, 8  # new texts of a row, and the most that are tried
 PIVOT = "starter/en-pt > starter/pt-en"
-MOST_OF_PIVOT = 3  # the most that are tried of it: each more takes a language model as long again
 OVERSAMPLED, UNSTRATIFIED = "oversampling", "classes as they come"
 MAX_IOU = 0.5  # of "other words": chosen on other rows of CR
 Make = Callable[[Sequence[str]], Sequence[Sequence[str]]]
@@ -99,7 +98,7 @@ def arms_of(
         makers["WordNet"] = lambda some: [eda.wordnet(text, MOST, thesaurus, stop, 0) for text in some]
         makers["round trip"] = translated
         makers["starter, other words"] = paraphrased("starter/paraphraser", {"max_iou": MAX_IOU})
-        makers["pivot"] = paraphrased(PIVOT, {}, MOST_OF_PIVOT)
+        makers["pivot"] = paraphrased(PIVOT, {}, COPIES)  # more would take a language model as long again
     makers["starter"] = paraphrased("starter/paraphraser", {})
     for one in options.paraphrasers:
         label, _, folder = one.partition("=")

@@ -10,7 +10,6 @@ names, and is read twice: u (usable: the same meaning, correct English that a pe
 t (trivial: only contractions, articles, spelling or marks differ) or w (wrong in meaning or grammar). Systems:
 
 - starter: `starter/paraphraser` by beam search, the default where no translators are installed.
-- starter, judge: the candidates of the starter by samples, ranked by the judge, without a floor.
 - round trip: the most probable translation of the most probable translation, by starter/en-pt and starter/pt-en.
 - pivot, dual score: many candidates by way of Portuguese, ranked by the dual score alone.
 - pivot, judge: the default with starter/smollm2, without its floor on `usable`, which follows from the scores.
@@ -39,9 +38,9 @@ from experiments.evaluation_texts import Text, evaluation_texts
 from experiments.first_paraphrases import agreement
 from reports import report
 from toolkit.augmentation.augment import augment
-from toolkit.paraphraser.paraphraser import PIVOT_POOL, Paraphraser
+from toolkit.paraphraser.paraphraser import Paraphraser
 
-STARTER, JUDGED_STARTER = "starter", "starter, judge"
+STARTER = "starter"
 GREEDY, DUAL = "round trip", "pivot, dual score"
 JUDGE, CHEAP_JUDGE = "pivot, judge", "pivot, judge without a language model"
 SYSTEMS = (STARTER, GREEDY, DUAL, JUDGE, CHEAP_JUDGE)
@@ -58,13 +57,9 @@ def first_outputs(texts: list[Text], systems: Sequence[str]) -> list[dict[str, A
     """The first output of each system for each text, with its probability of being usable where it has one."""
     outputs: list[dict[str, Any]] = []
     for system in systems:
-        paraphraser = Paraphraser("starter/paraphraser" if system in (STARTER, JUDGED_STARTER) else "best")
-        usual = replace(paraphraser.settings, min_usable=None)
-        if system == JUDGED_STARTER:
-            judging = replace(usual, rank_by="usable", min_forward=None, method="sample", pool=PIVOT_POOL)
-            paraphraser = Paraphraser("starter/paraphraser", settings=judging)
-        elif system != STARTER:
-            paraphraser.settings = replace(usual, **CHANGES.get(system, {}))
+        paraphraser = Paraphraser("starter/paraphraser" if system == STARTER else "best")
+        if system != STARTER:
+            paraphraser.settings = replace(paraphraser.settings, min_usable=None, **CHANGES.get(system, {}))
         if system == CHEAP_JUDGE:
             paraphraser.critic = None
         outputs += said(system, paraphraser, texts)
@@ -165,7 +160,7 @@ def main() -> None:
     parser.add_argument("--ratings", type=Path, nargs="+", help="of each reader, of the sheet or of a part of it")
     parser.add_argument("--data", type=Path, help="of augment")
     parser.add_argument("--set", choices=("report", "report_second"), default="report", help="of texts")
-    parser.add_argument("--systems", nargs="+", choices=(*SYSTEMS, JUDGED_STARTER), default=list(SYSTEMS))
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument(
         "--others", type=Path, nargs="*", default=[], help="outputs of other versions, in the same form"
     )

@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--ratings", type=Path, nargs=2, help="of both readers")
     options = parser.parse_args()
     if options.step == "paraphrase":
-        outputs = first_outputs(Paraphraser())
+        outputs = first_outputs(Paraphraser("starter/paraphraser"))
         report.write(options.json, 0, {"outputs": outputs}, {})
         for number, (text, output) in enumerate(sheet(outputs)):
             print(f"{number}\t{text}\t{output}")

@@ -13,6 +13,11 @@ which goes on where it was interrupted:
 - pairs: both without machine's paraphrases of doubtful meaning, and many of them a second time with a new word, name or
   number in place of one that both sides have, so that the model learns to copy what it has never read.
 - train: starter/de-en, which writes English already, learns to read it, from these pairs.
+- teacher: two translators, by way of Portuguese, paraphrase sentences of our own (own_sentences.txt.gz) and of Tatoeba;
+  what the judge calls usable is kept. It needs the extra pt, and lm for a part of the sentences.
+- rewriting: these pairs in both directions, what readers called usable (judge_ratings.json) and the people's pairs of
+  high cosine; again many of them a second time with new words.
+- rewrite: the model of the step train learns from these, by which it says more with fewer errors.
 
 `scripts/package_paraphraser.py` then measures the model on questions of QQP and saves it in float16 with its card.
 """
@@ -20,6 +25,7 @@ which goes on where it was interrupted:
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import re
 import sys
@@ -29,24 +35,40 @@ from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from string import ascii_uppercase
+from typing import Any
 
 from builders.parabank2 import ParaBank2Run, build
 from experiments.corpora import write_tsv
 from toolkit.bitext.normalize import match_key, normalize
 from toolkit.bitext.read import read_bitext
+from toolkit.bitext.text_file import read_text
 from toolkit.bitext.words import COMPOUND, write_words
 from toolkit.command import run_command
 from toolkit.encoder.load import load_encoder
+from toolkit.paraphraser.names import PIVOT
 from toolkit.paraphraser.pairs import read_training
+from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.score.guards import GUARDS, broken_guard
 from toolkit.score.semantic import pair_cosines
+from toolkit.select.filter import by_usable
 from toolkit.starters import WORDS
 
 BASE = "starter/de-en"
 LANGUAGES = ("deu", "fra", "cmn")
 BITEXT = "bitext/tatoeba/{}-eng.train.tsv.gz"
-STEPS = ("natural", "parabank", "pairs", "train")
+STEPS = ("natural", "parabank", "pairs", "train", "teacher", "rewriting", "rewrite")
+OWN = Path(__file__).with_name("own_sentences.txt.gz")
+READ = Path(__file__).parent / "results" / "judge_ratings.json"
+TAUGHT, TAUGHT_WITH_MODEL = 8500, 1284  # sentences that the teacher paraphrases, and those with a language model
+CHEAP: dict[str, Any] = {  # of the teacher without one: fewer ways back
+    "pivots": 2, "pivot_beam": 2, "greedy_pivots": 1, "constraint_sets": 1, "samples_per_set": 1, "single_edits": 0,
+    "pool": 8,
+}  # fmt: skip
+LEAST_USABLE, LEAST_USABLE_WITH_MODEL = 0.35, 0.45  # of the teacher's outputs, by the judge
+MOST_OF_ONE = 6  # of the outputs of a sentence
+CHOSEN_OR_LOST = (None, "rank", "cluster", "reference_cluster")  # reasons of candidates that are no worse than others
+LEAST_NATURAL = 0.85  # the cosine of people's pairs that the second training takes
 LEAST_WORDS = 4  # of a reference of ParaBank 2; shorter ones leave little to say in other words
 Pair = tuple[str, str]
 MOST = 8  # of the translations of one sentence; "Los!" has dozens, and most are no paraphrases of each other
@@ -196,6 +218,69 @@ def new_word(word: str, ordinary: Sequence[str], chance: random.Random) -> str:
     return new if word.islower() else new.capitalize()
 
 
+def taught(data: Path) -> list[Pair]:
+    """Sentences with the outputs of two translators that the judge calls usable: with a language model, and without."""
+    own = read_text(str(OWN)).splitlines()
+    apart = {text for texts in held_out(natural(data)).items() for text in (texts[0], *texts[1])}
+    tatoeba = [text for _, text in distinct(data) if text not in apart]
+    mixed = [text for both in zip(own, tatoeba, strict=False) for text in both][:TAUGHT]
+    teacher = Paraphraser(" > ".join(PIVOT))
+    usual = replace(teacher.settings, min_usable=None)
+    found = []
+    for texts, least, changes in (
+        (own[:TAUGHT_WITH_MODEL], LEAST_USABLE_WITH_MODEL, {}),
+        (mixed, LEAST_USABLE, CHEAP),
+    ):
+        teacher.settings = replace(usual, **changes)
+        for text, candidates in zip(texts, teacher.candidates(texts), strict=True):
+            usable = [c for c in candidates if (c.scores.usable or 0.0) >= least and c.reason in CHOSEN_OR_LOST]
+            found += [(text, c.text) for c in sorted(usable, key=by_usable)[:MOST_OF_ONE]]
+        teacher.critic = None
+    return found
+
+
+def rewriting(folder: Path) -> tuple[list[Pair], list[Pair]]:
+    """The pairs of the second training: as they are, and some of them with new words."""
+    groups = [line.split("\t") for line in (folder / "natural.tsv").read_text(encoding="utf-8").splitlines()]
+    apart = {
+        text for line in (folder / "held-out.tsv").read_text(encoding="utf-8").splitlines() for text in line.split("\t")
+    }
+    natural_pairs = [(one, other) for one, *others in groups for other in others if not apart & {one, other}]
+    cosines = pair_cosines(natural_pairs, load_encoder("starter/encoder"))
+    people = [pair for pair, cosine in zip(natural_pairs, cosines, strict=True) if cosine >= LEAST_NATURAL]
+    teacher = [tuple(line.split("\t")) for line in (folder / "teacher.tsv").read_text(encoding="utf-8").splitlines()]
+    read = [
+        (text["text"], candidate["text"])
+        for text in json.loads(READ.read_text(encoding="utf-8"))["results"]["texts"]
+        for candidate in text["candidates"]
+        if candidate.get("ratings") and set(candidate["ratings"]) == {"u"}
+    ]
+    machine = list(dict.fromkeys(pair for one, other in [*teacher, *read] for pair in ((one, other), (other, one))))
+    made = list(dict.fromkeys([*people, *machine]))
+    counts = Counter(word for pair in made for text in pair for word in set(words_in(text)))
+    chance = random.Random(0)
+    new = [*with_new_words(made, counts, chance), *with_new_words(machine, counts, chance)]
+    return [*made, *machine], new
+
+
+def second_training(folder: Path, threads: int) -> ParaphraserTraining:
+    """The training on these: few steps at a lower rate, without a choice among checkpoints."""
+    return ParaphraserTraining(
+        pairs=[str(folder / "rewriting.tsv"), str(folder / "rewriting-new-words.tsv")],
+        held_out=0,
+        output_dir=str(folder / "rewriter"),
+        base_model=str(folder / "model"),
+        epochs=40,
+        max_steps=600,
+        learning_rate=4e-4,
+        warmup_steps=100,
+        max_tokens=64,
+        save_every=600,
+        license="cc-by-2.0",
+        threads=threads,
+    )
+
+
 def training(folder: Path, steps: int, threads: int) -> ParaphraserTraining:
     """The training: the German-English starter goes on with English on both sides.
 
@@ -251,6 +336,19 @@ def work(options: argparse.Namespace) -> None:
 
         folder = train(training(options.output_dir, options.steps_of_training, options.threads))
         write_words(folder / WORDS, (options.output_dir / "pairs.tsv").read_text(encoding="utf-8").splitlines())
+    if "teacher" in options.steps:
+        write_tsv(options.output_dir / "teacher.tsv", taught(options.data))
+    if "rewriting" in options.steps:
+        for name, found in zip(
+            ("rewriting.tsv", "rewriting-new-words.tsv"), rewriting(options.output_dir), strict=True
+        ):
+            write_tsv(options.output_dir / name, found)
+    if "rewrite" in options.steps:
+        from toolkit.paraphraser.training import train
+
+        folder = train(second_training(options.output_dir, options.threads))
+        texts = (options.output_dir / name for name in ("pairs.tsv", "rewriting.tsv"))
+        write_words(folder / WORDS, [line for path in texts for line in path.read_text(encoding="utf-8").splitlines()])
 
 
 if __name__ == "__main__":
