@@ -14,7 +14,7 @@ class Rotations:
     It has what `augment` reads of a `Paraphraser`.
     """
 
-    name, lang, encoder, settings = "rotations", "en", None, Paraphrasing()
+    name, lang, encoder, forward, settings = "rotations", "en", None, None, Paraphrasing()
 
     def __init__(self) -> None:
         self.calls: list[int] = []
