@@ -18,6 +18,11 @@ PAPER_TRANSLATION = {  # BLEU by corpus of the paraphraser, ParaZh (Hao et al. 2
     "12 layers": {"none": 10.65, "paraphrases by PKU's corpus": 7.31, "paraphrases by ParaZh-22M": 14.74},
 }
 LABELLED = ("EDA", "WordNet", "round trip", "starter", "ParaNMT", "ParaBank", "ParaBank 2", "ParaNet")  # arms
+PIVOT_STUDIES = {  # results, and the classifier that they are of
+    "augmentation_pivot": "embeddings",
+    "augmentation_pivot_checked": "embeddings, checked labels",
+    "augmentation_pivot_words": "words",
+}
 ENGINES = {
     "ours": "ours",
     "ours_few": "ours, 6 samples of a row",
@@ -66,6 +71,17 @@ def augmentation_words() -> str:
 def augmentation_checked() -> str:
     """Accuracy of a logistic regression on frozen embeddings where the labels of new texts are checked."""
     return accuracy_table("augmentation_checked", (NONE, OVERSAMPLED))
+
+
+def augmentation_pivot() -> str:
+    """Accuracy with paraphrases by two translators, of three classifiers, by arm and task."""
+    lines = []
+    for name, classifier in PIVOT_STUDIES.items():
+        accuracy = experiment(name)["results"]["accuracy"]
+        lines += [[classifier, arm, *(cell(accuracy[task][arm]["16"]) for task in accuracy)] for arm in accuracy[MEAN]]
+    found = experiment(next(iter(PIVOT_STUDIES)))["results"]
+    below = f"{found['seeds']} seeds, at most {found['copies']} new texts of a row. Star: p < {LEVEL}."
+    return table(["classifier", "arm", *found["accuracy"]], lines, below)
 
 
 def augmentation_256() -> str:
@@ -254,6 +270,7 @@ MADE = (
     augmentation_embeddings,
     augmentation_words,
     augmentation_checked,
+    augmentation_pivot,
     augmentation_256,
     augmentation_finetuned,
     augmentation_finetuned_seeds,
