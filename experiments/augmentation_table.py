@@ -44,12 +44,12 @@ from toolkit.augmentation.study import NONE, Arm, Study, oversampled, study
 from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings
 from toolkit.encoder.load import load_encoder
 from toolkit.paraphraser.baselines import round_trip
+from toolkit.paraphraser.names import PIVOT, pivot_name
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.translator.load import load_translator
 
 RATE = 2e-4  # of finetuned: with 5e-5, sixty steps were too few (TREC, two seeds)
 COPIES, MOST = 2, 8  # new texts of a row, and the most that are tried
-PIVOT = "starter/en-pt > starter/pt-en"
 OVERSAMPLED, UNSTRATIFIED = "oversampling", "classes as they come"
 MAX_IOU = 0.5  # of "other words": chosen on other rows of CR
 Make = Callable[[Sequence[str]], Sequence[Sequence[str]]]
@@ -98,7 +98,7 @@ def arms_of(
         makers["WordNet"] = lambda some: [eda.wordnet(text, MOST, thesaurus, stop, 0) for text in some]
         makers["round trip"] = translated
         makers["starter, other words"] = paraphrased("starter/paraphraser", {"max_iou": MAX_IOU})
-        makers["pivot"] = paraphrased(PIVOT, {}, COPIES)  # more would take a language model as long again
+        makers["pivot"] = paraphrased(pivot_name(PIVOT), {}, COPIES)  # more would take a language model as long again
     makers["starter"] = paraphrased("starter/paraphraser", {})
     for one in options.paraphrasers:
         label, _, folder = one.partition("=")

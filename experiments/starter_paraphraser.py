@@ -45,9 +45,8 @@ from toolkit.bitext.text_file import read_text
 from toolkit.bitext.words import COMPOUND, write_words
 from toolkit.command import run_command
 from toolkit.encoder.load import load_encoder
-from toolkit.paraphraser.names import PIVOT
+from toolkit.paraphraser.names import PIVOT, pivot_name
 from toolkit.paraphraser.pairs import read_training
-from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.score.guards import GUARDS, broken_guard
 from toolkit.score.semantic import pair_cosines
@@ -218,13 +217,24 @@ def new_word(word: str, ordinary: Sequence[str], chance: random.Random) -> str:
     return new if word.islower() else new.capitalize()
 
 
-def taught(data: Path) -> list[Pair]:
+def records(path: Path) -> list[list[str]]:
+    """The lines of a file of this recipe, each as its fields."""
+    return [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def left_out(folder: Path) -> set[str]:
+    """The held-out sentences and their paraphrases."""
+    return {text for texts in records(folder / "held-out.tsv") for text in texts}
+
+
+def taught(folder: Path) -> list[Pair]:
     """Sentences with the outputs of two translators that the judge calls usable: with a language model, and without."""
-    own = read_text(str(OWN)).splitlines()
-    apart = {text for texts in held_out(natural(data)).items() for text in (texts[0], *texts[1])}
-    tatoeba = [text for _, text in distinct(data) if text not in apart]
+    from toolkit.paraphraser.paraphraser import Paraphraser
+
+    own, apart = read_text(str(OWN)).splitlines(), left_out(folder)
+    tatoeba = [text for _, text in records(folder / "bitext.tsv") if text not in apart]
     mixed = [text for both in zip(own, tatoeba, strict=False) for text in both][:TAUGHT]
-    teacher = Paraphraser(" > ".join(PIVOT))
+    teacher = Paraphraser(pivot_name(PIVOT))
     usual = replace(teacher.settings, min_usable=None)
     found = []
     for texts, least, changes in (
@@ -241,14 +251,11 @@ def taught(data: Path) -> list[Pair]:
 
 def rewriting(folder: Path) -> tuple[list[Pair], list[Pair]]:
     """The pairs of the second training: as they are, and some of them with new words."""
-    groups = [line.split("\t") for line in (folder / "natural.tsv").read_text(encoding="utf-8").splitlines()]
-    apart = {
-        text for line in (folder / "held-out.tsv").read_text(encoding="utf-8").splitlines() for text in line.split("\t")
-    }
+    groups, apart = records(folder / "natural.tsv"), left_out(folder)
     natural_pairs = [(one, other) for one, *others in groups for other in others if not apart & {one, other}]
     cosines = pair_cosines(natural_pairs, load_encoder("starter/encoder"))
     people = [pair for pair, cosine in zip(natural_pairs, cosines, strict=True) if cosine >= LEAST_NATURAL]
-    teacher = [tuple(line.split("\t")) for line in (folder / "teacher.tsv").read_text(encoding="utf-8").splitlines()]
+    teacher = [(text, output) for text, output in records(folder / "teacher.tsv")]
     read = [
         (text["text"], candidate["text"])
         for text in json.loads(READ.read_text(encoding="utf-8"))["results"]["texts"]
@@ -319,6 +326,12 @@ def main() -> None:
     sys.exit(run_command(parser.prog, lambda: work(options), resumes=True, processes=options.processes))
 
 
+def write_both(folder: Path, name: str, name_of_new: str, both: tuple[list[Pair], list[Pair]]) -> None:
+    """Write pairs, and those of them with new words, to files of their own."""
+    for file, some in zip((name, name_of_new), both, strict=True):
+        write_tsv(folder / file, some)
+
+
 def work(options: argparse.Namespace) -> None:
     """Do the steps in this process, with its share of the work."""
     if "natural" in options.steps:
@@ -329,20 +342,16 @@ def work(options: argparse.Namespace) -> None:
         write_tsv(options.output_dir / "bitext.tsv", distinct(options.data))
         build(parabank_run(options.output_dir, options.limit, options.processes, options.threads))
     if "pairs" in options.steps:
-        for name, found in zip(("pairs.tsv", "new-words.tsv"), pairs(options.output_dir), strict=True):
-            write_tsv(options.output_dir / name, found)
+        write_both(options.output_dir, "pairs.tsv", "new-words.tsv", pairs(options.output_dir))
     if "train" in options.steps:
         from toolkit.paraphraser.training import train
 
         folder = train(training(options.output_dir, options.steps_of_training, options.threads))
         write_words(folder / WORDS, (options.output_dir / "pairs.tsv").read_text(encoding="utf-8").splitlines())
     if "teacher" in options.steps:
-        write_tsv(options.output_dir / "teacher.tsv", taught(options.data))
+        write_tsv(options.output_dir / "teacher.tsv", taught(options.output_dir))
     if "rewriting" in options.steps:
-        for name, found in zip(
-            ("rewriting.tsv", "rewriting-new-words.tsv"), rewriting(options.output_dir), strict=True
-        ):
-            write_tsv(options.output_dir / name, found)
+        write_both(options.output_dir, "rewriting.tsv", "rewriting-new-words.tsv", rewriting(options.output_dir))
     if "rewrite" in options.steps:
         from toolkit.paraphraser.training import train
 
