@@ -14,6 +14,7 @@ from toolkit.paraphraser.judged import Scorers, judged_rows, put_together, singl
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.score.critic import load_critic
+from toolkit.score.dual import forward_rows
 
 FREE = defaultdict(ConstraintSet)
 SETTINGS = Paraphrasing(n=2, rank_by="usable", guards=(), min_semantic=None, pivots=2, pivot_beam=3, pool=3)
@@ -71,7 +72,7 @@ def test_the_floor_refuses_with_its_reason(paraphraser, rows):
 
 def test_single_edits_become_candidates_once_with_all_scores(paraphraser, rows):
     before = {row.id: {c.text for c in row.candidates} for row in rows}
-    expected = {row.id: set(singles(row, 16)) for row in rows}
+    expected = {row.id: {c.text for c in singles(row, 16)} for row in rows}
     for row in judged_rows(rows, scorers_of(paraphraser), replace(SETTINGS, pool=20), unchecked, True, FREE):
         texts = [c.text for c in row.candidates]
         assert len(texts) == len(set(texts)) and expected[row.id] <= set(texts)
@@ -97,7 +98,46 @@ def test_the_best_single_edits_are_put_together():
     whole = ("An elevator is broken once more.", 0.95)  # more than one edit
     candidates = [Candidate(t, "recombine", scores=Scores(usable=u)) for t, u in [*singles_of_text, low, whole]]
     row = Row("1", "t", None, "de", text, "en", "", candidates=candidates)
-    assert put_together(row) == ["The elevator is broken again."]
+    assert [c.text for c in put_together(row)] == ["The elevator is broken again."]
+
+
+def test_a_rewriter_adds_candidates_with_the_scores_of_the_translators(paraphraser, rows):
+    before = {row.id: {c.text for c in row.candidates} for row in rows}
+    rewriter = toolkit.load_translator("starter/paraphraser", "float32")
+    wide = replace(SETTINGS, pool=40, rewrites=3)
+    added = 0
+    for row in judged_rows(rows, scorers_of(paraphraser), wide, unchecked, False, FREE, rewriter):
+        new = [c for c in row.candidates if c.text not in before[row.id]]
+        assert len(new) <= 3 and {c.generator for c in new} <= {rewriter.signature}
+        assert all(c.scores.usable is not None for c in new if c.reason is None)
+        added += len(new)
+    assert added > 0
+
+
+def test_the_forward_score_of_a_rewrite_is_that_of_the_translator(paraphraser, rows):
+    rewriter = toolkit.load_translator("starter/paraphraser", "float32")
+    for row in judged_rows(rows, scorers_of(paraphraser), replace(SETTINGS, pool=40), unchecked, False, FREE, rewriter):
+        for candidate in row.candidates:
+            if candidate.generator == rewriter.signature and candidate.reason is None:
+                alone = replace(row, candidates=[Candidate(candidate.text, "beam")])
+                (scored,) = forward_rows([alone], paraphraser.model, 1000)
+                expected = scored.candidates[0].scores.forward_logprob
+                assert candidate.scores.forward_logprob == pytest.approx(expected, abs=1e-4)
+
+
+def test_no_rewrites_are_wanted_or_no_rewriter_is_there(paraphraser, rows):
+    rewriter = toolkit.load_translator("starter/paraphraser", "float32")
+    before = [[c.text for c in row.candidates] for row in rows]
+    none = replace(SETTINGS, pool=40, rewrites=0)
+    found = list(judged_rows(rows, scorers_of(paraphraser), none, unchecked, False, FREE, rewriter))
+    assert [[c.text for c in row.candidates] for row in found] == before
+
+
+def test_two_translators_of_english_have_the_starter_as_rewriter_and_one_model_has_none(paraphraser):
+    assert "paraphraser" in paraphraser.rewriter.signature
+    assert toolkit.Paraphraser("starter/paraphraser").rewriter is None
+    with pytest.raises(ValueError, match="wanted a rewriter only beside two translators"):
+        toolkit.Paraphraser("starter/paraphraser", rewriter="starter/paraphraser")
 
 
 def test_paraphrases_are_ranked_by_the_judge_and_the_best_of_all_is_first(paraphraser):

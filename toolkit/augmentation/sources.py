@@ -86,7 +86,10 @@ class Model:
 
     def __init__(self, paraphraser: Paraphraser, settings: Augmentation) -> None:
         self.name, self.lang = paraphraser.name, paraphraser.lang
-        self.record = {"paraphraser": self.name, "settings": asdict(paraphraser.settings)}
+        others = {"critic": paraphraser.critic, "rewriter": paraphraser.rewriter}
+        self.record = {"paraphraser": self.name, "settings": asdict(paraphraser.settings)} | {
+            part: model.signature for part, model in others.items() if model is not None
+        }
         self.paraphraser, self.settings = paraphraser, settings
         self.stages = reporting_stages(paraphraser.settings, paraphraser.forward is not None)
 

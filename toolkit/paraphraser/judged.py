@@ -1,7 +1,8 @@
 """The candidates of English texts, judged by how probably they are usable, and new ones from their edits.
 
-Scores that cost little choose which candidates a language model reads. Candidates of two translators are then taken
-apart into single edits, which are judged, too, and the best of these are put together (`toolkit.generate.recombine`).
+A paraphraser of the language itself adds candidates to those of two translators. All are taken apart into single edits,
+which are judged, too, and the best of these are put together (`toolkit.generate.recombine`). Scores that cost little
+choose which candidates a language model reads.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from toolkit.bitext.normalize import match_key
 from toolkit.decode.constraint_set import ConstraintSet
+from toolkit.generate.constrain import constrain_rows
 from toolkit.generate.recombine import apply_edits, combinations, edits_of, single_edits
 from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.settings import Paraphrasing
-from toolkit.rows import Candidate, Row
+from toolkit.rows import Candidate, Row, Scores
 from toolkit.score.critic import critic_rows
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.score.edit_ratio import edit_rows
@@ -67,6 +69,7 @@ def judged_rows(
     checks: Checks,
     recombines: bool,
     constraints: Mapping[str, ConstraintSet],
+    rewriter: Translator | None = None,
 ) -> Iterator[Row]:
     """Fill `usable` of the candidates that are worth it, and add candidates from edits.
 
@@ -77,9 +80,13 @@ def judged_rows(
         checks: Refuses candidates by their text: of those that are made here.
         recombines: Whether candidates are made from edits.
         constraints: By id of a row, what those must say and must not say.
+        rewriter: A paraphraser of the rows' language, whose candidates join those of the rows.
     """
     shard = list(rows)
     most = settings.pool * settings.n
+    if rewriter is not None and settings.rewrites:
+        some = rewrites(shard, rewriter, settings, constraints)
+        extend(shard, new_rows(shard, some, constraints, scorers, settings, checks))
     single = [singles(row, settings.single_edits) if recombines else [] for row in shard]
     shard = list(refuse_improbable(shard, 2 * most)) if most else shard
     extend(shard, new_rows(shard, single, constraints, scorers, settings, checks))
@@ -109,19 +116,41 @@ def judged(rows: Sequence[Row], scorers: Scorers, settings: Paraphrasing, most: 
     return judge_rows(scored, read_judge(critic=True))
 
 
-def singles(row: Row, most: int) -> list[str]:
+def rewrites(
+    rows: Sequence[Row], rewriter: Translator, settings: Paraphrasing, constraints: Mapping[str, ConstraintSet]
+) -> list[list[Candidate]]:
+    """The best outputs of a paraphraser for each reference, by beam search."""
+    found = constrain_rows(
+        [replace(row, source=None, candidates=[]) for row in rows],
+        rewriter,
+        lambda row: [(None, constraints[row.id])],
+        settings.rewrites,
+        settings.batch_rows,
+        "beam",
+        n_best=settings.rewrites,
+    )
+    return [[replace(c, scores=Scores()) for c in row.candidates if c.reason is None] for row in found]
+
+
+def singles(row: Row, most: int) -> list[Candidate]:
     """The reference with single edits of its candidates."""
     usable = [candidate for candidate in row.candidates if candidate.reason is None]
     texts = [apply_edits(row.reference, [edit]) for edit in single_edits(row.reference, usable, most)]
-    return [text for text in texts if text is not None]
+    return recombined(row, (text for text in texts if text is not None))
 
 
-def put_together(row: Row) -> list[str]:
+def recombined(row: Row, texts: Iterable[str]) -> list[Candidate]:
+    """Texts as candidates that are made of a row's others."""
+    generator = row.candidates[0].generator if row.candidates else None
+    return [Candidate(text, METHOD, generator=generator) for text in texts]
+
+
+def put_together(row: Row) -> list[Candidate]:
     """The reference with the best of its single edits together."""
     waiting = sorted((c for c in row.candidates if c.reason is None), key=by_usable)
     probable = [edits_of(row.reference, c.text) for c in waiting if (c.scores.usable or 0) >= COMBINED]
     single = [edits[0] for edits in probable if len(edits) == 1]
-    return combinations(row.reference, single[:MOST_COMBINED])
+    return recombined(row, combinations(row.reference, single[:MOST_COMBINED]))
 
 
 def extend(rows: Sequence[Row], others: Iterable[Row]) -> None:
@@ -132,23 +161,19 @@ def extend(rows: Sequence[Row], others: Iterable[Row]) -> None:
 
 def new_rows(
     rows: Sequence[Row],
-    texts: Sequence[Sequence[str]],
+    candidates: Sequence[Sequence[Candidate]],
     constraints: Mapping[str, ConstraintSet],
     scorers: Scorers,
     settings: Paraphrasing,
     checks: Checks,
 ) -> list[Row]:
-    """Rows with texts as candidates, checked and with forward scores.
+    """Rows with new candidates alone, checked and with forward scores.
 
     Texts that a row has already, and those that do not meet its constraints, are left out.
     """
     new = []
-    for row, some in zip(rows, texts, strict=True):
+    for row, some in zip(rows, candidates, strict=True):
         known = {match_key(candidate.text) for candidate in row.candidates}
-        distinct = {match_key(text): text for text in some if not constraints[row.id].unmet(text)}
-        generator = row.candidates[0].generator if row.candidates else None
-        candidates = [
-            Candidate(text, METHOD, generator=generator) for key, text in distinct.items() if key not in known
-        ]
-        new.append(replace(row, candidates=candidates))
+        distinct = {match_key(c.text): c for c in some if not constraints[row.id].unmet(c.text)}
+        new.append(replace(row, candidates=[candidate for key, candidate in distinct.items() if key not in known]))
     return list(forward_rows(checks(new), scorers.forward, settings.batch_tokens))

@@ -80,6 +80,8 @@ class Paraphraser:
             candidate, where the settings judge candidates. None takes "starter/smollm2" where it is installed.
         pivot_lang: The other language (ISO 639-1); None is what the translators state. Those of several languages need
             it.
+        rewriter: Beside two translators, a paraphraser of the language of the texts: where the settings judge
+            candidates, its outputs join theirs. None takes the starter in English.
 
     Raises:
         ValueError: A model cannot be loaded, the language is no code, the prefix is for a model that reads none, or
@@ -95,6 +97,7 @@ class Paraphraser:
     pivot_lang: str | None
     encoder: SentenceTransformer | None
     critic: LanguageModel | None
+    rewriter: Translator | None  # whose candidates join those of two translators
     known_words: frozenset[str]
     limit: int  # pieces of a text; a longer one is cut into sentences
     mark: bool  # whether the model reads texts with a mark at the end, as most of those that it was trained on
@@ -112,14 +115,18 @@ class Paraphraser:
         pivot: Sequence[str] | None = None,
         pivot_lang: str | None = None,
         critic: str | None = None,
+        rewriter: str | None = None,
     ) -> None:
-        self._loaded_from = (model, lang, encoder, backward, prefix), (dtype, device, pivot, pivot_lang, critic)
+        machine = (dtype, device, pivot, pivot_lang, critic, rewriter)
+        self._loaded_from = (model, lang, encoder, backward, prefix), machine
         if pivot is not None and model != BEST:
             raise ValueError(f"wanted a model or a pivot, got both, {model!r} and {tuple(pivot)}: give one of them")
         models = models_of(model if pivot is None else pivot_name(pivot), lang)
         translates = len(models) == 2
         if translates and (backward, prefix) != (None, None):
             raise ValueError("wanted two translators alone, got backward or prefix, too: the first one scores backward")
+        if rewriter is not None and not translates:
+            raise ValueError(f"wanted a rewriter only beside two translators, got {rewriter!r} and model {model!r}")
         name = models[-1]
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         known = described(name)
@@ -130,6 +137,7 @@ class Paraphraser:
             (None if translates else name, "model"),
             (encoder, "encoder"),
             (backward, "backward"),
+            (rewriter, "rewriter"),
         ):
             if part is not None:
                 check_language_of(part, self.lang, argument)
@@ -145,6 +153,9 @@ class Paraphraser:
         if critic is None and self.settings.judges and packaged(CRITIC.removeprefix("starter/")):
             critic = CRITIC
         self.critic = None if critic is None else load_critic(critic, dtype, device)
+        if rewriter is None and translates and self.settings.judges:
+            rewriter = STARTER  # the judge reads English alone
+        self.rewriter = load_translator(rewriter, dtype, device, self.lang, self.lang) if rewriter else None
         words = Path(resolve(name), WORDS)
         self.known_words = read_words(words) if words.exists() and not translates else frozenset()
         longest = known["max_tokens"] or (LONGEST_TRANSLATED if translates else LONGEST)
@@ -351,6 +362,7 @@ class Paraphraser:
             self.forward,
             self.pivot_lang or UNKNOWN,
             self.critic,
+            self.rewriter,
         )
         found = {row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in done}
         for constraint_set, placed in zip(sets, places, strict=True):

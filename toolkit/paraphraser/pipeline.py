@@ -57,6 +57,7 @@ def paraphrase_rows(
     forward: Translator | None = None,
     pivot_lang: str = "",
     critic: LanguageModel | None = None,
+    rewriter: Translator | None = None,
 ) -> Iterator[Row]:
     """Give every row its candidates: chosen ones have a rank, refused ones a reason.
 
@@ -73,6 +74,7 @@ def paraphrase_rows(
             translation.
         pivot_lang: The language that it writes (ISO 639-1).
         critic: Reads the text before each candidate, where candidates are judged.
+        rewriter: Paraphrases the rows' language: its candidates join those of the translators, where they are judged.
     """
     if forward is not None:
         rows = pivot_rows(rows, forward, model, pivot_lang, pivot_decoding(settings), constraints)
@@ -84,7 +86,7 @@ def paraphrase_rows(
         rows = refuse_forward(rows, settings.min_forward)
     if settings.judges:
         scorers = Scorers(model, backward, encoder, critic)
-        rows = judged_rows(rows, scorers, settings, checks, forward is not None, constraints)
+        rows = judged_rows(rows, scorers, settings, checks, forward is not None, constraints, rewriter)
         return chosen_rows(rows, model, settings)
     rows = overlap_rows(rows, model.target)
     if settings.max_iou is not None:
