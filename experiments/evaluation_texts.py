@@ -4,8 +4,8 @@
 
 - settings: for choosing defaults, 20 of each kind; settings_report: as many, for reporting what these do.
 - judge: 20 of each kind, and judge_second, 100 of each, for fitting what tells usable paraphrases from others.
-- report: 40 of each kind, on which systems are compared; report_second: as many (34 questions), written when the
-  outputs for the first had been read. Nothing is chosen on either.
+- report: 40 of each kind, on which systems are compared; report_second and report_third: as many (34 questions in the
+  second), each written when the outputs for the one before had been read. Nothing is chosen on them.
 """
 
 from __future__ import annotations

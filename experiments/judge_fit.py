@@ -25,7 +25,15 @@ from sklearn.preprocessing import StandardScaler
 
 from reports import report
 from toolkit.rows import Scores
-from toolkit.score.judge import CRITIC_FEATURES, FEATURES, WITH_CRITIC, WITHOUT_CRITIC, feature_values
+from toolkit.score.judge import (
+    BACK_FEATURES,
+    BOTH_WAYS,
+    CRITIC_FEATURES,
+    FEATURES,
+    WITH_CRITIC,
+    WITHOUT_CRITIC,
+    feature_values,
+)
 from toolkit.shards import write_whole
 
 FOLDS = 10
@@ -101,14 +109,18 @@ def first_outputs(predicted: np.ndarray, usable: np.ndarray, groups: np.ndarray)
 
 
 def main() -> None:
-    """Fit both judges and write them."""
+    """Fit the judges and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ratings", type=Path, required=True)
     parser.add_argument("--judge", type=Path, required=True)
     parser.add_argument("--json", type=Path, required=True)
     options = parser.parse_args()
     texts = json.loads(options.ratings.read_text(encoding="utf-8"))["results"]["texts"]
-    kinds = {WITH_CRITIC: (*CRITIC_FEATURES, *FEATURES), WITHOUT_CRITIC: FEATURES}
+    kinds = {
+        BOTH_WAYS: (*BACK_FEATURES, *CRITIC_FEATURES, *FEATURES),
+        WITH_CRITIC: (*CRITIC_FEATURES, *FEATURES),
+        WITHOUT_CRITIC: FEATURES,
+    }
     judges, figures = {}, {}
     for name, features in kinds.items():
         judges[name], figures[name] = fitted(texts, features)

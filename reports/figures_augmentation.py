@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from statistics import fmean
-
-from scipy.stats import t
 
 from reports.figures import benchmark, experiment, machine, number, table
 
@@ -17,12 +14,8 @@ PAPER_TRANSLATION = {  # BLEU by corpus of the paraphraser, ParaZh (Hao et al. 2
     "6 layers": {"none": 7.15, "paraphrases by PKU's corpus": 6.35, "paraphrases by ParaZh-22M": 7.75},
     "12 layers": {"none": 10.65, "paraphrases by PKU's corpus": 7.31, "paraphrases by ParaZh-22M": 14.74},
 }
-LABELLED = ("EDA", "WordNet", "round trip", "starter", "ParaNMT", "ParaBank", "ParaBank 2", "ParaNet")  # arms
-PIVOT_STUDIES = {  # results, and the classifier that they are of
-    "augmentation_pivot": "embeddings",
-    "augmentation_pivot_checked": "embeddings, checked labels",
-    "augmentation_pivot_words": "words",
-}
+LABELLED = ("EDA", "WordNet", "round trip", "starter")  # arms
+CLASSIFIERS = {"": "embeddings", "_checked": "embeddings, checked labels", "_words": "words"}  # by the end of a name
 ENGINES = {
     "ours": "ours",
     "ours_few": "ours, 6 samples of a row",
@@ -75,85 +68,35 @@ def augmentation_checked() -> str:
 
 def augmentation_pivot() -> str:
     """Accuracy with paraphrases by two translators, of three classifiers, by arm and task."""
+    return classifiers_and_arms("augmentation_pivot")
+
+
+def augmentation_written() -> str:
+    """The same with paraphrases that were written."""
+    return classifiers_and_arms("augmentation_written")
+
+
+def classifiers_and_arms(name: str) -> str:
+    """A line for each classifier and arm, with 16 rows of a class."""
     lines = []
-    for name, classifier in PIVOT_STUDIES.items():
-        accuracy = experiment(name)["results"]["accuracy"]
+    for end, classifier in CLASSIFIERS.items():
+        accuracy = experiment(name + end)["results"]["accuracy"]
         lines += [[classifier, arm, *(cell(accuracy[task][arm]["16"]) for task in accuracy)] for arm in accuracy[MEAN]]
-    found = experiment(next(iter(PIVOT_STUDIES)))["results"]
+    found = experiment(name)["results"]
     below = f"{found['seeds']} seeds, at most {found['copies']} new texts of a row. Star: p < {LEVEL}."
     return table(["classifier", "arm", *found["accuracy"]], lines, below)
 
 
-def augmentation_256() -> str:
-    """Accuracy of a logistic regression on frozen embeddings with 256 rows of a class, by arm and task."""
-    return accuracy_table("augmentation_256", (NONE, OVERSAMPLED))
-
-
-def augmentation_finetuned() -> str:
-    """Accuracy of a fine-tuned encoder, by arm and task."""
-    return accuracy_table("augmentation_finetuned")
-
-
-def augmentation_finetuned_seeds() -> str:
-    """Accuracy of a fine-tuned encoder in fewer arms, with twice as many seeds."""
-    return accuracy_table("augmentation_finetuned_seeds")
-
-
-def augmentation_new_seeds() -> str:
-    """The same arms on the ten seeds of the second study that did not choose its arms.
-
-    The records hold means and deviations of the first ten seeds and of all twenty, with the same seeds first. So the
-    mean of the other ten is known to a few hundredths, and so are, from the sums of squares, the deviation and the
-    p-value of their difference to none.
-    """
-    first, both = (experiment(name)["results"] for name in ("augmentation_finetuned", "augmentation_finetuned_seeds"))
-    tasks, n = list(both["accuracy"]), first["seeds"]
-    arms = [arm for arm in both["accuracy"][MEAN] if arm in first["accuracy"][MEAN]]
-    lines = []
-    for arm in arms:
-        cells = []
-        for task in tasks:
-            chosen, all_seeds = (record["accuracy"][task][arm]["16"] for record in (first, both))
-            mean = 2 * all_seeds["mean"] - chosen["mean"]
-            cells.append(number(mean) + ("" if arm == NONE else f" ({_on_new_seeds(chosen, all_seeds, n)})"))
-        lines.append([arm, *cells])
-    below = f"{both['seeds'] - n} seeds; in brackets the difference to none and the p-value of its paired t-test."
-    return table(["arm, 16 rows of a class", *tasks], lines, below)
+def augmentation_copies() -> str:
+    """Accuracy with other numbers of new texts of a row."""
+    return accuracy_table("augmentation_copies")
 
 
 def more_copies() -> str:
     """The mean accuracy of 16 rows of a class by the number of new texts of a row."""
-    means = experiment("augmentation_settings")["results"]["accuracy"][MEAN]
-    arms = {2: "starter", 4: "4 copies", 8: "8 copies"}
+    means = experiment("augmentation_copies")["results"]["accuracy"][MEAN]
+    arms = {1: "1 copy", 2: "starter", 4: "4 copies", 8: "8 copies"}
     return ", ".join(f"{number(means[arm]['16']['mean'])} with {copies}" for copies, arm in arms.items())
-
-
-def paranet_gain() -> str:
-    """The mean gain of the paraphraser of ParaNet's pairs, and its p-value corrected for the number of arms."""
-    gain = experiment("augmentation_finetuned")["results"]["accuracy"][MEAN]["ParaNet"]["16"][f"against_{NONE}"]
-    return f"{gain['difference']:+.1f}, p {number(gain['p'])}"
-
-
-def new_seeds_gain() -> str:
-    """The mean gain of the paraphraser of a ParaNMT parabank on the seeds that did not choose the arms."""
-    chosen, all_seeds = (
-        experiment(name)["results"]["accuracy"][MEAN]["ParaNMT"]["16"]
-        for name in ("augmentation_finetuned", "augmentation_finetuned_seeds")
-    )
-    return _on_new_seeds(chosen, all_seeds, experiment("augmentation_finetuned")["results"]["seeds"])
-
-
-def _on_new_seeds(chosen: dict, all_seeds: dict, n: int) -> str:
-    """The difference to none on the last n of 2n seeds, from those of the first n and of all."""
-    one, two = (figures[f"against_{NONE}"] for figures in (chosen, all_seeds))
-    mean = 2 * two["difference"] - one["difference"]
-    squares = sum(
-        sign * ((seeds - 1) * figures["deviation"] ** 2 + seeds * figures["difference"] ** 2)
-        for sign, seeds, figures in ((1, 2 * n, two), (-1, n, one))
-    )
-    deviation = math.sqrt((squares - n * mean**2) / (n - 1))
-    p = 2 * t.sf(abs(mean) / (deviation / math.sqrt(n)), n - 1)
-    return f"{mean:+.1f}, p {number(p, 2)}"
 
 
 def low_resource_translation() -> str:
@@ -178,11 +121,6 @@ def low_resource_translation() -> str:
     return table(
         ["paraphrases", "pairs", "unseen words, %", *found["signatures"]], lines, f"{below} Star: p < {LEVEL}."
     )
-
-
-def augmentation_settings() -> str:
-    """Accuracy with other settings of our arm."""
-    return accuracy_table("augmentation_settings")
 
 
 def augmentation_speed() -> str:
@@ -271,14 +209,9 @@ MADE = (
     augmentation_words,
     augmentation_checked,
     augmentation_pivot,
-    augmentation_256,
-    augmentation_finetuned,
-    augmentation_finetuned_seeds,
-    augmentation_new_seeds,
+    augmentation_written,
+    augmentation_copies,
     more_copies,
-    new_seeds_gain,
-    paranet_gain,
-    augmentation_settings,
     low_resource_translation,
     augmentation_speed,
     augmentation_fastest,

@@ -18,7 +18,7 @@ NAMED = re.compile(r"`((?:[\w.-]+/)+[\w.*-]*)`")
 MADE_UP = {
     *("builders/NAME.py", "cards/NAME.md", "my_parabank/", "my_parabank.shards/"),
     *("starter/de-en", "starter/en-de", "starter/encoder", "starter/paraphraser", "starter/infiller"),
-    *("starter/smollm2", "starter/en-pt", "starter/pt-en"),
+    *("starter/rewriter", "starter/smollm2", "starter/en-pt", "starter/pt-en"),
     *("firefox/en-de", "firefox/de-en", "firefox/en-fr", "firefox/fr-en", "firefox/en-zh-Hans", "firefox/zh-Hans-en"),
     *("mozilla/firefox-translations-models", "BAAI/bge-small-zh-v1.5", "facebook/nllb-200-distilled-600M"),
     *("Helsinki-NLP/opus-mt-en-de", "Helsinki-NLP/opus-mt-zh-en", "sentence-transformers/LaBSE"),

@@ -39,6 +39,9 @@ class Scores:
         changed_words: The sum over the tokens of the candidate that differ from the reference, by that model, in nats.
         after_changes: The least log-probability of a token right behind such tokens, in nats, <= 0; 0 without one.
         unchanged_words: The mean over the other tokens, in nats per token, <= 0; 0 without one.
+        after_candidate: Log-probability of the reference by that model after the candidate, in nats per token, <= 0.
+        after_candidate_total: The same, the sum over the reference's tokens, in nats.
+        after_candidate_least: The same of its least probable token, in nats.
         relative_fluency: Log-probability of the candidate by a language model less that of the reference, each per
             token, in nats; above 0 it is the more natural one of both.
         usable: The probability that a reader would call the candidate usable, by a regression, in [0, 1].
@@ -61,6 +64,9 @@ class Scores:
     changed_words: float | None = None
     after_changes: float | None = None
     unchanged_words: float | None = None
+    after_candidate: float | None = None
+    after_candidate_total: float | None = None
+    after_candidate_least: float | None = None
     relative_fluency: float | None = None
     usable: float | None = None
     judgment: float | None = None

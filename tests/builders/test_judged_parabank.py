@@ -31,7 +31,7 @@ def row() -> Row:
 @pytest.mark.parametrize("critic", [True, False], ids=["as_installed", "without_language_model"])
 def test_what_is_not_usable_is_refused_and_the_rest_ranked_anew(critic, monkeypatch):
     if not critic:
-        monkeypatch.setattr(build, "packaged", lambda _: False)
+        monkeypatch.setattr(build, "installed_critic", lambda: None)
     source = load_judge(0.1, processes())
     (done,) = source.generate([row()])
     found = {c.text: (c.rank, c.reason) for c in done.candidates}

@@ -22,9 +22,10 @@ def test_equal_beginnings_stand_in_a_tree_once():
     trees = TokenTrees()
     trees.add([1, 2], [[3, 4], [3, 5]])
     trees.add([1], [[3]])
-    assert trees.ids == [1, 2, 3, 4, 5, 1, 3] and trees.parents == [-1, 0, 1, 2, 2, -1, 5]
-    assert trees.paths == [[2, 3], [2, 4], [6]]
-    wanted = [{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 4}, {5}, {5, 6}]
+    trees.add([6], [[3]])
+    assert trees.ids == [1, 2, 3, 4, 5, 3, 6, 3] and trees.parents == [-1, 0, 1, 2, 2, 0, -1, 6]
+    assert trees.paths == [[2, 3], [2, 4], [5], [7]]
+    wanted = [{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 4}, {0, 5}, {6}, {6, 7}]
     assert [set(row.nonzero()[:, 0].tolist()) for row in trees.mask()] == wanted
 
 

@@ -55,13 +55,31 @@ def test_without_a_critic_all_that_are_kept_have_a_probability(paraphraser, rows
         assert all(0 < c.scores.usable < 1 and c.scores.given_reference is None for c in row.candidates)
 
 
-def test_a_critic_reads_the_best_and_only_these(paraphraser, rows, tmp_path):
+def test_a_critic_reads_the_best_and_reads_back_half_of_these(paraphraser, rows, tmp_path):
     critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
     few = replace(SETTINGS, n=1, pool=2)
     for row in judged_rows(rows, scorers_of(paraphraser, critic), few, unchecked, False, FREE):
-        kept = [c for c in row.candidates if c.reason is None]
-        assert len(kept) == 2 and all(c.scores.given_reference is not None for c in kept)
-        assert all(c.scores.given_reference is None for c in row.candidates if c.reason == "rank")
+        (kept,) = [c for c in row.candidates if c.reason is None]
+        assert kept.scores.after_candidate is not None
+        assert sum(c.scores.given_reference is not None for c in row.candidates) == 2
+        assert all(c.scores.after_candidate is None for c in row.candidates if c.reason == "rank")
+
+
+def test_a_causal_model_adds_candidates_and_may_be_the_critic(paraphraser, rows, tmp_path):
+    critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
+    before = {row.id: {c.text for c in row.candidates} for row in rows}
+    wide, both = replace(SETTINGS, pool=40, continuations=5), scorers_of(paraphraser, critic)
+    for row in judged_rows(rows, both, wide, unchecked, False, FREE, [critic]):
+        new = [c for c in row.candidates if c.text not in before[row.id]]
+        assert len(new) <= 5 and {(c.method, c.generator) for c in new} <= {("continuation", critic.signature)}
+        assert all(c.scores.after_candidate is not None for c in new if c.reason is None)
+
+
+def test_of_a_causal_model_no_candidates_may_be_wanted(paraphraser, rows, tmp_path):
+    critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
+    none = replace(SETTINGS, pool=40, continuations=0)
+    for row in judged_rows(rows, scorers_of(paraphraser, critic), none, unchecked, False, FREE, [critic]):
+        assert not any(c.method == "continuation" for c in row.candidates)
 
 
 def test_the_floor_refuses_with_its_reason(paraphraser, rows):
@@ -106,7 +124,7 @@ def test_a_rewriter_adds_candidates_with_the_scores_of_the_translators(paraphras
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
     wide = replace(SETTINGS, pool=40, rewrites=3)
     added = 0
-    for row in judged_rows(rows, scorers_of(paraphraser), wide, unchecked, False, FREE, rewriter):
+    for row in judged_rows(rows, scorers_of(paraphraser), wide, unchecked, False, FREE, [rewriter]):
         new = [c for c in row.candidates if c.text not in before[row.id]]
         assert len(new) <= 3 and {c.generator for c in new} <= {rewriter.signature}
         assert all(c.scores.usable is not None for c in new if c.reason is None)
@@ -116,7 +134,9 @@ def test_a_rewriter_adds_candidates_with_the_scores_of_the_translators(paraphras
 
 def test_the_forward_score_of_a_rewrite_is_that_of_the_translator(paraphraser, rows):
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
-    for row in judged_rows(rows, scorers_of(paraphraser), replace(SETTINGS, pool=40), unchecked, False, FREE, rewriter):
+    for row in judged_rows(
+        rows, scorers_of(paraphraser), replace(SETTINGS, pool=40), unchecked, False, FREE, [rewriter]
+    ):
         for candidate in row.candidates:
             if candidate.generator == rewriter.signature and candidate.reason is None:
                 alone = replace(row, candidates=[Candidate(candidate.text, "beam")])
@@ -129,15 +149,15 @@ def test_no_rewrites_are_wanted_or_no_rewriter_is_there(paraphraser, rows):
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
     before = [[c.text for c in row.candidates] for row in rows]
     none = replace(SETTINGS, pool=40, rewrites=0)
-    found = list(judged_rows(rows, scorers_of(paraphraser), none, unchecked, False, FREE, rewriter))
+    found = list(judged_rows(rows, scorers_of(paraphraser), none, unchecked, False, FREE, [rewriter]))
     assert [[c.text for c in row.candidates] for row in found] == before
 
 
 def test_two_translators_of_english_have_the_starter_as_rewriter_and_one_model_has_none(paraphraser):
-    assert "paraphraser" in paraphraser.rewriter.signature
-    assert toolkit.Paraphraser("starter/paraphraser").rewriter is None
-    with pytest.raises(ValueError, match="wanted a rewriter only beside two translators"):
-        toolkit.Paraphraser("starter/paraphraser", rewriter="starter/paraphraser")
+    assert "paraphraser" in paraphraser.rewriters[0].signature
+    assert toolkit.Paraphraser("starter/paraphraser").rewriters == []
+    with pytest.raises(ValueError, match="wanted rewriters only beside two translators"):
+        toolkit.Paraphraser("starter/paraphraser", rewriters=["starter/paraphraser"])
 
 
 def test_paraphrases_are_ranked_by_the_judge_and_the_best_of_all_is_first(paraphraser):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.language_models import alone, saved, wide
 from toolkit.rows import Candidate, Row
-from toolkit.score.critic import beginning_of, critic_rows, critic_signature, load_critic
+from toolkit.score.critic import beginning_of, critic_rows, critic_signature, load_critic, read_back_rows
 
 TEXTS = {
     "He left the house.": ["He left home.", "He went out of the house.", "He left the house."],
@@ -69,6 +69,24 @@ def test_scores_are_those_of_a_forward_pass_for_each_candidate(model):
             behind = [logs[n] for n in range(1, len(logs)) if differ[n - 1] and not differ[n]]
             assert scores.after_changes <= min(behind, default=0.0) + 2e-6
             assert scores.relative_fluency == pytest.approx(mean(model, first, read(text)) - own, abs=2e-6)
+
+
+def test_reading_back_scores_the_reference_after_each_candidate(model):
+    def read(text):
+        return model.tokenizer(text, add_special_tokens=False)["input_ids"]
+
+    for row in read_back_rows(rows(), model, 512):
+        for candidate in row.candidates:
+            scores, text = candidate.scores, candidate.text
+            if candidate.reason or not row.reference:
+                assert scores.after_candidate is scores.after_candidate_total is scores.after_candidate_least is None
+                continue
+            ids = read(row.reference)
+            sums = [alone(model, read(text + "\n"), ids[: n + 1])[0] for n in range(len(ids))]
+            logs = [one - before for one, before in zip(sums, [0.0, *sums], strict=False)]
+            assert scores.after_candidate_total == pytest.approx(sums[-1], abs=2e-6)
+            assert scores.after_candidate == pytest.approx(sums[-1] / len(ids), abs=2e-6)
+            assert scores.after_candidate_least == pytest.approx(min(logs), abs=2e-6)
 
 
 def test_a_copy_is_as_probable_and_fluent_as_its_reference(model):

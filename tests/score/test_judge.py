@@ -7,6 +7,8 @@ import pytest
 
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.score.judge import (
+    BACK_FEATURES,
+    BOTH_WAYS,
     CRITIC_FEATURES,
     FEATURES,
     SHIPPED,
@@ -23,15 +25,17 @@ TEXT = "We were stuck behind a tractor the whole way to York."
 GOOD = Scores(
     forward_logprob=-2.0, forward_tokens=10, backward_logprob=-2.0, backward_tokens=10, semantic=0.95,
     intersection_over_union=0.7, edit_ratio=0.15, given_reference=-0.2, after_reference=-0.6, changed_words=-2.0,
-    after_changes=-0.5, unchanged_words=-0.4,
+    after_changes=-0.5, unchanged_words=-0.4, after_candidate=-0.5, after_candidate_total=-6.0,
+    after_candidate_least=-2.0,
 )  # fmt: skip
 
 
 def test_the_shipped_weights_are_those_of_the_features():
-    assert read_judge(critic=True).features == (*CRITIC_FEATURES, *FEATURES)
-    assert read_judge(critic=False).features == FEATURES
+    assert read_judge(BOTH_WAYS).features == (*BACK_FEATURES, *CRITIC_FEATURES, *FEATURES)
+    assert read_judge(WITH_CRITIC).features == (*CRITIC_FEATURES, *FEATURES)
+    assert read_judge(WITHOUT_CRITIC).features == FEATURES
     figures = json.loads(SHIPPED.read_text())["figures"]
-    assert figures[WITH_CRITIC]["auc"] > figures[WITHOUT_CRITIC]["auc"] > 0.6
+    assert figures[BOTH_WAYS]["auc"] > figures[WITH_CRITIC]["auc"] > figures[WITHOUT_CRITIC]["auc"] > 0.6
 
 
 def test_words_that_are_new_lost_and_fewer():
@@ -49,6 +53,12 @@ def test_the_square_of_a_feature_has_its_name():
     assert feature_values(TEXT, TEXT, Scores(), ("semantic_squared",)) == [None]
 
 
+def test_the_product_of_two_features_has_both_names():
+    name = "after_candidate times after_reference"
+    assert feature_values(TEXT, TEXT, GOOD, (name,)) == [pytest.approx(0.3)]
+    assert feature_values(TEXT, TEXT, replace(GOOD, after_candidate=None), (name,)) == [None]
+
+
 def test_a_probability_is_the_logistic_function_of_the_weighted_features():
     judge = Judge(("forward", "semantic"), (-0.5, 0.9), (0.5, 0.1), (2.0, 1.0), 0.25)
     logit = 0.25 + 2.0 * (-0.2 + 0.5) / 0.5 + 1.0 * (0.95 - 0.9) / 0.1
@@ -56,7 +66,7 @@ def test_a_probability_is_the_logistic_function_of_the_weighted_features():
 
 
 def test_what_a_language_model_expects_is_more_probably_usable():
-    judge = read_judge(critic=True)
+    judge = read_judge(WITH_CRITIC)
     text = "We were trapped behind a tractor the whole way to York."
     values = []
     for given in (-3.0, -1.0, 0.0):
@@ -70,11 +80,11 @@ def test_only_candidates_with_all_scores_and_no_reason_are_judged():
     refused = Candidate("b", "pivot", reason="copy", scores=replace(GOOD))
     judged = Candidate("c", "pivot", scores=replace(GOOD))
     row = Row("1", "t", None, "en", TEXT, "en", "", candidates=[lacking, refused, judged])
-    list(judge_rows([row], read_judge(critic=True)))
+    list(judge_rows([row], read_judge(WITH_CRITIC)))
     assert [c.scores.usable is None for c in row.candidates] == [True, True, False]
 
 
 def test_a_file_that_is_no_judge_is_named(tmp_path):
     (tmp_path / "judge.json").write_text("{}")
     with pytest.raises(ValueError, match=r"wanted a judge by experiments/judge_fit.py, got .*judge.json"):
-        read_judge(True, tmp_path / "judge.json")
+        read_judge(BOTH_WAYS, tmp_path / "judge.json")

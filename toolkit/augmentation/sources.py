@@ -86,12 +86,16 @@ class Model:
 
     def __init__(self, paraphraser: Paraphraser, settings: Augmentation) -> None:
         self.name, self.lang = paraphraser.name, paraphraser.lang
-        others = {"critic": paraphraser.critic, "rewriter": paraphraser.rewriter}
-        self.record = {"paraphraser": self.name, "settings": asdict(paraphraser.settings)} | {
-            part: model.signature for part, model in others.items() if model is not None
+        self.record = {
+            "paraphraser": self.name,
+            "critic": paraphraser.critic and paraphraser.critic.signature,
+            "rewriters": [rewriter.signature for rewriter in paraphraser.rewriters],
+            "settings": asdict(paraphraser.settings),
         }
         self.paraphraser, self.settings = paraphraser, settings
-        self.stages = reporting_stages(paraphraser.settings, paraphraser.forward is not None)
+        self.stages = reporting_stages(
+            paraphraser.settings, paraphraser.forward is not None, len(paraphraser.rewriters)
+        )
 
     @property
     def encoder(self) -> SentenceTransformer | None:

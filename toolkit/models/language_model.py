@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,9 +15,11 @@ from transformers.utils import logging
 from toolkit.models.checkpoint import reading_model
 from toolkit.models.gguf import checkpoint_path
 from toolkit.models.precision import check_device, in_bfloat16
-from toolkit.models.weights import check_whole, loading
-from toolkit.starters import model_name, shown_name
+from toolkit.models.weights import check_tensors, check_whole, loading
+from toolkit.starters import model_name, resolve, shown_name
 
+ADAPTER = "adapter_config.json"  # the file of PEFT that marks the folder of an adapter
+BREAK = "\n"  # ours: between a text and its paraphrase
 LOGITS = 1 << 26  # ours: numbers of one batch over the vocabulary, 256 MB
 
 
@@ -37,11 +40,24 @@ class LanguageModel:
     signature: str
 
 
+def is_causal(name: str) -> bool:
+    """Whether a name is that of a causal language model, or of an adapter; False where no configuration says so."""
+    path = Path(resolve(model_name(name)))
+    if (path / ADAPTER).is_file():
+        return True
+    try:
+        kinds = AutoConfig.from_pretrained(str(path)).architectures or []
+    except (OSError, ValueError):  # whoever loads it says what it lacks
+        return False
+    return any(kind.endswith("ForCausalLM") for kind in kinds)
+
+
 def load_language_model(name: str, dtype: str = "auto", device: torch.device | str = "cpu") -> LanguageModel:
     """Load a causal language model.
 
     Args:
-        name: A Hub id ("openai-community/gpt2"), a local path, also that of weights in GGUF, or "starter/smollm2".
+        name: A Hub id ("openai-community/gpt2"), a local path, also that of weights in GGUF, "starter/smollm2", or a
+            local folder with an adapter (LoRA, by PEFT) of a model with such a name, whose weights it is added to.
         dtype: "bfloat16", "float32" or "auto" (bfloat16 where the device has it); "int8" is "auto".
         device: Device on which it computes.
 
@@ -51,6 +67,9 @@ def load_language_model(name: str, dtype: str = "auto", device: torch.device | s
     """
     check_device(str(device))
     name = model_name(name)
+    adapter = Path(resolve(name))
+    if (adapter / ADAPTER).is_file():
+        return _adapted(name, adapter, dtype, device)
     path, bfloat16 = checkpoint_path(name), in_bfloat16("auto" if dtype == "int8" else dtype, device)
     number = torch.bfloat16 if bfloat16 else torch.float32
     loaded: Any
@@ -67,9 +86,45 @@ def load_language_model(name: str, dtype: str = "auto", device: torch.device | s
     model, info = loaded
     check_whole(model, info, name)
     model.eval().to(device)
+    return LanguageModel(name, model, tokenizer, _signature(name, model))
+
+
+def _signature(name: str, model: PreTrainedModel) -> str:
+    """Name, parameters and dtype."""
     size = sum(p.numel() for p in model.parameters()) / 1e6
-    kind = str(number).removeprefix("torch.")
-    return LanguageModel(name, model, tokenizer, f"{shown_name(name)}|{size:.1f}M|{kind}")
+    return f"{shown_name(name)}|{size:.1f}M|{str(model.dtype).removeprefix('torch.')}"
+
+
+def _adapted(name: str, folder: Path, dtype: str, device: torch.device | str) -> LanguageModel:
+    """The model that an adapter belongs to, in float32 until the adapter is added to its weights.
+
+    Args:
+        name: Of the adapter.
+        folder: Where it is.
+        dtype: As of `load_language_model`.
+        device: Likewise.
+    """
+    from peft import PeftConfig, get_peft_model, load_peft_weights, set_peft_model_state_dict
+
+    got = "which is no adapter of a causal language model"
+    with reading_model(name, "an adapter", got):
+        config = PeftConfig.from_pretrained(str(folder))
+        weights = load_peft_weights(str(folder), device="cpu")
+    base = load_language_model(config.base_model_name_or_path, "float32", device)
+    with reading_model(name, "an adapter", got):
+        model: Any = get_peft_model(base.model, config)
+        state: Any = set_peft_model_state_dict(model, {key: value.float() for key, value in weights.items()})
+    lacking = [key for key in state.missing_keys if "lora" in key] + list(state.unexpected_keys)
+    check_tensors(lacking, weights, name)
+    number = torch.bfloat16 if in_bfloat16("auto" if dtype == "int8" else dtype, device) else torch.float32
+    whole = model.merge_and_unload().to(number).eval()
+    return LanguageModel(name, whole, base.tokenizer, _signature(name, whole))
+
+
+def beginning_of(text: str, tokenizer: Any) -> list[int]:
+    """A text and a line break as the model reads them, after the token with which its tokenizer begins texts."""
+    ids = tokenizer(text + BREAK, verbose=False)["input_ids"]
+    return ids[:-1] if ids and ids[-1] == tokenizer.eos_token_id else ids
 
 
 @torch.inference_mode()

@@ -34,14 +34,16 @@ class TokenTrees:
         ids: The token of each node.
         parents: The number of the node that it follows, which is smaller; -1 for a first token.
         paths: Of each text the nodes whose probabilities count.
+        below: The node of each token below another one (-1: below none).
     """
 
     ids: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     paths: list[list[int]] = field(default_factory=list)
+    below: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def add(self, beginning: Sequence[int], texts: Iterable[Sequence[int]]) -> None:
-        """Add a tree of texts after a common beginning, of which only the texts are scored.
+        """Add texts after a common beginning, of which only the texts are scored; equal beginnings stand there once.
 
         Args:
             beginning: Tokens; without any, the first token of a text has no probability.
@@ -49,21 +51,21 @@ class TokenTrees:
         """
         last = -1
         for token in beginning:
-            last = self._append(token, last)
-        below: dict[tuple[int, int], int] = {}
+            last = self._node(token, last)
         for text in texts:
             node, path = last, []
             for token in text:
-                if (node, token) not in below:
-                    below[node, token] = self._append(token, node)
-                node = below[node, token]
+                node = self._node(token, node)
                 path.append(node)
             self.paths.append([node for node in path if self.parents[node] >= 0])
 
-    def _append(self, token: int, parent: int) -> int:
-        self.ids.append(token)
-        self.parents.append(parent)
-        return len(self.ids) - 1
+    def _node(self, token: int, parent: int) -> int:
+        """The node of a token below another one, a new one unless it is there."""
+        if (parent, token) not in self.below:
+            self.below[parent, token] = len(self.ids)
+            self.ids.append(token)
+            self.parents.append(parent)
+        return self.below[parent, token]
 
     def mask(self) -> Tensor:
         """(nodes, nodes) True where the node of the column is, or comes before, that of the row in a text."""

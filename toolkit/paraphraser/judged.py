@@ -1,6 +1,6 @@
 """The candidates of English texts, judged by how probably they are usable, and new ones from their edits.
 
-A paraphraser of the language itself adds candidates to those of two translators. All are taken apart into single edits,
+Paraphrasers of the language itself add candidates to those of two translators. All are taken apart into single edits,
 which are judged, too, and the best of these are put together (`toolkit.generate.recombine`). Scores that cost little
 choose which candidates a language model reads.
 """
@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 from toolkit.bitext.normalize import match_key
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
+from toolkit.generate.continuations import continued_rows
 from toolkit.generate.recombine import apply_edits, combinations, edits_of, single_edits
 from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row, Scores
-from toolkit.score.critic import critic_rows
+from toolkit.score.critic import critic_rows, read_back_rows
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.score.edit_ratio import edit_rows
-from toolkit.score.judge import judge_rows, read_judge
+from toolkit.score.judge import BOTH_WAYS, WITH_CRITIC, WITHOUT_CRITIC, judge_rows, read_judge
 from toolkit.score.overlap import overlap_rows
 from toolkit.score.semantic import semantic_rows
 from toolkit.select.filter import (
@@ -42,6 +43,7 @@ BATCH_TEXTS = 64  # ours: texts that are encoded at a time
 METHOD = "recombine"
 COMBINED = 0.25  # ours: the least probability of a single edit that is put together with others
 MOST_COMBINED = 4  # ours: single edits of a text that are
+Rewriter = Translator | LanguageModel
 Checks = Callable[[Iterable[Row]], Iterable[Row]]
 
 
@@ -69,7 +71,7 @@ def judged_rows(
     checks: Checks,
     recombines: bool,
     constraints: Mapping[str, ConstraintSet],
-    rewriter: Translator | None = None,
+    rewriters: Sequence[Rewriter] = (),
 ) -> Iterator[Row]:
     """Fill `usable` of the candidates that are worth it, and add candidates from edits.
 
@@ -80,11 +82,11 @@ def judged_rows(
         checks: Refuses candidates by their text: of those that are made here.
         recombines: Whether candidates are made from edits.
         constraints: By id of a row, what those must say and must not say.
-        rewriter: A paraphraser of the rows' language, whose candidates join those of the rows.
+        rewriters: Paraphrasers of the rows' language, whose candidates join those of the rows.
     """
     shard = list(rows)
     most = settings.pool * settings.n
-    if rewriter is not None and settings.rewrites:
+    for rewriter in rewriters:
         some = rewrites(shard, rewriter, settings, constraints)
         extend(shard, new_rows(shard, some, constraints, scorers, settings, checks))
     single = [singles(row, settings.single_edits) if recombines else [] for row in shard]
@@ -97,7 +99,11 @@ def judged_rows(
 
 
 def judged(rows: Sequence[Row], scorers: Scorers, settings: Paraphrasing, most: int) -> Iterator[Row]:
-    """Fill the scores of candidates without a reason; the critic's only for the best `most` of each row, or for all."""
+    """Fill the scores of candidates without a reason.
+
+    What takes longer is measured of fewer candidates: the critic reads the best `most` of each row, and reads back half
+    of these; all of them where `most` is 0. The others are refused: reason "rank".
+    """
     scored = dual_rows(rows, scorers.backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
         scored = refuse_dual(scored, settings.max_dual_nll)
@@ -108,27 +114,38 @@ def judged(rows: Sequence[Row], scorers: Scorers, settings: Paraphrasing, most: 
         scored = semantic_rows(scored, scorers.encoder, BATCH_TEXTS)
     if settings.min_semantic is not None:
         scored = refuse_semantic(scored, settings.min_semantic)
-    scored = judge_rows(scored, read_judge(critic=False))
+    scored = judge_rows(scored, read_judge(WITHOUT_CRITIC))
     if scorers.critic is None:
         return scored
     scored = refuse_worst(scored, most, by_usable) if most else scored
     scored = critic_rows(scored, scorers.critic, settings.batch_tokens, relative_fluency=False)
-    return judge_rows(scored, read_judge(critic=True))
+    scored = judge_rows(scored, read_judge(WITH_CRITIC))
+    scored = refuse_worst(scored, -(-most // 2), by_usable) if most else scored
+    scored = read_back_rows(scored, scorers.critic, settings.batch_tokens)
+    return judge_rows(scored, read_judge(BOTH_WAYS))
 
 
 def rewrites(
-    rows: Sequence[Row], rewriter: Translator, settings: Paraphrasing, constraints: Mapping[str, ConstraintSet]
+    rows: Sequence[Row], rewriter: Rewriter, settings: Paraphrasing, constraints: Mapping[str, ConstraintSet]
 ) -> list[list[Candidate]]:
-    """The best outputs of a paraphraser for each reference, by beam search."""
-    found = constrain_rows(
-        [replace(row, source=None, candidates=[]) for row in rows],
-        rewriter,
-        lambda row: [(None, constraints[row.id])],
-        settings.rewrites,
-        settings.batch_rows,
-        "beam",
-        n_best=settings.rewrites,
-    )
+    """Some outputs of a paraphraser for each reference."""
+    bare = [replace(row, source=None, candidates=[]) for row in rows]
+    each = settings.continuations if isinstance(rewriter, LanguageModel) else settings.rewrites
+    if not each:
+        return [[] for _ in rows]
+    found: Iterable[Row]
+    if isinstance(rewriter, LanguageModel):
+        found = continued_rows(bare, rewriter, each)
+    else:
+        found = constrain_rows(
+            bare,
+            rewriter,
+            lambda row: [(None, constraints[row.id])],
+            each,
+            settings.batch_rows,
+            "beam",
+            n_best=each,
+        )
     return [[replace(c, scores=Scores()) for c in row.candidates if c.reason is None] for row in found]
 
 

@@ -10,7 +10,7 @@ from toolkit.starters import model_name, packaged
 BEST = "best"  # the translators of `PIVOT` where they are installed, else the starter
 STARTER = "starter/paraphraser"  # what a training begins with, too, unless it is told otherwise
 PIVOT = ("starter/en-pt", "starter/pt-en")  # real translators, of the package that the extra [pt] installs
-ENCODER, CRITIC = "starter/encoder", "starter/smollm2"  # give the cosine, and read candidates for the judge
+ENCODER, CRITIC = "starter/encoder", "starter/rewriter"  # give the cosine, and read candidates for the judge
 THEN = " > "  # between two translators
 
 
@@ -35,6 +35,11 @@ def models_of(name: str, lang: str | None = None) -> list[str]:
     if len(models) > 2 or not all(model.strip() for model in models):
         raise ValueError(f"wanted a model, or two translators as 'THERE > BACK', got {name!r}")
     return [model.strip() for model in models]
+
+
+def installed_critic() -> str | None:
+    """The language model that reads candidates and adds its own, where the package of its weights is installed."""
+    return CRITIC if packaged("smollm2") else None
 
 
 def pivot_name(pivot: Sequence[str]) -> str:

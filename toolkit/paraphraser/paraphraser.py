@@ -23,9 +23,10 @@ from toolkit.decode.engine import engine_of
 from toolkit.encoder.load import load_encoder
 from toolkit.errors import check_several
 from toolkit.memory import release_memory
-from toolkit.models.language_model import LanguageModel
+from toolkit.models.language_model import LanguageModel, is_causal
 from toolkit.paraphraser.form import Form, formed, plain
-from toolkit.paraphraser.names import BEST, CRITIC, ENCODER, STARTER, models_of, pivot_name
+from toolkit.paraphraser.judged import Rewriter
+from toolkit.paraphraser.names import BEST, ENCODER, STARTER, installed_critic, models_of, pivot_name
 from toolkit.paraphraser.pipeline import paraphrase_rows
 from toolkit.paraphraser.sentences import join, parts_of
 from toolkit.paraphraser.settings import Paraphrasing, reporting_stages
@@ -34,7 +35,7 @@ from toolkit.progress import rows_bar
 from toolkit.rows import Candidate, Row
 from toolkit.score.critic import load_critic
 from toolkit.score.guards import ALWAYS, LANGUAGES, broken_guard, check_guards
-from toolkit.starters import WORDS, packaged, resolve, shown_name
+from toolkit.starters import WORDS, resolve, shown_name
 from toolkit.translator.load import Translator, described, load_translator
 
 if TYPE_CHECKING:
@@ -76,12 +77,15 @@ class Paraphraser:
         pivot: Instead of a model two translators, from the language of the texts to another and back: a text is
             translated, and its translations are translated back in other words (`toolkit.generate.pivot`). The first
             one also scores backward.
-        critic: A causal language model (a Hub id, a folder, "starter/smollm2") that reads the text and then each
-            candidate, where the settings judge candidates. None takes "starter/smollm2" where it is installed.
+        critic: A causal language model (a Hub id, a folder, "starter/rewriter") that reads the text and then each
+            candidate, where the settings judge candidates. None takes "starter/rewriter", on which the judge was
+            fitted, where the package of its model is installed.
         pivot_lang: The other language (ISO 639-1); None is what the translators state. Those of several languages need
             it.
-        rewriter: Beside two translators, a paraphraser of the language of the texts: where the settings judge
-            candidates, its outputs join theirs. None takes the starter in English.
+        rewriters: Beside two translators, paraphrasers of the language of the texts: where the settings judge
+            candidates, theirs join those of the translators. Each is a seq2seq model, or a causal one that was tuned
+            to go on after a text and a line break with its paraphrase, or an adapter of such a model. None takes
+            "starter/paraphraser" in English, and "starter/rewriter" where the package of its model is installed.
 
     Raises:
         ValueError: A model cannot be loaded, the language is no code, the prefix is for a model that reads none, or
@@ -97,7 +101,7 @@ class Paraphraser:
     pivot_lang: str | None
     encoder: SentenceTransformer | None
     critic: LanguageModel | None
-    rewriter: Translator | None  # whose candidates join those of two translators
+    rewriters: list[Rewriter]  # whose candidates join those of two translators
     known_words: frozenset[str]
     limit: int  # pieces of a text; a longer one is cut into sentences
     mark: bool  # whether the model reads texts with a mark at the end, as most of those that it was trained on
@@ -115,9 +119,9 @@ class Paraphraser:
         pivot: Sequence[str] | None = None,
         pivot_lang: str | None = None,
         critic: str | None = None,
-        rewriter: str | None = None,
+        rewriters: Sequence[str] | None = None,
     ) -> None:
-        machine = (dtype, device, pivot, pivot_lang, critic, rewriter)
+        machine = (dtype, device, pivot, pivot_lang, critic, rewriters)
         self._loaded_from = (model, lang, encoder, backward, prefix), machine
         if pivot is not None and model != BEST:
             raise ValueError(f"wanted a model or a pivot, got both, {model!r} and {tuple(pivot)}: give one of them")
@@ -125,8 +129,9 @@ class Paraphraser:
         translates = len(models) == 2
         if translates and (backward, prefix) != (None, None):
             raise ValueError("wanted two translators alone, got backward or prefix, too: the first one scores backward")
-        if rewriter is not None and not translates:
-            raise ValueError(f"wanted a rewriter only beside two translators, got {rewriter!r} and model {model!r}")
+        if rewriters is not None and not translates:
+            raise ValueError(f"wanted rewriters only beside two translators, got {rewriters!r} and model {model!r}")
+        check_several(rewriters or (), "a list of rewriters")
         name = models[-1]
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         known = described(name)
@@ -137,7 +142,7 @@ class Paraphraser:
             (None if translates else name, "model"),
             (encoder, "encoder"),
             (backward, "backward"),
-            (rewriter, "rewriter"),
+            *((rewriter, "rewriters") for rewriter in rewriters or ()),
         ):
             if part is not None:
                 check_language_of(part, self.lang, argument)
@@ -150,12 +155,15 @@ class Paraphraser:
         else:
             self._load_model(name, backward, prefix, dtype, device)
         self.encoder = None if encoder is None else load_encoder(encoder, device)
-        if critic is None and self.settings.judges and packaged(CRITIC.removeprefix("starter/")):
-            critic = CRITIC
+        if self.settings.judges:
+            critic = critic or installed_critic()
         self.critic = None if critic is None else load_critic(critic, dtype, device)
-        if rewriter is None and translates and self.settings.judges:
-            rewriter = STARTER  # the judge reads English alone
-        self.rewriter = load_translator(rewriter, dtype, device, self.lang, self.lang) if rewriter else None
+        if rewriters is None and translates and self.settings.judges:  # in English: the judge knows no other language
+            rewriters = [STARTER, *filter(None, [installed_critic()])]
+        self.rewriters = [
+            self.critic if self.critic and name == critic else load_rewriter(name, self.lang, dtype, device)
+            for name in rewriters or ()
+        ]
         words = Path(resolve(name), WORDS)
         self.known_words = read_words(words) if words.exists() and not translates else frozenset()
         longest = known["max_tokens"] or (LONGEST_TRANSLATED if translates else LONGEST)
@@ -315,7 +323,7 @@ class Paraphraser:
     ) -> Iterator[list[Candidate]]:
         """Paraphrase the texts chunk by chunk."""
         shown = (total is None or total > MANY) if progress is None else progress
-        stages = reporting_stages(settings, self.forward is not None)
+        stages = reporting_stages(settings, self.forward is not None, len(self.rewriters))
         done = 0
         with rows_bar(total, 0, stages, "paraphrasing", shown) as bar:
             while chunk := list(islice(texts, CHUNK)):
@@ -362,7 +370,7 @@ class Paraphraser:
             self.forward,
             self.pivot_lang or UNKNOWN,
             self.critic,
-            self.rewriter,
+            self.rewriters,
         )
         found = {row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in done}
         for constraint_set, placed in zip(sets, places, strict=True):
@@ -394,6 +402,20 @@ class Paraphraser:
         if got is not None and not near(self.lang, got):
             self.warned = True
             warnings.warn(f"{self.name} paraphrases {self.lang!r}, and most texts seem to be in {got!r}", stacklevel=4)
+
+
+def load_rewriter(name: str, lang: str, dtype: str, device: torch.device | str) -> Rewriter:
+    """Load a paraphraser of a language, a seq2seq model or a causal one.
+
+    Args:
+        name: A Hub id, "starter/NAME" or a folder.
+        lang: The language (ISO 639-1).
+        dtype: As of `load_translator`.
+        device: Device on which it computes.
+    """
+    if is_causal(name):
+        return load_critic(name, dtype, device)
+    return load_translator(name, dtype, device, lang, lang)
 
 
 @cache

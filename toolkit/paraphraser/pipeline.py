@@ -17,7 +17,7 @@ from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
 from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.english import correct_english, refuse_english, refuse_no_words
-from toolkit.paraphraser.judged import BATCH_TEXTS, Scorers, judged_rows
+from toolkit.paraphraser.judged import BATCH_TEXTS, Rewriter, Scorers, judged_rows
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row
 from toolkit.score.dual import dual_rows
@@ -57,7 +57,7 @@ def paraphrase_rows(
     forward: Translator | None = None,
     pivot_lang: str = "",
     critic: LanguageModel | None = None,
-    rewriter: Translator | None = None,
+    rewriters: Sequence[Rewriter] = (),
 ) -> Iterator[Row]:
     """Give every row its candidates: chosen ones have a rank, refused ones a reason.
 
@@ -74,7 +74,7 @@ def paraphrase_rows(
             translation.
         pivot_lang: The language that it writes (ISO 639-1).
         critic: Reads the text before each candidate, where candidates are judged.
-        rewriter: Paraphrases the rows' language: its candidates join those of the translators, where they are judged.
+        rewriters: Paraphrase the rows' language: their candidates join those of the translators, which are judged.
     """
     if forward is not None:
         rows = pivot_rows(rows, forward, model, pivot_lang, pivot_decoding(settings), constraints)
@@ -86,7 +86,7 @@ def paraphrase_rows(
         rows = refuse_forward(rows, settings.min_forward)
     if settings.judges:
         scorers = Scorers(model, backward, encoder, critic)
-        rows = judged_rows(rows, scorers, settings, checks, forward is not None, constraints, rewriter)
+        rows = judged_rows(rows, scorers, settings, checks, forward is not None, constraints, rewriters)
         return chosen_rows(rows, model, settings)
     rows = overlap_rows(rows, model.target)
     if settings.max_iou is not None:

@@ -53,8 +53,9 @@ class Paraphrasing:
         pivots: Of two translators: translations of a text that are translated back.
         pivot_beam: Likewise: hypotheses that their searches follow.
         greedy_pivots: Likewise: for so many translations each word of the text is forbidden in turn; 0 for none.
-        rewrites: Likewise, where candidates are judged: so many outputs of a paraphraser of the language itself join
-            those of the translators; 0 for none.
+        rewrites: Likewise, where candidates are judged: so many outputs of each seq2seq paraphraser of the language
+            itself join those of the translators; 0 for none.
+        continuations: Likewise: so many of each causal model that was tuned to paraphrase; 0 for none.
         single_edits: Likewise, where candidates are judged: changes of wording, of the most probable candidates, of
             which each is tried alone.
         batch_rows: Rows of a decoding batch; of long texts there are fewer.
@@ -84,6 +85,7 @@ class Paraphrasing:
     pivot_beam: int = 6
     greedy_pivots: int = 2
     rewrites: int = 6
+    continuations: int = 16
     single_edits: int = 16
     batch_rows: int = 2400
     batch_tokens: int = 8192
@@ -98,7 +100,7 @@ class Paraphrasing:
         check_lists(self)
         sizes = ("n", "constraint_sets", "samples_per_set", "top_k", "beam", "pivots", "pivot_beam")
         check_at_least_one(self, *sizes, "batch_rows", "batch_tokens")
-        for name in ("greedy_pivots", "rewrites", "single_edits"):
+        for name in ("greedy_pivots", "rewrites", "continuations", "single_edits"):
             if getattr(self, name) < 0:
                 raise ValueError(f"wanted {name} of at least 0, got {getattr(self, name)}")
         check_among(self, "method", METHODS)
@@ -136,7 +138,7 @@ class Paraphrasing:
         return self.rank_by == "usable" or self.min_usable is not None
 
 
-def reporting_stages(settings: Paraphrasing, pivot: bool) -> int:
+def reporting_stages(settings: Paraphrasing, pivot: bool, rewriters: int = 0) -> int:
     """How many stages of `pipeline.paraphrase_rows` report a text to the progress bar.
 
     Args:
@@ -144,11 +146,12 @@ def reporting_stages(settings: Paraphrasing, pivot: bool) -> int:
         pivot: Whether by two translators: the first reports a text once, the other one each way back of each pivot, and
             a judge the forward and the backward scores of two lots of candidates. A rewriter reports it, and its
             forward score.
+        rewriters: How many paraphrasers of the language itself there are.
     """
     if not pivot:
         return 1 + settings.scores_backward
     back = 2 * settings.pivots + min(settings.greedy_pivots, settings.pivots)
-    return 1 + back + (4 + 2 * (settings.rewrites > 0) if settings.judges else settings.scores_backward)
+    return 1 + back + (4 + 2 * rewriters * (settings.rewrites > 0) if settings.judges else settings.scores_backward)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from toolkit.models.language_model import LanguageModel, load_language_model
+from toolkit.models.language_model import LanguageModel, beginning_of, load_language_model
 from toolkit.models.token_trees import check_reads_trees, log_probabilities_after
 from toolkit.rows import Row
 from toolkit.translator.packed import pack_layers
 
-BREAK = "\n"  # ours: between the reference and a candidate
 DECIMALS = 6  # ours: further digits differ from batch to batch
 
 
@@ -43,7 +42,7 @@ def load_critic(name: str, dtype: str, device: torch.device | str) -> LanguageMo
 
 def critic_signature(model: LanguageModel) -> str:
     """The settings of both scores."""
-    settings = f"after:reference and line break|less:repetition|eos:no|decimals:{DECIMALS}|v:1.1.0"
+    settings = f"after:reference and line break|less:repetition|eos:no|decimals:{DECIMALS}|v:1.2.0"
     return f"nats per token|{model.signature}|{settings}"
 
 
@@ -82,6 +81,34 @@ def critic_rows(
         for candidate, text in zip(some, alone, strict=True):
             if reference.logs and text.logs:
                 candidate.scores.relative_fluency = round(text.mean() - reference.mean(), DECIMALS)
+    yield from shard
+
+
+def read_back_rows(rows: Iterable[Row], model: LanguageModel, batch_tokens: int) -> Iterator[Row]:
+    """Fill `after_candidate`, `after_candidate_total` and `after_candidate_least` of candidates without a reason.
+
+    They say how probable the reference is to a model that has read the candidate: what the candidate left out, or
+    replaced by something that means more than it, is improbable. What is scored has no beginning in common, so a
+    candidate takes several times as long as by `critic_rows`.
+
+    Args:
+        rows: As of `critic_rows`.
+        model: Likewise.
+        batch_tokens: Likewise.
+    """
+    shard = list(rows)
+    waiting = [(row.reference, c) for row in shard for c in row.candidates if c.reason is None]
+    read: Any = model.tokenizer
+    asked = [
+        (beginning_of(c.text, read), [read(reference, add_special_tokens=False, verbose=False)["input_ids"]])
+        for reference, c in waiting
+    ]
+    for (_, candidate), (logs,) in zip(waiting, log_probabilities_after(asked, model, batch_tokens), strict=True):
+        if logs:
+            total = math.fsum(logs)
+            candidate.scores.after_candidate = round(total / len(logs), DECIMALS)
+            candidate.scores.after_candidate_total = round(total, DECIMALS)
+            candidate.scores.after_candidate_least = round(min(logs), DECIMALS)
     yield from shard
 
 
@@ -156,9 +183,3 @@ def token_scores(
         ]
         for (beginning, read), some in zip(asked, found, strict=True)
     ]
-
-
-def beginning_of(reference: str, tokenizer: Any) -> list[int]:
-    """A reference and a line break as the model reads them, after the token with which its tokenizer begins texts."""
-    ids = tokenizer(reference + BREAK, verbose=False)["input_ids"]
-    return ids[:-1] if ids and ids[-1] == tokenizer.eos_token_id else ids

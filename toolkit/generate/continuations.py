@@ -1,0 +1,221 @@
+"""Paraphrases by a causal language model that was tuned to say a text, and a line break, again in other words.
+
+Such a model reads what the critic reads (`toolkit.score.critic`), and an adapter of a few megabytes is enough to teach
+it (`toolkit.models.language_model` adds it to its model). What it finds most probable is the text itself, and all
+hypotheses of a beam search differ from it at the same few places. So here the model reads the text twice, once. This
+gives what it might have said at each place instead. The most probable of these tokens begin the candidates: the words
+before the place are those of the text, and the model goes on greedily. Where it comes back to the words of the text,
+the rest of the text follows: what the model would say then is nearly always that. Like the negative constraints of
+ParaBank this forbids a word of the text, but it tries all places and goes on from those alone where another word is
+probable. It is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from transformers import DynamicCache
+
+from toolkit.models.language_model import BREAK, LanguageModel, beginning_of
+from toolkit.progress import at_hand
+from toolkit.rows import Candidate, Row
+
+METHOD = "continuation"
+EACH = 3  # ours: other tokens of a place, at most
+BACK = 3  # ours: tokens of the text, one after another, after which a candidate goes on as the text does
+AT_A_TIME = 192  # ours: candidates; a processor gains nothing from more
+LONGER, MORE_TOKENS = 1.4, 6  # ours: a paraphrase has at most so many times the tokens of its text, and so many more
+
+
+class Branch(NamedTuple):
+    """The beginning of a candidate.
+
+    Attributes:
+        log_probability: Of its last token, in nats.
+        text: The number of its text.
+        place: How many tokens of the text come before the last token.
+        token: The last token, which is not that of the text.
+    """
+
+    log_probability: float
+    text: int
+    place: int
+    token: int
+
+
+def continued_rows(rows: Iterable[Row], model: LanguageModel, each: int) -> Iterator[Row]:
+    """Give every row candidates that depart from its reference at one place, and go on as the model goes on.
+
+    Args:
+        rows: Rows without candidates; all are held at a time.
+        model: A tuned model, of a kind that `toolkit.score.critic.load_critic` accepts.
+        each: The most candidates of a row.
+
+    Yields:
+        The rows in their order, the most probable departure first. The reason is "unfinished" where a candidate did not
+        end.
+    """
+    shard = list(rows)
+    asked = [beginning_of(row.reference, model.tokenizer) for row in shard]
+    order = sorted(range(len(shard)), key=lambda i: (len(asked[i]), i))
+    at_a_time = max(1, AT_A_TIME // each)
+    for begin in range(0, len(order), at_a_time):
+        batch = order[begin : begin + at_a_time]
+        with at_hand([shard[i] for i in batch], len(batch)):
+            lines = _continued([asked[i] for i in batch], [shard[i].reference for i in batch], model, each)
+            for i, some in zip(batch, lines, strict=True):
+                shard[i].candidates = [
+                    Candidate(text, METHOD, generator=model.signature, reason=None if ended else "unfinished")
+                    for text, ended in dict.fromkeys(some)
+                ]
+    yield from shard
+
+
+@torch.inference_mode()
+def _continued(
+    asked: Sequence[Sequence[int]], texts: Sequence[str], model: LanguageModel, each: int
+) -> list[list[tuple[str, bool]]]:
+    """For each text the candidates, and whether each ended.
+
+    Args:
+        asked: The tokens of each text and a line break.
+        texts: The texts.
+        model: The model.
+        each: The most candidates of a text.
+    """
+    tokenizer: Any = model.tokenizer
+    copies: list[list[int]] = tokenizer(list(texts), add_special_tokens=False)["input_ids"]
+    stops = {tokenizer(BREAK, add_special_tokens=False)["input_ids"][-1], tokenizer.eos_token_id} - {None}
+    cache, logits, lengths = _read_twice(asked, copies, model)
+    branches = [
+        branch
+        for n, copy in enumerate(copies)
+        for branch in _branches(n, logits[n, lengths[n] - 1 :][: len(copy)], copy, each)
+        if branch.token not in stops
+    ]
+    said = _go_on(branches, cache, lengths, copies, stops, model)
+    lines: list[list[tuple[str, bool]]] = [[] for _ in texts]
+    for branch, ids in zip(branches, said, strict=True):
+        ended = ids[-1] in stops
+        line = tokenizer.decode([*copies[branch.text][: branch.place], *(ids[:-1] if ended else ids)])
+        lines[branch.text].append((line.strip(), ended))
+    return lines
+
+
+def _read_twice(
+    asked: Sequence[Sequence[int]], copies: Sequence[Sequence[int]], model: LanguageModel
+) -> tuple[DynamicCache, Tensor, list[int]]:
+    """Read each text, a line break, and the text again.
+
+    Returns:
+        The keys and values, one row for a text; the logits, of shape (texts, tokens, vocabulary); and how many tokens
+        of each row come before the repetition.
+    """
+    network: Any = model.model
+    read = [[*first, *again] for first, again in zip(asked, copies, strict=True)]
+    longest = max(map(len, read))
+    rows = torch.tensor([ids + [0] * (longest - len(ids)) for ids in read], device=network.device)
+    inside = torch.tensor([[1] * len(ids) + [0] * (longest - len(ids)) for ids in read], device=network.device)
+    cache = DynamicCache()
+    logits = network(input_ids=rows, attention_mask=inside, past_key_values=cache, use_cache=True).logits
+    return cache, logits, list(map(len, asked))
+
+
+def _branches(text: int, logits: Tensor, copy: Sequence[int], each: int) -> list[Branch]:
+    """The most probable departures of a text from its repetition.
+
+    Args:
+        text: The number of the text.
+        logits: Of shape (tokens, vocabulary): what may stand at each place.
+        copy: The tokens of the text.
+        each: How many at most.
+    """
+    logs = logits.float().log_softmax(-1)
+    logs[torch.arange(len(copy)), torch.tensor(copy)] = -torch.inf
+    values, tokens = logs.topk(min(EACH, logs.shape[-1] - 1))
+    found = [
+        Branch(value, text, place, token)
+        for place, (some, ids) in enumerate(zip(values.tolist(), tokens.tolist(), strict=True))
+        for value, token in zip(some, ids, strict=True)
+    ]
+    return sorted(found, reverse=True)[:each]
+
+
+def _go_on(
+    branches: Sequence[Branch],
+    cache: DynamicCache,
+    lengths: Sequence[int],
+    copies: Sequence[Sequence[int]],
+    stops: set[int],
+    model: LanguageModel,
+) -> list[list[int]]:
+    """The tokens of each branch from its own on: greedily until one of `stops`, or with the rest of the text.
+
+    A branch sees the keys of its text's first reading and of the repetition before its place; a mask hides the rest.
+
+    Args:
+        branches: The branches.
+        cache: Keys and values of the texts, which is used up.
+        lengths: Of each text: tokens before its repetition.
+        copies: The tokens of each text.
+        stops: Tokens that end a line.
+        model: The model.
+    """
+    network: Any = model.model
+    device = network.device
+    said = [[branch.token] for branch in branches]
+    limits = [round(LONGER * len(copy)) + MORE_TOKENS for copy in copies]
+    if not branches:
+        return said
+    going = list(range(len(branches)))
+    cache.batch_select_indices(torch.tensor([branch.text for branch in branches], device=device))
+    seen = torch.tensor([lengths[branch.text] + branch.place for branch in branches], device=device)
+    inside = (torch.arange(cache.get_seq_length(), device=device) < seen[:, None]).long()
+    while going:
+        inside = torch.cat([inside, torch.ones_like(inside[:, :1])], 1)
+        logits = network(
+            input_ids=torch.tensor([[said[n][-1]] for n in going], device=device),
+            attention_mask=inside,
+            position_ids=seen[:, None],
+            past_key_values=cache,
+            use_cache=True,
+        ).logits[:, -1]
+        for n, token in zip(going, logits.argmax(-1).tolist(), strict=True):
+            said[n].append(token)
+            said[n] += _rest(said[n], copies[branches[n].text], branches[n].place, min(stops))
+        open_rows = [
+            row
+            for row, n in enumerate(going)
+            if said[n][-1] not in stops and branches[n].place + len(said[n]) < limits[branches[n].text]
+        ]
+        seen = seen + 1
+        if len(open_rows) < len(going):
+            kept = torch.tensor(open_rows, dtype=torch.long, device=device)
+            going, inside, seen = [going[row] for row in open_rows], inside[kept], seen[kept]
+            if going:
+                cache.batch_select_indices(kept)
+    return said
+
+
+def _rest(said: Sequence[int], copy: Sequence[int], place: int, stop: int) -> list[int]:
+    """What follows in the text, and a stop, where a branch has come back to it; else nothing.
+
+    >>> _rest([9, 3, 4, 5], [1, 2, 3, 4, 5, 6, 7], 1, 0)
+    [6, 7, 0]
+
+    Args:
+        said: The tokens of a branch from its own on.
+        copy: The tokens of its text.
+        place: Where its own token stands.
+        stop: A token that ends a line.
+    """
+    if len(said) <= BACK:
+        return []
+    last = list(said[-BACK:])
+    for end in range(place + BACK, len(copy) + 1):
+        if list(copy[end - BACK : end]) == last:
+            return [*copy[end:], stop]
+    return []
