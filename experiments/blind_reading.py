@@ -38,7 +38,7 @@ from experiments.evaluation_texts import Text, evaluation_texts
 from experiments.first_paraphrases import agreement
 from reports import report
 from toolkit.augmentation.augment import augment
-from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.paraphraser.paraphraser import MIN_USABLE, Paraphraser
 
 STARTER = "starter"
 GREEDY, DUAL = "round trip", "pivot, dual score"
@@ -50,7 +50,7 @@ CHANGES: dict[str, dict[str, Any]] = {  # of the settings of the pivot
 }
 AUGMENT, AUGMENTED, ROWS, NEW = "augment", ("TREC", "SST-2", "CR"), 170, 100
 SEED = 11  # of the order in which outputs are read
-THRESHOLDS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+THRESHOLDS = (0.0, 0.2, 0.3, 0.4, 0.5, MIN_USABLE, 0.6, 0.7)
 
 
 def first_outputs(texts: list[Text], systems: Sequence[str]) -> list[dict[str, Any]]:

@@ -103,6 +103,11 @@ def blind_second() -> str:
     return blind_table("blind_reading_second")
 
 
+def blind_third() -> str:
+    """The same of the third set of texts."""
+    return blind_table("blind_reading_third")
+
+
 def blind_augment() -> str:
     """The same of new rows of `toolkit.augment`, by task."""
     return blind_table("blind_augment")
@@ -127,9 +132,9 @@ def blind_table(name: str) -> str:
 
 def blind_curve() -> str:
     """Outputs against precision, by the threshold of the judge (`experiments/blind_reading.py`)."""
-    curve = experiment("blind_reading_second")["results"]["curve"]
+    curve = experiment("blind_reading_third")["results"]["curve"]
     lines = [
-        [number(point["threshold"], 1), number(100 * point["texts"], 0), number(100 * point["usable"], 0)]
+        [number(point["threshold"], 2), number(100 * point["texts"], 0), number(100 * point["usable"], 0)]
         for point in curve
     ]
     return table(["`min_usable`", "% of texts with an output", "% of these usable"], lines)
@@ -339,7 +344,7 @@ def texts_table(head: list[str], lines: Iterable[list[str]]) -> str:
 
 MADE = (
     paraphraser_speed, paraphraser_ratios, paraphraser_memory, guards, paraphraser_defaults, first_paraphrases,
-    blind_reading, blind_second, blind_augment, blind_curve, judge_folds, corrections_grammar, corrections_wording,
-    syntax_obeyed, syntax_examples, rewriter, merged_outputs, paramac_1, paramac_2, paramac_4,
+    blind_reading, blind_second, blind_third, blind_augment, blind_curve, judge_folds, corrections_grammar,
+    corrections_wording, syntax_obeyed, syntax_examples, rewriter, merged_outputs, paramac_1, paramac_2, paramac_4,
     paramac_6, paramac_7, paranet_1, paranet_4,
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,7 +112,9 @@ def _adapted(name: str, folder: Path, dtype: str, device: torch.device | str) ->
         config = PeftConfig.from_pretrained(str(folder))
         weights = load_peft_weights(str(folder), device="cpu")
     base = load_language_model(config.base_model_name_or_path, "float32", device)
-    with reading_model(name, "an adapter", got):
+    config.base_model_name_or_path = base.model.name_or_path  # where it was unpacked; PEFT warns of another name
+    with reading_model(name, "an adapter", got), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # PEFT asks transformers for a name that becomes another one
         model: Any = get_peft_model(base.model, config)
         state: Any = set_peft_model_state_dict(model, {key: value.float() for key, value in weights.items()})
     lacking = [key for key in state.missing_keys if "lora" in key] + list(state.unexpected_keys)
