@@ -478,7 +478,7 @@ def test_long_texts_are_paraphrased_by_sentence(starter):
         ({"seed": -1}, r"wanted seed in \[0, 4294967296\), got -1"),
         (
             {"paraphraser": "starter/nothing"},
-            "wanted a starter model of de-en, en-de, encoder, infiller, paraphraser, got 'nothing'",
+            "wanted a starter model of de-en, en-de, encoder, infiller, paraphraser, rewriter, got 'nothing'",
         ),
         ({"pairs": "nowhere.tsv"}, "nowhere.tsv"),
     ],

@@ -65,6 +65,15 @@ def test_a_probability_is_the_logistic_function_of_the_weighted_features():
     assert judge.probability(TEXT, Candidate("x", "pivot", scores=GOOD)) == pytest.approx(1 / (1 + 2.718281828**-logit))
 
 
+def test_trees_are_followed_to_their_leaves_and_the_mean_of_both_is_taken():
+    tree = [1, 0.9, [0, -0.3, 0.5, 2.0], -1.0]  # by semantic, then by forward
+    judge = Judge(("forward", "semantic"), (0.0, 0.0), (1.0, 1.0), (0.0, 0.0), 0.0, 0.25, (tree, 0.5))
+    for semantic, forward, leaf in ((0.95, -2.0, -1.0), (0.9, -2.0, 2.0), (0.5, -4.0, 0.5)):
+        scores = replace(GOOD, semantic=semantic, forward_logprob=forward)
+        boosted = 1 / (1 + 2.718281828 ** -(0.25 + leaf + 0.5))
+        assert judge.probability(TEXT, Candidate("x", "pivot", scores=scores)) == pytest.approx((0.5 + boosted) / 2)
+
+
 def test_what_a_language_model_expects_is_more_probably_usable():
     judge = read_judge(WITH_CRITIC)
     text = "We were trapped behind a tractor the whole way to York."

@@ -1,10 +1,12 @@
-"""How probably a reader would call an English candidate usable: a logistic regression on scores that it has.
+"""How probably a reader would call an English candidate usable, by scores that it has.
 
 Usable means: it says what its reference says, a person could have written it, and its wording differs in more than
-contractions and articles. The regression was fitted on outputs of several systems that were read without their names
-(`experiments/judge_fit.py`); `judge.json` has its weights, its calibration and how well it tells outputs of other
-texts. There are three: one without a language model, which tells least; one with what such a model says of the
-candidate after the reference (`critic.py`); and one that also has what it says of the reference after the candidate.
+contractions and articles. A judge is the mean of a logistic regression and of boosted trees (Friedman 2001): trees know
+that a score counts only where another one is low, and the regression goes on where they are constant. It was fitted on
+outputs of several systems that were read without their names (`experiments/judge_fit.py`); `judge.json` has its
+weights, its calibration and how well it tells outputs of other texts. There are three: one without a language model,
+which tells least; one with what such a model says of the candidate after the reference (`critic.py`); and one that also
+has what it says of the reference after the candidate.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.score.names import FUNCTION_WORDS
@@ -45,9 +48,12 @@ WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 ARTICLES = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
 
 
+Node = float | list[Any]  # of a tree: a leaf's value, or a feature's number, a threshold, and the nodes on both sides
+
+
 @dataclass(frozen=True)
 class Judge:
-    """A logistic regression.
+    """A logistic regression and boosted trees.
 
     Attributes:
         features: Names of the scores that it weighs.
@@ -55,6 +61,8 @@ class Judge:
         scales: Standard deviations, likewise; it is divided by them.
         weights: Of each.
         intercept: The logit of a candidate with mean scores.
+        prior: The logit that the values of the trees are added to.
+        trees: The trees; without any the probability is that of the regression.
     """
 
     features: tuple[str, ...]
@@ -62,17 +70,37 @@ class Judge:
     scales: tuple[float, ...]
     weights: tuple[float, ...]
     intercept: float
+    prior: float = 0.0
+    trees: tuple[Node, ...] = ()
 
     def probability(self, reference: str, candidate: Candidate) -> float | None:
         """Of a candidate, in [0, 1]; None where it lacks a score."""
-        values = feature_values(reference, candidate.text, candidate.scores, self.features)
-        if None in values:
+        values = [
+            value
+            for value in feature_values(reference, candidate.text, candidate.scores, self.features)
+            if value is not None
+        ]
+        if len(values) < len(self.features):
             return None
         logit = self.intercept
         for value, mean, scale, weight in zip(values, self.means, self.scales, self.weights, strict=True):
-            assert value is not None
             logit += weight * (value - mean) / scale
-        return 1 / (1 + math.exp(-logit))
+        if not self.trees:
+            return _logistic(logit)
+        boosted = self.prior + sum(_leaf(tree, values) for tree in self.trees)
+        return (_logistic(logit) + _logistic(boosted)) / 2
+
+
+def _logistic(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit))
+
+
+def _leaf(node: Node, values: Sequence[float]) -> float:
+    """The value of the leaf that the features of a candidate lead to."""
+    while isinstance(node, list):
+        feature, threshold, low, high = node
+        node = low if values[feature] <= threshold else high
+    return node
 
 
 def feature_values(reference: str, text: str, scores: Scores, features: Sequence[str]) -> list[float | None]:
@@ -147,7 +175,7 @@ def content_words(text: str) -> set[str]:
 
 @cache
 def read_judge(kind: str, path: Path = SHIPPED) -> Judge:
-    """A regression.
+    """A judge.
 
     Args:
         kind: `BOTH_WAYS`, `WITH_CRITIC` or `WITHOUT_CRITIC`.
@@ -159,7 +187,8 @@ def read_judge(kind: str, path: Path = SHIPPED) -> Judge:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))["judges"][kind]
         means, scales, weights = (tuple(map(float, record[name])) for name in ("means", "scales", "weights"))
-        return Judge(tuple(record["features"]), means, scales, weights, float(record["intercept"]))
+        constants = float(record["intercept"]), float(record["prior"])
+        return Judge(tuple(record["features"]), means, scales, weights, *constants, tuple(record["trees"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"wanted a judge by experiments/judge_fit.py, got {path} ({error!r})") from error
 
