@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 UNKNOWN = "und"  # ISO 639-2: a language that nobody has stated
 MIN_FORWARD = -0.45  # ours: nats per token of the starter; the highest that refuses no usable text (docs)
 PIVOT_POOL = 12  # ours: the most probable candidates of a text by pivot, for each paraphrase, that are scored further
-MIN_USABLE = 0.54  # ours: of two translators; where it was chosen, it left 65 % of the texts an output (docs)
+MIN_USABLE = 0.54  # ours: of two translators; where it was chosen, it left 66 % of the texts an output (docs)
 CHUNK = 1000  # ours: texts that are worked on together
 LONGEST = 512  # ours: pieces of a text, where a model does not state on how many it was trained
 LONGEST_TRANSLATED = 64  # ours: likewise, of a translator: those of Firefox read sentences
