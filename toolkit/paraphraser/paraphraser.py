@@ -57,8 +57,8 @@ class Paraphraser:
     """A seq2seq model that says texts in other words.
 
     >>> import toolkit                                                                         # doctest: +SKIP
-    >>> toolkit.Paraphraser().paraphrase(["The elevator is broken."])                          # doctest: +SKIP
-    [['The elevator is out of order.']]
+    >>> toolkit.Paraphraser().paraphrase(["She closed the door and walked away."])             # doctest: +SKIP
+    [['She shut the door and walked away.']]
 
     Args:
         model: "starter/paraphraser", a Hub id or a folder. Where the folder has a words.txt, outputs with other words
