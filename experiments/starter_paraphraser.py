@@ -235,7 +235,7 @@ def taught(folder: Path) -> list[Pair]:
     tatoeba = [text for _, text in records(folder / "bitext.tsv") if text not in apart]
     mixed = [text for both in zip(own, tatoeba, strict=False) for text in both][:TAUGHT]
     teacher = Paraphraser(pivot_name(PIVOT))
-    usual = replace(teacher.settings, min_usable=None, rewrites=0)  # the translators alone
+    usual = replace(teacher.settings, min_usable=None, rewrites=0, continuations=0)  # the translators alone
     found = []
     for texts, least, changes in (
         (own[:TAUGHT_WITH_MODEL], LEAST_USABLE_WITH_MODEL, {}),

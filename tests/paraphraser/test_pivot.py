@@ -6,7 +6,7 @@ import toolkit
 from tests.tiny import folder, pairs
 from toolkit.paraphraser import names
 from toolkit.paraphraser.names import BEST, PIVOT, STARTER, models_of
-from toolkit.paraphraser.paraphraser import MIN_USABLE, defaults
+from toolkit.paraphraser.paraphraser import MIN_USABLE, MIN_USABLE_ALONE, defaults
 from toolkit.paraphraser.settings import Paraphrasing
 
 SETTINGS = Paraphrasing(n=3, rank_by="dual", guards=(), min_semantic=None, pivots=2, pivot_beam=3, pool=8)
@@ -78,6 +78,7 @@ def test_the_best_is_what_is_installed(monkeypatch):
 def test_the_defaults_of_a_pivot_judge_english_and_rank_others_by_both_directions():
     english, german = defaults("en", True, None, True), defaults("de", True, None, True)
     assert (english.rank_by, english.min_usable) == ("usable", MIN_USABLE)
+    assert defaults("en", True, None, True, False).min_usable == MIN_USABLE_ALONE < MIN_USABLE
     assert (german.rank_by, german.min_usable) == ("dual", None)
     assert defaults("en", False, None, True).rank_by == "dual"
     assert defaults("en", True, -0.5).rank_by == "forward"

@@ -45,6 +45,7 @@ UNKNOWN = "und"  # ISO 639-2: a language that nobody has stated
 MIN_FORWARD = -0.45  # ours: nats per token of the starter; the highest that refuses no usable text (docs)
 PIVOT_POOL = 12  # ours: the most probable candidates of a text by pivot, for each paraphrase, that are scored further
 MIN_USABLE = 0.54  # ours: of two translators; where it was chosen, it left 66 % of the texts an output (docs)
+MIN_USABLE_ALONE = 0.4  # ours: without a language model, whose judge is less sure; it leaves as many (judge_fit.json)
 CHUNK = 1000  # ours: texts that are worked on together
 LONGEST = 512  # ours: pieces of a text, where a model does not state on how many it was trained
 LONGEST_TRANSLATED = 64  # ours: likewise, of a translator: those of Firefox read sentences
@@ -147,7 +148,8 @@ class Paraphraser:
             if part is not None:
                 check_language_of(part, self.lang, argument)
         floor = MIN_FORWARD if name == STARTER else None
-        self.settings = settings or defaults(self.lang, encoder is not None, floor, translates)
+        reads = critic is not None or installed_critic() is not None
+        self.settings = settings or defaults(self.lang, encoder is not None, floor, translates, reads)
         check_guards(self.settings.guards, self.lang)
         self.forward, self.pivot_lang = None, pivot_lang and check_code(pivot_lang, "pivot_lang")
         if translates:
@@ -424,7 +426,9 @@ def tell_choice(name: str) -> None:
     print(f"paraphraser: {name}", file=sys.stderr)
 
 
-def defaults(lang: str, measures: bool, min_forward: float | None = None, pivot: bool = False) -> Paraphrasing:
+def defaults(
+    lang: str, measures: bool, min_forward: float | None = None, pivot: bool = False, reads: bool = True
+) -> Paraphrasing:
     """The default settings for a language, without guards that do not know it and without floors that nobody measures.
 
     Args:
@@ -432,6 +436,7 @@ def defaults(lang: str, measures: bool, min_forward: float | None = None, pivot:
         measures: Whether there is an encoder.
         min_forward: The floor of the forward score that was chosen for the model; None where none was.
         pivot: Whether two translators paraphrase, which are ranked by both directions.
+        reads: Whether there is a language model that reads candidates for the judge.
     """
     usual = Paraphrasing()
     floor = usual.min_semantic if measures else None
@@ -441,7 +446,8 @@ def defaults(lang: str, measures: bool, min_forward: float | None = None, pivot:
         return settings
     if not (covers("the judge of paraphrases", lang) and measures):
         return replace(settings, rank_by="dual", pool=PIVOT_POOL)
-    return replace(settings, rank_by="usable", min_usable=MIN_USABLE, pool=PIVOT_POOL)
+    least = MIN_USABLE if reads else MIN_USABLE_ALONE
+    return replace(settings, rank_by="usable", min_usable=least, pool=PIVOT_POOL)
 
 
 def check_text(text: object, index: int) -> None:
