@@ -3,10 +3,11 @@ r"""The recipe of the starter rewriter: an adapter with which a small language m
     python -m experiments.starter_rewriter --pairs build/starter-paraphraser --output_dir build/starter-rewriter
 
 --pairs is the folder of `starter_paraphraser.py` after its steps natural, parabank and teacher. SmolLM2-135M learns to
-go on after a text and a line break with its paraphrase: people's paraphrases of Tatoeba whose cosine is high, and
-outputs of two translators for sentences of our own that the judge called usable. Outputs that readers called usable are
-left out, and so are all texts of `evaluation_texts.tsv`: what the model finds probable is a feature of the judge, which
-is fitted on these. Only the upper layers have adapters (LoRA, Hu et al. 2022), and the loss is of the paraphrase alone.
+go on after a text and a line break with its paraphrase: people's paraphrases of Tatoeba whose cosine is high, and pairs
+of a sentence and an output of two translators that the judge called usable, each in a random direction. Outputs that
+readers called usable are left out, and so are all texts of `evaluation_texts.tsv`: what the model finds probable is a
+feature of the judge, which is fitted on these. Only the upper layers have adapters (LoRA, Hu et al. 2022), and the loss
+is of the paraphrase alone.
 
 The result goes to `toolkit/starters/rewriter` in float16. 5,300 pairs once took 20 minutes on a core.
 """
@@ -41,7 +42,7 @@ WEIGHTS = "adapter_model.safetensors"
 
 
 def training_pairs(folder: Path) -> list[Pair]:
-    """Texts with paraphrases, in random order; a text of people's pairs is either side."""
+    """Texts with paraphrases, in random order and direction."""
     chance = random.Random(0)
     apart = left_out(folder) | {line.split("\t")[2] for line in FILE.read_text(encoding="utf-8").splitlines()}
     groups = records(folder / "natural.tsv")

@@ -108,6 +108,13 @@ def blind_third() -> str:
     return blind_table("blind_reading_third")
 
 
+def blind_controls() -> str:
+    """How two further readers rated outputs of the first sheet."""
+    sheet = experiment("blind_reading_third")["results"]["second_sheet"]
+    first, second = (number(sheet[f"usable by the {readers} readers"], 1) for readers in ("first", "further"))
+    return f"{second} of {sheet['read before, too']} are usable by their reading, {first} by that of the first readers"
+
+
 def blind_augment() -> str:
     """The same of new rows of `toolkit.augment`, by task."""
     return blind_table("blind_augment")
@@ -344,7 +351,7 @@ def texts_table(head: list[str], lines: Iterable[list[str]]) -> str:
 
 MADE = (
     paraphraser_speed, paraphraser_ratios, paraphraser_memory, guards, paraphraser_defaults, first_paraphrases,
-    blind_reading, blind_second, blind_third, blind_augment, blind_curve, judge_folds, corrections_grammar,
-    corrections_wording, syntax_obeyed, syntax_examples, rewriter, merged_outputs, paramac_1, paramac_2, paramac_4,
-    paramac_6, paramac_7, paranet_1, paranet_4,
+    blind_reading, blind_second, blind_third, blind_controls, blind_augment, blind_curve, judge_folds,
+    corrections_grammar, corrections_wording, syntax_obeyed, syntax_examples, rewriter, merged_outputs,
+    paramac_1, paramac_2, paramac_4, paramac_6, paramac_7, paranet_1, paranet_4,
 )  # fmt: skip

@@ -44,7 +44,7 @@ class Scores:
         after_candidate_least: The same of its least probable token, in nats.
         relative_fluency: Log-probability of the candidate by a language model less that of the reference, each per
             token, in nats; above 0 it is the more natural one of both.
-        usable: The probability that a reader would call the candidate usable, by a regression, in [0, 1].
+        usable: The probability that a reader would call the candidate usable, by the judge, in [0, 1].
         judgment: The human score of semantic similarity that a regression predicts, in [0, 100].
         ranking: The number by which the builder ranks, greater is better, where it is a sum of other scores.
     """

@@ -41,8 +41,9 @@ def by_hand(text, model, each):
             if len(said) > place + BACK and ends:
                 said += [*copy[ends[0] :], tokenizer.eos_token_id]
         ended = said[-1] in stops
-        found[tokenizer.decode(said[:-1] if ended else said).strip(), None if ended else "unfinished"] = None
-    return list(found)
+        text = tokenizer.decode(said[:-1] if ended else said, skip_special_tokens=True).strip()
+        found[text, None if ended else "unfinished"] = None
+    return [(text, reason) for text, reason in found if text]
 
 
 def next_logs(model, ids):
@@ -85,12 +86,17 @@ def test_a_line_that_does_not_end_is_unfinished(model):
             found = self.tokenizer(text, **kwargs)
             return {"input_ids": [-1]} if text == BREAK else found
 
-        def decode(self, ids):
-            return self.tokenizer.decode(ids)
+        def decode(self, ids, **kwargs):
+            return self.tokenizer.decode(ids, **kwargs)
 
     endless = model.__class__("m", model.model, Endless(model.tokenizer), "m")
     (row,) = continued_rows(rows(["Tom is ill."]), endless, 4)
     assert {candidate.reason for candidate in row.candidates} == {"unfinished"}
+
+
+def test_a_text_that_the_model_has_no_positions_for_has_no_candidates(model):
+    long, short = continued_rows(rows(["A dog, a cat, " * 6, "No"]), model, 4)
+    assert long.candidates == [] and short.candidates != []
 
 
 def test_no_rows_have_no_candidates(model):

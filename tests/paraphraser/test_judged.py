@@ -145,6 +145,15 @@ def test_the_forward_score_of_a_rewrite_is_that_of_the_translator(paraphraser, r
                 assert candidate.scores.forward_logprob == pytest.approx(expected, abs=1e-4)
 
 
+def test_the_floor_of_the_forward_score_holds_for_candidates_that_are_added_here(paraphraser, rows):
+    rewriter = toolkit.load_translator("starter/paraphraser", "float32")
+    floor = replace(SETTINGS, pool=40, min_forward=-0.5)
+    found = list(judged_rows(rows, scorers_of(paraphraser), floor, unchecked, True, FREE, [rewriter]))
+    added = [c for row in found for c in row.candidates if c.method in ("beam", "recombine")]
+    assert any(c.reason == "forward" for c in added)
+    assert all(c.scores.translation_score >= -0.5 for c in added if c.reason is None)
+
+
 def test_no_rewrites_are_wanted_or_no_rewriter_is_there(paraphraser, rows):
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
     before = [[c.text for c in row.candidates] for row in rows]
@@ -156,6 +165,9 @@ def test_no_rewrites_are_wanted_or_no_rewriter_is_there(paraphraser, rows):
 def test_two_translators_of_english_have_the_starter_as_rewriter_and_one_model_has_none(paraphraser):
     assert "paraphraser" in paraphraser.rewriters[0].signature
     assert toolkit.Paraphraser("starter/paraphraser").rewriters == []
+    pivot = str(folder() / "en-de"), str(folder() / "de-en")
+    with pytest.raises(ValueError, match="wanted rewriters only where English candidates are judged"):
+        toolkit.Paraphraser(pivot=pivot, lang="en", settings=Paraphrasing(), rewriters=["starter/paraphraser"])
     with pytest.raises(ValueError, match="wanted rewriters only beside two translators"):
         toolkit.Paraphraser("starter/paraphraser", rewriters=["starter/paraphraser"])
 

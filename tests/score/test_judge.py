@@ -74,6 +74,12 @@ def test_trees_are_followed_to_their_leaves_and_the_mean_of_both_is_taken():
         assert judge.probability(TEXT, Candidate("x", "pivot", scores=scores)) == pytest.approx((0.5 + boosted) / 2)
 
 
+def test_a_text_far_longer_than_any_that_was_read_has_a_probability():
+    judge = read_judge(BOTH_WAYS)
+    scores = replace(GOOD, after_candidate_total=-5000.0, changed_words=-3000.0, forward_logprob=-9e5)
+    assert 0 <= judge.probability(TEXT, Candidate("x", "pivot", scores=scores)) <= 1
+
+
 def test_what_a_language_model_expects_is_more_probably_usable():
     judge = read_judge(WITH_CRITIC)
     text = "We were trapped behind a tractor the whole way to York."

@@ -2,12 +2,12 @@
 
 Such a model reads what the critic reads (`toolkit.score.critic`), and an adapter of a few megabytes is enough to teach
 it (`toolkit.models.language_model` adds it to its model). What it finds most probable is the text itself, and all
-hypotheses of a beam search differ from it at the same few places. So here the model reads the text twice, once. This
-gives what it might have said at each place instead. The most probable of these tokens begin the candidates: the words
-before the place are those of the text, and the model goes on greedily. Where it comes back to the words of the text,
-the rest of the text follows: what the model would say then is nearly always that. Like the negative constraints of
-ParaBank this forbids a word of the text, but it tries all places and goes on from those alone where another word is
-probable. It is ours.
+hypotheses of a beam search differ from it at the same few places. So the model reads a sequence of the text, a line
+break and the text again, in one pass. At each place of the second copy this shows which other tokens it finds probable
+there. Each of the most probable ones begins a candidate: the text up to that place, the other token, and what the model
+says next, greedily. As soon as three tokens in a row are again those of the text, the rest of the text is copied. Like
+the negative constraints of ParaBank this forbids a word of the text, but it tries all places and goes on from those
+alone where another word is probable. It is ours. The line break must be a token of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from toolkit.models.language_model import BREAK, LanguageModel, beginning_of
+from toolkit.models.language_model import BREAK, LOGITS, LanguageModel, beginning_of
 from toolkit.progress import at_hand
 from toolkit.rows import Candidate, Row
 
@@ -55,13 +55,17 @@ def continued_rows(rows: Iterable[Row], model: LanguageModel, each: int) -> Iter
         each: The most candidates of a row.
 
     Yields:
-        The rows in their order, the most probable departure first. The reason is "unfinished" where a candidate did not
-        end.
+        The rows in their order, the most probable departure first; none of a row that the model has no positions for.
+        The reason is "unfinished" where a candidate did not end.
     """
     shard = list(rows)
     asked = [beginning_of(row.reference, model.tokenizer) for row in shard]
     order = sorted(range(len(shard)), key=lambda i: (len(asked[i]), i))
-    at_a_time = max(1, AT_A_TIME // each)
+    config = model.model.config
+    most = getattr(config, "max_position_embeddings", None) or 1 << 30
+    order = [i for i in order if 3.5 * len(asked[i]) + MORE_TOKENS < most]  # the text, its copy, and a longer candidate
+    longest = len(asked[order[-1]]) if order else 1
+    at_a_time = max(1, min(AT_A_TIME // max(1, each), LOGITS // (2 * longest * config.vocab_size)))
     for begin in range(0, len(order), at_a_time):
         batch = order[begin : begin + at_a_time]
         with at_hand([shard[i] for i in batch], len(batch)):
@@ -70,6 +74,7 @@ def continued_rows(rows: Iterable[Row], model: LanguageModel, each: int) -> Iter
                 shard[i].candidates = [
                     Candidate(text, METHOD, generator=model.signature, reason=None if ended else "unfinished")
                     for text, ended in dict.fromkeys(some)
+                    if text
                 ]
     yield from shard
 
@@ -100,7 +105,9 @@ def _continued(
     lines: list[list[tuple[str, bool]]] = [[] for _ in texts]
     for branch, ids in zip(branches, said, strict=True):
         ended = ids[-1] in stops
-        line = tokenizer.decode([*copies[branch.text][: branch.place], *(ids[:-1] if ended else ids)])
+        line = tokenizer.decode(
+            [*copies[branch.text][: branch.place], *(ids[:-1] if ended else ids)], skip_special_tokens=True
+        )
         lines[branch.text].append((line.strip(), ended))
     return lines
 

@@ -14,7 +14,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from transformers.utils import logging
 
 from toolkit.models.checkpoint import reading_model
-from toolkit.models.gguf import checkpoint_path
+from toolkit.models.gguf import checkpoint_path, gguf_file
 from toolkit.models.precision import check_device, in_bfloat16
 from toolkit.models.weights import check_tensors, check_whole, loading
 from toolkit.starters import model_name, resolve, shown_name
@@ -42,10 +42,12 @@ class LanguageModel:
 
 
 def is_causal(name: str) -> bool:
-    """Whether a name is that of a causal language model, or of an adapter; False where no configuration says so."""
+    """Whether a name is that of a causal language model, or of an adapter of one, by its configuration."""
     path = Path(resolve(model_name(name)))
-    if (path / ADAPTER).is_file():
+    if gguf_file(path) is not None:
         return True
+    if (path / ADAPTER).is_file():
+        return '"CAUSAL_LM"' in (path / ADAPTER).read_text(encoding="utf-8")
     try:
         kinds = AutoConfig.from_pretrained(str(path)).architectures or []
     except (OSError, ValueError):  # whoever loads it says what it lacks
@@ -120,7 +122,8 @@ def _adapted(name: str, folder: Path, dtype: str, device: torch.device | str) ->
     lacking = [key for key in state.missing_keys if "lora" in key] + list(state.unexpected_keys)
     check_tensors(lacking, weights, name)
     number = torch.bfloat16 if in_bfloat16("auto" if dtype == "int8" else dtype, device) else torch.float32
-    whole = model.merge_and_unload().to(number).eval()
+    with reading_model(name, "an adapter that is added to weights (LoRA)", got):
+        whole = model.merge_and_unload().to(number).eval()
     return LanguageModel(name, whole, base.tokenizer, _signature(name, whole))
 
 

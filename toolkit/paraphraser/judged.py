@@ -28,6 +28,7 @@ from toolkit.score.semantic import semantic_rows
 from toolkit.select.filter import (
     by_usable,
     refuse_dual,
+    refuse_forward,
     refuse_improbable,
     refuse_overlap,
     refuse_semantic,
@@ -193,4 +194,5 @@ def new_rows(
         known = {match_key(candidate.text) for candidate in row.candidates}
         distinct = {match_key(c.text): c for c in some if not constraints[row.id].unmet(c.text)}
         new.append(replace(row, candidates=[candidate for key, candidate in distinct.items() if key not in known]))
-    return list(forward_rows(checks(new), scorers.forward, settings.batch_tokens))
+    scored = forward_rows(checks(new), scorers.forward, settings.batch_tokens)
+    return list(scored if settings.min_forward is None else refuse_forward(scored, settings.min_forward))

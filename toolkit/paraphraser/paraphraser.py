@@ -45,7 +45,7 @@ UNKNOWN = "und"  # ISO 639-2: a language that nobody has stated
 MIN_FORWARD = -0.45  # ours: nats per token of the starter; the highest that refuses no usable text (docs)
 PIVOT_POOL = 12  # ours: the most probable candidates of a text by pivot, for each paraphrase, that are scored further
 MIN_USABLE = 0.54  # ours: of two translators; where it was chosen, it left 66 % of the texts an output (docs)
-MIN_USABLE_ALONE = 0.4  # ours: without a language model, whose judge is less sure; it leaves as many (judge_fit.json)
+MIN_USABLE_ALONE = 0.4  # ours: without a language model, whose judge is less sure (judge_fit.json)
 CHUNK = 1000  # ours: texts that are worked on together
 LONGEST = 512  # ours: pieces of a text, where a model does not state on how many it was trained
 LONGEST_TRANSLATED = 64  # ours: likewise, of a translator: those of Firefox read sentences
@@ -162,6 +162,8 @@ class Paraphraser:
         self.critic = None if critic is None else load_critic(critic, dtype, device)
         if rewriters is None and translates and self.settings.judges:  # in English: the judge knows no other language
             rewriters = [STARTER, *filter(None, [installed_critic()])]
+        if rewriters and not self.settings.judges:
+            raise ValueError(f"wanted rewriters only where English candidates are judged, got {list(rewriters)!r}")
         self.rewriters = [
             self.critic if self.critic and name == critic else load_rewriter(name, self.lang, dtype, device)
             for name in rewriters or ()

@@ -151,7 +151,15 @@ def reporting_stages(settings: Paraphrasing, pivot: bool, rewriters: int = 0) ->
     if not pivot:
         return 1 + settings.scores_backward
     back = 2 * settings.pivots + min(settings.greedy_pivots, settings.pivots)
-    return 1 + back + (4 + 2 * rewriters * (settings.rewrites > 0) if settings.judges else settings.scores_backward)
+    return (
+        1
+        + back
+        + (
+            4 + 2 * rewriters * (max(settings.rewrites, settings.continuations) > 0)
+            if settings.judges
+            else settings.scores_backward
+        )
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

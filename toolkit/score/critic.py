@@ -23,10 +23,10 @@ DECIMALS = 6  # ours: further digits differ from batch to batch
 
 
 def load_critic(name: str, dtype: str, device: torch.device | str) -> LanguageModel:
-    """Load a causal language model that only scores: on a CPU its layers are replaced by faster ones (`packed.py`).
+    """Load a causal language model that scores or writes: on a CPU its layers become faster ones (`packed.py`).
 
     Args:
-        name: A Hub id, a local path or "starter/smollm2".
+        name: A Hub id, a local path or "starter/rewriter".
         dtype: As of `load_language_model`.
         device: Device on which it computes.
 

@@ -1,8 +1,9 @@
 """How probably a reader would call an English candidate usable, by scores that it has.
 
 Usable means: it says what its reference says, a person could have written it, and its wording differs in more than
-contractions and articles. A judge is the mean of a logistic regression and of boosted trees (Friedman 2001): trees know
-that a score counts only where another one is low, and the regression goes on where they are constant. It was fitted on
+contractions and articles. A judge is the mean of a logistic regression and of boosted trees (Friedman 2001): trees can
+express that a score matters only where another one is low, and the regression still changes where they are constant. It
+was fitted on
 outputs of several systems that were read without their names (`experiments/judge_fit.py`); `judge.json` has its
 weights, its calibration and how well it tells outputs of other texts. There are three: one without a language model,
 which tells least; one with what such a model says of the candidate after the reference (`critic.py`); and one that also
@@ -28,6 +29,7 @@ from toolkit.score.word_changes import word_changes
 SHIPPED = Path(__file__).with_name("judge.json")
 BOTH_WAYS, WITH_CRITIC, WITHOUT_CRITIC = "with a language model, both ways", "with a language model", "without"
 SQUARED = "_squared"  # behind the name of a feature: its square, because what is too near or too far is less usable
+FARTHEST = 6.0  # ours: deviations from the mean; what is farther, of texts longer than any that were read, says no more
 TIMES = " times "  # between the names of two features: their product
 CRITIC_FEATURES = (  # `relative_fluency` adds less than a hundredth of AUC for twice the time
     *("given_reference", "given_reference_squared", "after_reference"),
@@ -84,7 +86,7 @@ class Judge:
             return None
         logit = self.intercept
         for value, mean, scale, weight in zip(values, self.means, self.scales, self.weights, strict=True):
-            logit += weight * (value - mean) / scale
+            logit += weight * max(-FARTHEST, min(FARTHEST, (value - mean) / scale))
         if not self.trees:
             return _logistic(logit)
         boosted = self.prior + sum(_leaf(tree, values) for tree in self.trees)
@@ -92,7 +94,7 @@ class Judge:
 
 
 def _logistic(logit: float) -> float:
-    return 1 / (1 + math.exp(-logit))
+    return 1 / (1 + math.exp(-max(-500.0, logit)))  # below that the exponential overflows
 
 
 def _leaf(node: Node, values: Sequence[float]) -> float:
