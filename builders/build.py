@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 BATCH_TOKENS = 8192  # ours: of a scoring batch of a language model, or of candidates that one wrote
+HOPELESS = 0.5  # ours: of the floor; what is less probably usable before it is read back will not pass after it
 JUDGE = "the judge of paraphrases"
 
 
@@ -267,7 +268,7 @@ def load_judge(min_usable: float | None, state: PartialState) -> Source:
     from toolkit.paraphraser.judged import BATCH_TEXTS
     from toolkit.score.critic import critic_rows, load_critic, read_back_rows
     from toolkit.score.edit_ratio import edit_rows
-    from toolkit.score.judge import BOTH_WAYS, WITHOUT_CRITIC, judge_rows, read_judge
+    from toolkit.score.judge import BOTH_WAYS, WITH_CRITIC, WITHOUT_CRITIC, judge_rows, read_judge
     from toolkit.score.semantic import semantic_rows
     from toolkit.select.filter import by_usable, refuse_usable
     from toolkit.select.rank import rank_again
@@ -281,7 +282,8 @@ def load_judge(min_usable: float | None, state: PartialState) -> Source:
         rows = refuse_english(rows, allow_trivial=False, forms=True)
         rows = semantic_rows(edit_rows(rows), encoder, BATCH_TEXTS)
         if critic:
-            rows = read_back_rows(critic_rows(rows, critic, BATCH_TOKENS, False), critic, BATCH_TOKENS)
+            rows = judge_rows(critic_rows(rows, critic, BATCH_TOKENS, False), read_judge(WITH_CRITIC))
+            rows = read_back_rows(refuse_usable(rows, HOPELESS * min_usable), critic, BATCH_TOKENS)
         rows = refuse_usable(judge_rows(rows, read_judge(BOTH_WAYS if critic else WITHOUT_CRITIC)), min_usable)
         return rank_again(rows, by_usable)
 
