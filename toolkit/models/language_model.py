@@ -73,8 +73,7 @@ def load_language_model(name: str, dtype: str = "auto", device: torch.device | s
     adapter = Path(resolve(name))
     if (adapter / ADAPTER).is_file():
         return _adapted(name, adapter, dtype, device)
-    path, bfloat16 = checkpoint_path(name), in_bfloat16("auto" if dtype == "int8" else dtype, device)
-    number = torch.bfloat16 if bfloat16 else torch.float32
+    path, number = checkpoint_path(name), _number(dtype, device)
     loaded: Any
     logging.disable_progress_bar()
     got = "which is neither a folder with a whole model nor a Hub id that can be reached"
@@ -90,6 +89,11 @@ def load_language_model(name: str, dtype: str = "auto", device: torch.device | s
     check_whole(model, info, name)
     model.eval().to(device)
     return LanguageModel(name, model, tokenizer, _signature(name, model))
+
+
+def _number(dtype: str, device: torch.device | str) -> torch.dtype:
+    """The numbers that `dtype` names, as of `load_language_model`."""
+    return torch.bfloat16 if in_bfloat16("auto" if dtype == "int8" else dtype, device) else torch.float32
 
 
 def _signature(name: str, model: PreTrainedModel) -> str:
@@ -121,9 +125,8 @@ def _adapted(name: str, folder: Path, dtype: str, device: torch.device | str) ->
         state: Any = set_peft_model_state_dict(model, {key: value.float() for key, value in weights.items()})
     lacking = [key for key in state.missing_keys if "lora" in key] + list(state.unexpected_keys)
     check_tensors(lacking, weights, name)
-    number = torch.bfloat16 if in_bfloat16("auto" if dtype == "int8" else dtype, device) else torch.float32
     with reading_model(name, "an adapter that is added to weights (LoRA)", got):
-        whole = model.merge_and_unload().to(number).eval()
+        whole = model.merge_and_unload().to(_number(dtype, device)).eval()
     return LanguageModel(name, whole, base.tokenizer, _signature(name, whole))
 
 

@@ -148,7 +148,8 @@ class Paraphraser:
             if part is not None:
                 check_language_of(part, self.lang, argument)
         floor = MIN_FORWARD if name == STARTER else None
-        reads = critic is not None or installed_critic() is not None
+        installed = installed_critic()
+        reads = bool(critic or installed)
         self.settings = settings or defaults(self.lang, encoder is not None, floor, translates, reads)
         check_guards(self.settings.guards, self.lang)
         self.forward, self.pivot_lang = None, pivot_lang and check_code(pivot_lang, "pivot_lang")
@@ -158,10 +159,10 @@ class Paraphraser:
             self._load_model(name, backward, prefix, dtype, device)
         self.encoder = None if encoder is None else load_encoder(encoder, device)
         if self.settings.judges:
-            critic = critic or installed_critic()
+            critic = critic or installed
         self.critic = None if critic is None else load_critic(critic, dtype, device)
         if rewriters is None and translates and self.settings.judges:  # in English: the judge knows no other language
-            rewriters = [STARTER, *filter(None, [installed_critic()])]
+            rewriters = [STARTER, installed] if installed else [STARTER]
         if rewriters and not self.settings.judges:
             raise ValueError(f"wanted rewriters only where English candidates are judged, got {list(rewriters)!r}")
         self.rewriters = [

@@ -151,15 +151,10 @@ def reporting_stages(settings: Paraphrasing, pivot: bool, rewriters: int = 0) ->
     if not pivot:
         return 1 + settings.scores_backward
     back = 2 * settings.pivots + min(settings.greedy_pivots, settings.pivots)
-    return (
-        1
-        + back
-        + (
-            4 + 2 * rewriters * (max(settings.rewrites, settings.continuations) > 0)
-            if settings.judges
-            else settings.scores_backward
-        )
-    )
+    if not settings.judges:
+        return 1 + back + settings.scores_backward
+    rewriting = 2 * rewriters if settings.rewrites or settings.continuations else 0
+    return 1 + back + 4 + rewriting
 
 
 @dataclass(frozen=True, kw_only=True)
