@@ -266,9 +266,9 @@ def load_judge(min_usable: float | None, state: PartialState) -> Source:
     from toolkit.encoder.load import load_encoder
     from toolkit.paraphraser.english import refuse_english
     from toolkit.paraphraser.judged import BATCH_TEXTS
-    from toolkit.score.critic import critic_rows, load_critic, read_back_rows
+    from toolkit.score.critic import judge_by_reading, load_critic
     from toolkit.score.edit_ratio import edit_rows
-    from toolkit.score.judge import BOTH_WAYS, WITH_CRITIC, WITHOUT_CRITIC, judge_rows, read_judge
+    from toolkit.score.judge import WITHOUT_CRITIC, judge_rows, read_judge
     from toolkit.score.semantic import semantic_rows
     from toolkit.select.filter import by_usable, refuse_usable
     from toolkit.select.rank import rank_again
@@ -282,10 +282,10 @@ def load_judge(min_usable: float | None, state: PartialState) -> Source:
         rows = refuse_english(rows, allow_trivial=False, forms=True)
         rows = semantic_rows(edit_rows(rows), encoder, BATCH_TEXTS)
         if critic:
-            rows = judge_rows(critic_rows(rows, critic, BATCH_TOKENS, False), read_judge(WITH_CRITIC))
-            rows = read_back_rows(refuse_usable(rows, HOPELESS * min_usable), critic, BATCH_TOKENS)
-        rows = refuse_usable(judge_rows(rows, read_judge(BOTH_WAYS if critic else WITHOUT_CRITIC)), min_usable)
-        return rank_again(rows, by_usable)
+            rows = judge_by_reading(rows, critic, BATCH_TOKENS, lambda read: refuse_usable(read, HOPELESS * min_usable))
+        else:
+            rows = judge_rows(rows, read_judge(WITHOUT_CRITIC))
+        return rank_again(refuse_usable(rows, min_usable), by_usable)
 
     return Source(judge, [{"role": "judge"} | described(name) for name in names.values()])
 

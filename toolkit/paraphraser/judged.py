@@ -19,10 +19,10 @@ from toolkit.generate.recombine import apply_edits, combinations, edits_of, sing
 from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row, Scores
-from toolkit.score.critic import critic_rows, read_back_rows
+from toolkit.score.critic import judge_by_reading
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.score.edit_ratio import edit_rows
-from toolkit.score.judge import BOTH_WAYS, WITH_CRITIC, WITHOUT_CRITIC, judge_rows, read_judge
+from toolkit.score.judge import WITHOUT_CRITIC, judge_rows, read_judge
 from toolkit.score.overlap import overlap_rows
 from toolkit.score.semantic import semantic_rows
 from toolkit.select.filter import (
@@ -119,11 +119,11 @@ def judged(rows: Sequence[Row], scorers: Scorers, settings: Paraphrasing, most: 
     if scorers.critic is None:
         return scored
     scored = refuse_worst(scored, most, by_usable) if most else scored
-    scored = critic_rows(scored, scorers.critic, settings.batch_tokens, relative_fluency=False)
-    scored = judge_rows(scored, read_judge(WITH_CRITIC))
-    scored = refuse_worst(scored, -(-most // 2), by_usable) if most else scored
-    scored = read_back_rows(scored, scorers.critic, settings.batch_tokens)
-    return judge_rows(scored, read_judge(BOTH_WAYS))
+
+    def best_half(read: Iterable[Row]) -> Iterable[Row]:
+        return refuse_worst(read, -(-most // 2), by_usable) if most else read
+
+    return judge_by_reading(scored, scorers.critic, settings.batch_tokens, best_half)
 
 
 def rewrites(

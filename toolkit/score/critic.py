@@ -8,7 +8,7 @@ a freely worded paraphrase, so the first score goes with one of meaning.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import torch
 from toolkit.models.language_model import LanguageModel, beginning_of, load_language_model
 from toolkit.models.token_trees import check_reads_trees, log_probabilities_after
 from toolkit.rows import Row
+from toolkit.score.judge import BOTH_WAYS, WITH_CRITIC, judge_rows, read_judge
 from toolkit.translator.packed import pack_layers
 
 DECIMALS = 6  # ours: further digits differ from batch to batch
@@ -110,6 +111,22 @@ def read_back_rows(rows: Iterable[Row], model: LanguageModel, batch_tokens: int)
             candidate.scores.after_candidate_total = round(total, DECIMALS)
             candidate.scores.after_candidate_least = round(min(logs), DECIMALS)
     yield from shard
+
+
+def judge_by_reading(
+    rows: Iterable[Row], model: LanguageModel, batch_tokens: int, cut: Callable[[Iterable[Row]], Iterable[Row]]
+) -> Iterator[Row]:
+    """Fill the scores of a language model, and by them `usable`, of candidates without a reason.
+
+    Args:
+        rows: English rows whose candidates have the other scores of the judge.
+        model: As of `critic_rows`.
+        batch_tokens: Likewise.
+        cut: Refuses candidates, by `usable` as the judge has it before they are read back, which takes longest.
+    """
+    read = critic_rows(rows, model, batch_tokens, relative_fluency=False)
+    read_back = read_back_rows(cut(judge_rows(read, read_judge(WITH_CRITIC))), model, batch_tokens)
+    return judge_rows(read_back, read_judge(BOTH_WAYS))
 
 
 class TokenScores(NamedTuple):
