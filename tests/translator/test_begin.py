@@ -141,7 +141,8 @@ def test_a_training_with_sampled_segmentations_begins_with_a_starter(tmp_path):
     model, tokenizer = load_base(asked(tmp_path / "run", base_model="starter/de-en", size="starter", alpha=0.3))
     assert model.dtype.is_floating_point and model.config.d_model == 256
     source, _ = pieces_of(tokenizer)
-    assert len({tuple(ids) for ids in source.encode(["Wir schlafen heute."] * 50, alpha=0.3)}) > 1  # most draws are the Viterbi one
+    sampled = source.encode(["Wir schlafen heute."] * 50, alpha=0.3)
+    assert len({tuple(ids) for ids in sampled}) > 1, "about a third of the draws differ from the Viterbi segmentation"
     assert toolkit.load_translator("starter/de-en").source.encode(["Ja."]) == source.encode(["Ja."])
 
 
