@@ -108,6 +108,8 @@ def test_finite():
     for bad in (float("nan"), float("inf"), float("-inf")):
         for dtype in (torch.float32, torch.bfloat16, torch.float16):
             assert not finite(torch.tensor([[1.0, bad], [0.0, 2.0]], dtype=dtype))
+    for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+        assert finite(torch.tensor([1.0, -3.0]).to(dtype)) and not finite(torch.tensor([1.0, float("nan")]).to(dtype))
 
 
 @pytest.fixture(scope="module")
