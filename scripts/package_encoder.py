@@ -1,4 +1,4 @@
-r"""Package a trained encoder for publication: float16 weights, measured tables, a card.
+r"""Package a trained encoder for publication: small weights, measured tables, a card.
 
     python scripts/package_encoder.py --model build/word-trigram --data DIR --lang en --license cc-by-2.0 \
         --text "..." --output_dir build/my-encoder
