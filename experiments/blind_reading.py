@@ -49,6 +49,7 @@ CHANGES: dict[str, dict[str, Any]] = {  # of the settings of the pivot
     DUAL: {"rank_by": "dual"},
 }
 AUGMENT, AUGMENTED, ROWS, NEW = "augment", ("TREC", "SST-2", "CR"), 170, 100
+REPORTED = ("report", "report_second", "report_third", "report_fourth")  # sets on which nothing was chosen
 SEED = 11  # of the order in which outputs are read
 THRESHOLDS = (0.0, 0.2, 0.3, 0.4, 0.5, MIN_USABLE, 0.6, 0.7)
 
@@ -159,7 +160,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--ratings", type=Path, nargs="+", help="of each reader, of the sheet or of a part of it")
     parser.add_argument("--data", type=Path, help="of augment")
-    parser.add_argument("--set", choices=("report", "report_second", "report_third"), default="report", help="of texts")
+    parser.add_argument("--set", choices=REPORTED, default="report", help="of texts")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument(
         "--others", type=Path, nargs="*", default=[], help="outputs of other versions, in the same form"

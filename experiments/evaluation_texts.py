@@ -3,9 +3,10 @@
 `evaluation_texts.tsv` has a line for each: set, kind, text. What was chosen on a set is never reported on it:
 
 - settings: for choosing defaults, 20 of each kind; settings_report: as many, for reporting what these do.
-- judge: 20 of each kind, and judge_second, 100 of each, for fitting what tells usable paraphrases from others.
-- report: 40 of each kind, on which systems are compared; report_second and report_third: as many (34 questions in the
-  second), each written when the outputs for the one before had been read. Nothing is chosen on them.
+- judge: 20 of each kind, judge_second, 100 of each, and judge_third, half of them everyday talk and with notices and
+  encyclopedic sentences among the news, for fitting what tells usable paraphrases from others.
+- report: 40 of each kind, on which systems are compared; report_second, report_third and report_fourth: as many (34
+  questions in the second), each written when the outputs for the one before had been read. Nothing is chosen on them.
 """
 
 from __future__ import annotations
