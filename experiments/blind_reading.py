@@ -51,7 +51,7 @@ CHANGES: dict[str, dict[str, Any]] = {  # of the settings of the pivot
 AUGMENT, AUGMENTED, ROWS, NEW = "augment", ("TREC", "SST-2", "CR"), 170, 100
 REPORTED = ("report", "report_second", "report_third", "report_fourth")  # sets on which nothing was chosen
 SEED = 11  # of the order in which outputs are read
-THRESHOLDS = (0.0, 0.2, 0.3, 0.4, 0.5, MIN_USABLE, 0.6, 0.7)
+THRESHOLDS = (0.0, 0.4, 0.5, MIN_USABLE, 0.7, 0.75, 0.8, 0.85)
 
 
 def first_outputs(texts: list[Text], systems: Sequence[str]) -> list[dict[str, Any]]:

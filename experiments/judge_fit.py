@@ -6,8 +6,11 @@ r"""Fit the judge of paraphrases on outputs that were read, and state how well i
 The ratings are those of `judge_pool.py`: candidates with their scores, and letters of readers. A candidate is usable
 if its readers agree that it is; one that is trivial counts as not usable. A judge is the mean of a logistic regression
 and of boosted trees. Readings of other sets than LATEST have the weight OLDER: their outputs are of earlier versions,
-and their readers were stricter. Predictions for the figures are those of FOLDS folds, none of which has a text both to
-fit on and to predict; `latest` are the figures of that set alone. The file of the judge is fitted on all readings.
+and their readers were stricter. The judge without a language model learns from these alone: the outputs of LATEST were
+chosen with one, so that more of them are usable than their other scores can say.
+
+Predictions for the figures are those of FOLDS folds, none of which has a text both to fit on and to predict; `latest`
+are the figures of that set alone. The file of the judge is fitted on all readings.
 """
 
 from __future__ import annotations
@@ -167,7 +170,8 @@ def main() -> None:
     }
     judges, figures = {}, {}
     for name, features in kinds.items():
-        judges[name], figures[name] = fitted(texts, features)
+        learned = [text for text in texts if name != WITHOUT_CRITIC or text["set"] != LATEST]
+        judges[name], figures[name] = fitted(learned, features)
         print(name, {key: figures[name][key] for key in ("candidates", "usable", "auc")})
     write_whole(options.judge, json.dumps({"judges": judges, "figures": figures}, indent=1) + "\n")
     report.write(options.json, 0, figures, {})
