@@ -108,6 +108,11 @@ def blind_third() -> str:
     return blind_table("blind_reading_third")
 
 
+def blind_fourth() -> str:
+    """The same of the fourth set of texts."""
+    return blind_table("blind_reading_fourth")
+
+
 def blind_controls() -> str:
     """How two further readers rated outputs of the first sheet."""
     sheet = experiment("blind_reading_third")["results"]["second_sheet"]
@@ -139,7 +144,7 @@ def blind_table(name: str) -> str:
 
 def blind_curve() -> str:
     """Outputs against precision, by the threshold of the judge (`experiments/blind_reading.py`)."""
-    curve = experiment("blind_reading_third")["results"]["curve"]
+    curve = experiment("blind_reading_fourth")["results"]["curve"]
     lines = [
         [number(point["threshold"], 2), number(100 * point["texts"], 0), number(100 * point["usable"], 0)]
         for point in curve
@@ -149,10 +154,15 @@ def blind_curve() -> str:
 
 def judge_folds() -> str:
     """How well the judge tells outputs of other folds (`experiments/judge_fit.py`)."""
+    judges = {}
+    for name, figures in experiment("judge_fit")["results"].items():
+        judges[name] = figures
+        if "latest" in figures:
+            judges[f"{name}: its present outputs"] = figures["latest"]
     lines = [
         [name, number(figures["candidates"], 0), number(figures["usable"], 0), number(figures["auc"], 2)]
         + [number(fifth["usable"], 2) for fifth in figures["calibration"]]
-        for name, figures in experiment("judge_fit")["results"].items()
+        for name, figures in judges.items()
     ]
     return table(["judge", "outputs", "usable", "AUC", *(f"usable, fifth {n}" for n in range(1, 6))], lines)
 
@@ -351,7 +361,7 @@ def texts_table(head: list[str], lines: Iterable[list[str]]) -> str:
 
 MADE = (
     paraphraser_speed, paraphraser_ratios, paraphraser_memory, guards, paraphraser_defaults, first_paraphrases,
-    blind_reading, blind_second, blind_third, blind_controls, blind_augment, blind_curve, judge_folds,
+    blind_reading, blind_second, blind_third, blind_fourth, blind_controls, blind_augment, blind_curve, judge_folds,
     corrections_grammar, corrections_wording, syntax_obeyed, syntax_examples, rewriter, merged_outputs,
     paramac_1, paramac_2, paramac_4, paramac_6, paramac_7, paranet_1, paranet_4,
 )  # fmt: skip
