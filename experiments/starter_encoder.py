@@ -4,7 +4,8 @@ r"""The recipe of the starter encoder: sentences with their paraphrases by peopl
     python scripts/train_encoder.py --pairs build/starter-encoder.tsv --output_dir build/starter-encoder
 
 DIR of --data holds bitext/tatoeba/{deu,fra,cmn}-eng.train.tsv.gz, sts/2012 to sts/2015 and sts/benchmark; that of
---novels text files in the public domain. The pairs are:
+--novels text files of English novels in the public domain (47 up to 1923, without the words of their distributor). The
+pairs are:
 
 - sentences of Tatoeba, of novels and of our own (own_sentences.txt.gz), each with its greedy round trip by Portuguese;
 - English sentences of Tatoeba that translate one foreign sentence (`starter_paraphraser.natural`);
@@ -28,7 +29,7 @@ import torch
 
 from experiments.corpora import write_tsv
 from experiments.starter_paraphraser import BITEXT, LANGUAGES, LEAST_WORDS, OWN, Pair, natural
-from experiments.starter_rewriter import OWN as WRITTEN
+from experiments.starter_rewriter import PARAPHRASES
 from toolkit.bitext.normalize import match_key, normalize
 from toolkit.bitext.passages import sentences_of
 from toolkit.bitext.read import read_bitext
@@ -54,8 +55,8 @@ def sentences(data: Path, novels: Path) -> list[str]:
         tatoeba |= dict.fromkeys(normalize(pair.reference) for pair in pairs)
     for novel in sorted(novels.glob("*.txt")):
         paragraphs = re.split(r"\n\s*\n", read_text(str(novel)).replace("\r", "").replace("’", "'"))
-        some = [text for paragraph in paragraphs for text in sentences_of(" ".join(paragraph.split()), "en")]
-        plain = [text for text in some if len(text.split()) in NOVEL_WORDS and PLAIN.fullmatch(text)]
+        segmented = [text for paragraph in paragraphs for text in sentences_of(" ".join(paragraph.split()), "en")]
+        plain = [text for text in segmented if len(text.split()) in NOVEL_WORDS and PLAIN.fullmatch(text)]
         of_novels += chance.sample(plain, min(OF_A_NOVEL, len(plain)))
     long = [text for text in tatoeba if len(text.split()) >= LEAST_WORDS]
     found = chance.sample(long, min(TATOEBA, len(long))) + chance.sample(of_novels, min(NOVELS, len(of_novels)))
@@ -73,7 +74,7 @@ def translated(texts: list[str], translator: Translator) -> list[str]:
 
 def written() -> Iterator[Pair]:
     """Pairs of each text of our own and its two paraphrases."""
-    for line in gzip.decompress(WRITTEN.read_bytes()).decode().splitlines():
+    for line in gzip.decompress(PARAPHRASES.read_bytes()).decode().splitlines():
         yield from combinations(line.split("\t")[1:], 2)
 
 

@@ -8,15 +8,17 @@ What it learns from:
 
 - 5,700 texts of our own with two paraphrases each (own_paraphrases.tsv.gz, whose lines are: part, text, paraphrase that
   keeps the text's order, freer paraphrase), written by a large language model: both after the text, and for each text
-  one more pair, of both paraphrases or of one and the text, in a random direction;
+  one more pair, of both paraphrases in a random order or of the text after one of them;
 - 3,300 people's paraphrases of Tatoeba whose cosine is high, and 2,000 pairs of a sentence and an output of two
   translators that the judge called usable.
 
-Outputs that readers called usable are left out, and so are all texts of `evaluation_texts.tsv`: what the model finds
-probable is a feature of the judge, which is fitted on these. HELD_OUT texts of our own are kept apart, whose
-paraphrases' loss is printed at the end. The part "second" of the file came after the training.
+Outputs that readers called usable are left out, and so are all texts of `evaluation_texts.tsv`, since the judge is
+fitted on what the model finds probable; some texts of our own are much like one of them. HELD_OUT texts of our own are
+kept apart, whose paraphrases' loss is printed at the end, before the adapter is rounded. The part "second" of the file
+came after the training.
 
-The result goes to `toolkit/starters/rewriter`, in float8 (e4m3). Three epochs take two minutes on an H100.
+The result goes to `toolkit/starters/rewriter`, in float8 (e4m3). Three epochs took two minutes on an H100, by a loop
+of the same steps that was written for it.
 """
 
 from __future__ import annotations
@@ -42,9 +44,9 @@ from toolkit.models.language_model import BREAK, load_language_model
 from toolkit.score.semantic import pair_cosines
 
 BASE = "starter/smollm2"
-OWN = Path(__file__).with_name("own_paraphrases.tsv.gz")
-FIRST = "first"  # the part of OWN that is learned from
-HELD_OUT = 150  # texts of OWN
+PARAPHRASES = Path(__file__).with_name("own_paraphrases.tsv.gz")
+FIRST = "first"  # the part of PARAPHRASES that is learned from
+HELD_OUT = 150  # texts of PARAPHRASES
 PEOPLE, TAUGHT = 3300, 2000  # pairs
 LEAST_COSINE, LEAST_WORDS, LEAST_CHANGED = 0.8, 4, 2  # of people's pairs; words that only one side has
 RANK, LAYERS = 16, ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -56,8 +58,8 @@ WEIGHTS, SETTINGS = "adapter_model.safetensors", "adapter_config.json"
 
 def own_pairs(chance: random.Random) -> tuple[list[Pair], list[Pair]]:
     """Pairs of our own: those to learn from, and those of HELD_OUT texts, each text with its two paraphrases."""
-    lines = gzip.decompress(OWN.read_bytes()).decode().splitlines()
-    texts = [line.split("\t")[1:] for line in lines if line.startswith(FIRST)]
+    lines = gzip.decompress(PARAPHRASES.read_bytes()).decode().splitlines()
+    texts = [texts for part, *texts in (line.split("\t") for line in lines) if part == FIRST]
     chance.shuffle(texts)
     held = [(text, paraphrase) for text, *paraphrases in texts[:HELD_OUT] for paraphrase in paraphrases]
     pairs = []
@@ -68,7 +70,7 @@ def own_pairs(chance: random.Random) -> tuple[list[Pair], list[Pair]]:
 
 
 def others_pairs(folder: Path) -> list[Pair]:
-    """Sentences with paraphrases by people and by two translators, in random order, most in a random direction."""
+    """Sentences with paraphrases by people and by two translators, in random order, in a random direction."""
     chance = random.Random(0)
     apart = left_out(folder) | {line.split("\t")[2] for line in FILE.read_text(encoding="utf-8").splitlines()}
     groups = records(folder / "natural.tsv")
@@ -157,11 +159,11 @@ def save_small(folder: Path) -> None:
     """Round an adapter to float8, both matrices of a product, and each of its ranks, scaled to a like size before."""
     weights, small = load_file(folder / WEIGHTS), {}
     for name in [name for name in weights if "lora_A" in name]:
-        other = name.replace("lora_A", "lora_B")
-        first, second = weights[name].float(), weights[other].float()
-        scale = (SCALE * second.square().mean(0).sqrt() / first.square().mean(1).sqrt()).sqrt()
-        small[name] = (first * scale[:, None]).to(torch.float8_e4m3fn)
-        small[other] = (second * (SCALE / scale)).to(torch.float8_e4m3fn)
+        partner = name.replace("lora_A", "lora_B")
+        down, up = weights[name].float(), weights[partner].float()
+        scale = (SCALE * up.square().mean(0).sqrt() / down.square().mean(1).sqrt()).sqrt().clamp(min=1.0)
+        small[name] = (down * scale[:, None]).to(torch.float8_e4m3fn)
+        small[partner] = (up * (SCALE / scale)).to(torch.float8_e4m3fn)
     save_file(small, folder / WEIGHTS)
     settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
     settings["lora_alpha"] /= SCALE

@@ -158,7 +158,7 @@ def judge_folds() -> str:
     for name, figures in experiment("judge_fit")["results"].items():
         judges[name] = figures
         if "latest" in figures:
-            judges[f"{name}: its present outputs"] = figures["latest"]
+            judges[f"{name}: readings of judge_third"] = figures["latest"]
     lines = [
         [name, number(figures["candidates"], 0), number(figures["usable"], 0), number(figures["auc"], 2)]
         + [number(fifth["usable"], 2) for fifth in figures["calibration"]]

@@ -29,6 +29,7 @@ class PackageSettings:
         text: Description of the training text, with the attribution that its licence requires.
         output_dir: Folder of the packaged encoder.
         tasks: Tasks to measure among "sts", "benchmark", "sick", "chinese" and "transfer".
+        dtype: What the tables of words and trigrams are stored in: "float16", or "float8", which takes half the bytes.
     """
 
     model: str
@@ -38,14 +39,17 @@ class PackageSettings:
     output_dir: str
     data: str | None = None
     tasks: list[str] = field(default_factory=lambda: ["sts", "benchmark", "sick"])
+    dtype: str = "float16"
 
     def __post_init__(self) -> None:
-        """Check the language.
+        """Check the language and the type.
 
         Raises:
-            ValueError: `lang` is no code of ISO 639-1.
+            ValueError: `lang` is no code of ISO 639-1, or `dtype` is unknown.
         """
         check_code(self.lang, "--lang")
+        if self.dtype not in ("float16", "float8"):
+            raise ValueError(f"wanted --dtype float16 or float8, got {self.dtype!r}")
 
 
 def main(arguments: list[str]) -> int:
@@ -57,7 +61,7 @@ def work(s: PackageSettings) -> None:
     """Package the encoder, and print the figures."""
     from toolkit.publish.encoder import package_encoder
 
-    measured = package_encoder(s.model, s.data, s.tasks, s.output_dir, s.lang, s.license, s.text)
+    measured = package_encoder(s.model, s.data, s.tasks, s.output_dir, s.lang, s.license, s.text, s.dtype)
     figures = measured["evaluation"]["figures"]
     shown = ", ".join(f"{name} {figure['value']:.1f}" for name, figure in figures.items() if "Spearman" not in name)
     print(f"{s.output_dir}, {measured['megabytes']} MB: {shown or 'not measured, for want of --data'}")

@@ -54,12 +54,20 @@ def packaged(trained, tmp_path_factory):
     return output
 
 
-def test_what_is_packaged_is_a_quarter_as_large_and_says_what_it_measures(trained, tmp_path):
+def test_float8_has_a_quarter_of_the_bytes_and_nearly_the_same_vectors(trained, tmp_path):
     measured = package_encoder(
-        str(trained / "model"), str(trained), ["benchmark"], str(tmp_path / "small"), "en", "cc0-1.0", "made-up text"
+        str(trained / "model"),
+        str(trained),
+        ["benchmark"],
+        str(tmp_path / "small"),
+        "en",
+        "cc0-1.0",
+        "made-up text",
+        "float8",
     )
     one, other = (load_encoder(str(folder)).encode(DEV) for folder in (trained / "model", tmp_path / "small"))
-    assert np.allclose(one, other, rtol=0.1, atol=1e-3 * np.abs(one).max() + 1e-3) and not np.array_equal(one, other)
+    cosines = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
+    assert cosines.min() > 0.995 and not np.array_equal(one, other)
     assert {str(w.dtype) for w in load_file(tmp_path / "small" / "model.safetensors").values()} == {
         "torch.float8_e4m3fn"
     }
@@ -70,10 +78,10 @@ def test_what_is_packaged_is_a_quarter_as_large_and_says_what_it_measures(traine
     assert str(trained) not in json.dumps(training) and training["pairs"] > 0
 
 
-def test_its_tables_are_those_of_the_training_rounded_to_float8(trained, packaged):
+def test_its_weights_are_those_of_the_training_rounded_to_float16(trained, packaged):
     before, after = (load_file(folder / "model.safetensors") for folder in (trained / "model", packaged))
     assert before.keys() == after.keys()
-    assert all(torch.equal(after[name].float(), before[name].to(torch.float8_e4m3fn).float()) for name in before)
+    assert all(torch.equal(after[name], before[name].half()) for name in before)
     assert any(not torch.equal(after[name].float(), before[name]) for name in before), "nothing was rounded"
 
 
@@ -91,7 +99,7 @@ def test_its_card_shows_what_was_measured(packaged):
     card, measured = (packaged / "README.md").read_text(), json.loads((packaged / "measured.json").read_text())
     training = json.loads((packaged / "training.json").read_text())
     size = sum(path.stat().st_size for path in packaged.iterdir() if path.name != "README.md")
-    assert f"{measured['parameters'] / 1e6:.1f}M parameters in float8, {round(size / 1e6, 1)} MB" in card
+    assert f"{measured['parameters'] / 1e6:.1f}M parameters, stored in float16, {round(size / 1e6, 1)} MB" in card
     assert f"{measured['evaluation']['figures']['STS Benchmark dev']['value']:.1f} |" in card
     assert f"{training['pairs']:,} pairs of {training['texts']:,} distinct sentences" in card
     assert f"Mean loss of each epoch: {training['loss'][0]}." in card and "license: cc0-1.0" in card

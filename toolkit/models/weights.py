@@ -14,6 +14,7 @@ from transformers import PreTrainedModel
 from toolkit.models.checkpoint import reading_model
 
 Model = TypeVar("Model", bound=torch.nn.Module)
+FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)
 
 
 def check_whole(model: PreTrainedModel, info: dict, name: str) -> None:
@@ -140,8 +141,8 @@ def _computed(model: PreTrainedModel, tensor: str) -> bool:
 
 
 def finite(values: torch.Tensor) -> bool:
-    """Whether a tensor holds neither NaN nor infinity; one pass, without a mask of the tensor's size."""
-    if values.dtype.itemsize == 1:  # float8, of which torch finds no least
+    """Whether a tensor holds neither NaN nor infinity; without a mask of the tensor's size."""
+    if values.dtype in FLOAT8:  # torch.aminmax has no kernel for it
         values = values.bfloat16()
     low, high = torch.aminmax(values)
     return bool(low.isfinite() & high.isfinite())

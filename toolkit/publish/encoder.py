@@ -22,6 +22,8 @@ from toolkit.shards import write_whole
 from toolkit.training import MEASURED, write_record
 
 TEMPLATE = Path(cards.__file__).parent / "encoder.md"
+AVERAGED = ("tables.word", "tables.trigram")  # weights of whose rows a sentence averages many
+STORED = ("float16", "float8")
 NOT_MEASURED = "It was measured on no evaluation set. scripts/evaluate_encoder.py measures it."
 SHOWN = (  # the settings that the card shows
     "dimensions",
@@ -50,12 +52,16 @@ PRIVATE = (
 
 
 def package_encoder(
-    model: str, data: str | None, tasks: list[str], output_dir: str, lang: str, license_name: str, text: str
+    model: str,
+    data: str | None,
+    tasks: list[str],
+    output_dir: str,
+    lang: str,
+    license_name: str,
+    text: str,
+    dtype: str = "float16",
 ) -> dict:
     """Save an encoder in few bytes with `measured.json` and its card; the saved model is measured.
-
-    The tables of words and trigrams are in float8 (e4m3), because a sentence averages many of their rows: on the STS
-    Benchmark's dev part the shipped starter is as good as in float32. A recurrent part is in float16.
 
     Args:
         model: Folder of a trained encoder.
@@ -66,6 +72,8 @@ def package_encoder(
         lang: Language of its sentences (ISO 639-1).
         license_name: Licence of the model, as the Hub names it.
         text: The text it was trained on, with attribution.
+        dtype: What the tables of words and trigrams are stored in: "float16", or "float8" (e4m3), which takes half the
+            bytes; a sentence averages many of their rows. A recurrent part is in float16.
 
     Returns:
         The content of `measured.json`, and the size of the folder as "megabytes".
@@ -85,7 +93,7 @@ def package_encoder(
         raise ValueError(f"wanted a folder that scripts/train_encoder.py made, got {model} with another encoder")
     with made_beside(folder) as made:
         encoder.save(str(made))
-        weights = {name: weight.to(stored_dtype(name)) for name, weight in load_file(made / WEIGHTS).items()}
+        weights = {name: weight.to(stored_dtype(name, dtype)) for name, weight in load_file(made / WEIGHTS).items()}
         save_file(weights, made / WEIGHTS)
         saved = load_encoder(str(made))
         figures = evaluate_encoder(saved, Path(data), wanted) if data else None
@@ -94,6 +102,7 @@ def package_encoder(
             "language": lang,
             "license": license_name,
             "text": text,
+            "stored_in": dtype,
             "parameters": sum(weight.numel() for weight in weights.values()),
             "evaluation": as_json({folder.name: figures})[folder.name] if figures else {"figures": {}},
         }
@@ -106,9 +115,9 @@ def package_encoder(
     return measured
 
 
-def stored_dtype(name: str) -> torch.dtype:
-    """What a weight is stored in: float8 for the tables' rows, of which a sentence averages many, or else float16."""
-    return torch.float8_e4m3fn if name.startswith("tables.") else torch.float16
+def stored_dtype(name: str, dtype: str) -> torch.dtype:
+    """What a weight is stored in (`package_encoder`)."""
+    return torch.float8_e4m3fn if dtype == "float8" and name in AVERAGED else torch.float16
 
 
 def encoder_card(encoder: Module, name: str, measured: dict[str, Any], training: dict[str, Any], tables: str) -> str:
