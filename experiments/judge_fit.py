@@ -54,7 +54,15 @@ DECIMALS = 6
 def examples(
     texts: list[dict[str, Any]], features: tuple[str, ...]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Of the candidates that were read: the features, whether usable, the number of the text, and whether it is of LATEST."""
+    """The candidates that were read.
+
+    Args:
+        texts: Texts with their candidates.
+        features: Of the judge.
+
+    Returns:
+        Of each candidate its features, whether it is usable, the number of its text, and whether it is of LATEST.
+    """
     values, usable, groups, latest = [], [], [], []
     numbers: dict[str, int] = {}
     for text in texts:
