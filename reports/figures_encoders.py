@@ -141,7 +141,7 @@ def transfer() -> str:
 def encoder_pairs() -> str:
     """What the starter encoder was trained on, and how long that took."""
     record = starter("encoder", "training.json")
-    return f"{record['pairs']:,} pairs, most of them round trips through Portuguese, in {number(record['seconds'], 0)} s"
+    return f"{record['pairs']:,} pairs, mostly round trips through Portuguese, in {number(record['seconds'], 0)} s"
 
 
 def encoder_dev() -> str:
