@@ -29,7 +29,7 @@ SENTENCES = (  # ours: neither in the demo's bitext nor in the starter's trainin
     "My sister bought a new car two weeks ago.",
     "I have never seen such a beautiful garden before.",
 )
-PARAPHRASES, SURE = 3, 0.45  # ours: shown of each of them at most, and where a judge chooses, how sure it is
+PARAPHRASES = 3  # ours: shown of each of them at most
 
 
 @dataclass(frozen=True)
@@ -124,11 +124,9 @@ def paraphrase() -> None:
 
     began = time.perf_counter()
     paraphraser = toolkit.Paraphraser()
-    sure = SURE if paraphraser.settings.judges else None
-    results = paraphraser.paraphrase(SENTENCES, n=PARAPHRASES, min_usable=sure)
+    results = paraphraser.paraphrase(SENTENCES, n=PARAPHRASES)
     seconds = time.perf_counter() - began
-    floor = f", min_usable={sure}" if sure else ""
-    print(f"\n  >>> toolkit.Paraphraser().paraphrase(sentences, n={PARAPHRASES}{floor})        # {seconds:.1f} s")
+    print(f"\n  >>> toolkit.Paraphraser().paraphrase(sentences, n={PARAPHRASES})        # {seconds:.1f} s")
     print(f"      by {paraphraser.name}\n")
     for sentence, paraphrases in zip(SENTENCES, results, strict=True):
         print_row(sentence, paraphrases)

@@ -76,6 +76,15 @@ def augmentation_written() -> str:
     return classifiers_and_arms("augmentation_written")
 
 
+def augmentation_written_seeds() -> str:
+    """The same of the classifier on words, with more seeds."""
+    found = experiment("augmentation_written_words_seeds")["results"]
+    accuracy = found["accuracy"]
+    lines = [[arm, *(cell(accuracy[task][arm]["16"]) for task in accuracy)] for arm in accuracy[MEAN]]
+    below = f"{found['seeds']} seeds, at most {found['copies']} new texts of a row. Star: p < {LEVEL}."
+    return table(["arm", *accuracy], lines, below)
+
+
 def classifiers_and_arms(name: str) -> str:
     """A line for each classifier and arm, with 16 rows of a class."""
     lines = []
@@ -210,6 +219,7 @@ MADE = (
     augmentation_checked,
     augmentation_pivot,
     augmentation_written,
+    augmentation_written_seeds,
     augmentation_copies,
     more_copies,
     low_resource_translation,
