@@ -58,9 +58,17 @@ def demo(output: Path) -> None:
     """Build the demo's parabank and show it; then paraphrase a few sentences."""
     from builders.parabank2 import ParaBank2Run, build
     from toolkit.package.report import write_report
+    from toolkit.paraphraser.names import installed_critic
+    from toolkit.paraphraser.paraphraser import MIN_USABLE
 
     folder = files("toolkit").joinpath("demo")
-    flags = {"config": folder / "parabank2.yaml", "bitext": folder / "bitext.de-en.tsv", "output_dir": output}
+    flags: dict[str, object] = {
+        "config": folder / "parabank2.yaml",
+        "bitext": folder / "bitext.de-en.tsv",
+        "output_dir": output,
+    }
+    if installed_critic():
+        flags["min_usable"] = MIN_USABLE  # with a language model the judge is surer than without one
     run = parse_settings(
         ParaBank2Run, [part for name, value in flags.items() for part in (f"--{name}", str(value))], ""
     )
