@@ -12,7 +12,7 @@ pairs are:
 - texts of our own with two written paraphrases, and these two (own_paraphrases.tsv.gz).
 
 Pairs with a sentence of the STS sets are left out. The encoder is ParaNMT-50M's WORD + TRIGRAM with the settings of the
-script. `scripts/package_encoder.py` then measures it and saves it in float8 with its card.
+script. `scripts/package_encoder.py --dtype float8` then measures it and saves it with its card.
 """
 
 from __future__ import annotations
