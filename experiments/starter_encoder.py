@@ -18,7 +18,6 @@ script. `scripts/package_encoder.py --dtype float8` then measures it and saves i
 from __future__ import annotations
 
 import argparse
-import gzip
 import random
 import re
 from collections.abc import Iterable, Iterator
@@ -60,7 +59,7 @@ def sentences(data: Path, novels: Path) -> list[str]:
         of_novels += chance.sample(plain, min(OF_A_NOVEL, len(plain)))
     long = [text for text in tatoeba if len(text.split()) >= LEAST_WORDS]
     found = chance.sample(long, min(TATOEBA, len(long))) + chance.sample(of_novels, min(NOVELS, len(of_novels)))
-    found += gzip.decompress(OWN.read_bytes()).decode().splitlines()
+    found += read_text(str(OWN)).splitlines()
     chance.shuffle(found)
     return list(dict.fromkeys(found))
 
@@ -74,7 +73,7 @@ def translated(texts: list[str], translator: Translator) -> list[str]:
 
 def written() -> Iterator[Pair]:
     """Pairs of each text of our own and its two paraphrases."""
-    for line in gzip.decompress(PARAPHRASES.read_bytes()).decode().splitlines():
+    for line in read_text(str(PARAPHRASES)).splitlines():
         yield from combinations(line.split("\t")[1:], 2)
 
 

@@ -24,7 +24,6 @@ of the same steps that was written for it.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import random
 import time
@@ -39,6 +38,7 @@ from torch.nn.functional import cross_entropy
 
 from experiments.evaluation_texts import FILE
 from experiments.starter_paraphraser import Pair, left_out, records, words_in
+from toolkit.bitext.text_file import read_text
 from toolkit.encoder.load import load_encoder
 from toolkit.models.language_model import BREAK, load_language_model
 from toolkit.score.semantic import pair_cosines
@@ -58,7 +58,7 @@ WEIGHTS, SETTINGS = "adapter_model.safetensors", "adapter_config.json"
 
 def own_pairs(chance: random.Random) -> tuple[list[Pair], list[Pair]]:
     """Pairs of our own: those to learn from, and those of HELD_OUT texts, each text with its two paraphrases."""
-    lines = gzip.decompress(PARAPHRASES.read_bytes()).decode().splitlines()
+    lines = read_text(str(PARAPHRASES)).splitlines()
     texts = [texts for part, *texts in (line.split("\t") for line in lines) if part == FIRST]
     chance.shuffle(texts)
     held = [(text, paraphrase) for text, *paraphrases in texts[:HELD_OUT] for paraphrase in paraphrases]

@@ -78,11 +78,7 @@ def augmentation_written() -> str:
 
 def augmentation_written_seeds() -> str:
     """The same of the classifier on words, with more seeds."""
-    found = experiment("augmentation_written_words_seeds")["results"]
-    accuracy = found["accuracy"]
-    lines = [[arm, *(cell(accuracy[task][arm]["16"]) for task in accuracy)] for arm in accuracy[MEAN]]
-    below = f"{found['seeds']} seeds, at most {found['copies']} new texts of a row. Star: p < {LEVEL}."
-    return table(["arm", *accuracy], lines, below)
+    return accuracy_table("augmentation_written_words_seeds", (NONE, OVERSAMPLED))
 
 
 def classifiers_and_arms(name: str) -> str:

@@ -42,14 +42,12 @@ class PackageSettings:
     dtype: str = "float16"
 
     def __post_init__(self) -> None:
-        """Check the language and the type.
+        """Check the language.
 
         Raises:
-            ValueError: `lang` is no code of ISO 639-1, or `dtype` is unknown.
+            ValueError: `lang` is no code of ISO 639-1.
         """
         check_code(self.lang, "--lang")
-        if self.dtype not in ("float16", "float8"):
-            raise ValueError(f"wanted --dtype float16 or float8, got {self.dtype!r}")
 
 
 def main(arguments: list[str]) -> int:

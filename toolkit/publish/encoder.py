@@ -79,9 +79,12 @@ def package_encoder(
         The content of `measured.json`, and the size of the folder as "megabytes".
 
     Raises:
-        ValueError: `model` is no encoder of `toolkit.encoder.training`, or the evaluation sets cannot be used.
+        ValueError: `model` is no encoder of `toolkit.encoder.training`, the evaluation sets cannot be used, or
+            `dtype` is unknown.
         OSError: The folder cannot be written, or holds files that the toolkit did not make.
     """
+    if dtype not in STORED:
+        raise ValueError(f"wanted --dtype {' or '.join(STORED)}, got {dtype!r}")
     folder = Path(output_dir)
     check_output_folder(folder, MEASURED, [model, *([data] if data else [])])
     wanted = check_tasks(tasks)
