@@ -4,9 +4,9 @@ Usable means: it says what its reference says, a person could have written it, a
 contractions and articles. A judge is the mean of a logistic regression and of boosted trees (Friedman 2001): trees can
 express that a score matters only where another one is low, and the regression still changes where they are constant. It
 was fitted on outputs of several systems that were read without their names (`experiments/judge_fit.py`); `judge.json`
-has its weights, its calibration and how well it tells outputs of other texts. There are three: one without a language model,
-which tells least; one with what such a model says of the candidate after the reference (`critic.py`); and one that also
-has what it says of the reference after the candidate.
+has its weights, its calibration and how well it tells outputs of other texts. There are three: one without a language
+model, which tells least; one with what such a model says of the candidate after the reference (`critic.py`); and one
+that also has what it says of the reference after the candidate.
 """
 
 from __future__ import annotations
