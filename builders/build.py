@@ -74,10 +74,12 @@ class Source:
         generate: Takes rows without candidates and yields them with candidates, which have the scores that the paper's
             generation gives; None if the source is the paper's.
         models: Its lines on the card.
+        stages: Of `generate` that report their rows to the progress bar, beside those of the paper.
     """
 
     generate: Callable[[Iterable[Row]], Iterator[Row]] | None
     models: list[dict]
+    stages: int = 0
 
 
 def build_parabank(
@@ -287,7 +289,7 @@ def load_judge(min_usable: float | None, state: PartialState) -> Source:
             rows = judge_rows(rows, read_judge(WITHOUT_CRITIC))
         return rank_again(refuse_usable(rows, min_usable), by_usable)
 
-    return Source(judge, [{"role": "judge"} | described(name) for name in names.values()])
+    return Source(judge, [{"role": "judge"} | described(name) for name in names.values()], 2 if critic else 0)
 
 
 def load_forward(name: str, run: BitextRun, state: PartialState) -> Translator:

@@ -262,7 +262,7 @@ def load_text(run: ParaBank2TextRun, state: PartialState) -> Pipeline:
         )
         yield from (next(finished) if row.source else row for row in sourced)
 
-    return Pipeline(recipe, forward.target.split, [*source.models, *models, *judge.models], stages=3)
+    return Pipeline(recipe, forward.target.split, [*source.models, *models, *judge.models], stages=3 + judge.stages)
 
 
 def load(run: ParaBank2Run, state: PartialState) -> Pipeline:
@@ -278,4 +278,4 @@ def load(run: ParaBank2Run, state: PartialState) -> Pipeline:
     def recipe(rows: Iterable[Row]) -> Iterator[Row]:
         return parabank2(rows, forward, backward, run, known, source.generate, judge.generate)
 
-    return Pipeline(recipe, forward.target.split, [*source.models, *models, *judge.models], stages=2)
+    return Pipeline(recipe, forward.target.split, [*source.models, *models, *judge.models], stages=2 + judge.stages)

@@ -1,4 +1,4 @@
-"""Judged candidates: which get the critic's scores, the floor, and new candidates from edits."""
+"""Judged candidates: which get the critic's scores, the floor, and the candidates of other paraphrasers."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -9,8 +9,7 @@ import toolkit
 from tests.language_models import saved
 from tests.tiny import folder, pairs
 from toolkit.decode.constraint_set import ConstraintSet
-from toolkit.paraphraser import judged as judged_module
-from toolkit.paraphraser.judged import Scorers, judged_rows, put_together, singles
+from toolkit.paraphraser.judged import Scorers, judged_rows
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row, Scores
 from toolkit.score.critic import load_critic
@@ -49,19 +48,19 @@ def unchecked(rows):
 
 
 def test_without_a_critic_all_that_are_kept_have_a_probability(paraphraser, rows):
-    found = list(judged_rows(rows, scorers_of(paraphraser), SETTINGS, unchecked, False, FREE))
+    found = list(judged_rows(rows, scorers_of(paraphraser), SETTINGS, unchecked, FREE))
     for row in found:
         assert [c.reason for c in row.candidates if c.reason] == []
         assert all(0 < c.scores.usable < 1 and c.scores.given_reference is None for c in row.candidates)
 
 
-def test_a_critic_reads_the_best_and_reads_back_half_of_these(paraphraser, rows, tmp_path):
+def test_a_critic_reads_the_best_and_reads_back_a_third_of_these(paraphraser, rows, tmp_path):
     critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
-    few = replace(SETTINGS, n=1, pool=2)
-    for row in judged_rows(rows, scorers_of(paraphraser, critic), few, unchecked, False, FREE):
+    few = replace(SETTINGS, n=1, pool=3)
+    for row in judged_rows(rows, scorers_of(paraphraser, critic), few, unchecked, FREE):
         (kept,) = [c for c in row.candidates if c.reason is None]
         assert kept.scores.after_candidate is not None
-        assert sum(c.scores.given_reference is not None for c in row.candidates) == 2
+        assert sum(c.scores.given_reference is not None for c in row.candidates) == 3
         assert all(c.scores.after_candidate is None for c in row.candidates if c.reason == "rank")
 
 
@@ -69,7 +68,7 @@ def test_a_causal_model_adds_candidates_and_may_be_the_critic(paraphraser, rows,
     critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
     before = {row.id: {c.text for c in row.candidates} for row in rows}
     wide, both = replace(SETTINGS, pool=40, continuations=5), scorers_of(paraphraser, critic)
-    for row in judged_rows(rows, both, wide, unchecked, False, FREE, [critic]):
+    for row in judged_rows(rows, both, wide, unchecked, FREE, [critic]):
         new = [c for c in row.candidates if c.text not in before[row.id]]
         assert len(new) <= 5 and {(c.method, c.generator) for c in new} <= {("continuation", critic.signature)}
         assert all(c.scores.after_candidate is not None for c in new if c.reason is None)
@@ -78,45 +77,14 @@ def test_a_causal_model_adds_candidates_and_may_be_the_critic(paraphraser, rows,
 def test_of_a_causal_model_no_candidates_may_be_wanted(paraphraser, rows, tmp_path):
     critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
     none = replace(SETTINGS, pool=40, continuations=0)
-    for row in judged_rows(rows, scorers_of(paraphraser, critic), none, unchecked, False, FREE, [critic]):
+    for row in judged_rows(rows, scorers_of(paraphraser, critic), none, unchecked, FREE, [critic]):
         assert not any(c.method == "continuation" for c in row.candidates)
 
 
 def test_the_floor_refuses_with_its_reason(paraphraser, rows):
     strict = replace(SETTINGS, min_usable=1.0)
-    for row in judged_rows(rows, scorers_of(paraphraser), strict, unchecked, False, FREE):
+    for row in judged_rows(rows, scorers_of(paraphraser), strict, unchecked, FREE):
         assert {c.reason for c in row.candidates} == {"usable"}
-
-
-def test_single_edits_become_candidates_once_with_all_scores(paraphraser, rows):
-    before = {row.id: {c.text for c in row.candidates} for row in rows}
-    expected = {row.id: {c.text for c in singles(row, 16)} for row in rows}
-    for row in judged_rows(rows, scorers_of(paraphraser), replace(SETTINGS, pool=20), unchecked, True, FREE):
-        texts = [c.text for c in row.candidates]
-        assert len(texts) == len(set(texts)) and expected[row.id] <= set(texts)
-        for candidate in row.candidates:
-            if candidate.text not in before[row.id]:
-                assert candidate.method == "recombine" and candidate.scores.forward_logprob < 0
-                assert candidate.scores.usable is not None
-
-
-def test_edits_that_break_a_constraint_are_not_tried(paraphraser, rows):
-    first = rows[0].reference.split()[0].lower()
-    asked = {row.id: ConstraintSet(negative=(first,)) for row in rows}
-    before = {row.id: {c.text for c in row.candidates} for row in rows}
-    for row in judged_rows(rows, scorers_of(paraphraser), replace(SETTINGS, pool=20), unchecked, True, asked):
-        new = [c.text for c in row.candidates if c.text not in before[row.id]]
-        assert not any(asked[row.id].unmet(text) for text in new)
-
-
-def test_the_best_single_edits_are_put_together():
-    text = "The lift is out of order again."
-    singles_of_text = [("The elevator is out of order again.", 0.9), ("The lift is broken again.", 0.5)]
-    low = ("The lift is out of order now.", judged_module.COMBINED - 0.01)
-    whole = ("An elevator is broken once more.", 0.95)  # more than one edit
-    candidates = [Candidate(t, "recombine", scores=Scores(usable=u)) for t, u in [*singles_of_text, low, whole]]
-    row = Row("1", "t", None, "de", text, "en", "", candidates=candidates)
-    assert [c.text for c in put_together(row)] == ["The elevator is broken again."]
 
 
 def test_a_rewriter_adds_candidates_with_the_scores_of_the_translators(paraphraser, rows):
@@ -124,7 +92,7 @@ def test_a_rewriter_adds_candidates_with_the_scores_of_the_translators(paraphras
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
     wide = replace(SETTINGS, pool=40, rewrites=3)
     added = 0
-    for row in judged_rows(rows, scorers_of(paraphraser), wide, unchecked, False, FREE, [rewriter]):
+    for row in judged_rows(rows, scorers_of(paraphraser), wide, unchecked, FREE, [rewriter]):
         new = [c for c in row.candidates if c.text not in before[row.id]]
         assert len(new) <= 3 and {c.generator for c in new} <= {rewriter.signature}
         assert all(c.scores.usable is not None for c in new if c.reason is None)
@@ -134,9 +102,7 @@ def test_a_rewriter_adds_candidates_with_the_scores_of_the_translators(paraphras
 
 def test_the_forward_score_of_a_rewrite_is_that_of_the_translator(paraphraser, rows):
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
-    for row in judged_rows(
-        rows, scorers_of(paraphraser), replace(SETTINGS, pool=40), unchecked, False, FREE, [rewriter]
-    ):
+    for row in judged_rows(rows, scorers_of(paraphraser), replace(SETTINGS, pool=40), unchecked, FREE, [rewriter]):
         for candidate in row.candidates:
             if candidate.generator == rewriter.signature and candidate.reason is None:
                 alone = replace(row, candidates=[Candidate(candidate.text, "beam")])
@@ -148,8 +114,8 @@ def test_the_forward_score_of_a_rewrite_is_that_of_the_translator(paraphraser, r
 def test_the_floor_of_the_forward_score_holds_for_candidates_that_are_added_here(paraphraser, rows):
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
     floor = replace(SETTINGS, pool=40, min_forward=-0.5)
-    found = list(judged_rows(rows, scorers_of(paraphraser), floor, unchecked, True, FREE, [rewriter]))
-    added = [c for row in found for c in row.candidates if c.method in ("beam", "recombine")]
+    found = list(judged_rows(rows, scorers_of(paraphraser), floor, unchecked, FREE, [rewriter]))
+    added = [c for row in found for c in row.candidates if c.method == "beam"]
     assert any(c.reason == "forward" for c in added)
     assert all(c.scores.translation_score >= -0.5 for c in added if c.reason is None)
 
@@ -158,7 +124,7 @@ def test_no_rewrites_are_wanted_or_no_rewriter_is_there(paraphraser, rows):
     rewriter = toolkit.load_translator("starter/paraphraser", "float32")
     before = [[c.text for c in row.candidates] for row in rows]
     none = replace(SETTINGS, pool=40, rewrites=0)
-    found = list(judged_rows(rows, scorers_of(paraphraser), none, unchecked, False, FREE, [rewriter]))
+    found = list(judged_rows(rows, scorers_of(paraphraser), none, unchecked, FREE, [rewriter]))
     assert [[c.text for c in row.candidates] for row in found] == before
 
 

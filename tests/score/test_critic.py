@@ -5,6 +5,7 @@ from difflib import SequenceMatcher
 import pytest
 
 from tests.language_models import alone, saved, wide
+from toolkit.progress import RowsFailed
 from toolkit.rows import Candidate, Row
 from toolkit.score.critic import beginning_of, critic_rows, critic_signature, load_critic, read_back_rows
 
@@ -107,6 +108,23 @@ def test_batches_change_nothing(model, batch_tokens):
         ]
 
     assert scores(batch_tokens) == pytest.approx(scores(10_000), abs=2e-6) and len(scores(512)) == 8
+
+
+@pytest.mark.parametrize("fill", [critic_rows, read_back_rows])
+@pytest.mark.parametrize("batch_tokens", [1, 512])
+def test_reading_moves_the_progress_bar_by_the_rows_and_an_error_names_them(model, monkeypatch, fill, batch_tokens):
+    reported = []
+    monkeypatch.setattr("toolkit.progress.advance", reported.append)
+    shard = rows()
+    list(fill(shard, model, batch_tokens))
+    assert sum(reported) == pytest.approx(len(shard)) and len(reported) > (batch_tokens == 1)
+
+    def fails(*_):
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr("toolkit.models.token_trees.tree_log_probabilities", fails)
+    with pytest.raises(RowsFailed, match=f"row {shard[0].id}.*no memory"):
+        list(fill(rows(), model, batch_tokens))
 
 
 def test_rows_without_candidates_stay_as_they_are(model):

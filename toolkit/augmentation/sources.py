@@ -22,7 +22,7 @@ from toolkit.outputs import MANIFEST
 from toolkit.package.read import read_pairs
 from toolkit.paraphraser.english import contraction_key
 from toolkit.paraphraser.form import formed, plain
-from toolkit.paraphraser.settings import reporting_stages
+from toolkit.paraphraser.pipeline import reporting_stages
 from toolkit.shards import read_record
 
 if TYPE_CHECKING:
@@ -93,9 +93,8 @@ class Model:
             "settings": asdict(paraphraser.settings),
         }
         self.paraphraser, self.settings = paraphraser, settings
-        self.stages = reporting_stages(
-            paraphraser.settings, paraphraser.forward is not None, len(paraphraser.rewriters)
-        )
+        models = paraphraser.forward, paraphraser.critic, paraphraser.rewriters
+        self.stages = reporting_stages(paraphraser.settings, *models)
 
     @property
     def encoder(self) -> SentenceTransformer | None:

@@ -8,7 +8,8 @@ take a quarter of the time of texts that are read apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,7 +115,10 @@ def tree_logits(trees: TokenTrees, network: Any, nodes: Sequence[int]) -> Tensor
 
 
 def log_probabilities_after(
-    asked: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]], model: LanguageModel, batch_tokens: int
+    asked: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]],
+    model: LanguageModel,
+    batch_tokens: int,
+    working: Callable[[Sequence[int]], AbstractContextManager[object]] = nullcontext,
 ) -> list[list[list[float]]]:
     """The log-probabilities of the tokens of texts after beginnings.
 
@@ -125,6 +129,8 @@ def log_probabilities_after(
         asked: Beginnings, each with the texts that may follow it, as tokens.
         model: A model that `check_reads_trees` accepts.
         batch_tokens: Tokens with which a batch takes no further beginning; `TOKENS` at most.
+        working: Called with the number of the beginning of each text of a batch, which is read inside the context that
+            it returns.
 
     Returns:
         For each beginning and each of its texts those of its tokens, in nats, without a first token that has nothing
@@ -135,6 +141,25 @@ def log_probabilities_after(
     most_tokens = max(1, LOGITS // config.vocab_size)
     full = min(batch_tokens, TOKENS.get(device, TOKENS["cuda"]), most_tokens)
     found: list[list[list[float]]] = [[] for _ in asked]
+    for trees, numbers in _batches(asked, full, most, most_tokens):
+        with working(numbers):
+            scores = tree_log_probabilities(trees, model)
+        for number, score in zip(numbers, scores, strict=True):
+            found[number].append(score)
+    return found
+
+
+def _batches(
+    asked: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]], full: int, most: int, most_tokens: int
+) -> Iterator[tuple[TokenTrees, list[int]]]:
+    """The trees of each batch, and the number of the beginning of each of their texts.
+
+    Args:
+        asked: Beginnings, each with the texts that may follow it, as tokens.
+        full: Tokens with which a batch takes no further beginning.
+        most: Positions of the model.
+        most_tokens: Tokens of a batch at most, unless a single text has more.
+    """
     trees, numbers = TokenTrees(), list[int]()
     for number, (beginning, texts) in enumerate(asked):
         beginning = beginning[-(most // 2) :]
@@ -142,16 +167,10 @@ def log_probabilities_after(
             trees.add(beginning, part)
             numbers += [number] * len(part)
             if len(trees.ids) >= full:
-                _collect(found, numbers, tree_log_probabilities(trees, model))
+                yield trees, numbers
                 trees, numbers = TokenTrees(), []
-    _collect(found, numbers, tree_log_probabilities(trees, model))
-    return found
-
-
-def _collect(found: list[list[list[float]]], numbers: list[int], scores: list[list[float]]) -> None:
-    """Add the scores of a batch to those of their beginnings."""
-    for number, score in zip(numbers, scores, strict=True):
-        found[number].append(score)
+    if numbers:
+        yield trees, numbers
 
 
 def parts(texts: Sequence[Sequence[int]], most: int) -> Iterator[Sequence[Sequence[int]]]:

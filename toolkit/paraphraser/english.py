@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
 from functools import lru_cache
 
 from toolkit.bitext.subwords import SPACE, Pieces
-from toolkit.generate.recombine import TOKEN, edits_of
 from toolkit.rows import Row
 from toolkit.score.names import FUNCTION_WORDS, words_of
 from toolkit.score.negation import APOSTROPHES, NEGATION
+from toolkit.score.word_changes import TOKEN
 
 CLITIC = r"(?:n't|'(?:s|re|ve|ll|m|d))(?!\w)"
 LOWER_WORD = re.compile(r"(?<![\w'’])[a-z]{2,}(?![\w’]|'(?!s\b))")  # no part of a contraction
@@ -219,11 +220,11 @@ def swaps_closed_word(reference: str, candidate: str) -> bool:
 
 
 def _replaced_words(reference: str, candidate: str) -> Iterator[tuple[str, str]]:
-    """Single tokens of a reference, each with what a candidate has in its place, in lower case."""
-    words = [token.strip().lower() for token in TOKEN.findall(reference)]
-    for edit in edits_of(reference, candidate):
-        if edit.end - edit.begin == 1:
-            yield words[edit.begin], edit.replacement.strip().lower()
+    """Single tokens of a reference, each with the one that a candidate has in its place, in lower case."""
+    before, after = TOKEN.findall(reference.lower()), TOKEN.findall(candidate.lower())
+    for kind, begin, end, first, last in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind == "replace" and end - begin == last - first == 1:
+            yield before[begin], after[first]
 
 
 def changes_form(reference: str, candidate: str) -> bool:

@@ -1,8 +1,7 @@
-"""The candidates of English texts, judged by how probably they are usable, and new ones from their edits.
+"""The candidates of English texts, judged by how probably they are usable.
 
-Paraphrasers of the language itself add candidates to those of two translators. All are taken apart into single edits,
-which are judged, too, and the best of these are put together (`toolkit.generate.recombine`). Scores that cost little
-choose which candidates a language model reads.
+Paraphrasers of the language itself add candidates to those of two translators. Scores that cost little choose which
+candidates a language model reads, and what it says of them chooses those that it reads back.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from toolkit.bitext.normalize import match_key
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
 from toolkit.generate.continuations import continued_rows
-from toolkit.generate.recombine import apply_edits, combinations, edits_of, single_edits
 from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row, Scores
@@ -41,9 +39,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 BATCH_TEXTS = 64  # ours: texts that are encoded at a time
-METHOD = "recombine"
-COMBINED = 0.25  # ours: the least probability of a single edit that is put together with others
-MOST_COMBINED = 4  # ours: single edits of a text that are
+READ_BACK = 3  # ours: one in so many of the candidates that a language model reads is read back
 Rewriter = Translator | LanguageModel
 Checks = Callable[[Iterable[Row]], Iterable[Row]]
 
@@ -70,40 +66,33 @@ def judged_rows(
     scorers: Scorers,
     settings: Paraphrasing,
     checks: Checks,
-    recombines: bool,
     constraints: Mapping[str, ConstraintSet],
     rewriters: Sequence[Rewriter] = (),
 ) -> Iterator[Row]:
-    """Fill `usable` of the candidates that are worth it, and add candidates from edits.
+    """Add the candidates of other paraphrasers, and fill `usable` of all that are worth it.
 
     Args:
         rows: English rows whose candidates have forward scores, checked already; all are held at a time.
         scorers: The models.
         settings: How many are scored, and the least probability.
-        checks: Refuses candidates by their text: of those that are made here.
-        recombines: Whether candidates are made from edits.
+        checks: Refuses candidates by their text: of those that are added here.
         constraints: By id of a row, what those must say and must not say.
         rewriters: Paraphrasers of the rows' language, whose candidates join those of the rows.
     """
     shard = list(rows)
     most = settings.pool * settings.n
-    for rewriter in rewriters:
+    for rewriter in (rewriter for rewriter in rewriters if outputs_of(rewriter, settings)):
         some = rewrites(shard, rewriter, settings, constraints)
         extend(shard, new_rows(shard, some, constraints, scorers, settings, checks))
-    single = [singles(row, settings.single_edits) if recombines else [] for row in shard]
-    shard = list(refuse_improbable(shard, 2 * most)) if most else shard
-    extend(shard, new_rows(shard, single, constraints, scorers, settings, checks))
-    shard = list(judged(shard, scorers, settings, most))
-    together = [put_together(row) if recombines else [] for row in shard]
-    extend(shard, judged(new_rows(shard, together, constraints, scorers, settings, checks), scorers, settings, 0))
-    yield from shard if settings.min_usable is None else refuse_usable(shard, settings.min_usable)
+    scored = judged(refuse_improbable(shard, 2 * most) if most else shard, scorers, settings, most)
+    yield from scored if settings.min_usable is None else refuse_usable(scored, settings.min_usable)
 
 
-def judged(rows: Sequence[Row], scorers: Scorers, settings: Paraphrasing, most: int) -> Iterator[Row]:
+def judged(rows: Iterable[Row], scorers: Scorers, settings: Paraphrasing, most: int) -> Iterator[Row]:
     """Fill the scores of candidates without a reason.
 
-    What takes longer is measured of fewer candidates: the critic reads the best `most` of each row, and reads back half
-    of these; all of them where `most` is 0. The others are refused: reason "rank".
+    What takes longer is measured of fewer candidates: the critic reads the best `most` of each row, and reads back a
+    third of these; all of them where `most` is 0. The others are refused: reason "rank".
     """
     scored = dual_rows(rows, scorers.backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
@@ -120,10 +109,15 @@ def judged(rows: Sequence[Row], scorers: Scorers, settings: Paraphrasing, most: 
         return scored
     scored = refuse_worst(scored, most, by_usable) if most else scored
 
-    def best_half(read: Iterable[Row]) -> Iterable[Row]:
-        return refuse_worst(read, -(-most // 2), by_usable) if most else read
+    def best_third(read: Iterable[Row]) -> Iterable[Row]:
+        return refuse_worst(read, -(-most // READ_BACK), by_usable) if most else read
 
-    return judge_by_reading(scored, scorers.critic, settings.batch_tokens, best_half)
+    return judge_by_reading(scored, scorers.critic, settings.batch_tokens, best_third)
+
+
+def outputs_of(rewriter: Rewriter, settings: Paraphrasing) -> int:
+    """How many outputs of a paraphraser for each text join the candidates."""
+    return settings.continuations if isinstance(rewriter, LanguageModel) else settings.rewrites
 
 
 def rewrites(
@@ -131,9 +125,7 @@ def rewrites(
 ) -> list[list[Candidate]]:
     """Some outputs of a paraphraser for each reference."""
     bare = [replace(row, source=None, candidates=[]) for row in rows]
-    each = settings.continuations if isinstance(rewriter, LanguageModel) else settings.rewrites
-    if not each:
-        return [[] for _ in rows]
+    each = outputs_of(rewriter, settings)
     found: Iterable[Row]
     if isinstance(rewriter, LanguageModel):
         found = continued_rows(bare, rewriter, each)
@@ -148,27 +140,6 @@ def rewrites(
             n_best=each,
         )
     return [[replace(c, scores=Scores()) for c in row.candidates if c.reason is None] for row in found]
-
-
-def singles(row: Row, most: int) -> list[Candidate]:
-    """The reference with single edits of its candidates."""
-    usable = [candidate for candidate in row.candidates if candidate.reason is None]
-    texts = [apply_edits(row.reference, [edit]) for edit in single_edits(row.reference, usable, most)]
-    return recombined(row, (text for text in texts if text is not None))
-
-
-def recombined(row: Row, texts: Iterable[str]) -> list[Candidate]:
-    """Texts as candidates that are made of a row's others."""
-    generator = row.candidates[0].generator if row.candidates else None
-    return [Candidate(text, METHOD, generator=generator) for text in texts]
-
-
-def put_together(row: Row) -> list[Candidate]:
-    """The reference with the best of its single edits together."""
-    waiting = sorted((c for c in row.candidates if c.reason is None), key=by_usable)
-    probable = [edits_of(row.reference, c.text) for c in waiting if (c.scores.usable or 0) >= COMBINED]
-    single = [edits[0] for edits in probable if len(edits) == 1]
-    return recombined(row, combinations(row.reference, single[:MOST_COMBINED]))
 
 
 def extend(rows: Sequence[Row], others: Iterable[Row]) -> None:

@@ -27,9 +27,9 @@ from toolkit.models.language_model import LanguageModel, is_causal
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.judged import Rewriter
 from toolkit.paraphraser.names import BEST, ENCODER, STARTER, installed_critic, models_of, pivot_name
-from toolkit.paraphraser.pipeline import paraphrase_rows
+from toolkit.paraphraser.pipeline import paraphrase_rows, reporting_stages
 from toolkit.paraphraser.sentences import join, parts_of
-from toolkit.paraphraser.settings import Paraphrasing, reporting_stages
+from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.progress import rows_bar
 from toolkit.rows import Candidate, Row
@@ -330,7 +330,7 @@ class Paraphraser:
     ) -> Iterator[list[Candidate]]:
         """Paraphrase the texts chunk by chunk."""
         shown = (total is None or total > MANY) if progress is None else progress
-        stages = reporting_stages(settings, self.forward is not None, len(self.rewriters))
+        stages = reporting_stages(settings, self.forward, self.critic, self.rewriters)
         done = 0
         with rows_bar(total, 0, stages, "paraphrasing", shown) as bar:
             while chunk := list(islice(texts, CHUNK)):
@@ -451,8 +451,9 @@ def defaults(
         return settings
     if not (covers("the judge of paraphrases", lang) and measures):
         return replace(settings, rank_by="dual", pool=PIVOT_POOL)
-    least = MIN_USABLE if reads else MIN_USABLE_ALONE
-    return replace(settings, rank_by="usable", min_usable=least, pool=PIVOT_POOL)
+    settings = replace(settings, rank_by="usable", min_usable=MIN_USABLE_ALONE, pool=PIVOT_POOL)
+    # the language model tries other words at each place of the text, too, and finds better ones
+    return replace(settings, min_usable=MIN_USABLE, greedy_pivots=0) if reads else settings
 
 
 def check_text(text: object, index: int) -> None:

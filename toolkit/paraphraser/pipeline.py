@@ -17,7 +17,7 @@ from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
 from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.english import correct_english, refuse_english, refuse_no_words
-from toolkit.paraphraser.judged import BATCH_TEXTS, Rewriter, Scorers, judged_rows
+from toolkit.paraphraser.judged import BATCH_TEXTS, Rewriter, Scorers, judged_rows, outputs_of
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.rows import Candidate, Row
 from toolkit.score.dual import dual_rows
@@ -86,7 +86,7 @@ def paraphrase_rows(
         rows = refuse_forward(rows, settings.min_forward)
     if settings.judges:
         scorers = Scorers(model, backward, encoder, critic)
-        rows = judged_rows(rows, scorers, settings, checks, forward is not None, constraints, rewriters)
+        rows = judged_rows(rows, scorers, settings, checks, constraints, rewriters)
         return chosen_rows(rows, model, settings)
     rows = overlap_rows(rows, model.target)
     if settings.max_iou is not None:
@@ -102,6 +102,23 @@ def paraphrase_rows(
     if settings.max_dual_nll is not None:
         rows = refuse_dual(rows, settings.max_dual_nll)
     return chosen_rows(rows, model, settings)
+
+
+def reporting_stages(
+    settings: Paraphrasing, forward: Translator | None, critic: LanguageModel | None, rewriters: Sequence[Rewriter]
+) -> int:
+    """How many stages of `paraphrase_rows` report a text to the progress bar; the arguments are its own.
+
+    Of two translators the first reports a text once, the other one each way back of each pivot. A judge reports its
+    backward score, a language model when it has read the text and when it has read back, and a rewriter its outputs and
+    their forward score.
+    """
+    pivots, decoding = settings.pivots, pivot_decoding(settings)
+    sampled, greedy = bool(decoding.constraint_sets), min(decoding.greedy_pivots, pivots)
+    back = pivots * (1 + sampled) + greedy if forward else 0
+    if not settings.judges:
+        return 1 + back + settings.scores_backward
+    return 2 + back + 2 * (critic is not None) + 2 * sum(outputs_of(one, settings) > 0 for one in rewriters)
 
 
 def checked(rows: Iterable[Row], known_words: Set[str], pieces: Pieces | None, settings: Paraphrasing) -> Iterator[Row]:

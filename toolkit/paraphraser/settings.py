@@ -41,8 +41,8 @@ class Paraphrasing:
         max_dual_nll: The most nats per token, forward plus backward; None refuses none.
         allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is a paraphrase.
         pool: Only the pool x n candidates with the greatest forward log-likelihood per token are scored backward and
-            clustered; 0 keeps all. Where a language model scores, too, it reads so many, it reads back half of these,
-            and twice as many are scored backward.
+            clustered; 0 keeps all. Where a language model scores, too, it reads so many, it reads back a third of
+            these, and twice as many are scored backward.
         constraint_sets: Of "sample": random sets of forbidden words.
         samples_per_set: Of "sample": samples under each set. "top_p" draws as many in all, under none.
         constraint_rate: Of "sample": the probability with which a word of the text is in a set.
@@ -56,8 +56,6 @@ class Paraphrasing:
         rewrites: Likewise, where candidates are judged: so many outputs of each seq2seq paraphraser of the language
             itself join those of the translators; 0 for none.
         continuations: Likewise: so many of each causal model that was tuned to paraphrase; 0 for none.
-        single_edits: Likewise, where candidates are judged: changes of wording, of the most probable candidates, of
-            which each is tried alone.
         batch_rows: Rows of a decoding batch; of long texts there are fewer.
         batch_tokens: Size of a scoring batch, pairs times tokens.
         seed: Of the forbidden words and the samples.
@@ -86,7 +84,6 @@ class Paraphrasing:
     greedy_pivots: int = 2
     rewrites: int = 6
     continuations: int = 16
-    single_edits: int = 16
     batch_rows: int = 2400
     batch_tokens: int = 8192
     seed: int = 0
@@ -100,7 +97,7 @@ class Paraphrasing:
         check_lists(self)
         sizes = ("n", "constraint_sets", "samples_per_set", "top_k", "beam", "pivots", "pivot_beam")
         check_at_least_one(self, *sizes, "batch_rows", "batch_tokens")
-        for name in ("greedy_pivots", "rewrites", "continuations", "single_edits"):
+        for name in ("greedy_pivots", "rewrites", "continuations"):
             if getattr(self, name) < 0:
                 raise ValueError(f"wanted {name} of at least 0, got {getattr(self, name)}")
         check_among(self, "method", METHODS)
@@ -136,25 +133,6 @@ class Paraphrasing:
     def judges(self) -> bool:
         """Whether candidates are judged by how probably a reader would call them usable."""
         return self.rank_by == "usable" or self.min_usable is not None
-
-
-def reporting_stages(settings: Paraphrasing, pivot: bool, rewriters: int = 0) -> int:
-    """How many stages of `pipeline.paraphrase_rows` report a text to the progress bar.
-
-    Args:
-        settings: How texts are paraphrased.
-        pivot: Whether by two translators: the first reports a text once, the other one each way back of each pivot, and
-            a judge the forward and the backward scores of two lots of candidates. A rewriter reports it, and its
-            forward score.
-        rewriters: How many paraphrasers of the language itself there are.
-    """
-    if not pivot:
-        return 1 + settings.scores_backward
-    back = 2 * settings.pivots + min(settings.greedy_pivots, settings.pivots)
-    if not settings.judges:
-        return 1 + back + settings.scores_backward
-    rewriting = 2 * rewriters if settings.rewrites or settings.continuations else 0
-    return 1 + back + 4 + rewriting
 
 
 @dataclass(frozen=True, kw_only=True)

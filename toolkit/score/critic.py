@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
@@ -16,10 +17,12 @@ import torch
 
 from toolkit.models.language_model import LanguageModel, beginning_of, load_language_model
 from toolkit.models.token_trees import check_reads_trees, log_probabilities_after
+from toolkit.progress import at_hand
 from toolkit.rows import Row
 from toolkit.score.judge import BOTH_WAYS, WITH_CRITIC, judge_rows, read_judge
 from toolkit.translator.packed import pack_layers
 
+Working = Callable[[Sequence[int]], AbstractContextManager[object]]  # of `log_probabilities_after`
 DECIMALS = 6  # ours: further digits differ from batch to batch
 
 
@@ -67,10 +70,12 @@ def critic_rows(
     """
     shard = list(rows)
     waiting = [[candidate for candidate in row.candidates if candidate.reason is None] for row in shard]
-    texts = [[row.reference, *(one.text for one in some)] for row, some in zip(shard, waiting, strict=True) if some]
-    for some, (repetition, *given) in zip(
-        filter(None, waiting), token_scores(texts, model, batch_tokens, True), strict=True
-    ):
+    owners = [row for row, some in zip(shard, waiting, strict=True) if some]
+    waiting = [some for some in waiting if some]
+    texts = [[row.reference, *(c.text for c in some)] for row, some in zip(owners, waiting, strict=True)]
+    working = _reporting(shard, owners, sum(map(len, texts)))
+    read = token_scores(texts, model, batch_tokens, True, working)
+    for some, (repetition, *given) in zip(waiting, read, strict=True):
         for candidate, text in zip(some, given, strict=True):
             if repetition.logs and text.logs:
                 own, scores = text.mean(), candidate.scores
@@ -78,7 +83,7 @@ def critic_rows(
                 parts = change_scores(repetition.ids, text)
                 scores.changed_words, scores.after_changes, scores.unchanged_words = parts
     fluencies = token_scores(texts, model, batch_tokens, False) if relative_fluency else []
-    for some, (reference, *alone) in zip(filter(None, waiting), fluencies, strict=relative_fluency):
+    for some, (reference, *alone) in zip(waiting, fluencies, strict=relative_fluency):
         for candidate, text in zip(some, alone, strict=True):
             if reference.logs and text.logs:
                 candidate.scores.relative_fluency = round(text.mean() - reference.mean(), DECIMALS)
@@ -98,19 +103,32 @@ def read_back_rows(rows: Iterable[Row], model: LanguageModel, batch_tokens: int)
         batch_tokens: Likewise.
     """
     shard = list(rows)
-    waiting = [(row.reference, c) for row in shard for c in row.candidates if c.reason is None]
+    waiting = [(row, c) for row in shard for c in row.candidates if c.reason is None]
     read: Any = model.tokenizer
     asked = [
-        (beginning_of(c.text, read), [read(reference, add_special_tokens=False, verbose=False)["input_ids"]])
-        for reference, c in waiting
+        (beginning_of(c.text, read), [read(row.reference, add_special_tokens=False, verbose=False)["input_ids"]])
+        for row, c in waiting
     ]
-    for (_, candidate), (logs,) in zip(waiting, log_probabilities_after(asked, model, batch_tokens), strict=True):
+    working = _reporting(shard, [row for row, _ in waiting], len(waiting))
+    scores = log_probabilities_after(asked, model, batch_tokens, working)
+    for (_, candidate), (logs,) in zip(waiting, scores, strict=True):
         if logs:
             total = math.fsum(logs)
             candidate.scores.after_candidate = round(total / len(logs), DECIMALS)
             candidate.scores.after_candidate_total = round(total, DECIMALS)
             candidate.scores.after_candidate_least = round(min(logs), DECIMALS)
     yield from shard
+
+
+def _reporting(shard: Sequence[Row], owners: Sequence[Row], texts: int) -> Working:
+    """What `log_probabilities_after` is to call, so that errors name rows and the progress bar advances.
+
+    Args:
+        shard: All rows, which the bar counts.
+        owners: The row of each beginning.
+        texts: How many texts are read in all.
+    """
+    return lambda numbers: at_hand([owners[n] for n in numbers], len(numbers) * len(shard) / texts)
 
 
 def judge_by_reading(
@@ -171,7 +189,11 @@ def change_scores(reference: Sequence[int], text: TokenScores) -> tuple[float, f
 
 
 def token_scores(
-    texts: Sequence[Sequence[str]], model: LanguageModel, batch_tokens: int, after_reference: bool
+    texts: Sequence[Sequence[str]],
+    model: LanguageModel,
+    batch_tokens: int,
+    after_reference: bool,
+    working: Working = nullcontext,
 ) -> list[list[TokenScores]]:
     """Tokens with their log-probabilities.
 
@@ -181,6 +203,7 @@ def token_scores(
         batch_tokens: As of `critic_rows`.
         after_reference: Whether each text is read after its reference and a line break, or else after the token that
             begins texts (or the one that ends them; without either the first token of a text is not counted).
+        working: As of `log_probabilities_after`.
 
     Returns:
         For each reference its own and those of its candidates.
@@ -192,7 +215,7 @@ def token_scores(
     for reference, *candidates in texts:
         read = tokenizer([reference, *candidates], add_special_tokens=False, verbose=False)["input_ids"]
         asked.append(((beginning_of(reference, tokenizer) if after_reference else []) or first, read))
-    found = log_probabilities_after(asked, model, batch_tokens)
+    found = log_probabilities_after(asked, model, batch_tokens, working)
     return [
         [
             TokenScores(ids[0 if beginning else 1 :][: len(logs)], logs)  # without a beginning the first has no number
