@@ -54,7 +54,7 @@ def test_without_a_critic_all_that_are_kept_have_a_probability(paraphraser, rows
         assert all(0 < c.scores.usable < 1 and c.scores.given_reference is None for c in row.candidates)
 
 
-def test_a_critic_reads_the_best_and_reads_back_a_third_of_these(paraphraser, rows, tmp_path):
+def test_a_critic_reads_the_best_and_reads_back_a_quarter_of_these(paraphraser, rows, tmp_path):
     critic = load_critic(saved("llama", tmp_path), "float32", "cpu")
     few = replace(SETTINGS, n=1, pool=3)
     for row in judged_rows(rows, scorers_of(paraphraser, critic), few, unchecked, FREE):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 BATCH_TEXTS = 64  # ours: texts that are encoded at a time
-READ_BACK = 3  # ours: one in so many of the candidates that a language model reads is read back
+READ_BACK = 4  # ours: one in so many of the candidates that a language model reads is read back
 Rewriter = Translator | LanguageModel
 Checks = Callable[[Iterable[Row]], Iterable[Row]]
 
@@ -92,7 +92,7 @@ def judged(rows: Iterable[Row], scorers: Scorers, settings: Paraphrasing, most: 
     """Fill the scores of candidates without a reason.
 
     What takes longer is measured of fewer candidates: the critic reads the best `most` of each row, and reads back a
-    third of these; all of them where `most` is 0. The others are refused: reason "rank".
+    quarter of these; all of them where `most` is 0. The others are refused: reason "rank".
     """
     scored = dual_rows(rows, scorers.backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
@@ -109,10 +109,10 @@ def judged(rows: Iterable[Row], scorers: Scorers, settings: Paraphrasing, most: 
         return scored
     scored = refuse_worst(scored, most, by_usable) if most else scored
 
-    def best_third(read: Iterable[Row]) -> Iterable[Row]:
+    def best_quarter(read: Iterable[Row]) -> Iterable[Row]:
         return refuse_worst(read, -(-most // READ_BACK), by_usable) if most else read
 
-    return judge_by_reading(scored, scorers.critic, settings.batch_tokens, best_third)
+    return judge_by_reading(scored, scorers.critic, settings.batch_tokens, best_quarter)
 
 
 def outputs_of(rewriter: Rewriter, settings: Paraphrasing) -> int:

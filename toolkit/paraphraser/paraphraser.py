@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 UNKNOWN = "und"  # ISO 639-2: a language that nobody has stated
 MIN_FORWARD = -0.45  # ours: nats per token of the starter; the highest that refuses no usable text (docs)
 PIVOT_POOL = 12  # ours: the most probable candidates of a text by pivot, for each paraphrase, that are scored further
+READ_POOL = 16  # ours: the same where a language model reads them
 MIN_USABLE = (
     0.6  # ours: of two translators; 92 % of the texts that the judge was fitted on last have a read output above
 )
@@ -452,8 +453,10 @@ def defaults(
     if not (covers("the judge of paraphrases", lang) and measures):
         return replace(settings, rank_by="dual", pool=PIVOT_POOL)
     settings = replace(settings, rank_by="usable", min_usable=MIN_USABLE_ALONE, pool=PIVOT_POOL)
-    # the language model tries other words at each place of the text, too, and finds better ones
-    return replace(settings, min_usable=MIN_USABLE, greedy_pivots=0) if reads else settings
+    if not reads:
+        return settings
+    # a language model tries other words at each place of the text; what only crowds its candidates out is not made
+    return replace(settings, min_usable=MIN_USABLE, pool=READ_POOL, method="beam", greedy_pivots=0)
 
 
 def check_text(text: object, index: int) -> None:

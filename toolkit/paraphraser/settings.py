@@ -41,7 +41,7 @@ class Paraphrasing:
         max_dual_nll: The most nats per token, forward plus backward; None refuses none.
         allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is a paraphrase.
         pool: Only the pool x n candidates with the greatest forward log-likelihood per token are scored backward and
-            clustered; 0 keeps all. Where a language model scores, too, it reads so many, it reads back a third of
+            clustered; 0 keeps all. Where a language model scores, too, it reads so many, it reads back a quarter of
             these, and twice as many are scored backward.
         constraint_sets: Of "sample": random sets of forbidden words.
         samples_per_set: Of "sample": samples under each set. "top_p" draws as many in all, under none.
