@@ -6,8 +6,10 @@
 - judge: 20 of each kind, judge_second, 100 of each, and judge_third, half of them everyday talk and with notices and
   encyclopedic sentences among the news, for fitting what tells usable paraphrases from others.
 - report: 40 of each kind, on which systems are compared; report_second, report_third and report_fourth: about as
-  many, each written when the outputs for the one before had been read. Nothing is chosen on them. The fourth lacks
-  eleven that were much like a text of own_paraphrases.tsv.gz (ratio of rapidfuzz 80 or more; no output had been read).
+  many; report_fifth: 112 of everyday talk and about 18 of each other kind. Each was written when the outputs for the
+  one before had been read, and nothing is chosen on them. The last two lack those that were much like a text of
+  own_paraphrases.tsv.gz, the fifth also those like a text of another set (ratio of rapidfuzz 80 or more; no output had
+  been read).
 """
 
 from __future__ import annotations

@@ -255,4 +255,22 @@ def pivot() -> str:
     return table(head, lines, machine(record))
 
 
-MADE = (decoding, decoding_ratios, lengths, families, firefox, pivot, beams, beam_ratios)
+def pivot_judged_rate() -> str:
+    """Sentences per second with the judge and a language model."""
+    return pivot_rate("judge with a language model")
+
+
+def pivot_dual_rate() -> str:
+    """Sentences per second without a judge."""
+    return pivot_rate("decoding and dual score alone")
+
+
+def pivot_rate(engine: str) -> str:
+    """Sentences per second of one engine of `benchmarks/bench_pivot.py`."""
+    return number(benchmark("pivot")["results"]["engines"][engine]["sentences_per_second"], 1)
+
+
+MADE = (
+    *(decoding, decoding_ratios, lengths, families, firefox, pivot, pivot_judged_rate, pivot_dual_rate),
+    *(beams, beam_ratios),
+)
