@@ -49,7 +49,7 @@ CHANGES: dict[str, dict[str, Any]] = {  # of the settings of the pivot
     DUAL: {"rank_by": "dual"},
 }
 AUGMENT, AUGMENTED, ROWS, NEW = "augment", ("TREC", "SST-2", "CR"), 170, 100
-REPORTED = ("report", "report_second", "report_third", "report_fourth", "report_fifth")  # sets on which nothing was chosen
+REPORTED = ("report", "report_second", "report_third", "report_fourth", "report_fifth")  # nothing was chosen on them
 SEED = 11  # of the order in which outputs are read
 THRESHOLDS = (0.0, 0.4, 0.5, MIN_USABLE, 0.7, 0.75, 0.8, 0.85)
 

@@ -30,7 +30,7 @@ def test_the_package_alone_brings_nothing_slow():
 def test_there_is_one_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["dynamic"] == ["version"]
-    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "toolkit.__version__"}
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "toolkit.version.VERSION"}
     assert (ROOT / "toolkit" / "py.typed").exists()
 
 

@@ -17,6 +17,8 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
+from toolkit.version import VERSION
+
 SPIN_IDLE, SPIN_BUSY = 5000, 1000  # ours: iterations of a waiting loop, some microseconds; `benchmarks/bench_load.py`
 
 
@@ -63,7 +65,7 @@ if TYPE_CHECKING:
     from toolkit.starters import starter as starter
     from toolkit.translator.load import load_translator as load_translator
 
-__version__ = "0.1.0"
+__version__ = VERSION
 PUBLIC = {
     "ConstraintSet": "toolkit.decode.constraint_set",
     "Paraphraser": "toolkit.paraphraser.paraphraser",

@@ -19,11 +19,11 @@ from typing import IO, Any, TypeVar
 
 import yaml
 
-import toolkit
 from toolkit.code_version import CODE, check_code, code_version
 from toolkit.contents import CONTENT
 from toolkit.errors import one_line, public_record
 from toolkit.shards import read_record, write_whole
+from toolkit.version import VERSION
 
 T = TypeVar("T")
 SEEDS = 2**32  # seeds must be below this number, because numpy's generators require it
@@ -230,7 +230,7 @@ def recorded(settings: dict) -> dict:
 
     Passwords in URLs are left out, so that a run may go on with another password.
     """
-    return public_record(json.loads(json.dumps({"toolkit": toolkit.__version__} | settings)))
+    return public_record(json.loads(json.dumps({"toolkit": VERSION} | settings)))
 
 
 def required(field: dataclasses.Field) -> bool:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
 
-import toolkit
 from toolkit.annotation.answers import ANSWERS, ITEMS, KEY, RECORD, SHEET, table_text
 from toolkit.annotation.sheets import Sheet
 from toolkit.evaluate.judged import COPIES
@@ -22,6 +21,7 @@ from toolkit.package.samples import draw
 from toolkit.rows import Row
 from toolkit.score.overlap import trigram_overlap
 from toolkit.shards import write_whole
+from toolkit.version import VERSION
 
 EMPTY = "empty"  # in `sampled`: pairs with an empty text
 GROWTH = 4  # ours: how much further the next sample reaches where parabanks share too few references
@@ -101,7 +101,7 @@ def make_sheet(
     pages = list(arrange(texts, sheet, seed))
     random.Random(seed).shuffle(pages)
     record = {
-        "toolkit": toolkit.__version__,
+        "toolkit": VERSION,
         "sheet": sheet.name,
         "id": hashlib.blake2b(repr(pages).encode(errors="replace"), digest_size=8).hexdigest(),
         "parabanks": names,

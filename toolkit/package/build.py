@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import toolkit
 from toolkit.code_version import CODE
 from toolkit.files import is_url
 from toolkit.outputs import CONTAMINATION, MANIFEST, check_output_folder
@@ -26,6 +25,7 @@ from toolkit.score.overlap import PieceSplitter
 from toolkit.select.equal import find_equal_pairs
 from toolkit.settings import SETTINGS
 from toolkit.shards import read_record, write_whole
+from toolkit.version import VERSION
 
 STATISTICS = "statistics.json"
 ROLES = ("role", "name", "bleu", "signature", "license")
@@ -126,7 +126,7 @@ def manifest_of(
         "version": version,
         "license": license,
         "builder": builder,
-        "toolkit": toolkit.__version__,
+        "toolkit": VERSION,
         "settings": public(settings),
         "counts": {"total": statistics["total"], **statistics["splits"]},
         "models": [{key: model[key] for key in ROLES} for model in models],

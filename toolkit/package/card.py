@@ -11,12 +11,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from huggingface_hub import DatasetCard, DatasetCardData
 
-import toolkit
 from toolkit.contents import hash_file
 from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
 from toolkit.outputs import CONTAMINATION
 from toolkit.package.parquet import DATA, PAIR, PAIR_COLUMNS
 from toolkit.package.plots import ASSETS
+from toolkit.version import VERSION
 
 # The Hub's size categories: rows below the number; the last has no upper bound
 SIZES = {
@@ -129,7 +129,7 @@ def render_card(
         statistics=statistics,
         paper_by_rank=PAPER_BY_RANK,
         paper_between_ranks=PAPER_BETWEEN_RANKS,
-        toolkit_version=toolkit.__version__,
+        toolkit_version=VERSION,
         pictures=pictures,
         assets=ASSETS,
         contamination=contamination,

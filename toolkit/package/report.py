@@ -17,7 +17,6 @@ from pathlib import Path
 
 import jinja2
 
-import toolkit
 from toolkit.clean.rules import REASONS
 from toolkit.database import database
 from toolkit.outputs import MANIFEST, check_output_file
@@ -30,6 +29,7 @@ from toolkit.package.plots import OTHERS, READ, TRANSLATED, label, most_first
 from toolkit.package.reasons import OF_CANDIDATES
 from toolkit.rows import Candidate, Row, Scores, from_record, hints_of
 from toolkit.shards import INPUTS, read_record, write_whole
+from toolkit.version import VERSION
 
 ROWS = 5_000  # references of a page
 LOSERS = 6  # ours: candidates that lost, of a reference
@@ -156,7 +156,7 @@ def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers:
         style=style + own_style,
         script=script,
         data=base64.b64encode(gzip.compress(json.dumps(data, ensure_ascii=False).encode(), mtime=0)).decode(),
-        toolkit_version=toolkit.__version__,
+        toolkit_version=VERSION,
     )
 
 

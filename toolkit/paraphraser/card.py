@@ -9,9 +9,9 @@ from typing import Any
 from huggingface_hub import ModelCard, ModelCardData
 
 import cards
-import toolkit
 from toolkit.score.guards import LANGUAGES
 from toolkit.starters import shown_name
+from toolkit.version import VERSION
 
 TEMPLATE = Path(cards.__file__).parent / "paraphraser.md"
 
@@ -57,7 +57,7 @@ def stated(settings: Mapping[str, Any], marked: float | None = None) -> dict[str
     """
     lang = settings["lang"]
     said = {
-        "toolkit": toolkit.__version__,
+        "toolkit": VERSION,
         "source_lang": lang,
         "lang": lang,
         "max_tokens": settings["max_tokens"],

@@ -12,7 +12,6 @@ from safetensors.torch import load_file, save_file
 from torch.nn import Module
 
 import cards
-import toolkit
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.modules import WEIGHTS, ParaphrasticEncoder
 from toolkit.evaluate.embeddings import as_json, check_tasks, evaluate_encoder, markdown
@@ -20,6 +19,7 @@ from toolkit.outputs import check_output_folder
 from toolkit.publish.folder import made_beside, read_training
 from toolkit.shards import write_whole
 from toolkit.training import MEASURED, write_record
+from toolkit.version import VERSION
 
 TEMPLATE = Path(cards.__file__).parent / "encoder.md"
 AVERAGED = ("tables.word", "tables.trigram")  # weights of whose rows a sentence averages many
@@ -101,7 +101,7 @@ def package_encoder(
         saved = load_encoder(str(made))
         figures = evaluate_encoder(saved, Path(data), wanted) if data else None
         measured: dict[str, Any] = {
-            "toolkit": toolkit.__version__,
+            "toolkit": VERSION,
             "language": lang,
             "license": license_name,
             "text": text,

@@ -13,7 +13,6 @@ from huggingface_hub import ModelCard, ModelCardData
 from transformers import MarianMTModel, MarianTokenizer, PreTrainedModel
 
 import cards
-import toolkit
 from toolkit.bitext.languages import check_languages
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.clean.rules import CleanSettings, clean, none_usable
@@ -25,6 +24,7 @@ from toolkit.starters import WORDS, shown_name
 from toolkit.training import MEASURED, RECORD
 from toolkit.translator.languages import check_stated
 from toolkit.translator.load import Translator, load_translator
+from toolkit.version import VERSION
 
 TEMPLATE = Path(cards.__file__).parent / "translator.md"
 # settings that describe the machine of the training
@@ -86,7 +86,7 @@ def package_translator(
         write_whole(made / RECORD, json.dumps(training, indent=1) + "\n")
         saved = load_translator(str(made), "float32")
         measured = {
-            "toolkit": toolkit.__version__,
+            "toolkit": VERSION,
             "source_lang": source_lang,
             "lang": lang,
             **bleu_figures(saved, pairs, lang),

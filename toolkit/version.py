@@ -1,0 +1,3 @@
+"""The version of the package, which records and cards name."""
+
+VERSION = "0.1.0"
