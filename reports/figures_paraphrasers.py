@@ -113,6 +113,30 @@ def blind_fourth() -> str:
     return blind_table("blind_reading_fourth")
 
 
+def blind_fifth() -> str:
+    """The same of the fifth set of texts."""
+    return blind_table("blind_reading_fifth")
+
+
+def fifth_everyday() -> str:
+    """The share of usable first outputs of everyday talk, with its interval."""
+    figures = experiment("blind_reading_fifth")["results"]["table"]["pivot, judge"]["everyday"]
+    low, high = (number(100 * bound, 0) for bound in figures["interval"])
+    return f"{number(100 * figures['usable'] / figures['texts'], 1)} % of {figures['texts']} ({low} to {high})"
+
+
+def fifth_paired() -> str:
+    """The usable share of both versions, of the texts that both have paraphrased."""
+    outputs = experiment("blind_reading_fifth")["results"]["outputs"]
+    usable = {(x["system"], x["text"]): x["ratings"].count("u") / max(1, len(x["ratings"])) for x in outputs}
+    texts = [text for system, text in usable if system == "pivot, judge before"]
+    before, now = (
+        number(100 * sum(usable[system, text] for text in texts) / len(texts), 0)
+        for system in ("pivot, judge before", "pivot, judge")
+    )
+    return f"{before} % before and {now} % now, of {len(texts)} texts"
+
+
 def blind_controls() -> str:
     """How two further readers rated outputs of the first sheet."""
     sheet = experiment("blind_reading_third")["results"]["second_sheet"]
@@ -144,7 +168,7 @@ def blind_table(name: str) -> str:
 
 def blind_curve() -> str:
     """Outputs against precision, by the threshold of the judge (`experiments/blind_reading.py`)."""
-    curve = experiment("blind_reading_fourth")["results"]["curve"]
+    curve = experiment("blind_reading_fifth")["results"]["curve"]
     lines = [
         [number(point["threshold"], 2), number(100 * point["texts"], 0), number(100 * point["usable"], 0)]
         for point in curve
@@ -361,7 +385,8 @@ def texts_table(head: list[str], lines: Iterable[list[str]]) -> str:
 
 MADE = (
     paraphraser_speed, paraphraser_ratios, paraphraser_memory, guards, paraphraser_defaults, first_paraphrases,
-    blind_reading, blind_second, blind_third, blind_fourth, blind_controls, blind_augment, blind_curve, judge_folds,
+    blind_reading, blind_second, blind_third, blind_fourth, blind_fifth, fifth_everyday, fifth_paired,
+    blind_controls, blind_augment, blind_curve, judge_folds,
     corrections_grammar, corrections_wording, syntax_obeyed, syntax_examples, rewriter, merged_outputs,
     paramac_1, paramac_2, paramac_4, paramac_6, paramac_7, paranet_1, paranet_4,
 )  # fmt: skip

@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[1]
 MODULES = sorted(p for folder in ("toolkit", "builders", "scripts") for p in (ROOT / folder).rglob("*.py"))
 # The rooms of toolkit/, folders and files, from the bottom to the top: each imports only from those before it.
 ROOMS = """
-    version errors code_version rows files contents memory progress outputs parallel lock shards settings mirror stop launch
-    command bitext database clean firefox starters models run run_bitext run_text training coverage
+    version errors code_version rows files contents memory progress outputs parallel lock shards settings mirror stop
+    launch command bitext database clean firefox starters models run run_bitext run_text training coverage
     decode translator generate score select evaluate package
     encoder paraphraser lexicon pair_classifier publish augmentation annotation infiller
 """.split()  # noqa: SIM905 - a layer a line
