@@ -27,12 +27,16 @@ def measure(engine: str, threads: int) -> dict[str, float]:
     """Sentences and words per second of one engine, and what it tried."""
     import torch
 
-    from toolkit.paraphraser.paraphraser import PIVOT_POOL, Paraphraser
+    from toolkit.paraphraser.paraphraser import PIVOT_POOL, Paraphraser, defaults
     from toolkit.paraphraser.settings import Paraphrasing
 
     torch.set_num_threads(threads)
-    dual = Paraphrasing(rank_by="dual", pool=PIVOT_POOL)
-    paraphraser = Paraphraser("starter/en-pt > starter/pt-en", settings=None if engine in ENGINES[:2] else dual)
+    settings = (
+        None,
+        defaults("en", measures=True, pivot=True, reads=False),
+        Paraphrasing(rank_by="dual", pool=PIVOT_POOL),
+    )[ENGINES.index(engine)]
+    paraphraser = Paraphraser("starter/en-pt > starter/pt-en", settings=settings)
     if engine != ENGINES[0]:
         paraphraser.critic, paraphraser.rewriters = None, paraphraser.rewriters[:1]
     texts = [text.text for text in evaluation_texts(SET)]

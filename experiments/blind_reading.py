@@ -38,7 +38,7 @@ from experiments.evaluation_texts import Text, evaluation_texts
 from experiments.first_paraphrases import agreement
 from reports import report
 from toolkit.augmentation.augment import augment
-from toolkit.paraphraser.paraphraser import MIN_USABLE, Paraphraser
+from toolkit.paraphraser.paraphraser import MIN_USABLE, Paraphraser, defaults
 
 STARTER = "starter"
 GREEDY, DUAL = "round trip", "pivot, dual score"
@@ -60,7 +60,8 @@ def first_outputs(texts: list[Text], systems: Sequence[str]) -> list[dict[str, A
     for system in systems:
         paraphraser = Paraphraser("starter/paraphraser" if system == STARTER else "best")
         if system != STARTER:
-            paraphraser.settings = replace(paraphraser.settings, min_usable=None, **CHANGES.get(system, {}))
+            usual = paraphraser.settings if system == JUDGE else defaults("en", measures=True, pivot=True, reads=False)
+            paraphraser.settings = replace(usual, min_usable=None, **CHANGES.get(system, {}))
         if system == CHEAP_JUDGE:
             paraphraser.critic, paraphraser.rewriters = None, paraphraser.rewriters[:1]
         outputs += said(system, paraphraser, texts)

@@ -61,8 +61,7 @@ OWN = Path(__file__).with_name("own_sentences.txt.gz")
 READ = Path(__file__).parent / "results" / "judge_ratings.json"
 TAUGHT, TAUGHT_WITH_MODEL = 8500, 1284  # sentences that the teacher paraphrases, and those with a language model
 CHEAP: dict[str, Any] = {  # of the teacher without one: fewer ways back
-    "pivots": 2, "pivot_beam": 2, "greedy_pivots": 1, "constraint_sets": 1, "samples_per_set": 1,
-    "pool": 8,
+    "pivots": 2, "pivot_beam": 2, "greedy_pivots": 1, "constraint_sets": 1, "samples_per_set": 1, "pool": 8,
 }  # fmt: skip
 LEAST_USABLE, LEAST_USABLE_WITH_MODEL = 0.35, 0.45  # of the teacher's outputs, by the judge
 MOST_OF_ONE = 6  # of the outputs of a sentence
