@@ -71,7 +71,7 @@ def samples(policy: str, threads: int, dtype: str, data: Path) -> float:
         data: TSV file of German sentences.
     """
     load_torch(policy, threads)
-    from toolkit.decode.engine import engine_of
+    from toolkit.decode.choose_engine import engine_of
     from toolkit.decode.sampling import sample
     from toolkit.translator.load import load_translator
 

@@ -85,8 +85,8 @@ def replay(settings: ParaBank2Run, recording: Recording) -> dict[str, float]:
     """
     import torch
 
+    from toolkit.decode.choose_engine import engine_of
     from toolkit.decode.constraints import NONE
-    from toolkit.decode.engine import engine_of
     from toolkit.decode.sampling import samples_of
 
     clock = Clock(cpu_clock)

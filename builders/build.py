@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.contents import contents_of
+from builders.pipeline import Making, Pipeline, contents_of_run
 from toolkit.coverage import covers
 from toolkit.generate.prompt import prompt_file, read_prompt
 from toolkit.mirror import fetch_run, send_parabank, send_run, sending, working_folder
@@ -25,45 +25,12 @@ from toolkit.shards import read_inputs, read_record
 if TYPE_CHECKING:
     from accelerate import PartialState
 
-    from toolkit.score.overlap import PieceSplitter
     from toolkit.translator.load import Translator
 
 
 BATCH_TOKENS = 8192  # ours: of a scoring batch of a language model, or of candidates that one wrote
 HOPELESS = 0.5  # ours: of the floor; what is less probably usable before it is read back will not pass after it
 JUDGE = "the judge of paraphrases"
-
-
-@dataclass(frozen=True)
-class Pipeline:
-    """The pipeline of a paper with its loaded models.
-
-    Attributes:
-        recipe: Takes the rows of one shard and yields the same rows with candidates.
-        pieces: Cuts a text into the pieces in which the card measures overlap; None cuts into words.
-        models: For each model its description on the card: role, name, licence and quality.
-        stages: The number of stages of the recipe that report their rows (`toolkit.progress`).
-    """
-
-    recipe: Callable[[Iterable[Row]], Iterator[Row]]
-    pieces: PieceSplitter | None
-    models: list[dict]
-    stages: int = 1
-
-
-@dataclass(frozen=True)
-class Making:
-    """What makes the shards of a run, with the models loaded.
-
-    Attributes:
-        make: Makes the shards of these input shards that are not finished, and calls a function with each.
-        pieces: As of the pipeline.
-        models: As of the pipeline.
-    """
-
-    make: Callable[[list[Path], Callable[[Path], None]], None]
-    pieces: PieceSplitter | None
-    models: list[dict]
 
 
 @dataclass(frozen=True)
@@ -134,7 +101,7 @@ def build_parabank(
         damaged = fetch_run(run.output_dir, record_of(recorded, name, contents), FREE)
         check_run(recorded, name, contents)
     if run.engine == RAY:
-        from builders.on_ray import making_on_ray
+        from builders.on_ray import making_on_ray  # Ray is an extra
 
         starting = making_on_ray(run, load, files, models, contents, lists)
     else:
@@ -194,17 +161,6 @@ def tell_replaced(output: Path, shards: Path) -> None:
             "the settings of before makes that again from the finished shards",
             file=sys.stderr,
         )
-
-
-def contents_of_run(files: Mapping[str, list[str | Path]], models: Mapping[str, str]) -> dict[str, str]:
-    """What the files and models of a run are known by, by setting.
-
-    Raises:
-        ValueError: There is no such model.
-    """
-    from toolkit.models.checkpoint import fingerprint
-
-    return contents_of(files) | {setting: fingerprint(model) for setting, model in models.items()}
 
 
 def load_source(run: RunSettings, state: PartialState, forward: Translator | None = None) -> Source:

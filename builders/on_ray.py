@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from builders.build import Making, Pipeline, contents_of_run
+from builders.pipeline import Making, Pipeline, contents_of_run
 from toolkit.code_version import check_code, code_version
 from toolkit.command import EXPECTED
 from toolkit.errors import named_line, one_line

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.build import Pipeline, build_parabank, load_forward, load_source
+from builders.build import build_parabank, load_forward, load_source
+from builders.pipeline import Pipeline
 from toolkit.bitext.idf import Idf, read_idf
 from toolkit.bitext.words import read_words
 from toolkit.coverage import check_language_of

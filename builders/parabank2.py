@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.build import Pipeline, build_parabank, check_judge, judge_models, load_forward, load_judge, load_source
+from builders.build import build_parabank, check_judge, judge_models, load_forward, load_judge, load_source
+from builders.pipeline import Pipeline
 from toolkit.bitext.words import read_words
 from toolkit.coverage import check_language_of
 from toolkit.rows import Row

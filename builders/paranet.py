@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.build import Pipeline, build_parabank, load_source
+from builders.build import build_parabank, load_source
+from builders.pipeline import Pipeline
 from toolkit.bitext.words import read_words
 from toolkit.coverage import check_language_of, covers
 from toolkit.generate.keywords import DROP_RATE, NO_SPACES, PERMUTATIONS, STOP_WORDS

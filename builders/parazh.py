@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.build import Pipeline, build_parabank, load_forward, load_source
+from builders.build import build_parabank, load_forward, load_source
+from builders.pipeline import Pipeline
 from toolkit.package.parquet import finished_shards
 from toolkit.rows import Row
 from toolkit.run import MAX_BEAM

@@ -8,10 +8,10 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
 from tests import families, tiny
 from toolkit.decode.beam import beam_search
+from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet
-from toolkit.decode.engine import FAMILIES, engine_of
 from toolkit.decode.sampling import sample
-from toolkit.decode.shared import SharedEngine
+from toolkit.decode.shared import FAMILIES, SharedEngine
 from toolkit.generate.rewrite import rewrite
 from toolkit.translator.load import Translator
 

@@ -12,8 +12,9 @@ from tests.decode.plain_sampling import plain_sample, words_forbid
 from tests.decode.test_sampling import CHI_SQUARE_9, chi_square
 from tests.decode.test_shared_prefixes import Counting
 from toolkit.bitext.words import constraint_words
+from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet
-from toolkit.decode.engine import Engine, engine_of
+from toolkit.decode.engine import Engine
 from toolkit.decode.forbidden import ForbiddenPhrases, ForbiddenWords
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.sampling import WHOLE, Sample, sample

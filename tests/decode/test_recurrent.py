@@ -12,8 +12,8 @@ from tests.tiny import pairs
 from toolkit.bitext.subwords import EOS, UNK
 from toolkit.bitext.words import constraint_words
 from toolkit.decode.beam import beam_search
+from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet
-from toolkit.decode.engine import engine_of
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.decode.recurrent import RecurrentEngine

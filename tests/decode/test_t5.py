@@ -16,7 +16,7 @@ from tests.decode.generated import generated_beams
 from tests.decode.plain_sampling import phrases_forbid, plain_sample
 from tests.ties import assert_same_searches, scored
 from toolkit.decode.beam import beam_search
-from toolkit.decode.engine import engine_of
+from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.expanded import ExpandedEngine
 from toolkit.decode.sampling import sample
 from toolkit.decode.shared import SharedEngine

@@ -10,7 +10,7 @@ from tests.models.ssru_reference import Reference
 from tests.models.test_ssru import random_ids
 from toolkit import Paraphraser, load_translator
 from toolkit.decode.beam import beam_search
-from toolkit.decode.engine import engine_of
+from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.shared import SharedEngine
 from toolkit.translator.firefox import firefox_files, load_firefox
 

@@ -13,7 +13,7 @@ import pytest
 
 from scripts.filter_bitext import main
 from tests.tiny import DEMO, ENVIRONMENT, ROOT, folder, translator
-from toolkit.decode.engine import engine_of
+from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.score.cross_entropy import BitextFilter, judged, limit_of
 from toolkit.score.filter_bitext import filter_bitext

@@ -5,7 +5,7 @@ import torch
 
 from tests import families
 from tests.tiny import pairs, translator
-from toolkit.decode.engine import engine_of
+from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.likelihood import batches, log_likelihood
 from toolkit.decode.shared import SharedEngine
 from toolkit.rows import Candidate, Row, Scores

@@ -6,7 +6,7 @@ from transformers import MarianMTModel, MarianTokenizer
 
 from tests import tiny
 from toolkit.bitext.subwords import added_tokens
-from toolkit.decode.engine import engine_of
+from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.generate.constrain import word_table
 from toolkit.translator.languages import marian_codes, marian_language_token, own_code

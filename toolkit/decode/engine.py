@@ -1,4 +1,4 @@
-"""The protocol of an engine, which advances the rows of a decoder by one token, and which engine drives which model.
+"""The protocol of an engine, which advances the rows of a decoder by one token.
 
 A row is one text that is being decoded: a sample (`sampling.py`) or a hypothesis of a beam (`beam.py`). An engine knows
 the model and its caches, and not how a token is chosen. Rows that are done leave early: the last live rows move into
@@ -16,12 +16,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from toolkit.models.padding import pad
-from toolkit.models.ssru import SsruModel
 
-FAMILIES = (  # decoders of `SharedEngine`
-    *("marian", "bart", "mbart", "m2m_100", "pegasus", "blenderbot", "plbart"),
-    *("t5", "mt5", "umt5"),
-)
 UNBOUNDED = 1 << 20  # ours: steps of a model that has no positions to run out of
 
 
@@ -107,23 +102,6 @@ class Engine(Protocol[S]):
             target: As many places, below `rows`; those beyond the present rows are new.
             rows: Rows afterwards. A new place that is not in `target` holds nothing of meaning.
         """
-
-
-def engine_of(model: PreTrainedModel) -> Engine:
-    """The engine that drives a model.
-
-    `SharedEngine` for its `FAMILIES`, `RecurrentEngine` for an SSRU decoder, `ExpandedEngine` for all others.
-
-    Raises:
-        ValueError: The model is no encoder-decoder model.
-    """
-    from toolkit.decode.expanded import ExpandedEngine
-    from toolkit.decode.recurrent import RecurrentEngine
-    from toolkit.decode.shared import SharedEngine
-
-    if isinstance(model, SsruModel):
-        return RecurrentEngine(model)
-    return SharedEngine(model) if model.config.model_type in FAMILIES else ExpandedEngine(model)
 
 
 def special_tokens(model: PreTrainedModel) -> tuple[list[int], int, int]:

@@ -14,7 +14,6 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderC
 
 from toolkit.decode.attention import NAME, Rows, StepsLayer, new_cache
 from toolkit.decode.engine import (
-    FAMILIES,
     UNBOUNDED,
     State,
     decoder_inputs,
@@ -29,6 +28,10 @@ from toolkit.decode.source import encode_in_runs, places
 from toolkit.decode.top_k import log_probabilities
 
 SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time; 128 x 20 000 stay in the cache
+FAMILIES = (  # decoders of `SharedEngine`
+    *("marian", "bart", "mbart", "m2m_100", "pegasus", "blenderbot", "plbart"),
+    *("t5", "mt5", "umt5"),
+)
 
 
 @dataclass

@@ -9,8 +9,8 @@ import torch
 
 from toolkit.bitext.subwords import Pieces
 from toolkit.decode.beam import beam_search
+from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet
-from toolkit.decode.engine import engine_of
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.words import KnownWords, WordTable

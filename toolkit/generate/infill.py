@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from toolkit.decode.beam import beam_search
-from toolkit.decode.engine import engine_of
+from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.generate.keywords import Keyword, keywords, permutations

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from toolkit.bitext.subwords import SPACE, Pieces
 from toolkit.bitext.words import is_chinese, plain_word_spans
+from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet
-from toolkit.decode.engine import engine_of
 from toolkit.decode.forbidden import Phrases
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.sampling import Sample, sample

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolkit.decode.beam import beam_search
-from toolkit.decode.engine import engine_of
+from toolkit.decode.choose_engine import engine_of
 from toolkit.generate.keywords import Keyword, whole_words
 from toolkit.generate.merge import even_batches
 from toolkit.generate.sentinels import fills, masked_input, sentinel_ids

@@ -18,8 +18,8 @@ from toolkit.bitext.hub_subwords import HubPieces
 from toolkit.bitext.languages import check_code, main_language, near
 from toolkit.bitext.words import read_words
 from toolkit.coverage import check_language_of, covers
+from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet, times_said
-from toolkit.decode.engine import engine_of
 from toolkit.encoder.load import load_encoder
 from toolkit.errors import check_several
 from toolkit.memory import release_memory

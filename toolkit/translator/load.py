@@ -20,7 +20,7 @@ from transformers.utils import logging
 
 from toolkit.bitext.hub_subwords import hub_pieces
 from toolkit.bitext.subwords import Pieces, pieces_of
-from toolkit.decode.engine import FAMILIES
+from toolkit.decode.shared import FAMILIES
 from toolkit.firefox.published import LICENSE
 from toolkit.models.checkpoint import NEITHER, reading_model
 from toolkit.models.precision import check_device, in_bfloat16
