@@ -5,7 +5,8 @@ r"""Paraphrases by way of another language: sentences per second, with the judge
 The 200 texts of the set report of `experiments/evaluation_texts.tsv` are paraphrased once each (n=1) by the default
 settings of `toolkit.Paraphraser()`, after the models are loaded. Each engine runs in a process of its own, all in every
 round; rates are medians over rounds. There is no peer: no other package paraphrases with two translators, constraints
-and a judge.
+and a judge. The tokens that the language model reads, two operations for each of its weights, and the operations per
+second that this machine does in products of matrices of 1,024 rows and columns bound the first engine from above.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from experiments.evaluation_texts import evaluation_texts
 from reports import report
@@ -21,9 +23,10 @@ from reports.child import in_child
 
 SET = "report"
 ENGINES = ("judge with a language model", "judge without", "decoding and dual score alone")
+SIDE, PRODUCTS = 1024, 50  # rows and columns of the matrices, and products that are timed
 
 
-def measure(engine: str, threads: int) -> dict[str, float]:
+def measure(engine: str, threads: int) -> dict[str, Any]:
     """Sentences and words per second of one engine, and what it tried."""
     import torch
 
@@ -41,6 +44,11 @@ def measure(engine: str, threads: int) -> dict[str, float]:
         paraphraser.critic, paraphraser.rewriters = None, paraphraser.rewriters[:1]
     texts = [text.text for text in evaluation_texts(SET)]
     paraphraser.paraphrase(texts[:8], progress=False)
+    read: list[int] = []
+    if paraphraser.critic:
+        paraphraser.critic.model.register_forward_pre_hook(
+            lambda _module, _positional, named: read.append(named["input_ids"].numel()), with_kwargs=True
+        )
     began = time.perf_counter()
     candidates = paraphraser.candidates(texts, n=1, progress=False)
     seconds = time.perf_counter() - began
@@ -49,7 +57,22 @@ def measure(engine: str, threads: int) -> dict[str, float]:
         "words_per_sentence": sum(len(text.split()) for text in texts) / len(texts),
         "candidates_per_sentence": sum(map(len, candidates)) / len(texts),
         "with_an_output": sum(any(c.rank == 0 for c in some) for some in candidates) / len(texts),
+        "language_model_tokens_per_sentence": sum(read) / len(texts),
+        "language_model": paraphraser.critic and paraphraser.critic.signature,
     }
+
+
+def operations(threads: int) -> float:
+    """Operations per second in products of matrices of float32, in billions."""
+    import torch
+
+    torch.set_num_threads(threads)
+    one = torch.randn(SIDE, SIDE)
+    one @ one
+    began = time.perf_counter()
+    for _ in range(PRODUCTS):
+        one @ one
+    return PRODUCTS * 2 * SIDE**3 / (time.perf_counter() - began) / 1e9
 
 
 def main() -> None:
@@ -61,7 +84,7 @@ def main() -> None:
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     options = parser.parse_args()
     report.refuse_busy(options.busy)
-    runs: dict[str, list[dict[str, float]]] = {engine: [] for engine in ENGINES}
+    runs: dict[str, list[dict[str, Any]]] = {engine: [] for engine in ENGINES}
     for _ in range(options.rounds):
         for engine in ENGINES:
             runs[engine].append(in_child(measure, engine, options.threads)[0])
@@ -70,8 +93,10 @@ def main() -> None:
         for engine, rounds in runs.items()
     }
     for engine, figures in engines.items():
-        print(engine, {name: round(value, 2) for name, value in figures.items()})
-    report.write(options.json, 0, {"threads": options.threads, "engines": engines, "rounds": runs}, {})
+        print(engine, figures)
+    results = {"threads": options.threads, "engines": engines, "rounds": runs}
+    results["billion_operations_per_second"] = in_child(operations, options.threads)[0]
+    report.write(options.json, 0, results, {})
 
 
 if __name__ == "__main__":

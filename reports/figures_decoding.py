@@ -255,6 +255,19 @@ def pivot() -> str:
     return table(head, lines, machine(record))
 
 
+def pivot_bound() -> str:
+    """What the language model computes for a sentence, and how many sentences per second that alone permits."""
+    results = benchmark("pivot")["results"]
+    judged = results["engines"]["judge with a language model"]
+    tokens, millions = judged["language_model_tokens_per_sentence"], judged["language_model"].split("|")[1].rstrip("M")
+    billions, rate = 2 * float(millions) * tokens / 1e3, results["billion_operations_per_second"]
+    return (
+        f"{number(tokens, 0)} tokens of a sentence and its candidates, which are {number(billions, 0)} billion "
+        f"operations; at the {number(rate, 0)} billion a second of this processor {number(rate / billions, 1)} "
+        "sentences a second are the most"
+    )
+
+
 def pivot_judged_rate() -> str:
     """Sentences per second with the judge and a language model."""
     return pivot_rate("judge with a language model")
@@ -271,6 +284,6 @@ def pivot_rate(engine: str) -> str:
 
 
 MADE = (
-    *(decoding, decoding_ratios, lengths, families, firefox, pivot, pivot_judged_rate, pivot_dual_rate),
+    *(decoding, decoding_ratios, lengths, families, firefox, pivot, pivot_bound, pivot_judged_rate, pivot_dual_rate),
     *(beams, beam_ratios),
 )
