@@ -71,6 +71,11 @@ def augmentation_pivot() -> str:
     return classifiers_and_arms("augmentation_pivot")
 
 
+def augmentation_pivot_written() -> str:
+    """Accuracy of a classifier on words with paraphrases by the present version and with written ones."""
+    return accuracy_table("augmentation_pivot_written", (NONE, OVERSAMPLED))
+
+
 def augmentation_written() -> str:
     """The same with paraphrases that were written."""
     return classifiers_and_arms("augmentation_written")
@@ -214,6 +219,7 @@ MADE = (
     augmentation_words,
     augmentation_checked,
     augmentation_pivot,
+    augmentation_pivot_written,
     augmentation_written,
     augmentation_written_seeds,
     augmentation_copies,

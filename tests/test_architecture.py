@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,11 @@ def test_the_walk_finds_what_it_looks_for():
     assert "toolkit" in packages(ROOT / "builders" / "parabank2.py")
     assert "builders" in packages(ROOT / "scripts" / "build_parabank.py")
     assert "torch" in brought(ROOT / "toolkit" / "generate" / "sample.py"), "by way of toolkit/decode"
+
+
+def test_no_files_import_each_other_in_a_circle():
+    graph = {path: {file_of(name) for name in imports(path)} - {None, path} for path in MODULES}
+    TopologicalSorter(graph).prepare()  # CycleError names the files
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

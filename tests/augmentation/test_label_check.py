@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit.augmentation.label_check import LabelCheck, cross_validated, probability, regression
-from toolkit.augmentation.new_rows import NewRow
+from toolkit.augmentation.parts import NewRow
 from toolkit.augmentation.summary import Summary
 
 TOPICS = {

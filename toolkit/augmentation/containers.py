@@ -12,8 +12,8 @@ from datasets import ClassLabel, Dataset, Features, IterableDataset, LargeList, 
 from torch.utils.data import get_worker_info
 
 from toolkit.augmentation.allot import lacks, rows_to_augment, same_share, scarcest, wanted_rows
-from toolkit.augmentation.new_rows import NewRow, Rows
-from toolkit.augmentation.parts import Tags
+from toolkit.augmentation.new_rows import Rows
+from toolkit.augmentation.parts import NewRow, Tags
 from toolkit.augmentation.settings import PROVENANCE, Augmentation
 from toolkit.augmentation.summary import Summary
 from toolkit.augmentation.work import SHARD_ROWS, Work, made_shards

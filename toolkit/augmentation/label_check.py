@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from toolkit.augmentation.parts import SkippedError, joined
+from toolkit.augmentation.parts import NewRow, SkippedError, joined
 from toolkit.augmentation.summary import Summary
 from toolkit.evaluate.transfer import classifier
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-    from toolkit.augmentation.new_rows import NewRow
 
 FOLDS = 5  # ours: a row is judged by a classifier that has seen four fifths of the others
 PENALTY = 2**-6  # ours: sklearn's C on standardised embeddings; `toolkit.evaluate.transfer` has its best there

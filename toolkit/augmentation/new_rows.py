@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolkit.augmentation.label_check import LabelCheck
-from toolkit.augmentation.parts import Part, SkippedError, Tags, parts_of
+from toolkit.augmentation.parts import NewRow, Part, SkippedError, Tags, parts_of
 from toolkit.augmentation.settings import Augmentation
 from toolkit.augmentation.sources import Paraphrase, Source
 from toolkit.augmentation.summary import Summary
 
 Rows = Sequence[tuple[int, Mapping[str, Any]]]  # the number of each row in the data set, and its values by column
-
-
-class NewRow(NamedTuple):
-    """A row that is made of another.
-
-    Attributes:
-        source: The number of that row.
-        changes: The values in which it differs, by column.
-        score: The least cosine of a paraphrase and its text, where it was measured.
-    """
-
-    source: int
-    changes: dict[str, Any]
-    score: float | None
 
 
 def new_rows(

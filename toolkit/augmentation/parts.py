@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolkit.augmentation.settings import Augmentation
 from toolkit.augmentation.spans import Span, find_again, read_spans, wholes, write_spans
@@ -38,6 +38,20 @@ class SkippedError(ValueError):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class NewRow(NamedTuple):
+    """A row that is made of another.
+
+    Attributes:
+        source: The number of that row.
+        changes: The values in which it differs, by column.
+        score: The least cosine of a paraphrase and its text, where it was measured.
+    """
+
+    source: int
+    changes: dict[str, Any]
+    score: float | None
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from datasets import Dataset
 from datasets.arrow_writer import ArrowWriter
 
 from toolkit.augmentation.label_check import LabelCheck
-from toolkit.augmentation.new_rows import NewRow, Rows, new_rows
-from toolkit.augmentation.parts import SkippedError, Tags
+from toolkit.augmentation.new_rows import Rows, new_rows
+from toolkit.augmentation.parts import NewRow, SkippedError, Tags
 from toolkit.augmentation.settings import Augmentation
 from toolkit.augmentation.sources import Source
 from toolkit.augmentation.summary import Summary

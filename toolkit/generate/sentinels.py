@@ -16,7 +16,7 @@ from toolkit.bitext.hub_subwords import HubPieces
 from toolkit.bitext.languages import near
 from toolkit.bitext.subwords import Pieces
 from toolkit.generate.keywords import Keyword
-from toolkit.models.checkpoint import read_config
+from toolkit.models.config import read_config
 from toolkit.translator.load import Translator, described, load_translator
 
 SENTINEL = "<extra_id_{}>"  # of T5's tokenizers; the model reads and says them in this order

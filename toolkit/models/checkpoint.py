@@ -9,7 +9,7 @@ import pickle
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from huggingface_hub import hf_hub_download
 from safetensors import SafetensorError
@@ -144,22 +144,3 @@ def _commit(name: str) -> str:
         f"wanted a model, got {name!r}, which is neither a starter/NAME, a folder, nor a Hub id that can be reached "
         f"({named_line(errors[0])})"
     ) from errors[0]
-
-
-def read_config(name: str, wanted: str) -> Any:
-    """The configuration of a checkpoint, by which its kind is known before it is loaded.
-
-    Args:
-        name: A Hub id, a local path or "starter/NAME".
-        wanted: What the model should be, for the error: "an infiller".
-
-    Raises:
-        ValueError: There is no such checkpoint.
-    """
-    from transformers import AutoConfig  # here and not above: most importers of this module do not need it
-
-    from toolkit.models.gguf import checkpoint_path
-
-    path = checkpoint_path(name)
-    with reading_model(name, wanted, f"{NEITHER} a folder with a model, nor a Hub id that can be reached"):
-        return AutoConfig.from_pretrained(path)

@@ -13,7 +13,7 @@ import torch
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.generate.sentinels import infill_input, infill_output, load_infiller
-from toolkit.models.checkpoint import read_config
+from toolkit.models.config import read_config
 from toolkit.models.language_model import LanguageModel, load_language_model, log_probabilities
 from toolkit.rows import Row
 from toolkit.translator.load import Translator

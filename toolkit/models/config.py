@@ -1,0 +1,25 @@
+"""The configuration of a checkpoint of any form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolkit.models.checkpoint import NEITHER, reading_model
+from toolkit.models.gguf import checkpoint_path
+
+
+def read_config(name: str, wanted: str) -> Any:
+    """The configuration of a checkpoint, by which its kind is known before it is loaded.
+
+    Args:
+        name: A Hub id, a local path or "starter/NAME".
+        wanted: What the model should be, for the error: "an infiller".
+
+    Raises:
+        ValueError: There is no such checkpoint.
+    """
+    from transformers import AutoConfig
+
+    path = checkpoint_path(name)
+    with reading_model(name, wanted, f"{NEITHER} a folder with a model, nor a Hub id that can be reached"):
+        return AutoConfig.from_pretrained(path)
