@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tqdm import tqdm
 
@@ -88,3 +88,19 @@ def at_hand(rows: Sequence[Row], counted: float | None = None) -> Iterator[None]
     except (ValueError, RuntimeError, MemoryError) as error:
         raise RowsFailed(list(dict.fromkeys(row.id for row in rows)), error) from error
     advance(len(rows) if counted is None else counted)
+
+
+def parts_at_hand(
+    rows: Sequence[Row], owners: Sequence[Row], parts: int
+) -> Callable[[Sequence[int]], contextlib.AbstractContextManager[None]]:
+    """`at_hand` for work on parts of rows, such as their candidates: all parts together count as all rows.
+
+    Args:
+        rows: All rows of the shard.
+        owners: Rows by number; several numbers may have the same.
+        parts: How many parts there are in all.
+
+    Returns:
+        A function of a batch, which is the number of the owner of each of its parts.
+    """
+    return lambda batch: at_hand([owners[n] for n in batch], len(batch) * len(rows) / parts)

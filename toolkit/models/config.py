@@ -18,7 +18,7 @@ def read_config(name: str, wanted: str) -> Any:
     Raises:
         ValueError: There is no such checkpoint.
     """
-    from transformers import AutoConfig
+    from transformers import AutoConfig  # here and not above: importers need it only for some models
 
     path = checkpoint_path(name)
     with reading_model(name, wanted, f"{NEITHER} a folder with a model, nor a Hub id that can be reached"):

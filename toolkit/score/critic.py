@@ -17,7 +17,7 @@ import torch
 
 from toolkit.models.language_model import LanguageModel, beginning_of, load_language_model
 from toolkit.models.token_trees import check_reads_trees, log_probabilities_after
-from toolkit.progress import at_hand
+from toolkit.progress import parts_at_hand
 from toolkit.rows import Row
 from toolkit.score.judge import BOTH_WAYS, WITH_CRITIC, judge_rows, read_judge
 from toolkit.translator.packed import pack_layers
@@ -73,7 +73,7 @@ def critic_rows(
     owners = [row for row, some in zip(shard, waiting, strict=True) if some]
     waiting = [some for some in waiting if some]
     texts = [[row.reference, *(c.text for c in some)] for row, some in zip(owners, waiting, strict=True)]
-    working = _reporting(shard, owners, sum(map(len, texts)))
+    working = parts_at_hand(shard, owners, sum(map(len, texts)))
     read = token_scores(texts, model, batch_tokens, True, working)
     for some, (repetition, *given) in zip(waiting, read, strict=True):
         for candidate, text in zip(some, given, strict=True):
@@ -109,7 +109,7 @@ def read_back_rows(rows: Iterable[Row], model: LanguageModel, batch_tokens: int)
         (beginning_of(c.text, read), [read(row.reference, add_special_tokens=False, verbose=False)["input_ids"]])
         for row, c in waiting
     ]
-    working = _reporting(shard, [row for row, _ in waiting], len(waiting))
+    working = parts_at_hand(shard, [row for row, _ in waiting], len(waiting))
     scores = log_probabilities_after(asked, model, batch_tokens, working)
     for (_, candidate), (logs,) in zip(waiting, scores, strict=True):
         if logs:
@@ -118,17 +118,6 @@ def read_back_rows(rows: Iterable[Row], model: LanguageModel, batch_tokens: int)
             candidate.scores.after_candidate_total = round(total, DECIMALS)
             candidate.scores.after_candidate_least = round(min(logs), DECIMALS)
     yield from shard
-
-
-def _reporting(shard: Sequence[Row], owners: Sequence[Row], texts: int) -> Working:
-    """What `log_probabilities_after` is to call, so that errors name rows and the progress bar advances.
-
-    Args:
-        shard: All rows, which the bar counts.
-        owners: The row of each beginning.
-        texts: How many texts are read in all.
-    """
-    return lambda numbers: at_hand([owners[n] for n in numbers], len(numbers) * len(shard) / texts)
 
 
 def judge_by_reading(

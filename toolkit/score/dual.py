@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from itertools import compress
 
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
-from toolkit.progress import at_hand
+from toolkit.progress import parts_at_hand
 from toolkit.rows import Candidate, Row
 from toolkit.translator.load import Translator
 
@@ -84,12 +83,7 @@ def likelihoods(
         candidate.reason = None if fit else "too_long"
     waiting = list(compress(waiting, fits))
     inputs, outputs = list(compress(inputs, fits)), list(compress(outputs, fits))
-    owners = [shard[i] for i, _ in waiting]
-    rows_per_candidate = len(shard) / max(1, len(waiting))  # for the progress bar, which counts rows
-
-    def working(batch: Sequence[int]) -> AbstractContextManager[None]:
-        return at_hand([owners[i] for i in batch], len(batch) * rows_per_candidate)
-
+    working = parts_at_hand(shard, [shard[i] for i, _ in waiting], len(waiting))
     scores = log_likelihood(engine, inputs, outputs, batch_tokens, working)
     for output, (_, candidate), score in zip(outputs, waiting, scores, strict=True):
         yield candidate, score, len(output)
