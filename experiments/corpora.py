@@ -15,9 +15,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from builders import parabank, parabank2, paranmt
 from toolkit.bitext.read import read_bitext
 from toolkit.shards import write_whole
+from toolkit.translator.int8 import has_int8
 
 SOURCES = {  # file, columns of the German and the English sentence, number of references to draw
     "tatoeba": ("bitext/tatoeba/deu-eng.train.tsv.gz", 0, 1, 12_000),
@@ -89,7 +92,7 @@ def make(builder: str, bitext: Path, work: Path) -> None:
         "test_share": 0.0,
         "shard_rows": 500,
         "threads": 1,
-        "dtype": "int8",
+        "dtype": "int8" if has_int8() and not torch.cuda.is_available() else "auto",
     }
     words = "starter/de-en"
     if builder == "paranmt":
