@@ -12,14 +12,14 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Collection, Container
+from collections.abc import Collection, Container, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from experiments.corpora import parabanks, write_tsv
+from experiments.corpora import BUILDERS, parabanks, write_tsv
 from experiments.paraphraser_data import Pair, domain_pairs, test_keys
 from experiments.starter_paraphraser import distinct, joined, with_new_words, words_in
 from toolkit.bitext.normalize import match_key
@@ -50,7 +50,7 @@ def read_pairs(path: Path) -> list[Pair]:
 
 
 def corpora(data: Path, work: Path, count: int, names: Collection[str] = CORPORA, ours: Path | None = None) -> None:
-    """Write the pairs of each corpus, of those of a bitext the best of the same `count` references.
+    """Write the pairs of each corpus; those of a bitext are the best of the same `count` references.
 
     Args:
         data: The folder of the data.
@@ -61,7 +61,7 @@ def corpora(data: Path, work: Path, count: int, names: Collection[str] = CORPORA
     """
     missing = [name for name in names if not (work / f"{slug(name)}.tsv").exists()]
     if not {*missing}.isdisjoint(OF_BITEXT):
-        write_of_bitext(data, work, count)
+        write_of_bitext(data, work, count, [name for name in OF_BITEXT if name in names])
     if "ParaNet" in missing:
         write_tsv(work / f"{slug('ParaNet')}.tsv", paranet(data))
     if OURS in missing and ours is not None:
@@ -70,13 +70,15 @@ def corpora(data: Path, work: Path, count: int, names: Collection[str] = CORPORA
         write_tsv(work / f"{slug(OURS)}.tsv", pairs)
 
 
-def write_of_bitext(data: Path, work: Path, count: int) -> None:
-    """Write `count` pairs of ParaNMT, ParaBank and ParaBank 2, of the same references."""
-    used = test_keys(data)
+def write_of_bitext(data: Path, work: Path, count: int, names: Sequence[str]) -> None:
+    """Write `count` pairs of each named corpus of `OF_BITEXT`, of the same references."""
+    used, builders = test_keys(data), [BUILDERS[OF_BITEXT.index(name)] for name in names]
     found = {
-        name: best_pairs(folder, used) for name, folder in zip(OF_BITEXT, parabanks(data, work).values(), strict=True)
+        name: best_pairs(folder, used)
+        for name, folder in zip(names, parabanks(data, work, builders).values(), strict=True)
     }
-    shared = [reference for reference in found["ParaNMT"] if all(reference in best for best in found.values())]
+    first, *others = found.values()
+    shared = [reference for reference in first if all(reference in best for best in others)]
     if len(shared) < count:
         raise ValueError(f"wanted {count} references with a paraphrase in all corpora, got {len(shared)}")
     shared = random.Random(0).sample(sorted(shared), count)
