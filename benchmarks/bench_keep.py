@@ -23,8 +23,8 @@ KEPT = ("all", "20", "5", "chosen")
 
 def measured(shards: list[Path], keep: str, folder: Path) -> dict[str, float]:
     """Write the shards of a run with what is kept; return bytes, candidates and seconds."""
+    from toolkit.data.shards import dropped_of, read_shard
     from toolkit.package.keep import write_kept
-    from toolkit.shards import dropped_of, read_shard
 
     figures = {"shards": 0, "counts": 0, "candidates": 0, "seconds": 0.0}
     for shard in shards:
@@ -46,8 +46,8 @@ def main() -> None:
     parser.add_argument("--busy", action="store_true", help="measure on a busy machine too")
     options = parser.parse_args()
     report.refuse_busy(options.busy)
+    from toolkit.data.shards import read_inputs
     from toolkit.package.parquet import finished_shards
-    from toolkit.shards import read_inputs
 
     shards = finished_shards(options.shards)
     references = read_inputs(options.shards)["rows"]

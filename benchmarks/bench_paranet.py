@@ -175,7 +175,7 @@ def draw_and_shard(text: str, folder: str, sentences: int) -> dict:
     """Read the text, draw from it and write input shards; runs in a child process."""
     from accelerate import PartialState
 
-    from toolkit.run import started
+    from toolkit.run.shard_runs import started
 
     begin = time.perf_counter()
     with started(memory_settings(text, folder, sentences), "paranet", PartialState(cpu=True), {}) as shards:
@@ -187,7 +187,7 @@ def fill_shards(text: str, folder: str, sentences: int) -> dict:
     """Make every shard of copies, in the loop of the run; runs in a child process."""
     from accelerate import PartialState
 
-    from toolkit.run import make_shards, started
+    from toolkit.run.shard_runs import make_shards, started
 
     begin = time.perf_counter()
     state = PartialState(cpu=True)

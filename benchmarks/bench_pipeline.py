@@ -42,7 +42,7 @@ from reports.figures import number, table
 
 if TYPE_CHECKING:
     from builders.parabank2 import ParaBank2Run
-    from toolkit.rows import Row
+    from toolkit.data.rows import Row
 
 TEST, LARGE = TATOEBA.format("test"), (TATOEBA.format("train"), "bitext/news/deu-eng.tsv.gz")
 COPIES, CHOSEN = 10, 5  # ours: candidates of a row in the memory run, and how many of them are paraphrases
@@ -50,8 +50,8 @@ COPIES, CHOSEN = 10, 5  # ours: candidates of a row in the memory run, and how m
 
 def time_stages(bitext: str, folder: str, overrides: dict) -> dict:
     """Seconds of each stage of a build, after a warm-up with a few rows, and its counts; runs in a child process."""
+    from toolkit.data.shards import read_shard
     from toolkit.package.parquet import finished_shards
-    from toolkit.shards import read_shard
 
     settings = run_settings(bitext, folder, overrides)
     seconds = timed_build(settings)
@@ -125,7 +125,7 @@ def read_and_shard(bitext: str, folder: str) -> dict:
     """Read, clean, split and write input shards; runs in a child process."""
     from accelerate import PartialState
 
-    from toolkit.run import started
+    from toolkit.run.shard_runs import started
 
     begin = time.perf_counter()
     with started(memory_settings(bitext, folder), "parabank2", PartialState(cpu=True), {}) as shards:
@@ -135,7 +135,7 @@ def read_and_shard(bitext: str, folder: str) -> dict:
 
 def copied(rows: Iterable[Row]) -> Iterator[Row]:
     """Add candidates to rows: copies of the reference with a number, of which the first few are chosen."""
-    from toolkit.rows import Candidate, Origin, Scores
+    from toolkit.data.rows import Candidate, Origin, Scores
 
     for row in rows:
         scores = Scores(-10.0, 10, -10.0, 10)
@@ -153,7 +153,7 @@ def fill_shards(bitext: str, folder: str) -> dict:
     """Make every shard with `copied`, in the loop of the run; runs in a child process."""
     from accelerate import PartialState
 
-    from toolkit.run import make_shards, started
+    from toolkit.run.shard_runs import make_shards, started
 
     begin = time.perf_counter()
     state = PartialState(cpu=True)

@@ -48,9 +48,9 @@ def write_corpus(folder: str, pairs: int, seed: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from toolkit.rows import Candidate, Origin, Row, Scores, schema
-    from toolkit.settings import SETTINGS
-    from toolkit.shards import INPUTS
+    from toolkit.data.rows import Candidate, Origin, Row, Scores, schema
+    from toolkit.data.shards import INPUTS
+    from toolkit.system.settings import SETTINGS
 
     chance = np.random.default_rng(seed)
     words = pa.array([f"{'bdfgklmnprst'[n % 12]}{'aeiou'[n // 12 % 5]}{n}" for n in range(WORDS)])

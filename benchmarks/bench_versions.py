@@ -33,7 +33,7 @@ from benchmarks.data import TATOEBA, fields
 from reports import report
 
 if TYPE_CHECKING:
-    from toolkit.rows import Row
+    from toolkit.data.rows import Row
 
 SEED = 0
 SHARD = 10_000  # rows
@@ -43,7 +43,7 @@ WRITERS: dict[str, dict | bool | None] = {"ours": None, "plain": False, "small":
 
 def rows_of(pairs: list[list[str]], scored: bool = False) -> Iterator[Row]:
     """A row for each pair, with one paraphrase and scores from its texts."""
-    from toolkit.rows import Candidate, Origin, Row, Scores
+    from toolkit.data.rows import Candidate, Origin, Row, Scores
 
     for number, (source, reference) in enumerate(pairs):
         chance = random.Random(f"{reference}\t{source}")
@@ -71,8 +71,8 @@ def filtered(rows: Iterator[Row]) -> Iterator[Row]:
 
 def packaged(rows: Iterator[Row], folder: Path, version: str) -> Path:
     """Package the rows of a version, as a finished run."""
+    from toolkit.data.shards import output_of, split_rows, write_inputs, write_shard
     from toolkit.package.build import package_parabank
-    from toolkit.shards import output_of, split_rows, write_inputs, write_shard
 
     shards, whole = folder / f"{version}.shards", list(rows)
     paths = write_inputs(shards, (replace(row, candidates=[]) for row in whole), SHARD)
@@ -118,7 +118,7 @@ def sent(data: Path, storage: Path) -> int:
 
 def measured(first: Path, second: Path, folder: Path) -> dict:
     """The bytes of a second version after a first one, for each way to write its files."""
-    from toolkit.contents import hash_file
+    from toolkit.system.contents import hash_file
 
     known = {hash_file(file) for file in first.rglob("*.parquet")}
     files = list(second.rglob("*.parquet"))

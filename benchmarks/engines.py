@@ -197,7 +197,7 @@ def ours(job: Job, dtype: str) -> dict[str, dict]:
     from toolkit.generate.sample import batches as sample_batches
     from toolkit.generate.sample import choose_words
     from toolkit.models.precision import has_bfloat16
-    from toolkit.parallel import row_seed
+    from toolkit.system.processes import row_seed
     from toolkit.translator.inference import prepare_for_cpu
 
     class Counting(SharedEngine):

@@ -89,10 +89,10 @@ def ours(job: Job, dtype: str) -> dict[str, Any]:
 
     import toolkit.generate.infill as infill
     from builders.paranet import ParaNet
+    from toolkit.data.rows import Row
     from toolkit.encoder.load import load_encoder
     from toolkit.generate.keywords import STOP_WORDS
     from toolkit.generate.sentinels import load_infiller
-    from toolkit.rows import Row
     from toolkit.score.comprehensive import comprehensive_rows
     from toolkit.score.diversity import diversity_rows
     from toolkit.score.fluency import fluency_rows

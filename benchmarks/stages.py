@@ -14,15 +14,15 @@ from unittest import mock
 
 if TYPE_CHECKING:
     from builders.parabank2 import ParaBank2Run
-    from toolkit.rows import Row
+    from toolkit.data.rows import Row
 
 cpu_clock = time.process_time  # of all threads of this process
 WARM_ROWS = 4  # ours: rows of the warm-up
 STAGES = ("reading", "sampling", "dual scoring", "clustering", "the rest", "writing")
 WATCHED = {  # patched function, where the builder or the run looks it up -> the stage of its time
     "toolkit.translator.load.load_translator": "loading models",
-    "toolkit.run.prepare": "reading",
-    "toolkit.run.read_shard": "reading",
+    "toolkit.run.shard_runs.prepare": "reading",
+    "toolkit.run.shard_runs.read_shard": "reading",
     "toolkit.generate.sample.sample_rows": "sampling",
     "toolkit.score.dual.dual_rows": "dual scoring",
     "toolkit.select.cluster.cluster_rows": "clustering",

@@ -27,10 +27,10 @@ from typing import Any
 
 import toolkit
 from builders import demo, parabank, parabank2, paranet, paranmt, parazh
-from toolkit.command import run_command
-from toolkit.errors import without_secrets
-from toolkit.run import shards_done
-from toolkit.settings import parse_settings, printable
+from toolkit.run.shard_runs import shards_done
+from toolkit.system.command import run_command
+from toolkit.system.errors import without_secrets
+from toolkit.system.settings import parse_settings, printable
 
 BUILDERS: dict[str, tuple[type[Any], Callable[[Any], dict]]] = {
     "parabank2": (parabank2.ParaBank2Run, parabank2.build),

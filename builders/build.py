@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.pipeline import Making, Pipeline, contents_of_run
-from toolkit.coverage import covers
+from toolkit.data.rows import Row
+from toolkit.data.shards import read_inputs
 from toolkit.generate.prompt import prompt_file, read_prompt
-from toolkit.mirror import fetch_run, send_parabank, send_run, sending, working_folder
-from toolkit.outputs import MANIFEST
-from toolkit.parallel import processes, tell_idle_gpus, wait
+from toolkit.models.coverage import covers
 from toolkit.paraphraser.names import ENCODER, installed_critic
-from toolkit.rows import Row
-from toolkit.run import FREE, LM, RAY, RunSettings, check_run, make_shards, record_of, started
-from toolkit.run_bitext import BitextRun
-from toolkit.settings import SETTINGS
-from toolkit.shards import read_inputs, read_record
+from toolkit.run.bitext_run import BitextRun
+from toolkit.run.mirror import fetch_run, send_parabank, send_run, sending, working_folder
+from toolkit.run.shard_runs import FREE, LM, RAY, RunSettings, check_run, make_shards, record_of, started
+from toolkit.system.outputs import MANIFEST
+from toolkit.system.processes import processes, tell_idle_gpus, wait
+from toolkit.system.settings import SETTINGS
+from toolkit.system.whole_files import read_record
 
 if TYPE_CHECKING:
     from accelerate import PartialState

@@ -22,10 +22,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from datasets.builder import Key
 
+from toolkit.data.shards import named_if_broken, read_tables
 from toolkit.package.folder import FIRST_VERSION
 from toolkit.package.parquet import SPLITS, TABLES, finished_shards, splits_in, without_repeats
 from toolkit.select.equal import find_equal_pairs
-from toolkit.shards import named_if_broken, read_tables
 
 
 class ParabankConfig(datasets.BuilderConfig):

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from toolkit.command import run_command
-from toolkit.settings import parse_settings
+from toolkit.system.command import run_command
+from toolkit.system.settings import parse_settings
 
 SHOWN = ("demo-3", "demo-64", "demo-116", "demo-208", "demo-251")  # ours: the ids of five arbitrary references
 SENTENCES = (  # ours: neither in the demo's bitext nor in the starter's training text

@@ -10,17 +10,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.outputs import MANIFEST, check_output_folder
+from toolkit.data.rows import Row
+from toolkit.data.shards import read_shard, write_shard
 from toolkit.package.folder import check_version, is_parabank
-from toolkit.rows import Row
-from toolkit.run import LM
+from toolkit.run.shard_runs import LM
 from toolkit.select.best import BestBy, BestSettings, refuse_but_best
 from toolkit.select.corpus import CHOSEN, choose, copy_shards, write_records
 from toolkit.select.pairs import SCORES
 from toolkit.select.rank import rank_all, rank_by_dual_sum, rank_by_judgment, rank_by_ranking, rank_rows
 from toolkit.select.where import check_measured, check_where, chosen_anew, meeting
-from toolkit.settings import SETTINGS, check_among
-from toolkit.shards import read_record, read_shard, write_shard
+from toolkit.system.outputs import MANIFEST, check_output_folder
+from toolkit.system.settings import SETTINGS, check_among
+from toolkit.system.whole_files import read_record
 
 if TYPE_CHECKING:
     from toolkit.score.overlap import Pieces
@@ -120,7 +121,7 @@ def filter_parabank(settings: Filter) -> dict:
     """
     from toolkit.package.build import package_parabank
     from toolkit.package.parquet import finished_shards
-    from toolkit.parallel import processes
+    from toolkit.system.processes import processes
 
     run, manifest = run_of(settings.parabank)
     folder = shards_beside(settings.output_dir)

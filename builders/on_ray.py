@@ -25,13 +25,14 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from builders.pipeline import Making, Pipeline, contents_of_run
-from toolkit.code_version import check_code, code_version
-from toolkit.command import EXPECTED
-from toolkit.errors import named_line, one_line
-from toolkit.progress import rows_bar
-from toolkit.run import RunSettings, few_collections, make_shard
-from toolkit.shards import count_rows, output_of, write_whole
-from toolkit.stop import Stopped, stoppable
+from toolkit.data.progress import rows_bar
+from toolkit.data.shards import count_rows, output_of
+from toolkit.run.shard_runs import RunSettings, few_collections, make_shard
+from toolkit.system.code_version import check_code, code_version
+from toolkit.system.command import EXPECTED
+from toolkit.system.errors import named_line, one_line
+from toolkit.system.signals import Stopped, stoppable
+from toolkit.system.whole_files import write_whole
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -69,7 +70,7 @@ class Job:
         files: The files that `load` reads, by setting.
         models: The models that it loads, by setting.
         contents: What these are known by on the driver's machine, by setting.
-        code: The code there (`toolkit.code_version`).
+        code: The code there (`toolkit.system.code_version`).
     """
 
     load: Callable[[PartialState], Pipeline]
@@ -143,7 +144,7 @@ def loaded(job: Job) -> Pipeline:
     """
     import torch
 
-    from toolkit.parallel import processes
+    from toolkit.system.processes import processes
 
     check_code(job.code, "the machine with the command")
     if os.path.isdir(job.folder):

@@ -17,15 +17,15 @@ from builders.build import build_parabank, load_forward, load_source
 from builders.pipeline import Pipeline
 from toolkit.bitext.idf import Idf, read_idf
 from toolkit.bitext.words import read_words
-from toolkit.coverage import check_language_of
+from toolkit.data.rows import Row
 from toolkit.generate.inflections import part_of_speech, spacy_tagger
 from toolkit.generate.ppdb import Ppdb, read_ppdb
-from toolkit.rows import Row
-from toolkit.run import MAX_BEAM
-from toolkit.run_bitext import BitextRun
+from toolkit.models.coverage import check_language_of
+from toolkit.run.bitext_run import BitextRun
+from toolkit.run.shard_runs import MAX_BEAM
 from toolkit.score.guards import check_guards, guard_rows
-from toolkit.settings import check_at_most
 from toolkit.starters import idf_file, words_file
+from toolkit.system.settings import check_at_most
 
 if TYPE_CHECKING:
     from accelerate import PartialState

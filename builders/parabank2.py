@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from builders.build import build_parabank, check_judge, judge_models, load_forward, load_judge, load_source
 from builders.pipeline import Pipeline
 from toolkit.bitext.words import read_words
-from toolkit.coverage import check_language_of
-from toolkit.rows import Row
-from toolkit.run import MAX_BEAM
-from toolkit.run_bitext import BitextRun
-from toolkit.run_text import TextRun
+from toolkit.data.rows import Row
+from toolkit.models.coverage import check_language_of
+from toolkit.run.bitext_run import BitextRun
+from toolkit.run.shard_runs import MAX_BEAM
+from toolkit.run.text_run import TextRun
 from toolkit.score.guards import check_guards, guard_rows
-from toolkit.settings import check_among, check_at_least_one, check_at_most, check_between
 from toolkit.starters import words_file
+from toolkit.system.settings import check_among, check_at_least_one, check_at_most, check_between
 
 if TYPE_CHECKING:
     from accelerate import PartialState

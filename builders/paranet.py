@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 from builders.build import build_parabank, load_source
 from builders.pipeline import Pipeline
 from toolkit.bitext.words import read_words
-from toolkit.coverage import check_language_of, covers
+from toolkit.data.rows import Row
 from toolkit.generate.keywords import DROP_RATE, NO_SPACES, PERMUTATIONS, STOP_WORDS
-from toolkit.rows import Row
-from toolkit.run import MAX_BEAM, PAPER
-from toolkit.run_text import TextRun
+from toolkit.models.coverage import check_language_of, covers
+from toolkit.run.shard_runs import MAX_BEAM, PAPER
+from toolkit.run.text_run import TextRun
 from toolkit.score.comprehensive import FITTED_ON, Weights, comprehensive_rows, fitted_weights
 from toolkit.score.diversity import JACCARD, diversity_rows, diversity_signature
 from toolkit.score.guards import check_guards, guard_rows
-from toolkit.settings import check_among, check_at_least_one, check_at_most, check_between
+from toolkit.system.settings import check_among, check_at_least_one, check_at_most, check_between
 
 if TYPE_CHECKING:
     from accelerate import PartialState

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from builders.build import build_parabank, load_forward, load_source
 from builders.pipeline import Pipeline
-from toolkit.coverage import check_language_of
+from toolkit.data.rows import Row
+from toolkit.models.coverage import check_language_of
 from toolkit.package.parquet import finished_shards
-from toolkit.rows import Row
-from toolkit.run import MAX_BEAM
-from toolkit.run_bitext import BitextRun
+from toolkit.run.bitext_run import BitextRun
+from toolkit.run.shard_runs import MAX_BEAM
 from toolkit.score.guards import check_guards, guard_rows
 from toolkit.select.corpus import choose
 from toolkit.select.deciles import DecileSettings, refuse_by_deciles
-from toolkit.settings import check_at_least_one, check_at_most
+from toolkit.system.settings import check_at_least_one, check_at_most
 
 if TYPE_CHECKING:
     from accelerate import PartialState

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.contents import contents_of
-from toolkit.rows import Row
+from toolkit.data.rows import Row
+from toolkit.system.contents import contents_of
 
 if TYPE_CHECKING:
     from toolkit.score.overlap import PieceSplitter
@@ -22,7 +22,7 @@ class Pipeline:
         recipe: Takes the rows of one shard and yields the same rows with candidates.
         pieces: Cuts a text into the pieces in which the card measures overlap; None cuts into words.
         models: For each model its description on the card: role, name, licence and quality.
-        stages: The number of stages of the recipe that report their rows (`toolkit.progress`).
+        stages: The number of stages of the recipe that report their rows (`toolkit.data.progress`).
     """
 
     recipe: Callable[[Iterable[Row]], Iterator[Row]]

@@ -22,7 +22,7 @@ from toolkit.augmentation.study import Arm
 from toolkit.augmentation.summary import Summary
 from toolkit.augmentation.trials import ITERATIONS, lower_spaced
 from toolkit.evaluate.transfer import classification_file, read_labelled
-from toolkit.shards import write_whole
+from toolkit.system.whole_files import write_whole
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

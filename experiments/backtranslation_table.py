@@ -31,7 +31,7 @@ from toolkit.bitext.normalize import match_key
 from toolkit.bitext.read import read_bitext
 from toolkit.generate.backtranslate import back_translate
 from toolkit.generate.monolingual import BackTranslation
-from toolkit.shards import write_whole
+from toolkit.system.whole_files import write_whole
 from toolkit.translator.settings import TrainingSettings
 from toolkit.translator.training import train
 

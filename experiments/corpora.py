@@ -19,7 +19,7 @@ import torch
 
 from builders import parabank, parabank2, paranmt
 from toolkit.bitext.read import read_bitext
-from toolkit.shards import write_whole
+from toolkit.system.whole_files import write_whole
 from toolkit.translator.int8 import has_int8
 
 SOURCES = {  # file, columns of the German and the English sentence, number of references to draw

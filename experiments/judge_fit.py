@@ -30,7 +30,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from reports import report
-from toolkit.rows import Scores
+from toolkit.data.rows import Scores
 from toolkit.score.judge import (
     BACK_FEATURES,
     BOTH_WAYS,
@@ -41,7 +41,7 @@ from toolkit.score.judge import (
     Node,
     feature_values,
 )
-from toolkit.shards import write_whole
+from toolkit.system.whole_files import write_whole
 
 FOLDS = 5
 THRESHOLDS = tuple(n / 20 for n in range(0, 19))

@@ -25,13 +25,13 @@ import torch
 
 from experiments.evaluation_texts import evaluation_texts
 from reports import report
+from toolkit.data.rows import Candidate, Row
 from toolkit.encoder.load import load_encoder
 from toolkit.generate.pivot import PivotDecoding, pivot_rows
 from toolkit.generate.sample import sample_rows
 from toolkit.generate.translate import translate_rows
 from toolkit.paraphraser.english import correct_english, refuse_english
 from toolkit.paraphraser.paraphraser import Paraphraser
-from toolkit.rows import Candidate, Row
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.score.edit_ratio import edit_rows
 from toolkit.score.guards import GUARDS, guard_rows

@@ -34,7 +34,7 @@ from toolkit.augmentation.paired import compare
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.words import words_of
 from toolkit.evaluate.translation import translate
-from toolkit.shards import write_whole
+from toolkit.system.whole_files import write_whole
 from toolkit.translator.load import load_translator
 from toolkit.translator.settings import TrainingSettings
 from toolkit.translator.training import train

@@ -17,12 +17,12 @@ from experiments.table_quality import held_out
 from toolkit.bitext.idf import read_idf
 from toolkit.bitext.read import read_bitext
 from toolkit.bitext.words import read_words
+from toolkit.data.rows import Row
 from toolkit.evaluate import systems
 from toolkit.evaluate.judged import read_judged
 from toolkit.evaluate.systems import Texts
 from toolkit.generate.systems import parse_systems
 from toolkit.generate.translate import translate_rows
-from toolkit.rows import Row
 from toolkit.score.overlap import PieceSplitter, without_punctuation
 from toolkit.starters import idf_file, words_file
 from toolkit.translator.load import load_translator

@@ -25,11 +25,11 @@ from experiments.parabank_runs import PAPERS, Run, authors_run, references_of, r
 from experiments.table_quality import Encoder
 from reports import report
 from reports.figures import table
+from toolkit.data.rows import Row
 from toolkit.evaluate import corpus, lengths, systems
 from toolkit.evaluate.parsers import open_parser, parse
 from toolkit.evaluate.tables import cell
 from toolkit.evaluate.trees import Parses, tree_edit_distance_signature
-from toolkit.rows import Row
 from toolkit.score.judgment import predict
 from toolkit.score.overlap import PieceSplitter, intersection_over_union_signature
 

@@ -24,12 +24,12 @@ from typing import Any
 from reports import report
 from reports.figures import number, table
 from toolkit.bitext.words import COMPOUND
+from toolkit.data.rows import Candidate, Row
+from toolkit.data.shards import read_shard
 from toolkit.generate.inflections import part_of_speech
 from toolkit.generate.synonyms import bases
 from toolkit.package.parquet import finished_shards
-from toolkit.rows import Candidate, Row
 from toolkit.score.guards import broken_guard
-from toolkit.shards import read_shard
 
 ANTONYMS = "lexical/wordnet_antonyms.txt"
 LANG = "en"

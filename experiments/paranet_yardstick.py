@@ -32,10 +32,10 @@ import torch
 from scipy.stats import spearmanr
 
 from reports import report
+from toolkit.data.rows import Candidate, Scores
 from toolkit.encoder.load import load_encoder
 from toolkit.generate.keywords import keywords
 from toolkit.generate.sentinels import sentence_of
-from toolkit.rows import Candidate, Scores
 from toolkit.score.comprehensive import Weights, comprehensive, fitted_weights
 from toolkit.score.diversity import JACCARD, diversity
 from toolkit.score.fluency import fluencies, fluency_signature, load_fluency

@@ -34,17 +34,17 @@ import torch
 from experiments import corpora
 from experiments.sts_table import KINDS, PARTS, Judge, line, over_seeds, summary
 from reports import report
+from toolkit.data.rows import Row
+from toolkit.data.shards import read_shard, write_shard
 from toolkit.encoder.modules import sentence_transformer
 from toolkit.encoder.pairs import TextPair, number_pairs
 from toolkit.encoder.training import EncoderTraining, new_encoder
 from toolkit.evaluate.profile import LENGTH_SIGNATURE, VOCABULARY_SIGNATURE, profile
 from toolkit.package.parquet import finished_shards
-from toolkit.parallel import processes
-from toolkit.rows import Row
 from toolkit.score.overlap import without_punctuation
 from toolkit.select.corpus import choose
 from toolkit.select.deciles import DECILES, MEASURES, DecileSettings, refuse_by_deciles
-from toolkit.shards import read_shard, write_shard
+from toolkit.system.processes import processes
 
 FILTERED = "tatoeba"  # ours: the only corpus that the starter translates well, like CzEng in the paper
 EVERY = ",".join(map(str, range(1, DECILES + 1)))

@@ -42,7 +42,7 @@ from toolkit.evaluate.tables import mean_and_deviation
 from toolkit.paraphraser.baselines import BEAM, round_trip
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import Paraphrasing
-from toolkit.shards import write_whole
+from toolkit.system.whole_files import write_whole
 from toolkit.translator.load import load_translator
 
 N = 5  # outputs of which the best counts

@@ -28,9 +28,9 @@ from reports import report
 from reports.figures_paraphrasers import rewriter_table
 from toolkit.bitext.idf import read_idf
 from toolkit.bitext.words import read_words
+from toolkit.data.rows import Row
 from toolkit.evaluate import systems
 from toolkit.evaluate.systems import Texts
-from toolkit.rows import Row
 from toolkit.starters import idf_file, shown_name, words_file
 from toolkit.translator.load import Translator, load_translator
 

@@ -33,8 +33,8 @@ from toolkit.bitext.normalize import match_key, normalize
 from toolkit.bitext.passages import sentences_of
 from toolkit.bitext.read import read_bitext
 from toolkit.bitext.text_file import read_text
+from toolkit.data.rows import Row
 from toolkit.generate.translate import translate_rows
-from toolkit.rows import Row
 from toolkit.translator.load import Translator, load_translator
 
 THERE, BACK = "starter/en-pt", "starter/pt-en"

@@ -43,7 +43,6 @@ from toolkit.bitext.normalize import match_key, normalize
 from toolkit.bitext.read import read_bitext
 from toolkit.bitext.text_file import read_text
 from toolkit.bitext.words import COMPOUND, write_words
-from toolkit.command import run_command
 from toolkit.encoder.load import load_encoder
 from toolkit.paraphraser.names import PIVOT, pivot_name
 from toolkit.paraphraser.pairs import read_training
@@ -52,6 +51,7 @@ from toolkit.score.guards import GUARDS, broken_guard
 from toolkit.score.semantic import pair_cosines
 from toolkit.select.filter import by_usable
 from toolkit.starters import WORDS
+from toolkit.system.command import run_command
 
 BASE = "starter/de-en"
 LANGUAGES = ("deu", "fra", "cmn")

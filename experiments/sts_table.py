@@ -43,8 +43,8 @@ from toolkit.evaluate import sts
 from toolkit.evaluate.embeddings import PAPER_2016, PAPER_BENCHMARK, PAPER_STS
 from toolkit.evaluate.tables import mean_and_deviation
 from toolkit.package.load import load_parabank
-from toolkit.parallel import processes
 from toolkit.score.guards import GUARDS, broken_guard
+from toolkit.system.processes import processes
 
 TABLES = ("corpora", "mega_batch", "models")
 MOST_OVERLAP = 0.7  # ParaBank 2, section 3.7: the most intersection/union, of bags of words, of ParaBank's paraphrases

@@ -51,6 +51,8 @@ from reports import report
 from toolkit.bitext.read import read_bitext
 from toolkit.clean.clean_file import CleanFile, clean_file
 from toolkit.clean.rules import CleanSettings, clean
+from toolkit.data.rows import Row
+from toolkit.data.shards import read_shard
 from toolkit.encoder.pairs import TextPair
 from toolkit.encoder.settings import EncoderTraining
 from toolkit.evaluate import sts
@@ -58,9 +60,8 @@ from toolkit.evaluate.embeddings import CHINESE, IDENTIFICATION
 from toolkit.evaluate.ibleu import bleu_tokenizer
 from toolkit.evaluate.translation import BEAM, translate
 from toolkit.package.parquet import finished_shards
-from toolkit.rows import Row
-from toolkit.shards import read_shard, write_whole
-from toolkit.training import RECORD
+from toolkit.run.workspace import RECORD
+from toolkit.system.whole_files import write_whole
 from toolkit.translator.load import load_translator
 from toolkit.translator.settings import TrainingSettings
 from toolkit.translator.training import train

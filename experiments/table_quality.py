@@ -30,9 +30,9 @@ from reports import report
 from reports.figures import number, table
 from toolkit.bitext.read import read_bitext
 from toolkit.bitext.words import read_words
+from toolkit.data.rows import Row
 from toolkit.evaluate.corpus import BLEU_SIGNATURE, RANK_PAIRS, RANKS, one_minus_bleu, rank_table
 from toolkit.generate.sample import sample_rows
-from toolkit.rows import Row
 from toolkit.score.dual import dual_rows
 from toolkit.score.guards import GUARDS, guard_rows
 from toolkit.select.cluster import cluster_rows

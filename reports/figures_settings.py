@@ -21,7 +21,7 @@ from toolkit.infiller.settings import InfillerTraining
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.score.cross_entropy import BitextFilter
-from toolkit.settings import attribute_help, base_type, required
+from toolkit.system.settings import attribute_help, base_type, required
 from toolkit.translator.settings import TrainingSettings
 
 

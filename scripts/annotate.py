@@ -16,8 +16,8 @@ import json
 import sys
 from pathlib import Path
 
-from toolkit.command import run_command
-from toolkit.settings import Parser
+from toolkit.system.command import run_command
+from toolkit.system.settings import Parser
 
 PROGRAM = "annotate.py"
 SHEETS = ("parabank", "paranmt", "parazh")
@@ -108,8 +108,8 @@ def summarise_one(options: argparse.Namespace) -> None:
     """Print the tables of a sheet."""
     import toolkit
     from toolkit.annotation.summary import markdown, summarise
-    from toolkit.outputs import check_output_file, is_ours
-    from toolkit.shards import write_whole
+    from toolkit.system.outputs import check_output_file, is_ours
+    from toolkit.system.whole_files import write_whole
 
     if options.json:
         check_output_file(options.json, [options.folder], is_ours)

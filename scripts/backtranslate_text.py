@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import sys
 
-from toolkit.command import run_script
 from toolkit.generate.monolingual import BackTranslation
+from toolkit.system.command import run_script
 
 PROGRAM = "backtranslate_text.py"
 

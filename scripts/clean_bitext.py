@@ -14,7 +14,7 @@ import sys
 
 from toolkit.clean.clean_file import CleanFile, clean_file
 from toolkit.clean.rules import refusals
-from toolkit.command import run_script
+from toolkit.system.command import run_script
 
 PROGRAM = "clean_bitext.py"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from toolkit.bitext.idf import MIN_DF, count_idf, is_idf, write_idf
 from toolkit.bitext.read import Pair, read_bitext
-from toolkit.command import run_script
-from toolkit.outputs import check_output_file
+from toolkit.system.command import run_script
+from toolkit.system.outputs import check_output_file
 
 PROGRAM = "count_idf.py"
 

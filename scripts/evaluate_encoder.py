@@ -26,11 +26,11 @@ import sys
 from pathlib import Path
 
 import toolkit
-from toolkit.command import run_command
-from toolkit.outputs import check_output_file, is_ours
-from toolkit.settings import Parser
-from toolkit.shards import write_whole
 from toolkit.starters import resolve, shown_name
+from toolkit.system.command import run_command
+from toolkit.system.outputs import check_output_file, is_ours
+from toolkit.system.settings import Parser
+from toolkit.system.whole_files import write_whole
 
 PROGRAM = "evaluate_encoder.py"
 

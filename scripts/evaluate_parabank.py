@@ -18,15 +18,15 @@ from pathlib import Path
 
 import toolkit
 from toolkit.bitext.idf import read_idf
-from toolkit.command import run_command
+from toolkit.data.rows import Row
 from toolkit.evaluate.parsers import FORMS, one_line, open_parser, parse
 from toolkit.evaluate.report import evaluate, markdown, read_pieces, texts_of
-from toolkit.outputs import check_output_file, is_ours
 from toolkit.package.samples import samples
-from toolkit.rows import Row
-from toolkit.settings import Parser
-from toolkit.shards import write_whole
 from toolkit.starters import idf_file
+from toolkit.system.command import run_command
+from toolkit.system.outputs import check_output_file, is_ours
+from toolkit.system.settings import Parser
+from toolkit.system.whole_files import write_whole
 
 PROGRAM = "evaluate_parabank.py"
 SAMPLE = 10_000  # ours: two samples take 6 s without a parser, and their 1-BLEU differs by some tenths

@@ -19,15 +19,15 @@ from functools import partial
 from pathlib import Path
 
 import toolkit
-from toolkit.command import run_command
-from toolkit.coverage import check_language_of
 from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
 from toolkit.evaluate.paraphraser import Measure, evaluate_systems, markdown
-from toolkit.outputs import check_output_file, is_ours
+from toolkit.models.coverage import check_language_of
 from toolkit.paraphraser.evaluation import read_outputs, read_test
 from toolkit.paraphraser.settings import METHODS
-from toolkit.settings import Parser, check_at_least_one, check_between
-from toolkit.shards import write_whole
+from toolkit.system.command import run_command
+from toolkit.system.outputs import check_output_file, is_ours
+from toolkit.system.settings import Parser, check_at_least_one, check_between
+from toolkit.system.whole_files import write_whole
 
 PROGRAM = "evaluate_paraphraser.py"
 

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import toolkit
-from toolkit.command import run_script
 from toolkit.evaluate.simlex import PAPER, SIMLEX_SIGNATURE, WordPair, correlation, read_simlex
 from toolkit.lexicon.pmi import MIN_COUNT, Entry, extract_lexicon, is_lexicon, paraphrases_of
-from toolkit.outputs import check_output_file, is_ours
-from toolkit.settings import check_at_least_one
-from toolkit.shards import write_whole
+from toolkit.system.command import run_script
+from toolkit.system.outputs import check_output_file, is_ours
+from toolkit.system.settings import check_at_least_one
+from toolkit.system.whole_files import write_whole
 
 PROGRAM = "extract_lexicon.py"
 SHOWN = 20  # ours: about as many as in table 12

@@ -13,8 +13,8 @@ from __future__ import annotations
 import sys
 
 from toolkit.clean.rules import refusals
-from toolkit.command import run_script
 from toolkit.score.cross_entropy import BitextFilter
+from toolkit.system.command import run_script
 
 PROGRAM = "filter_bitext.py"
 

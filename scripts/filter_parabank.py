@@ -20,9 +20,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from toolkit.command import run_command
 from toolkit.select.pairs import SCORES
-from toolkit.settings import Parser
+from toolkit.system.command import run_command
+from toolkit.system.settings import Parser
 
 PROGRAM = "filter_parabank.py"
 

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass, field
 
 from toolkit.bitext.languages import check_code
-from toolkit.command import run_script
+from toolkit.system.command import run_script
 
 PROGRAM = "package_encoder.py"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 
-from toolkit.command import run_script
+from toolkit.system.command import run_script
 
 PROGRAM = "package_paraphraser.py"
 

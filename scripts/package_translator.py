@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 
 from toolkit.bitext.languages import check_codes
-from toolkit.command import run_script
+from toolkit.system.command import run_script
 
 PROGRAM = "package_translator.py"
 

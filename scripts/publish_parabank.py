@@ -15,8 +15,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from toolkit.command import run_command
-from toolkit.settings import Parser
+from toolkit.system.command import run_command
+from toolkit.system.settings import Parser
 
 PROGRAM = "publish_parabank.py"
 

@@ -13,8 +13,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from toolkit.command import run_command
-from toolkit.settings import Parser
+from toolkit.system.command import run_command
+from toolkit.system.settings import Parser
 
 PROGRAM = "report_parabank.py"
 

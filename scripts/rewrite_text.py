@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolkit.bitext.languages import check_code
-from toolkit.command import run_script
-from toolkit.coverage import check_language_of
-from toolkit.outputs import check_output_file
-from toolkit.settings import DTYPES, check_among, check_at_least_one, check_at_most
-from toolkit.shards import write_whole
+from toolkit.models.coverage import check_language_of
 from toolkit.starters import idf_file
+from toolkit.system.command import run_script
+from toolkit.system.outputs import check_output_file
+from toolkit.system.settings import DTYPES, check_among, check_at_least_one, check_at_most
+from toolkit.system.whole_files import write_whole
 
 PROGRAM = "rewrite_text.py"
 MAX_ROWS = 100_000  # ours: hypotheses in a batch; even with the smallest model their caches fill a large machine

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 
 from toolkit.augmentation.study_settings import StudyFile
-from toolkit.command import run_script
+from toolkit.system.command import run_script
 
 PROGRAM = "study_augmentation.py"
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import sys
 
-from toolkit.command import run_script
 from toolkit.encoder.settings import EncoderTraining
+from toolkit.system.command import run_script
 
 PROGRAM = "train_encoder.py"
 
@@ -26,8 +26,8 @@ def main(arguments: list[str]) -> int:
 def work(settings: EncoderTraining) -> None:
     """Train, and print how to load the encoder and how good it is."""
     from toolkit.encoder.training import train
-    from toolkit.parallel import processes
-    from toolkit.training import outcome_lines
+    from toolkit.run.workspace import outcome_lines
+    from toolkit.system.processes import processes
 
     folder = train(settings)
     if processes().is_main_process:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from toolkit.command import run_script
 from toolkit.encoder.load import load_encoder
 from toolkit.evaluate.judgment_fit import (
     SIMILARITY,
@@ -27,10 +26,11 @@ from toolkit.evaluate.judgment_fit import (
     read_judgments,
     regression_record,
 )
-from toolkit.outputs import check_output_file
 from toolkit.score.judgment import SHIPPED
-from toolkit.settings import check_among
-from toolkit.shards import write_whole
+from toolkit.system.command import run_script
+from toolkit.system.outputs import check_output_file
+from toolkit.system.settings import check_among
+from toolkit.system.whole_files import write_whole
 
 PROGRAM = "train_judgment.py"
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import sys
 
-from toolkit.command import run_script
 from toolkit.pair_classifier.settings import PairClassifierSettings
+from toolkit.system.command import run_script
 
 PROGRAM = "train_pair_classifier.py"
 
@@ -34,7 +34,7 @@ def work(settings: PairClassifierSettings) -> None:
     """Train, and print the measures of the finished classifier on labelled files."""
     from toolkit.pair_classifier.tasks import SCORES_SIGNATURE, SIGNATURE
     from toolkit.pair_classifier.training import measure, train
-    from toolkit.parallel import processes
+    from toolkit.system.processes import processes
 
     model = train(settings)
     if processes().is_main_process:

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import sys
 
-from toolkit.command import run_script
 from toolkit.paraphraser.settings import ParaphraserTraining
+from toolkit.system.command import run_script
 
 PROGRAM = "train_paraphraser.py"
 
@@ -32,9 +32,9 @@ def main(arguments: list[str]) -> int:
 
 def work(settings: ParaphraserTraining) -> None:
     """Train, and print how to load the paraphraser and how good it is."""
-    from toolkit.parallel import processes
     from toolkit.paraphraser.training import train
-    from toolkit.training import outcome_lines
+    from toolkit.run.workspace import outcome_lines
+    from toolkit.system.processes import processes
 
     folder = train(settings)
     if processes().is_main_process:

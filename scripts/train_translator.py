@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 
-from toolkit.command import run_script
+from toolkit.system.command import run_script
 from toolkit.translator.settings import TrainingSettings
 
 PROGRAM = "train_translator.py"
@@ -27,8 +27,8 @@ def main(arguments: list[str]) -> int:
 
 def work(settings: TrainingSettings) -> None:
     """Train, and print how to load the translator and how good it is."""
-    from toolkit.parallel import processes
-    from toolkit.training import outcome_lines
+    from toolkit.run.workspace import outcome_lines
+    from toolkit.system.processes import processes
     from toolkit.translator.training import train
 
     folder = train(settings)

@@ -25,9 +25,9 @@ for name in ("HF_DATASETS_CACHE", "HF_HUB_CACHE"):
 
 import pytest  # noqa: E402
 
+from toolkit.data.rows import Candidate, Origin, Row, Scores  # noqa: E402
+from toolkit.data.shards import output_of, split_rows, write_inputs, write_shard  # noqa: E402
 from toolkit.paraphraser import names  # noqa: E402
-from toolkit.rows import Candidate, Origin, Row, Scores  # noqa: E402
-from toolkit.shards import output_of, split_rows, write_inputs, write_shard  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

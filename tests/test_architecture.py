@@ -12,15 +12,14 @@ ROOT = Path(__file__).parents[1]
 MODULES = sorted(p for folder in ("toolkit", "builders", "scripts") for p in (ROOT / folder).rglob("*.py"))
 # The rooms of toolkit/, folders and files, from the bottom to the top: each imports only from those before it.
 ROOMS = """
-    version errors code_version rows files contents memory progress outputs parallel lock shards settings mirror stop
-    launch command bitext database clean firefox starters models run run_bitext run_text training coverage
-    decode translator generate score select evaluate package
-    encoder paraphraser lexicon pair_classifier publish augmentation annotation infiller
+    version system firefox bitext starters data models clean decode run translator generate score evaluate select
+    package annotation encoder lexicon pair_classifier paraphraser publish augmentation infiller
 """.split()  # noqa: SIM905 - a layer a line
 PURE = [
     ROOT / "toolkit" / name
     for name in (
-        *("rows.py", "shards.py", "settings.py", "contents.py", "database.py"),
+        *(f"data/{name}.py" for name in ("rows", "shards", "database")),
+        *("system/settings.py", "system/contents.py"),
         *("evaluate/corpus.py", "score/overlap.py"),
         *(f"bitext/{name}.py" for name in ("read", "normalize", "split")),
         *(f"clean/{name}.py" for name in ("rules", "measures", "corpus", "duplicates", "clean_file")),

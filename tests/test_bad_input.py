@@ -19,13 +19,13 @@ from safetensors.torch import load_file, save_file
 
 from tests import tiny
 from tests.conftest import demo_rows, write_run
-from toolkit.contents import contents_of, with_contents
 from toolkit.encoder.modules import sentence_transformer
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
 from toolkit.encoder.training import new_encoder
-from toolkit.outputs import LOCK
 from toolkit.pair_classifier.settings import PairClassifierSettings
-from toolkit.settings import SETTINGS, check_record
+from toolkit.system.contents import contents_of, with_contents
+from toolkit.system.outputs import LOCK
+from toolkit.system.settings import SETTINGS, check_record
 from toolkit.translator.settings import TrainingSettings
 from toolkit.translator.training import PREPARED
 

@@ -8,7 +8,7 @@ from builders.paranet import ParaNetRun
 from builders.paranet import build as build_paranet
 from builders.parazh import ParaZhRun, build
 from tests.tiny import DEMO, folder
-from toolkit.shards import read_shard
+from toolkit.data.shards import read_shard
 
 pytestmark = pytest.mark.usefixtures("on_a_cpu")
 LINES = [line.split("\t") for line in DEMO.read_text(encoding="utf-8").splitlines()][:40]

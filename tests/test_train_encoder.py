@@ -18,9 +18,9 @@ from safetensors.torch import load_file
 
 from tests.encoder.test_training import synonyms
 from tests.tiny import ENVIRONMENT, ROOT
-from toolkit.lock import check_free
-from toolkit.outputs import LOCK
 from toolkit.package.read import FORMS
+from toolkit.system.lock import check_free
+from toolkit.system.outputs import LOCK
 
 SCRIPT = ROOT / "scripts" / "train_encoder.py"
 # Kills the process that is about to give its third checkpoint its name, as `kill -9` would: two mega-batches are lost.

@@ -55,13 +55,13 @@ for name, entries in (("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256"), ("LRU_CACHE_CA
 
 if TYPE_CHECKING:
     from toolkit.augmentation.augment import augment as augment
+    from toolkit.data.rows import Row as Row
     from toolkit.decode.constraint_set import ConstraintSet as ConstraintSet
     from toolkit.encoder.load import load_encoder as load_encoder
     from toolkit.generate.rewrite import rewrite as rewrite
     from toolkit.package.load import load_parabank as load_parabank
     from toolkit.paraphraser.paraphraser import Paraphraser as Paraphraser
     from toolkit.paraphraser.settings import Paraphrasing as Paraphrasing
-    from toolkit.rows import Row as Row
     from toolkit.starters import starter as starter
     from toolkit.translator.load import load_translator as load_translator
 
@@ -70,7 +70,7 @@ PUBLIC = {
     "ConstraintSet": "toolkit.decode.constraint_set",
     "Paraphraser": "toolkit.paraphraser.paraphraser",
     "Paraphrasing": "toolkit.paraphraser.settings",
-    "Row": "toolkit.rows",
+    "Row": "toolkit.data.rows",
     "augment": "toolkit.augmentation.augment",
     "load_encoder": "toolkit.encoder.load",
     "load_parabank": "toolkit.package.load",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toolkit.data.rows import Candidate, Scores
 from toolkit.paraphraser.settings import Paraphrasing
-from toolkit.rows import Candidate, Scores
 
 
 class Rotations:

@@ -15,7 +15,7 @@ from datasets import Dataset, load_dataset
 
 from scripts.augment_dataset import main
 from tests.tiny import ENVIRONMENT, ROOT, pairs
-from toolkit.outputs import LOCK
+from toolkit.system.outputs import LOCK
 
 TEXTS = [
     "The elevator is broken.",

@@ -9,7 +9,7 @@ from tests.augmentation.fake import Rotations
 from toolkit.augmentation.adapters import MapAugmenter, TextAugmenter
 from toolkit.augmentation.augment_file import augment_file
 from toolkit.augmentation.file_settings import AugmentFile
-from toolkit.rows import Candidate, Scores
+from toolkit.data.rows import Candidate, Scores
 
 TEXTS = ["Hello {name} and Tom", "I love cats 😂", "It is late now"]
 

@@ -5,8 +5,8 @@ import pytest
 from benchmarks.replay import MODELS, NOT_COUNTED, record, replay, write_repeated
 from benchmarks.stages import run_settings
 from tests.tiny import pairs
+from toolkit.data.shards import read_shard
 from toolkit.package.parquet import finished_shards
-from toolkit.shards import read_shard
 
 LINES = 6
 

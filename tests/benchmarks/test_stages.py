@@ -6,7 +6,7 @@ from importlib import import_module
 import pytest
 
 from benchmarks.stages import ALL_ELSE, PIPELINE, STAGES, WARMING, WATCHED, Clock
-from toolkit.rows import Row
+from toolkit.data.rows import Row
 
 ROWS = [Row(f"a-{n}", "a", "s", "de", "r", "en", "test") for n in range(6)]
 

@@ -4,7 +4,7 @@ import pytest
 
 from toolkit.bitext.idf import count_idf
 from toolkit.bitext.words import is_chinese, lower_words, spaced, words_of
-from toolkit.database import database
+from toolkit.data.database import database
 from toolkit.encoder.tokens import spell, tokenize
 from toolkit.evaluate.corpus import length_ratio, one_minus_bleu
 from toolkit.evaluate.profile import profile

@@ -21,13 +21,13 @@ from toolkit.clean.evaluation_sets import read_set
 from toolkit.clean.rules import CleanSettings
 from toolkit.encoder.word_vectors import read_word_vectors
 from toolkit.evaluate.parsers import from_file
-from toolkit.files import files_at
 from toolkit.generate.prompt import read_prompt
 from toolkit.generate.rewrite_file import read_texts
 from toolkit.generate.synonyms import own_sets
 from toolkit.package.read import read_pairs
 from toolkit.pair_classifier.tasks import read_task
 from toolkit.paraphraser.evaluation import read_outputs, read_test
+from toolkit.system.urls import files_at
 
 SENTENCE = "The dog sleeps under the table."
 OTHER = "Under the table sleeps the dog."

@@ -11,16 +11,16 @@ from toolkit.bitext.words import (
     words_of,
     write_words,
 )
-from toolkit.database import database
+from toolkit.data.database import database
+from toolkit.data.rows import Candidate, Row, Scores
+from toolkit.data.shards import write_shard
 from toolkit.encoder.pairs import TextPair, number_pairs
 from toolkit.encoder.settings import EncoderTraining
 from toolkit.encoder.tokens import tokenize
 from toolkit.lexicon.pairs import fill_tokens
-from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.corpus import REFUSED_SQL
 from toolkit.select.deciles import DecileSettings, refuse_by_deciles
 from toolkit.select.filter import refuse_unknown_words
-from toolkit.shards import write_shard
 
 
 # By the rules of spaCy's English tokenizer, by hand.

@@ -3,8 +3,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.builder import ParabankBuilder
+from toolkit.data.shards import read_shard, write_shard
 from toolkit.package.parquet import finished_shards
-from toolkit.shards import read_shard, write_shard
 
 
 def builder(run, config="pairs"):

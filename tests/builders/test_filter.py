@@ -10,8 +10,8 @@ from builders.filter import Filter, filter_parabank, parse_ranks
 from builders.parabank2 import ParaBank2Run, build
 from scripts.filter_parabank import main
 from tests.tiny import DEMO, folder
+from toolkit.data.shards import read_shard
 from toolkit.package.load import load_parabank
-from toolkit.shards import read_shard
 
 LIMITS = {"constraint_sets": 2, "samples_per_set": 6, "clusters": 4, "paraphrases": 3, "max_dual_nll": 30.0}
 

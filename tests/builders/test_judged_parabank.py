@@ -5,10 +5,10 @@ import pytest
 from builders import build
 from builders.build import load_judge
 from builders.parabank2 import ParaBank2Run
-from toolkit.parallel import processes
-from toolkit.rows import Candidate, Row, Scores
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.select.filter import by_usable
 from toolkit.select.rank import rank_again
+from toolkit.system.processes import processes
 
 TEXT = "The roof of our house has to be repaired before winter."
 GOOD = "The roof of our house has to be fixed before winter."

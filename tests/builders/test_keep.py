@@ -7,8 +7,8 @@ import pytest
 
 from builders.parabank2 import ParaBank2Run, build
 from tests.tiny import DEMO, folder
+from toolkit.data.shards import read_shard
 from toolkit.package.load import load_parabank
-from toolkit.shards import read_shard
 
 LIMITS = {"constraint_sets": 2, "samples_per_set": 5, "clusters": 3, "paraphrases": 2, "max_dual_nll": 30.0}
 

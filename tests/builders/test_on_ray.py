@@ -15,11 +15,11 @@ import pytest
 
 from builders import on_ray, paranet
 from tests.conftest import demo_rows
-from tests.test_run import ALONE, TERM_AT_SHARD_3, assert_same, flags, launch, names
-from tests.test_run import made as made
+from tests.run.test_shard_runs import ALONE, TERM_AT_SHARD_3, assert_same, flags, launch, names
+from tests.run.test_shard_runs import made as made
 from tests.tiny import ENVIRONMENT, ROOT
-from toolkit.code_version import code_version
-from toolkit.shards import output_of, write_inputs
+from toolkit.data.shards import output_of, write_inputs
+from toolkit.system.code_version import code_version
 
 MEGABYTES = 2**27  # of a machine's object store
 # Before a machine finishes its second shard, all of it dies, as when it loses its power: a worker's parent is Ray's own

@@ -11,12 +11,12 @@ import pytest
 
 from builders.parabank import ParaBankRun, build
 from scripts.build_parabank import main
-from tests.test_run import KILL_AT_SHARD_3, contents, last_line
+from tests.run.test_shard_runs import KILL_AT_SHARD_3, contents, last_line
 from tests.tiny import DEMO, ENVIRONMENT, ROOT, folder, pairs
 from toolkit.bitext.idf import count_idf, write_idf
+from toolkit.data.shards import read_shard
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.score.judgment import predict
-from toolkit.shards import read_shard
 
 PPDB = ROOT / "tests" / "generate" / "ppdb.txt"
 SCRIPT = [str(ROOT / "scripts" / "build_parabank.py"), "parabank"]

@@ -6,7 +6,7 @@ from builders import parabank2
 from builders.__main__ import main
 from builders.parabank2 import ParaBank2TextRun
 from toolkit.package.load import load_parabank
-from toolkit.shards import read_record
+from toolkit.system.whole_files import read_record
 
 TEXT = "The old house stood by the river. Nobody had lived there for years.\n\nTom bought a red car yesterday."
 SHORT = ["--constraint_sets", "3", "--samples_per_set", "12", "--constraint_rate", "0.5"]

@@ -14,15 +14,15 @@ import pytest
 from builders.__main__ import BUILDERS
 from builders.filter import RANKINGS, Filter, filter_parabank
 from builders.paranet import ParaNetRun, build
+from tests.run.test_shard_runs import ALONE, KILL_AT_SHARD_3, ranks
 from tests.score.test_bertscore import save_encoder
-from tests.test_run import ALONE, KILL_AT_SHARD_3, ranks
 from tests.tiny import DEMO, ENVIRONMENT, ROOT
+from toolkit.data.shards import read_shard
 from toolkit.generate.keywords import keywords
-from toolkit.outputs import LOCK
 from toolkit.score.comprehensive import Weights, comprehensive
 from toolkit.score.diversity import diversity
 from toolkit.select.rank import rank_by_ranking
-from toolkit.shards import read_shard
+from toolkit.system.outputs import LOCK
 
 SENTENCES = [line.split("\t")[1] for line in DEMO.read_text(encoding="utf-8").splitlines()]
 

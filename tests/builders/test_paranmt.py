@@ -16,13 +16,13 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from builders.paranmt import ParaNMT, ParaNMTRun, build, paranmt
 from tests.tiny import DEMO, ROOT, folder, pairs, wide_translator
-from toolkit import mirror
+from toolkit.data.rows import Row
+from toolkit.data.shards import read_shard
 from toolkit.encoder.load import load_encoder
-from toolkit.files import below
-from toolkit.outputs import LOCK
-from toolkit.rows import Row
+from toolkit.run.shard_runs import mirror
 from toolkit.score.overlap import trigram_overlap
-from toolkit.shards import read_shard
+from toolkit.system.outputs import LOCK
+from toolkit.system.urls import below
 
 pytestmark = pytest.mark.usefixtures("on_a_cpu")
 

@@ -12,12 +12,12 @@ import pytest
 
 from builders.filter import Filter, filter_parabank
 from builders.parazh import ParaZhRun, build
-from tests.test_run import ALONE, KILL_AT_SHARD_3, ranks
+from tests.run.test_shard_runs import ALONE, KILL_AT_SHARD_3, ranks
 from tests.tiny import DEMO, ENVIRONMENT, ROOT, folder, pairs
-from toolkit.outputs import LOCK
+from toolkit.data.shards import read_shard
 from toolkit.score.edit_ratio import edit_ratio
 from toolkit.select.rank import rank_by_dual_sum
-from toolkit.shards import read_shard
+from toolkit.system.outputs import LOCK
 
 pytestmark = pytest.mark.usefixtures("on_a_cpu")
 
@@ -189,7 +189,7 @@ def test_the_best_is_the_highest_sum_not_the_highest_mean():
 
 
 def rows_for_rank():
-    from toolkit.rows import Candidate, Row, Scores
+    from toolkit.data.rows import Candidate, Row, Scores
 
     long = Candidate("a long one", "beam", scores=Scores(-6.0, 12, -6.0, 12))
     short = Candidate("short", "beam", scores=Scores(-4.0, 4, -4.0, 4))

@@ -12,7 +12,7 @@ from toolkit.bitext.read import Block, Pair, first_lines, pairs_of, read_blocks
 from toolkit.clean.blocks import judged_block
 from toolkit.clean.corpus import clean_corpus
 from toolkit.clean.rules import CleanSettings, judged
-from toolkit.stop import ChildKilled
+from toolkit.system.signals import ChildKilled
 
 PIECES = st.sampled_from(
     [b"Ja", b" ", b"\t", b"\t", b"\r", b"\xe9", b"\xed\xa0\x80", "„Größe“".encode(), b"&lt;", b"\x00", "漢".encode(),

@@ -5,10 +5,10 @@ import pytest
 from toolkit.augmentation.parts import Part, SkippedError
 from toolkit.clean.marks import lacks_letters, loses_mark
 from toolkit.clean.rules import CleanSettings
+from toolkit.data.rows import Candidate, Row
 from toolkit.generate.backtranslate import refuse_pairs
 from toolkit.paraphraser.form import plain
 from toolkit.paraphraser.paraphraser import in_form
-from toolkit.rows import Candidate, Row
 from toolkit.score.guards import guard_rows
 
 LOST = [

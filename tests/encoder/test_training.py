@@ -17,7 +17,7 @@ from toolkit.encoder.modules import ParaphrasticEncoder
 from toolkit.encoder.pairs import Pairs, number_pairs, read_pairs
 from toolkit.encoder.training import EncoderTraining, Fitting, fit, mega_batch, new_encoder, train
 from toolkit.encoder.vocabulary import UNKNOWN
-from toolkit.parallel import processes
+from toolkit.system.processes import processes
 
 WORDS = ["dog", "cat", "bird", "house", "river", "stone", "cloud", "green", "quick", "seven", "under", "paper", "glass"]
 WORDS += ["light", "night", "water"]
@@ -330,7 +330,7 @@ from dataclasses import replace
 import torch
 from tests.encoder.test_training import EncoderTraining, after
 from toolkit.encoder.training import train
-from toolkit.parallel import processes
+from toolkit.system.processes import processes
 
 settings = EncoderTraining(**json.loads(sys.argv[1]))
 train(settings)

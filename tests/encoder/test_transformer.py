@@ -24,7 +24,7 @@ from toolkit.encoder.pairs import number_pairs, read_pairs
 from toolkit.encoder.settings import TRANSFORMER_LOSSES
 from toolkit.encoder.transformer import TransformerTraining, distinct, fit, last_checkpoint, load_base, train
 from toolkit.encoder.transformer_loss import MegaBatchMargin, nearest_margin
-from toolkit.parallel import processes
+from toolkit.system.processes import processes
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "train_transformer_encoder.py"
 SAID = [f"{letter}{number}" for letter in "abcdefgh" for number in range(3)]

@@ -4,6 +4,7 @@ import random
 import pytest
 import sacrebleu
 
+from toolkit.data.rows import Candidate, Row
 from toolkit.evaluate.corpus import (
     BATCH_PAIRS,
     BLEU_SIGNATURE,
@@ -13,7 +14,6 @@ from toolkit.evaluate.corpus import (
     rank_table,
 )
 from toolkit.evaluate.trees import Parses, read_tree
-from toolkit.rows import Candidate, Row
 from toolkit.score.overlap import intersection_over_union, intersection_over_union_signature, without_punctuation
 
 WORDS = ["the", "a", "dog", "cat", "runs", "sleeps", "in", "on", "house", "garden"]

@@ -1,8 +1,8 @@
 import pytest
 
+from toolkit.data.rows import Candidate, Row
 from toolkit.evaluate.corpus import one_minus_bleu
 from toolkit.evaluate.lengths import BY_LENGTH_SIGNATURE, PAPER_BY_LENGTH, by_length, length_class
-from toolkit.rows import Candidate, Row
 
 
 def row(reference: str, texts: list[str]) -> Row:

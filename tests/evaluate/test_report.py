@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from toolkit.bitext.idf import Idf
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.evaluate.corpus import one_minus_bleu
 from toolkit.evaluate.parsers import parse
 from toolkit.evaluate.report import cells, evaluate, markdown, paper_cells, read_pieces, texts_of
-from toolkit.rows import Candidate, Row, Scores
 
 
 def row(reference: str, texts: list[str], semantic: float | None = None) -> Row:

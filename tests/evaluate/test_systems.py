@@ -1,5 +1,6 @@
 import pytest
 
+from toolkit.data.rows import Candidate, Origin, Row
 from toolkit.evaluate import lengths
 from toolkit.evaluate.corpus import one_minus_bleu
 from toolkit.evaluate.systems import (
@@ -20,7 +21,6 @@ from toolkit.evaluate.systems import (
     select_rows,
     system_texts,
 )
-from toolkit.rows import Candidate, Origin, Row
 from toolkit.score.overlap import intersection_over_union
 
 

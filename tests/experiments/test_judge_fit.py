@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.judge_fit import boosting, nodes
-from toolkit.rows import Candidate, Scores
+from toolkit.data.rows import Candidate, Scores
 from toolkit.score.judge import Judge
 
 

@@ -4,8 +4,8 @@ import gzip
 from pathlib import Path
 
 from experiments import judged_table, parabank_runs, parabank_tables
+from toolkit.data.rows import Row
 from toolkit.evaluate import systems
-from toolkit.rows import Row
 
 
 def write_judgments(folder: Path) -> Path:

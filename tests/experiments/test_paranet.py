@@ -6,7 +6,7 @@ import pytest
 
 from experiments.paranet_errors import KINDS, best, count, errors, read_antonyms
 from experiments.paranet_yardstick import compare_choice, compare_infilling, compare_keywords, spaced
-from toolkit.rows import Candidate, Row, Scores
+from toolkit.data.rows import Candidate, Row, Scores
 
 ROW = {
     "X": "they chewed wrigley's spearmint gum, but their mouths still felt dry.",

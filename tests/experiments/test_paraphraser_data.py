@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments import paraphraser_data, paraphraser_runs
-from toolkit.rows import Candidate, Row
+from toolkit.data.rows import Candidate, Row
 
 FILES = {
     "paranet/QQP_split/test_input.txt.first-half.gz": ["How do I sing?", "Why is it cold?"],

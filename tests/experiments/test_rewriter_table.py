@@ -1,7 +1,7 @@
 """A rewriter under ParaBank's systems: what is measured, and what is shown."""
 
 from experiments import rewriter_table
-from toolkit.rows import Row
+from toolkit.data.rows import Row
 from toolkit.translator.load import load_translator
 
 ROWS = [

@@ -15,10 +15,10 @@ from huggingface_hub import constants
 
 from tests.remote_settings import NEW, OLD, publishing, sha256
 from tests.tiny import ENVIRONMENT, ROOT
-from toolkit import files
 from toolkit.firefox import fetch
 from toolkit.firefox.fetch import ADDRESS, RECORD, fetch_firefox
-from toolkit.outputs import LOCK
+from toolkit.system import urls
+from toolkit.system.outputs import LOCK
 
 SLOW_START = "import sys; from toolkit.firefox.fetch import fetch_firefox; print(fetch_firefox(sys.argv[1]))"
 
@@ -182,7 +182,7 @@ def test_faults_that_stay_are_one_line(mozilla, cache, path):
 @pytest.mark.parametrize("fault", ["cut", "hang", "moved"])
 @pytest.mark.parametrize("path", ["/records", "/v1/$", "/files/"])
 def test_cut_and_silent_answers_are_asked_for_again_and_redirects_followed(mozilla, monkeypatch, fault, path):
-    monkeypatch.setattr(files, "SILENCE", 1.0)
+    monkeypatch.setattr(urls, "SILENCE", 1.0)
     model = mozilla.publish("en", "de")
     if fault == "moved" and "files" not in path:
         body = mozilla.body
@@ -194,7 +194,7 @@ def test_cut_and_silent_answers_are_asked_for_again_and_redirects_followed(mozil
 
 
 def test_a_server_that_stays_silent_is_one_line_and_leaves_nothing(mozilla, cache, monkeypatch):
-    monkeypatch.setattr(files, "SILENCE", 0.2)
+    monkeypatch.setattr(urls, "SILENCE", 0.2)
     mozilla.publish("en", "de")
     mozilla.fault("/files/", "hang", 9)
     assert "imeout" in fails(OSError)
@@ -379,7 +379,7 @@ def test_a_cache_that_cannot_be_made_and_a_full_disk(mozilla, cache, monkeypatch
     cache.unlink()
 
     def full(url, _):
-        with files.reached(url):
+        with urls.reached(url):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(fetch, "download", full)

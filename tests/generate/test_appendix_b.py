@@ -2,10 +2,10 @@
 
 import pytest
 
+from toolkit.data.rows import Row
 from toolkit.generate.infill import infill_rows
 from toolkit.generate.keywords import STOP_WORDS, keywords
 from toolkit.generate.sentinels import load_infiller
-from toolkit.rows import Row
 from toolkit.score.guards import broken_guard
 
 NEGATION = "Such a possibility hadn't even been discussed during the planning stages."

@@ -17,12 +17,12 @@ from tests.tiny import ENVIRONMENT, ROOT, folder, killing_at, pairs, plain_model
 from toolkit.bitext.read import read_bitext
 from toolkit.clean.rules import first_reasons, normal_batch
 from toolkit.clean.texts import Texts
+from toolkit.data.rows import Candidate, Row
+from toolkit.data.shards import read_shard
 from toolkit.generate.backtranslate import back_translate, back_translated, refuse_pairs
 from toolkit.generate.merge import max_output_tokens
 from toolkit.generate.monolingual import BackTranslation
 from toolkit.generate.rewrite import rewrite
-from toolkit.rows import Candidate, Row
-from toolkit.shards import read_shard
 
 SCRIPT = str(ROOT / "scripts" / "backtranslate_text.py")
 ENGLISH = [reference for _, reference in pairs(60)]  # of ten the tiny translator says something that ends

@@ -8,13 +8,13 @@ import pytest
 from tests.tiny import pairs, translator, wide_translator
 from toolkit.bitext.idf import Idf
 from toolkit.bitext.words import constraint_words, tokens
+from toolkit.data.rows import Candidate, Row
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.generate.constrain import NamedSet, _candidates, batches, constrain_rows
 from toolkit.generate.merge import LONG
 from toolkit.generate.recipes import constraint_sets
 from toolkit.generate.systems import RECIPES
-from toolkit.rows import Candidate, Row
 
 FREE = ConstraintSet()
 BEAM = 4

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from tests.language_models import wide
+from toolkit.data.rows import Row
 from toolkit.generate.continuations import BACK, EACH, LONGER, MORE_TOKENS, continued_rows
 from toolkit.models.language_model import BREAK, beginning_of
-from toolkit.rows import Row
 
 TEXTS = ("Tom is ill.", "We met at the station, Ann.", "No", "A dog, a cat")
 

@@ -8,6 +8,7 @@ from transformers import T5Config, T5ForConditionalGeneration, T5Tokenizer
 
 from tests import tiny
 from toolkit.bitext.words import tokens
+from toolkit.data.rows import Row
 from toolkit.generate.infill import infill_rows, informative
 from toolkit.generate.keywords import STOP_WORDS, keywords
 from toolkit.generate.merge import even_batches
@@ -20,7 +21,6 @@ from toolkit.generate.sentinels import (
     unmet,
     with_quotes,
 )
-from toolkit.rows import Row
 from toolkit.translator.load import load_translator
 
 REFERENCES = [

@@ -12,12 +12,12 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from builders import parabank, parabank2, paranet, paranmt
 from tests.gpus import pretend_gpus
 from tests.tiny import DEMO, folder
+from toolkit.data.rows import Row
+from toolkit.data.shards import read_shard
 from toolkit.generate.language_model import Asking, ask_rows, merged
 from toolkit.generate.prompt import read_prompt
 from toolkit.models.language_model import load_language_model
 from toolkit.models.served import connect
-from toolkit.rows import Row
-from toolkit.shards import read_shard
 
 SENTENCES = [line.split("\t")[1] for line in DEMO.read_text(encoding="utf-8").splitlines()]
 CHAT_BEGIN, CHAT_END = "<user> ", " <model>"

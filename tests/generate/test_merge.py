@@ -2,10 +2,10 @@
 
 import pytest
 
+from toolkit.data.rows import Origin
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.sampling import Sample
 from toolkit.generate.merge import max_output_tokens, merge, source_too_long
-from toolkit.rows import Origin
 
 
 def test_the_most_probable_draw_stays_and_all_are_counted():

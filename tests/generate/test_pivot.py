@@ -6,11 +6,11 @@ import pytest
 
 from tests.tiny import pairs, wide_translator
 from toolkit.bitext.words import words_of
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.generate.pivot import PivotDecoding, find_pivots, merge_equal, pivot_rows
-from toolkit.rows import Candidate, Row, Scores
 
 SETTINGS = PivotDecoding(pivots=2, beam=3, greedy_pivots=1, constraint_sets=2, samples_per_set=3)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from toolkit.data.rows import Row
 from toolkit.generate.prompt import PROMPTS, read_prompt
 from toolkit.generate.replies import is_refusal, sentence_in
-from toolkit.rows import Row
 
 REFERENCE = "The old man left the house early in the morning."
 PLAIN = "Early in the morning the old man went out."

@@ -6,10 +6,10 @@ from typing import ClassVar
 import pytest
 
 from tests.tiny import pairs, translator, wide_translator
+from toolkit.data.rows import Candidate, Origin, Row, Scores
 from toolkit.decode.constraint_set import ConstraintSet, times_said
 from toolkit.decode.sampling import Sample, sample
 from toolkit.generate.sample import choose_words, negative_words, sample_rows
-from toolkit.rows import Candidate, Origin, Row, Scores
 
 SETS, SAMPLES = 3, 8
 

@@ -5,11 +5,11 @@ import re
 import pytest
 import torch
 
+from toolkit.data.rows import Row
 from toolkit.generate.keywords import Keyword, keywords
 from toolkit.generate.sentinels import load_infiller, masked_input
 from toolkit.generate.substitute import MOST_TOKENS, replaced, substituted
 from toolkit.generate.synonyms import Synonyms, bases
-from toolkit.rows import Row
 
 TEXTS = [
     "A large sofa was shoved against the wall, covered in a thin blanket.",

@@ -3,11 +3,11 @@
 import pytest
 
 from tests.tiny import pairs, translator, wide_translator
+from toolkit.data.rows import Origin, Row
 from toolkit.decode.beam import beam_search
 from toolkit.decode.shared import SharedEngine
 from toolkit.generate.merge import max_output_tokens
 from toolkit.generate.translate import translate_rows
-from toolkit.rows import Origin, Row
 
 BEAM = 5
 

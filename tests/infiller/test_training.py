@@ -7,6 +7,7 @@ import pytest
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from tests.tiny import DEMO
+from toolkit.data.rows import Row
 from toolkit.generate.infill import infill_rows
 from toolkit.generate.keywords import STOP_WORDS
 from toolkit.generate.sentinels import SENTINELS, load_infiller
@@ -14,8 +15,7 @@ from toolkit.infiller import training
 from toolkit.infiller.examples import examples, read_training, remaining
 from toolkit.infiller.settings import InfillerTraining
 from toolkit.infiller.training import train
-from toolkit.rows import Row
-from toolkit.training import Outcome
+from toolkit.run.workspace import Outcome
 
 SENTENCES = [line.split("\t")[1] for line in DEMO.read_text(encoding="utf-8").splitlines()]
 

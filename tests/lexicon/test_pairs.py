@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from toolkit.database import database
+from toolkit.data.database import database
 from toolkit.lexicon.pairs import fill_tokens
 
 

@@ -5,10 +5,10 @@ import sys
 import pytest
 
 from tests.tiny import ENVIRONMENT
-from toolkit.contents import hash_file
 from toolkit.package import build
 from toolkit.package.build import package_parabank
 from toolkit.package.checksums import CHECKSUMS
+from toolkit.system.contents import hash_file
 
 
 def contents(folder):

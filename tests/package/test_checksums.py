@@ -3,8 +3,8 @@ import subprocess
 
 import pytest
 
-from toolkit.contents import hash_file
 from toolkit.package.checksums import CHECKSUMS
+from toolkit.system.contents import hash_file
 
 WITH_SHA256SUM = pytest.mark.skipif(shutil.which("sha256sum") is None, reason="no sha256sum here")
 

@@ -6,14 +6,14 @@ from functools import partial
 import pytest
 
 from tests.conftest import demo_rows, write_run
-from toolkit.database import database
+from toolkit.data.database import database
+from toolkit.data.rows import Candidate, Origin, Row, Scores
+from toolkit.data.shards import dropped_of, input_shards, output_of, read_shard
 from toolkit.package.counts import TABLES, count, no_paraphrase_message
 from toolkit.package.keep import write_kept
 from toolkit.package.parquet import finished_shards
-from toolkit.rows import Candidate, Origin, Row, Scores
 from toolkit.select.corpus import copy_chosen, write_choice
 from toolkit.select.deciles import DecileSettings, refuse_by_deciles
-from toolkit.shards import dropped_of, input_shards, output_of, read_shard
 
 
 def counted(shards):

@@ -8,12 +8,12 @@ import pytest
 
 from tests.conftest import write_run
 from tests.package.test_counts import random_rows
-from toolkit.database import database
+from toolkit.data.database import database
+from toolkit.data.rows import Scores
 from toolkit.package.build import package_parabank
 from toolkit.package.histograms import BINS, LONGEST, score_histograms
 from toolkit.package.load import load_parabank
-from toolkit.rows import Scores
-from toolkit.shards import read_record
+from toolkit.system.whole_files import read_record
 
 
 @pytest.fixture(params=range(3))

@@ -6,10 +6,10 @@ import datasets
 import pytest
 from huggingface_hub import DatasetCard
 
+from toolkit.data.shards import read_shard, write_shard
 from toolkit.package.build import package_parabank
 from toolkit.package.load import load_parabank
 from toolkit.package.parquet import finished_shards
-from toolkit.shards import read_shard, write_shard
 
 
 def test_load_dataset_by_path(demo_parabank):

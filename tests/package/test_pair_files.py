@@ -211,7 +211,7 @@ def test_few_numbers_among_texts_are_texts():
 
 
 def test_a_lexicon_counts_no_pair_with_label_0(tmp_path):
-    from toolkit.database import database
+    from toolkit.data.database import database
 
     rows = [[*pair, f"{n % 2}"] for n, pair in enumerate(PAIRS)]
     path = write_table(tmp_path, "a.csv", ["sentence1", "sentence2", "label"], rows)

@@ -3,6 +3,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from toolkit.data.rows import Scores, from_record, schema, to_table
+from toolkit.data.shards import read_shard, read_tables
 from toolkit.package import parquet
 from toolkit.package.parquet import (
     finished_shards,
@@ -13,9 +15,7 @@ from toolkit.package.parquet import (
     splits_in,
     write_parquet,
 )
-from toolkit.rows import Scores, from_record, schema, to_table
 from toolkit.select.equal import find_equal_pairs
-from toolkit.shards import read_shard, read_tables
 
 
 def write(shards, folder, **options):

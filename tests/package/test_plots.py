@@ -4,7 +4,7 @@ import pytest
 
 from toolkit.package import plots
 from toolkit.package.plots import ASSETS, draw_pictures, funnel
-from toolkit.shards import read_record
+from toolkit.system.whole_files import read_record
 
 
 def texts_of(figure):

@@ -11,10 +11,10 @@ import pytest
 from scripts.report_parabank import main
 from tests.conftest import row, write_run
 from tests.package.test_counts import random_rows
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.package.build import package_parabank
 from toolkit.package.report import LOSERS, REPEATED, render_report, write_report
-from toolkit.rows import Candidate, Row, Scores
-from toolkit.shards import read_record
+from toolkit.system.whole_files import read_record
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (apt install chromium)")

@@ -4,13 +4,13 @@ import pytest
 
 from tests.conftest import row as demo_row
 from tests.conftest import write_run
-from toolkit.database import database
+from toolkit.data.database import database
+from toolkit.data.rows import Candidate, Origin, Scores
+from toolkit.data.shards import read_shard
 from toolkit.package import statistics
 from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.statistics import BINS, WIDTHS, measure, sample
-from toolkit.rows import Candidate, Origin, Scores
 from toolkit.select.equal import find_equal_pairs
-from toolkit.shards import read_shard
 
 
 def packaged(shards, folder):

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.paraphraser.english import (
     contraction_key,
     correct_english,
@@ -16,7 +17,6 @@ from toolkit.paraphraser.english import (
 from toolkit.paraphraser.form import formed, plain
 from toolkit.paraphraser.paraphraser import MIN_FORWARD, STARTER, Paraphraser, defaults
 from toolkit.paraphraser.settings import Paraphrasing
-from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.filter import refuse_forward
 
 

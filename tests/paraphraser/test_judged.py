@@ -8,10 +8,10 @@ import pytest
 import toolkit
 from tests.language_models import saved
 from tests.tiny import folder, pairs
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.paraphraser.judged import Scorers, judged_rows
 from toolkit.paraphraser.settings import Paraphrasing
-from toolkit.rows import Candidate, Row, Scores
 from toolkit.score.critic import load_critic
 from toolkit.score.dual import forward_rows
 

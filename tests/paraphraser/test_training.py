@@ -19,6 +19,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 import toolkit
 from tests import families
 from tests.tiny import ENVIRONMENT, ROOT, folder, pairs, plain_model
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.evaluate.ibleu import corpus_ibleu
 from toolkit.paraphraser import pairs as pairs_module
 from toolkit.paraphraser import training
@@ -26,8 +27,7 @@ from toolkit.paraphraser.lora import target_layers, with_adapters
 from toolkit.paraphraser.pairs import TrainingPair, inputs_and_references, pairs_of, read_training
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.paraphraser.trainer import Collate, ParaphraserTrainer
-from toolkit.rows import Candidate, Row, Scores
-from toolkit.training import Outcome, outcome_lines
+from toolkit.run.workspace import Outcome, outcome_lines
 
 SCRIPT = str(ROOT / "scripts" / "train_paraphraser.py")
 SETTINGS = ParaphraserTraining(pairs=["x"], output_dir="y", base_model="z")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.tiny import ENVIRONMENT, ROOT
 from toolkit.publish.folder import MEASURED, made_beside, read_training
-from toolkit.training import RECORD
+from toolkit.run.workspace import RECORD
 
 
 @pytest.fixture

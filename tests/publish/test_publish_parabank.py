@@ -14,9 +14,9 @@ from huggingface_hub import DatasetCard
 from tests.conftest import demo_rows, write_run
 from tests.hub import READER, WRITER, Fault
 from tests.xet import Xet
+from toolkit.data.rows import Candidate, Origin, Row, Scores
 from toolkit.package.build import package_parabank
 from toolkit.package.load import load_parabank
-from toolkit.rows import Candidate, Origin, Row, Scores
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "publish_parabank.py"

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from toolkit.rows import Candidate, Row, Scores
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.score.comprehensive import Weights, comprehensive, comprehensive_rows, fitted_weights
 from toolkit.select.rank import rank_by_ranking
 

@@ -5,8 +5,8 @@ from difflib import SequenceMatcher
 import pytest
 
 from tests.language_models import alone, saved, wide
-from toolkit.progress import RowsFailed
-from toolkit.rows import Candidate, Row
+from toolkit.data.progress import RowsFailed
+from toolkit.data.rows import Candidate, Row
 from toolkit.score.critic import beginning_of, critic_rows, critic_signature, load_critic, read_back_rows
 
 TEXTS = {
@@ -114,7 +114,7 @@ def test_batches_change_nothing(model, batch_tokens):
 @pytest.mark.parametrize("batch_tokens", [1, 512])
 def test_reading_moves_the_progress_bar_by_the_rows_and_an_error_names_them(model, monkeypatch, fill, batch_tokens):
     reported = []
-    monkeypatch.setattr("toolkit.progress.advance", reported.append)
+    monkeypatch.setattr("toolkit.data.progress.advance", reported.append)
     shard = rows()
     list(fill(shard, model, batch_tokens))
     assert sum(reported) == pytest.approx(len(shard)) and len(reported) > (batch_tokens == 1)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.rows import Candidate, Row
+from toolkit.data.rows import Candidate, Row
 from toolkit.score.diversity import diversity, diversity_rows, diversity_signature
 
 WORDS = ["the", "a", "dog", "cat", "left", "early", "he", "n't", "well-known", ",", "."]

@@ -5,10 +5,10 @@ import torch
 
 from tests import families
 from tests.tiny import pairs, translator
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.likelihood import batches, log_likelihood
 from toolkit.decode.shared import SharedEngine
-from toolkit.rows import Candidate, Row, Scores
 from toolkit.score.dual import dual_rows
 from toolkit.select.filter import refuse_dual
 

@@ -5,9 +5,9 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from tests.generate.test_infill import REFERENCES, infiller  # noqa: F401 - a fixture
+from toolkit.data.rows import Candidate, Row
 from toolkit.generate.sentinels import infill_input, infill_output
 from toolkit.models.language_model import load_language_model, log_probabilities
-from toolkit.rows import Candidate, Row
 from toolkit.score.fluency import fluencies, fluency_rows, fluency_signature, load_fluency
 
 TEXTS = ["The old man left.", "a", "", "She left the house before the storm, and nobody saw her.", "a"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolkit.rows import Candidate, Row
+from toolkit.data.rows import Candidate, Row
 from toolkit.score.guards import GUARDS, LANGUAGES, broken_guard, check_guards, guard_rows
 from toolkit.score.names import names
 from toolkit.score.negation import NEGATION

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from toolkit.rows import Candidate, Row, Scores
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.score.judge import (
     BACK_FEATURES,
     BOTH_WAYS,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from toolkit.rows import Candidate, Row
+from toolkit.data.rows import Candidate, Row
 from toolkit.score import judgment
 from toolkit.score.judgment import MAX_WORDS_AND_MARKS, SHIPPED, Regression, judgment_rows, predict, read_regression
 from toolkit.score.judgment_features import SIGNS, STARTER, features, sentence_of, tokens_of

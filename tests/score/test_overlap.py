@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolkit.rows import Candidate, Row
+from toolkit.data.rows import Candidate, Row
 from toolkit.score.overlap import trigram_overlap, trigram_rows, trigrams
 
 

@@ -8,8 +8,8 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertModel
 
+from toolkit.data.rows import Candidate, Row
 from toolkit.encoder.load import load_encoder
-from toolkit.rows import Candidate, Row
 from toolkit.score.semantic import cosines, semantic_rows, semantic_signature
 
 WORDS = {"[UNK]": [0, 0], "dog": [1, 0], "hound": [3, 4], "cat": [0, 2], "not": [-1, 0], "two": [3, 3]}

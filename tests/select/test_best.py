@@ -9,11 +9,11 @@ import pytest
 
 from tests.conftest import write_run
 from toolkit.bitext.normalize import match_key
+from toolkit.data.rows import Candidate, Row, Scores
+from toolkit.data.shards import read_shard
 from toolkit.package.parquet import finished_shards
-from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.best import PAPER_SHARE, BestBy, refuse_but_best
 from toolkit.select.corpus import chosen_folder, copy_chosen, write_choice
-from toolkit.shards import read_shard
 
 ALL = BestBy(best_share=1.0)
 WORDS = [

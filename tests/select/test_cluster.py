@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tests.tiny import translator
-from toolkit.rows import Candidate, Row, Scores
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.score.overlap import without_punctuation
 from toolkit.select.cluster import MAX_ROUNDS, ROWS, assign, cluster_rows, distance_keys
 

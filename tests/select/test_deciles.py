@@ -10,12 +10,12 @@ from functools import partial
 import pytest
 
 from tests.conftest import write_run
+from toolkit.data.rows import Candidate, Row, Scores
+from toolkit.data.shards import read_shard
 from toolkit.package.parquet import finished_shards
-from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.corpus import chosen_folder, copy_chosen, write_choice
 from toolkit.select.deciles import DecileSettings, numbers, refuse_by_deciles
 from toolkit.select.rank import rank_all
-from toolkit.shards import read_shard
 
 
 def pair(number: int, semantic: float, words: int = 3, trigram: float = 0.0) -> Row:

@@ -12,12 +12,12 @@ from builders.builder import ParabankBuilder
 from tests.conftest import row as demo_row
 from tests.conftest import write_run
 from toolkit.bitext.normalize import match_key
+from toolkit.data.rows import Candidate, Scores
+from toolkit.data.shards import read_shard
 from toolkit.package.build import package_parabank
 from toolkit.package.parquet import finished_shards
-from toolkit.rows import Candidate, Scores
 from toolkit.select import equal
 from toolkit.select.equal import find_equal_pairs
-from toolkit.shards import read_shard
 
 
 def said(text, rank, nats=1.0, **scores):

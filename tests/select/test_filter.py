@@ -2,7 +2,7 @@
 
 import math
 
-from toolkit.rows import Candidate, Row, Scores
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.select.filter import refuse_overlap, refuse_repeats, refuse_semantic
 
 

@@ -1,6 +1,6 @@
 """The best of each cluster, and the reasons of all others."""
 
-from toolkit.rows import Candidate, Row, Scores
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.select.rank import rank_rows
 
 

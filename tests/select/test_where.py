@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from tests.conftest import write_run
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.package.parquet import finished_shards
-from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.rank import rank_all, rank_rows
 from toolkit.select.where import NAMES, check_measured, check_where, chosen_anew, meeting
 

@@ -17,10 +17,10 @@ import toolkit
 from tests.tiny import DEMO, folder, pairs
 from toolkit.bitext.split import split_of
 from toolkit.bitext.subwords import pieces_of
-from toolkit.contents import CONTENT
 from toolkit.models.checkpoint import fingerprint
-from toolkit.settings import SETTINGS
-from toolkit.training import Outcome
+from toolkit.run.workspace import Outcome
+from toolkit.system.contents import CONTENT
+from toolkit.system.settings import SETTINGS
 from toolkit.translator.begin import load_base
 from toolkit.translator.load import load_translator
 from toolkit.translator.prepare import VALIDATION_SHARE, open_pairs, prepare, upsampled

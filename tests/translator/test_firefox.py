@@ -14,6 +14,7 @@ from builders import parabank2
 from tests import firefox_folders as firefox
 from tests.tiny import DEMO, ENVIRONMENT, ROOT, pairs
 from toolkit import load_translator, starters
+from toolkit.data.shards import read_shard
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.recurrent import RecurrentEngine
 from toolkit.decode.sampling import sample
@@ -22,7 +23,6 @@ from toolkit.generate.monolingual import BackTranslation
 from toolkit.generate.rewrite import rewrite
 from toolkit.models.checkpoint import fingerprint
 from toolkit.publish.translator import package_translator
-from toolkit.shards import read_shard
 from toolkit.translator.begin import load_base
 from toolkit.translator.firefox import firefox_files, load_firefox, load_shortlist
 from toolkit.translator.int8 import has_int8

@@ -25,8 +25,8 @@ from pathlib import Path
 from toolkit.annotation.sheets import SHEETS, Question, Sheet
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.text_file import read_text
-from toolkit.outputs import is_ours
-from toolkit.shards import read_record, write_whole
+from toolkit.system.outputs import is_ours
+from toolkit.system.whole_files import read_record, write_whole
 
 RECORD, ITEMS, KEY, ANSWERS = "sheet.json", "items.csv", "key.csv", "answers"
 LONGEST_NAME = 40  # ours: letters of an annotator's name, which is a file name, too

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from toolkit.annotation.answers import ANSWERS, ITEMS, KEY, RECORD, SHEET, table_text
 from toolkit.annotation.sheets import Sheet
+from toolkit.data.rows import Row
 from toolkit.evaluate.judged import COPIES
 from toolkit.evaluate.lengths import LENGTHS, length_class
-from toolkit.outputs import check_output_folder
 from toolkit.package.read import read_pairs, read_references
 from toolkit.package.samples import draw
-from toolkit.rows import Row
 from toolkit.score.overlap import trigram_overlap
-from toolkit.shards import write_whole
+from toolkit.system.outputs import check_output_folder
+from toolkit.system.whole_files import write_whole
 from toolkit.version import VERSION
 
 EMPTY = "empty"  # in `sampled`: pairs with an empty text

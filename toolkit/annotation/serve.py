@@ -32,8 +32,8 @@ from toolkit.annotation.answers import (
     read_items,
     value,
 )
-from toolkit.lock import take, write_holder
-from toolkit.outputs import LOCK
+from toolkit.system.lock import take, write_holder
+from toolkit.system.outputs import LOCK
 
 OPEN_SECONDS = 1800  # ours: so long a page that an annotator was shown counts as theirs
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

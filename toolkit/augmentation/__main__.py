@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 
 from toolkit.augmentation.file_settings import AugmentFile
-from toolkit.command import run_script
+from toolkit.system.command import run_script
 
 
 def main(arguments: list[str], program: str = "toolkit.augmentation") -> int:
@@ -27,7 +27,7 @@ def main(arguments: list[str], program: str = "toolkit.augmentation") -> int:
 def work(settings: AugmentFile) -> None:
     """Augment, and say where the rows are."""
     from toolkit.augmentation.augment_file import augment_file
-    from toolkit.parallel import processes
+    from toolkit.system.processes import processes
 
     output = augment_file(settings)
     if processes(exchange=False).is_main_process:

@@ -27,8 +27,8 @@ from toolkit.augmentation.settings import Augmentation, column_names
 from toolkit.augmentation.sources import Model
 from toolkit.augmentation.summary import Summary
 from toolkit.augmentation.text_inputs import texts_of
-from toolkit.errors import check_several
 from toolkit.paraphraser.names import BEST
+from toolkit.system.errors import check_several
 
 if TYPE_CHECKING:
     from toolkit.paraphraser.paraphraser import Paraphraser

@@ -37,14 +37,14 @@ from toolkit.augmentation.settings import CROSS_VALIDATED, PROVENANCE, Augmentat
 from toolkit.augmentation.sources import Model, Pairs, Source
 from toolkit.augmentation.summary import Summary
 from toolkit.augmentation.work import Work
-from toolkit.contents import contents_of, with_contents
-from toolkit.errors import check_several
-from toolkit.lock import check_free
-from toolkit.outputs import check_output_folder
-from toolkit.parallel import processes
 from toolkit.paraphraser.names import BEST, models_of, pivot_name
-from toolkit.settings import SETTINGS
 from toolkit.starters import resolve
+from toolkit.system.contents import contents_of, with_contents
+from toolkit.system.errors import check_several
+from toolkit.system.lock import check_free
+from toolkit.system.outputs import check_output_folder
+from toolkit.system.processes import processes
+from toolkit.system.settings import SETTINGS
 
 if TYPE_CHECKING:
     from toolkit.paraphraser.paraphraser import Paraphraser

@@ -23,8 +23,8 @@ from toolkit.augmentation.write_rows import (
     write_records,
     write_values,
 )
-from toolkit.outputs import check_output_file
-from toolkit.parallel import processes, tell_idle_gpus, wait
+from toolkit.system.outputs import check_output_file
+from toolkit.system.processes import processes, tell_idle_gpus, wait
 
 
 def augment_file(settings: AugmentFile) -> Path:

@@ -17,7 +17,7 @@ from toolkit.augmentation.parts import NewRow, Tags
 from toolkit.augmentation.settings import PROVENANCE, Augmentation
 from toolkit.augmentation.summary import Summary
 from toolkit.augmentation.work import SHARD_ROWS, Work, made_shards
-from toolkit.progress import rows_bar
+from toolkit.data.progress import rows_bar
 
 if TYPE_CHECKING:
     import pandas as pd

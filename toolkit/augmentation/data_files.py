@@ -18,8 +18,8 @@ from toolkit.augmentation.json_rows import read_json_rows
 from toolkit.augmentation.records import FileRows
 from toolkit.bitext.csv_data_sets import check_folder, csv_options
 from toolkit.bitext.read import text_suffix
-from toolkit.errors import first_line, named_line
 from toolkit.package.load import UNREACHABLE
+from toolkit.system.errors import first_line, named_line
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
 

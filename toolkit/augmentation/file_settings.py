@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
-from toolkit.errors import check_lists
 from toolkit.paraphraser.names import BEST
-from toolkit.settings import check_machine
+from toolkit.system.errors import check_lists
+from toolkit.system.settings import check_machine
 
 
 @dataclass(frozen=True, kw_only=True)

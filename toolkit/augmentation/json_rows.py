@@ -12,7 +12,7 @@ from datasets import Dataset
 
 from toolkit.augmentation.records import BATCH, JSON_LINES, FileRows, Records, name_line, opened
 from toolkit.bitext.text_file import broken, read_text, text_lines
-from toolkit.errors import named_line
+from toolkit.system.errors import named_line
 
 
 def read_json_rows(path: str, suffix: str) -> FileRows:

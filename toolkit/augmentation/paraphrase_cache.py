@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from toolkit.data.rows import Candidate
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.paraphraser.paraphraser import CHUNK, Paraphraser
 from toolkit.paraphraser.settings import Paraphrasing
-from toolkit.rows import Candidate
 
 NO_PHRASES = ConstraintSet()
 Query = tuple[str, ConstraintSet]

@@ -15,7 +15,7 @@ from datasets import ClassLabel, Dataset, DatasetDict
 from toolkit.augmentation.parts import joined
 from toolkit.augmentation.settings import PROVENANCE
 from toolkit.bitext.words import WITHOUT_SPACES
-from toolkit.shards import write_whole
+from toolkit.system.whole_files import write_whole
 
 LETTER = rf"[^\W{WITHOUT_SPACES}]"
 WORD = re.compile(rf"(?:[{WITHOUT_SPACES}]|{LETTER}+(?:['’-]{LETTER}+)*|[^\w\s])\s*")  # as a reader sees words

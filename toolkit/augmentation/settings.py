@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from toolkit.errors import check_lists
-from toolkit.settings import SEEDS, check_among, check_at_least_one
+from toolkit.system.errors import check_lists
+from toolkit.system.settings import SEEDS, check_among, check_at_least_one
 
 VARY = ("separately", "together")
 KEEP_BY = ("select", "constrain")

@@ -15,15 +15,15 @@ import pyarrow as pa
 from toolkit.augmentation.parts import Part
 from toolkit.augmentation.settings import Augmentation
 from toolkit.bitext.normalize import match_key
-from toolkit.coverage import covers
-from toolkit.database import database
+from toolkit.data.database import database
 from toolkit.encoder.load import load_encoder
-from toolkit.outputs import MANIFEST
+from toolkit.models.coverage import covers
 from toolkit.package.read import read_pairs
 from toolkit.paraphraser.english import contraction_key
 from toolkit.paraphraser.form import formed, plain
 from toolkit.paraphraser.pipeline import reporting_stages
-from toolkit.shards import read_record
+from toolkit.system.outputs import MANIFEST
+from toolkit.system.whole_files import read_record
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

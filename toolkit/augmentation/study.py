@@ -17,7 +17,7 @@ from tqdm import tqdm
 from toolkit.augmentation.paired import Comparison, compare
 from toolkit.augmentation.row_sample import RowSample, distinct_sizes, few_of_each, row_sample
 from toolkit.augmentation.trials import Trial
-from toolkit.shards import write_whole
+from toolkit.system.whole_files import write_whole
 
 NONE, OVERSAMPLED = "none", "oversampled"
 RESULTS = "results.jsonl"  # in the folder of a study: one result a line

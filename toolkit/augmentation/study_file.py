@@ -18,13 +18,13 @@ from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
 from toolkit.augmentation.study import OVERSAMPLED, Arm, Study, oversampled, study
 from toolkit.augmentation.study_settings import EMBEDDINGS, WORDS, StudyFile
 from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings, text_regression
-from toolkit.contents import contents_of, with_contents
-from toolkit.coverage import check_language_of
 from toolkit.encoder.load import load_encoder
-from toolkit.outputs import check_output_folder
+from toolkit.models.coverage import check_language_of
 from toolkit.paraphraser.paraphraser import Paraphraser
-from toolkit.settings import SETTINGS, check_record
-from toolkit.shards import write_whole
+from toolkit.system.contents import contents_of, with_contents
+from toolkit.system.outputs import check_output_folder
+from toolkit.system.settings import SETTINGS, check_record
+from toolkit.system.whole_files import write_whole
 
 PARAPHRASED, CHECKED = "paraphrased", "labels checked"
 FREE = {"sizes", "seeds", "threads"}  # more of them may be added to finished ones

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from datasets import Dataset
 
-from toolkit.errors import check_several
+from toolkit.system.errors import check_several
 
 
 def texts_of(data: Any, may_lack: bool = True) -> list[Any]:

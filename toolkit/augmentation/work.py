@@ -25,12 +25,12 @@ from toolkit.augmentation.parts import NewRow, SkippedError, Tags
 from toolkit.augmentation.settings import Augmentation
 from toolkit.augmentation.sources import Source
 from toolkit.augmentation.summary import Summary
-from toolkit.errors import one_line
-from toolkit.lock import held
-from toolkit.parallel import wait
-from toolkit.progress import Progress
-from toolkit.settings import SETTINGS, check_record, compare_code
-from toolkit.shards import read_record, write_whole
+from toolkit.data.progress import Progress
+from toolkit.system.errors import one_line
+from toolkit.system.lock import held
+from toolkit.system.processes import wait
+from toolkit.system.settings import SETTINGS, check_record, compare_code
+from toolkit.system.whole_files import read_record, write_whole
 
 if TYPE_CHECKING:
     from accelerate import PartialState

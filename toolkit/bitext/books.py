@@ -19,7 +19,7 @@ import pyarrow as pa
 from toolkit.bitext.normalize import OWN_PUNCTUATION, normalize
 from toolkit.bitext.read import column_in, field_text, is_dataset, nested_type, open_dataset
 from toolkit.bitext.text_file import COMPRESSED, checked_path, text_lines
-from toolkit.files import files_at, is_url, matching
+from toolkit.system.urls import files_at, is_url, matching
 
 SAMPLE = 1000  # ours: lines by which wrapped files are known
 WRAPPED = 90  # ours: characters of a line; who wraps does it at 60 to 80

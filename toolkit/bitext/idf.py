@@ -15,7 +15,7 @@ from pathlib import Path
 
 from toolkit.bitext.text_file import text_lines
 from toolkit.bitext.words import lower_words
-from toolkit.shards import write_whole
+from toolkit.system.whole_files import write_whole
 
 MIN_DF = 2  # ours: in less than 131,072 sentences a word seen once, such as a typing error, is below ParaBank's 17.0
 HEADER = "# sentences"

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from toolkit.bitext.csv_data_sets import check_folder, csv_options
 from toolkit.bitext.text_file import COMPRESSED, LONGEST_FIELD, checked_path, cut, decode, whole_lines
-from toolkit.files import for_arrow, is_file, matching
+from toolkit.system.urls import for_arrow, is_file, matching
 
 SUFFIXES = (".tsv", ".txt", ".parquet")
 BLOCK_LINES = 20_000  # ours: of a block of Parquet
@@ -83,8 +83,8 @@ def read_bitext(
     Args:
         bitext: Two line-aligned files, source and reference; or one of: a TSV file (.tsv, .txt), a Parquet file, a
             glob of Parquet files, a local dataset directory, a Hub id ("id:configuration" where it has several).
-            Files and globs may be URLs (`toolkit.files`). Text may be compressed (`toolkit.bitext.text_file`); its
-            lines end at a line feed and at no other character.
+            Files and globs may be URLs (`toolkit.system.urls`). Text may be compressed (`toolkit.bitext.text_file`);
+            its lines end at a line feed and at no other character.
         source_column: Number of the TSV column, from 0 (default 0), or name of the column (default "source"). A field
             of a nested column is "translation.de".
         reference_column: The same (default 1 or "reference").

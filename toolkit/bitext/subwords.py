@@ -16,7 +16,7 @@ import sentencepiece
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 from transformers import MarianTokenizer
 
-from toolkit.errors import check_several
+from toolkit.system.errors import check_several
 
 CHARACTER_COVERAGE = 0.9999  # ParaBank 2, section 3.2
 VOCABULARY = 20_000  # ParaBank 2, section 3.2, each side

@@ -21,8 +21,8 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from toolkit.errors import without_secrets
-from toolkit.files import for_arrow, is_file, is_url
+from toolkit.system.errors import without_secrets
+from toolkit.system.urls import for_arrow, is_file, is_url
 
 COMPRESSED = (".gz", ".zst", ".xz", ".bz2")  # suffixes that are no part of the form of a file
 BUFFER = 1 << 16  # ours: bytes per read of a text file

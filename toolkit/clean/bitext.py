@@ -15,7 +15,7 @@ from toolkit.bitext.read import Block, Pair, first_lines, pairs_of, read_blocks
 from toolkit.clean.corpus import clean_corpus
 from toolkit.clean.language import check_identifier
 from toolkit.clean.rules import CleanSettings, clean, none_usable
-from toolkit.errors import check_lists
+from toolkit.system.errors import check_lists
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,8 +18,8 @@ from toolkit.bitext.read import SUFFIXES, text_suffix
 from toolkit.clean.bitext import BitextSettings
 from toolkit.clean.corpus import cleaning_folder
 from toolkit.clean.rules import none_usable
-from toolkit.outputs import check_output_file
-from toolkit.settings import MAX_THREADS
+from toolkit.system.outputs import check_output_file
+from toolkit.system.settings import MAX_THREADS
 
 CODECS = {".gz": "gzip", ".zst": "zstd"}  # of an output, as Arrow names them
 BREAKS = "[\t\n\r]"  # in a text of a line, these are spaces

@@ -30,9 +30,9 @@ from toolkit.bitext.read import Block
 from toolkit.bitext.words import lower_words
 from toolkit.clean.blocks import judged_block
 from toolkit.clean.rules import CleanSettings
-from toolkit.database import database
-from toolkit.errors import signal_cause
-from toolkit.stop import ChildKilled
+from toolkit.data.database import database
+from toolkit.system.errors import signal_cause
+from toolkit.system.signals import ChildKilled
 
 SCHEMA = pa.schema(
     [("line", pa.int64()), ("source", pa.large_string()), ("reference", pa.large_string()), ("reason", pa.string())]

@@ -17,9 +17,9 @@ from toolkit.bitext.read import is_dataset, open_parquet, text_suffix
 from toolkit.bitext.text_file import checked_path, text_lines
 from toolkit.clean.characters import WIDE
 from toolkit.clean.contamination import EvaluationSet
-from toolkit.contents import content_of
-from toolkit.errors import without_secrets
-from toolkit.files import is_file, is_url, matching
+from toolkit.system.contents import content_of
+from toolkit.system.errors import without_secrets
+from toolkit.system.urls import is_file, is_url, matching
 
 LEAST_LETTERS = 12  # ours: letters and digits of a text; fewer are a label, a score, or said by everybody
 WIDE_LETTERS = 4  # ours: a Chinese, Japanese or Korean character counts as three of them

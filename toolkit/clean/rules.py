@@ -23,7 +23,7 @@ from toolkit.clean.language import in_other_language
 from toolkit.clean.normal_form import form_of
 from toolkit.clean.scripts import SCRIPTS, in_latin_script
 from toolkit.clean.texts import Texts
-from toolkit.settings import check_at_least_one, check_between
+from toolkit.system.settings import check_at_least_one, check_between
 
 BATCH = 1000  # ours: pairs that are measured at a time, where they come one by one
 MOST_CHARS = LONGEST_FIELD // 4  # a character has at most four bytes; of a longer text only the beginning is read

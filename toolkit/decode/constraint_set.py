@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from toolkit.bitext.words import constraint_words, continues_word
-from toolkit.errors import check_lists
+from toolkit.system.errors import check_lists
 
 
 @dataclass(frozen=True)

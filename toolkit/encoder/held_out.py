@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toolkit.coverage import covers
 from toolkit.encoder.load import load_encoder
-from toolkit.outputs import MANIFEST
+from toolkit.models.coverage import covers
 from toolkit.package import read as package
-from toolkit.shards import read_record
-from toolkit.training import Outcome
+from toolkit.run.workspace import Outcome
+from toolkit.system.outputs import MANIFEST
+from toolkit.system.whole_files import read_record
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

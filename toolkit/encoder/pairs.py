@@ -14,9 +14,9 @@ from toolkit.clean.contamination import EvaluationSet, search_for
 from toolkit.encoder.modules import ParaphrasticEncoder
 from toolkit.encoder.tokens import tokenize
 from toolkit.encoder.vocabulary import batches
-from toolkit.errors import check_several
 from toolkit.package import read as package
 from toolkit.package.read import is_file, understood_columns
+from toolkit.system.errors import check_several
 
 Ragged = tuple[np.ndarray, np.ndarray]  # table rows of all texts, and the offset of each text in them, with the end
 

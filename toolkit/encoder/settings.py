@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from toolkit.bitext.words import PARANMT_TOKENS
-from toolkit.errors import check_lists
-from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
+from toolkit.system.errors import check_lists
+from toolkit.system.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 
 PARTS = ("word", "trigram", "lstm")
 COMBINE = ("addition", "concatenation")  # table 8

@@ -25,8 +25,8 @@ from toolkit.encoder.steps import Fitting, mega_batch
 from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
 from toolkit.encoder.word_vectors import initialise, read_word_vectors
 from toolkit.models.checkpoint import read_state, writing
-from toolkit.parallel import processes
-from toolkit.training import OUTCOME, check_folder, finish, in_folder, is_finished
+from toolkit.run.workspace import OUTCOME, check_folder, finish, in_folder, is_finished
+from toolkit.system.processes import processes
 
 CHECKPOINT = "checkpoint.pt"
 FREE = {"output_dir", "save_every", "processes"}  # may change when a training resumes
@@ -41,7 +41,7 @@ def train(settings: EncoderTraining) -> Path:
     Raises:
         ValueError: There is no usable pair, the folder belongs to a training with other settings, or its checkpoint is
             damaged.
-        OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
+        OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
     state, folder = processes(), Path(settings.output_dir)

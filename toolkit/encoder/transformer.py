@@ -32,9 +32,9 @@ from toolkit.encoder.transformer_loss import loss_for
 from toolkit.models.checkpoint import last_checkpoint, writing
 from toolkit.models.trainer_arguments import trainer_arguments
 from toolkit.models.weights import load_whole
-from toolkit.parallel import processes
+from toolkit.run.workspace import OUTCOME, check_folder, finish, in_folder, is_finished
 from toolkit.starters import shown_name
-from toolkit.training import OUTCOME, check_folder, finish, in_folder, is_finished
+from toolkit.system.processes import processes
 
 WARMUP = 0.1  # Sentence-BERT (Reimers & Gurevych 2019), section 3.1
 KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
@@ -52,7 +52,7 @@ def train(settings: TransformerTraining) -> Path:
     Raises:
         ValueError: There are too few usable pairs, the base model cannot be loaded, or the folder belongs to a training
             with other settings.
-        OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
+        OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
     state, folder = processes(), Path(settings.output_dir)

@@ -12,7 +12,7 @@ import numpy as np
 
 from toolkit.encoder.settings import CHARACTERS
 from toolkit.encoder.tokens import LETTER_BITS, Tokens, spell_trigram, tokenize, trigrams, word_keys
-from toolkit.shards import write_whole
+from toolkit.system.whole_files import write_whole
 
 UNKNOWN = "<unk>"  # row 0 of a table of words: every word without a row of its own
 MIX = np.uint64(0xD6E8FEB86659FD93)  # ours: spreads keys over the slots

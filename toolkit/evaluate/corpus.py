@@ -15,8 +15,8 @@ import sacrebleu
 from sacrebleu.metrics import BLEU
 
 from toolkit.bitext.words import spaced
+from toolkit.data.rows import Row
 from toolkit.evaluate.trees import Parses, tree_edit_distance, tree_edit_distance_signature
-from toolkit.rows import Row
 from toolkit.score.overlap import (
     RECENT,
     PieceSplitter,

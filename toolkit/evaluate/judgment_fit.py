@@ -20,12 +20,12 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
-from toolkit.contents import hash_file
 from toolkit.evaluate.judged import GRAMMATICAL, JudgedText, read_judged
 from toolkit.score.judgment import Regression, scorable
 from toolkit.score.judgment_features import SIGNS, STARTER, features
 from toolkit.score.semantic import semantic_signature
 from toolkit.starters import starter
+from toolkit.system.contents import hash_file
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from toolkit.data.rows import Row
 from toolkit.evaluate.corpus import BLEU_SETTINGS, Comparison, bare_text
-from toolkit.rows import Row
 
 # ours: the least words of a reference for each length; the paper's references have exactly 5, 10, 20 or 40 tokens
 LENGTHS = {5: 3, 10: 8, 20: 15, 40: 30}

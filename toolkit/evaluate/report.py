@@ -9,6 +9,7 @@ from statistics import fmean
 from sentencepiece import SentencePieceProcessor
 
 from toolkit.bitext.idf import Idf
+from toolkit.data.rows import Row
 from toolkit.evaluate import corpus, trees
 from toolkit.evaluate.lengths import PAPER_BY_LENGTH, by_length
 from toolkit.evaluate.profile import (
@@ -23,7 +24,6 @@ from toolkit.evaluate.profile import (
 )
 from toolkit.evaluate.tables import cell, table
 from toolkit.evaluate.trees import Parses
-from toolkit.rows import Row
 from toolkit.score.overlap import PieceSplitter
 
 MEASURES = {

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from toolkit.data.rows import Candidate, Row
 from toolkit.evaluate import corpus, lengths, trees
-from toolkit.rows import Candidate, Row
 from toolkit.score.overlap import PieceSplitter
 
 Texts = dict[str, str]  # row id -> the system's output for the reference of the row

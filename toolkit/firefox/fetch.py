@@ -19,9 +19,6 @@ from typing import TypeVar
 import zstandard
 from huggingface_hub import constants
 
-from toolkit.contents import hash_file
-from toolkit.errors import FULL, without_secrets
-from toolkit.files import answer_of, download, joined_url
 from toolkit.firefox.published import (
     COLLECTIONS,
     LICENSE,
@@ -33,8 +30,11 @@ from toolkit.firefox.published import (
     sides,
     version_key,
 )
-from toolkit.lock import alone
-from toolkit.shards import remove_unfinished, write_whole
+from toolkit.system.contents import hash_file
+from toolkit.system.errors import FULL, without_secrets
+from toolkit.system.lock import alone
+from toolkit.system.urls import answer_of, download, joined_url
+from toolkit.system.whole_files import remove_unfinished, write_whole
 
 PREFIX = "firefox/"  # of the name of a model: firefox/en-de
 ADDRESS = "PARABANK_FIREFOX_MODELS"  # environment variable: the address of a server, such as a company's mirror

@@ -17,11 +17,11 @@ from typing import IO, cast
 
 from huggingface_hub import constants
 
-from toolkit.contents import hash_file
-from toolkit.errors import named_line
 from toolkit.firefox.published import NAMES
-from toolkit.lock import alone
-from toolkit.shards import remove_unfinished
+from toolkit.system.contents import hash_file
+from toolkit.system.errors import named_line
+from toolkit.system.lock import alone
+from toolkit.system.whole_files import remove_unfinished
 
 DIGITS = 12  # ours: of the hash of a folder's files
 BLOCK = 1 << 20  # ours: bytes that are read at a time

@@ -19,14 +19,8 @@ from toolkit.clean.clean_file import writer
 from toolkit.clean.marks import loses_mark
 from toolkit.clean.rules import CleanSettings, first_reasons, normal_batch
 from toolkit.clean.texts import Texts
-from toolkit.generate.monolingual import BackTranslation
-from toolkit.generate.translate import translate_rows
-from toolkit.outputs import check_output_file, is_ours
-from toolkit.parallel import processes, tell_idle_gpus
-from toolkit.rows import Row
-from toolkit.run import make_run
-from toolkit.settings import SETTINGS
-from toolkit.shards import (
+from toolkit.data.rows import Row
+from toolkit.data.shards import (
     all_made,
     candidates_of,
     input_shards,
@@ -34,7 +28,13 @@ from toolkit.shards import (
     read_inputs,
     read_tables,
 )
-from toolkit.training import check_folder, in_folder
+from toolkit.generate.monolingual import BackTranslation
+from toolkit.generate.translate import translate_rows
+from toolkit.run.shard_runs import make_run
+from toolkit.run.workspace import check_folder, in_folder
+from toolkit.system.outputs import check_output_file, is_ours
+from toolkit.system.processes import processes, tell_idle_gpus
+from toolkit.system.settings import SETTINGS
 from toolkit.translator.load import Translator, load_translator
 
 GREEDY = 1  # ParaZh, section 2.3: "greedy decoding"; a beam of one

@@ -8,6 +8,8 @@ from functools import lru_cache
 import torch
 
 from toolkit.bitext.subwords import Pieces
+from toolkit.data.progress import at_hand
+from toolkit.data.rows import Candidate, Origin, Row
 from toolkit.decode.beam import beam_search
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet
@@ -15,9 +17,7 @@ from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.words import KnownWords, WordTable
 from toolkit.generate.merge import max_output_tokens, merge, rows_at_once, source_too_long
-from toolkit.memory import releasing
-from toolkit.progress import at_hand
-from toolkit.rows import Candidate, Origin, Row
+from toolkit.system.memory import releasing
 from toolkit.translator.load import Translator
 
 NamedSet = tuple[str | None, ConstraintSet]  # the name of a recipe, and one of the constraint sets that it gives

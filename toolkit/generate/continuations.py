@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
+from toolkit.data.progress import at_hand
+from toolkit.data.rows import Candidate, Row
 from toolkit.models.language_model import BREAK, LOGITS, LanguageModel, beginning_of
-from toolkit.progress import at_hand
-from toolkit.rows import Candidate, Row
 
 METHOD = "continuation"
 EACH = 3  # ours: other tokens of a place, at most

@@ -10,6 +10,8 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 
+from toolkit.data.progress import at_hand
+from toolkit.data.rows import Candidate, Origin, Row
 from toolkit.decode.beam import beam_search
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.hypotheses import Hypothesis
@@ -27,9 +29,7 @@ from toolkit.generate.sentinels import (
 )
 from toolkit.generate.substitute import substituted
 from toolkit.generate.synonyms import Synonyms
-from toolkit.memory import releasing
-from toolkit.progress import at_hand
-from toolkit.rows import Candidate, Origin, Row
+from toolkit.system.memory import releasing
 from toolkit.translator.load import Translator
 
 Search = tuple[int, list[str], list[int]]  # the number of a row, its keywords in an order, the ids of the input

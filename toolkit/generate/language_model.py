@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
+from toolkit.data.progress import at_hand
+from toolkit.data.rows import Candidate, Origin, Row
 from toolkit.generate.prompt import Prompt
 from toolkit.generate.replies import is_refusal, sentence_in
 from toolkit.models.language_model import LanguageModel
 from toolkit.models.served import ServedModel, served_replies
-from toolkit.progress import at_hand
-from toolkit.rows import Candidate, Origin, Row
 
 STRIPPED = "{}, stripped"  # recipe of a candidate whose reply had more than the sentence
 MORE_TOKENS = 32  # ours: a reply has at most twice the tokens of its reference and so many more

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from toolkit.data.rows import Candidate, Origin, Scores
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.sampling import Sample
-from toolkit.rows import Candidate, Origin, Scores
 
 MAX_TOKENS_PER_SOURCE_TOKEN, MAX_TOKENS_MORE = 2, 10  # ours: a translation of more than 2 x source + 10 tokens is cut
 LONG = 32  # ours: tokens of a source from which on a batch has fewer rows, so that its caches grow no more

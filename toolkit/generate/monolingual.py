@@ -14,10 +14,10 @@ from toolkit.clean.clean_file import check_suffix
 from toolkit.clean.corpus import clean_corpus, cleaning_folder
 from toolkit.clean.language import check_identifier
 from toolkit.clean.rules import CleanSettings, clean, refusals
-from toolkit.errors import check_lists
-from toolkit.rows import Row
-from toolkit.run_bitext import CLEANING
-from toolkit.settings import DTYPES, check_among, check_at_least_one, check_at_most, check_machine
+from toolkit.data.rows import Row
+from toolkit.run.bitext_run import CLEANING
+from toolkit.system.errors import check_lists
+from toolkit.system.settings import DTYPES, check_among, check_at_least_one, check_at_most, check_machine
 
 MAX_ROWS = 100_000  # ours: sentences in a batch; even with the smallest model their caches fill a large machine
 

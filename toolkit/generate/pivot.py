@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from toolkit.bitext.words import plain_word_spans
+from toolkit.data.rows import Candidate, Row
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import NamedSet, constrain_rows
 from toolkit.generate.sample import sample_rows
 from toolkit.generate.translate import translate_rows
-from toolkit.rows import Candidate, Row
 from toolkit.translator.load import Translator
 
 METHOD = "pivot"

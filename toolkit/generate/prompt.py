@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolkit.bitext.text_file import text_lines
-from toolkit.rows import Row
+from toolkit.data.rows import Row
 
 PROMPTS = Path(__file__).parent / "prompts"
 PLACES = ("reference", "context_before", "context_after", "lang")

@@ -15,7 +15,7 @@ from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.inflections import Tagger, inflections, is_plain, part_of_speech, verb_forms
 from toolkit.generate.ppdb import Ppdb
 from toolkit.generate.systems import PPDB_RELATIONS, RECIPES, Recipe
-from toolkit.parallel import row_seed
+from toolkit.system.processes import row_seed
 
 MIN_IDF, MAX_IDF = 7.0, 17.0  # ParaBank, section 3.2, "IDF Criteria"
 PREPOSITIONS = frozenset(  # ParaBank, section 3.2, "Prepositions": in the pool however frequent

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from toolkit.bitext.subwords import check_texts
+from toolkit.data.rows import Candidate, Row
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
-from toolkit.rows import Candidate, Row
 from toolkit.translator.load import Translator
 
 BEAM, BATCH_ROWS = 12, 1200  # ours: ParaNMT's beam; 100 searches

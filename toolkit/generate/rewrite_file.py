@@ -9,10 +9,10 @@ from pathlib import Path
 
 from toolkit.bitext.idf import Idf
 from toolkit.bitext.text_file import text_lines
+from toolkit.data.rows import Row
 from toolkit.generate.constrain import constrain_rows
 from toolkit.generate.recipes import check_pools, constraint_sets
 from toolkit.generate.systems import RECIPES, parse_systems
-from toolkit.rows import Row
 from toolkit.translator.load import Translator
 
 LINE = re.compile(r"[^\t]*\t[0-9]+(,[0-9]+)*\t[^\t]*")  # of the output

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from toolkit.bitext.subwords import SPACE, Pieces
 from toolkit.bitext.words import is_chinese, plain_word_spans
+from toolkit.data.progress import at_hand
+from toolkit.data.rows import Origin, Row
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.decode.forbidden import Phrases
@@ -15,10 +17,8 @@ from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.sampling import Sample, sample
 from toolkit.generate.constrain import word_table
 from toolkit.generate.merge import max_output_tokens, merge, rows_at_once, source_too_long
-from toolkit.memory import releasing
-from toolkit.parallel import row_seed, row_seeds
-from toolkit.progress import at_hand
-from toolkit.rows import Origin, Row
+from toolkit.system.memory import releasing
+from toolkit.system.processes import row_seed, row_seeds
 from toolkit.translator.load import Translator
 
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")

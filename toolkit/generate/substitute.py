@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toolkit.data.rows import Row
 from toolkit.decode.beam import beam_search
 from toolkit.decode.choose_engine import engine_of
 from toolkit.generate.keywords import Keyword, whole_words
 from toolkit.generate.merge import even_batches
 from toolkit.generate.sentinels import fills, masked_input, sentinel_ids
 from toolkit.generate.synonyms import Synonyms, bases
-from toolkit.memory import releasing
-from toolkit.rows import Row
+from toolkit.system.memory import releasing
 from toolkit.translator.load import Translator
 
 CHOICES = 2  # section 3.1: "the second prediction of beam search"

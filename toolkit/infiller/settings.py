@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from toolkit.coverage import check_language_of
-from toolkit.errors import check_lists
 from toolkit.generate.keywords import DROP_RATE
-from toolkit.settings import DTYPES, check_above_zero, check_among, check_at_least_one, check_between, check_machine
+from toolkit.models.coverage import check_language_of
+from toolkit.system.errors import check_lists
+from toolkit.system.settings import (
+    DTYPES,
+    check_above_zero,
+    check_among,
+    check_at_least_one,
+    check_between,
+    check_machine,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ from transformers import (
 
 from toolkit.bitext.passages import MAX_CHARS, MIN_CHARS, Passage
 from toolkit.bitext.subwords import train_pieces
-from toolkit.errors import public_record
+from toolkit.data.rows import Row
 from toolkit.generate.infill import Search, search, searches_of, texts_of
 from toolkit.generate.keywords import keywords
 from toolkit.generate.sentinels import SENTINELS, load_infiller, sentinels_in
@@ -36,14 +36,15 @@ from toolkit.infiller.examples import examples, read_training
 from toolkit.infiller.settings import InfillerTraining
 from toolkit.models.checkpoint import last_checkpoint, writing
 from toolkit.models.trainer_arguments import trainer_arguments
-from toolkit.parallel import processes
 from toolkit.paraphraser.batches import Batches
 from toolkit.paraphraser.card import stated
 from toolkit.paraphraser.trainer import Collate, ParaphraserTrainer
-from toolkit.rows import Row
-from toolkit.shards import write_whole
+from toolkit.run.workspace import OUTCOME, Outcome, check_folder, finish, in_folder, is_finished
 from toolkit.starters import shown_name
-from toolkit.training import MEASURED, OUTCOME, Outcome, check_folder, finish, in_folder, is_finished
+from toolkit.system.errors import public_record
+from toolkit.system.outputs import MEASURED
+from toolkit.system.processes import processes
+from toolkit.system.whole_files import write_whole
 from toolkit.translator.load import load_checkpoint
 
 PATHS = ("text", "sentences", "output_dir")  # of this machine, which no record or card needs
@@ -66,7 +67,7 @@ def train(settings: InfillerTraining) -> Path:
         FileNotFoundError: There is no such text.
         ValueError: A text cannot be read or has too few sentences, the base model cannot be loaded, or the folder
             belongs to a training with other settings.
-        OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
+        OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
     state, folder = processes(), Path(settings.output_dir)

@@ -52,7 +52,7 @@ def fill_tokens(connection: duckdb.DuckDBPyConnection, parabank: Path) -> dict:
     """Create the table `tokens` with the pairs of a parabank: hashes and distinct words of both sides.
 
     Args:
-        connection: From `toolkit.database.database`.
+        connection: From `toolkit.data.database.database`.
         parabank: `toolkit.package.read.FORMS`; the paraphrase score is the column `semantic`.
 
     Returns:

@@ -16,10 +16,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from toolkit.database import database
-from toolkit.errors import first_line
+from toolkit.data.database import database
 from toolkit.lexicon.counts import count_joint, frequent_words, number_words
 from toolkit.lexicon.pairs import fill_tokens
+from toolkit.system.errors import first_line
 
 MIN_COUNT = 10  # ParaNMT-50M, A.1: "we only show paraphrases that appeared at least 10 times"
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from huggingface_hub import hf_hub_download
 from safetensors import SafetensorError
 
-from toolkit.contents import hash_file
-from toolkit.errors import named_line
 from toolkit.starters import SAVED, resolve
+from toolkit.system.contents import hash_file
+from toolkit.system.errors import named_line
 
 if TYPE_CHECKING:
     import torch

@@ -13,10 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from toolkit.contents import hash_file
-from toolkit.mirror import cache_folder
 from toolkit.models.checkpoint import reading_model, writing
 from toolkit.starters import resolve
+from toolkit.system.cache import cache_folder
+from toolkit.system.contents import hash_file
 
 SUFFIX = ".gguf"
 CONFIG = "config.json"

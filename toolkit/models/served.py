@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from toolkit.errors import named_line, without_secrets
 from toolkit.models.checkpoint import reading_model
 from toolkit.models.gguf import checkpoint_path
 from toolkit.starters import shown_name
+from toolkit.system.errors import named_line, without_secrets
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -9,7 +9,7 @@ import torch
 from transformers import TrainingArguments
 
 from toolkit.models.precision import in_bfloat16
-from toolkit.parallel import stays_on_cpu
+from toolkit.system.processes import stays_on_cpu
 
 Arguments = TypeVar("Arguments", bound=TrainingArguments)
 

@@ -10,9 +10,6 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from toolkit.code_version import CODE
-from toolkit.files import is_url
-from toolkit.outputs import CONTAMINATION, MANIFEST, check_output_folder
 from toolkit.package.card import card_of, template
 from toolkit.package.checksums import write_checksums
 from toolkit.package.counts import no_paraphrase_message
@@ -20,11 +17,14 @@ from toolkit.package.folder import check_version
 from toolkit.package.parquet import finished_shards, write_parquet
 from toolkit.package.plots import TRANSLATED, draw_pictures
 from toolkit.package.statistics import measure
-from toolkit.run import MAKERS
+from toolkit.run.shard_runs import MAKERS
 from toolkit.score.overlap import PieceSplitter
 from toolkit.select.equal import find_equal_pairs
-from toolkit.settings import SETTINGS
-from toolkit.shards import read_record, write_whole
+from toolkit.system.code_version import CODE
+from toolkit.system.outputs import CONTAMINATION, MANIFEST, check_output_folder
+from toolkit.system.settings import SETTINGS
+from toolkit.system.urls import is_url
+from toolkit.system.whole_files import read_record, write_whole
 from toolkit.version import VERSION
 
 STATISTICS = "statistics.json"

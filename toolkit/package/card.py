@@ -11,11 +11,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from huggingface_hub import DatasetCard, DatasetCardData
 
-from toolkit.contents import hash_file
 from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
-from toolkit.outputs import CONTAMINATION
 from toolkit.package.parquet import DATA, PAIR, PAIR_COLUMNS
 from toolkit.package.plots import ASSETS
+from toolkit.system.contents import hash_file
+from toolkit.system.outputs import CONTAMINATION
 from toolkit.version import VERSION
 
 # The Hub's size categories: rows below the number; the last has no upper bound

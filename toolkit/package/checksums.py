@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from toolkit.contents import hash_file
-from toolkit.shards import write_whole
+from toolkit.system.contents import hash_file
+from toolkit.system.whole_files import write_whole
 
 CHECKSUMS = "SHA256SUMS"
 

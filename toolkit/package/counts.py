@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from toolkit.database import database
-from toolkit.shards import dropped_of, is_whole
+from toolkit.data.database import database
+from toolkit.data.shards import dropped_of, is_whole
 
 BINS = 12  # ours: the last bin has no upper limit
 WIDTHS = {
@@ -169,7 +169,7 @@ def differences(whole: pa.Table, kept: pa.Table) -> pa.Table:
     """What the counts of a shard have more than those of the part of it that is kept.
 
     Args:
-        whole: All rows with all candidates, as `toolkit.rows.to_table` makes them.
+        whole: All rows with all candidates, as `toolkit.data.rows.to_table` makes them.
         kept: The same rows with fewer candidates.
 
     Returns:

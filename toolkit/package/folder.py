@@ -10,10 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from toolkit.errors import first_line
-from toolkit.files import for_arrow, joined_url, matching, read_bytes
-from toolkit.outputs import MANIFEST, is_ours
 from toolkit.package.parquet import DATA, SPLITS
+from toolkit.system.errors import first_line
+from toolkit.system.outputs import MANIFEST, is_ours
+from toolkit.system.urls import for_arrow, joined_url, matching, read_bytes
 
 FIRST_VERSION = "1.0.0"
 VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", re.ASCII)

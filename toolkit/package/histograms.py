@@ -68,7 +68,7 @@ def score_histograms(connection: duckdb.DuckDBPyConnection, pairs: list[str]) ->
 
 
 def length_histogram(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> list[int]:
-    """The number of texts of 0, 1, 2, ... words (`toolkit.database`); the last has all of `LONGEST` and more."""
+    """The number of texts of 0, 1, 2, ... words (`toolkit.data.database`); the last has all of `LONGEST` and more."""
     parameters = {"files": files, "longest": LONGEST}
     counts = dict(connection.execute(LENGTHS_SQL.format(column=column), parameters).fetchall())
     return [counts.get(length, 0) for length in range(LONGEST + 1)]

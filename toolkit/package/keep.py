@@ -12,10 +12,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from toolkit.data.rows import Candidate, Row, to_table
+from toolkit.data.shards import dropped_of, write_shard
 from toolkit.package.counts import differences
-from toolkit.rows import Candidate, Row, to_table
-from toolkit.run import ALL, CHOSEN
-from toolkit.shards import dropped_of, write_shard, write_whole
+from toolkit.run.shard_runs import ALL, CHOSEN
+from toolkit.system.whole_files import write_whole
 
 
 def write_kept(path: Path, rows: Iterable[Row], keep: str = ALL) -> None:

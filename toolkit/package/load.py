@@ -10,13 +10,13 @@ from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict,
 from datasets.exceptions import DatasetGenerationError, DatasetNotFoundError
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
-from toolkit.errors import first_line
-from toolkit.files import is_url
-from toolkit.outputs import MANIFEST
+from toolkit.data.shards import INPUTS
 from toolkit.package.checksums import CHECKSUMS
 from toolkit.package.folder import AGAIN, check_whole, is_parabank, urls_of
 from toolkit.package.parquet import CONFIGS, DATA, PAIR, PAIR_COLUMNS, SPLITS
-from toolkit.shards import INPUTS
+from toolkit.system.errors import first_line
+from toolkit.system.outputs import MANIFEST
+from toolkit.system.urls import is_url
 
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 UNREACHABLE = (DatasetNotFoundError, OfflineModeIsEnabled, HfHubHTTPError, HFValidationError, OSError)

@@ -1,7 +1,7 @@
 """Write the Parquet files of a data set from finished shards: configs `pairs` and `references`, one folder each.
 
-The columns are derived from the dataclasses of `toolkit.rows`; the conversion works on Arrow tables, a batch at a time.
-A file gets its final name only when all files of its split are complete.
+The columns are derived from the dataclasses of `toolkit.data.rows`; the conversion works on Arrow tables, a batch at a
+time. A file gets its final name only when all files of its split are complete.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from toolkit.rows import Candidate, Row, Scores, schema
-from toolkit.shards import candidates_of, input_shards, output_of, read_tables, with_candidates
+from toolkit.data.rows import Candidate, Row, Scores, schema
+from toolkit.data.shards import candidates_of, input_shards, output_of, read_tables, with_candidates
 
 CONFIGS = ("pairs", "references")
 PAIR, PAIR_COLUMNS = "pair", ["sentence1", "sentence2"]  # a config of two columns of the files of `pairs`
@@ -69,7 +69,7 @@ def chosen_candidates(rows: pa.Table) -> pa.Table:
 
 
 def pairs_table(rows: pa.Table) -> pa.Table:
-    """The pairs of a table of rows (`toolkit.rows.schema`), in order; columns `pairs_schema()`."""
+    """The pairs of a table of rows (`toolkit.data.rows.schema`), in order; columns `pairs_schema()`."""
     candidates = chosen_candidates(rows)
     parents = rows.select(["id", "reference", *(field.name for field in row_fields())]).take(candidates["row"])
     columns = dict(zip(parents.column_names, parents.columns, strict=True))

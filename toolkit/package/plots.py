@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.evaluate.corpus import PAPER_BY_RANK
 from toolkit.package.histograms import BINS
-from toolkit.shards import write_whole
+from toolkit.system.whole_files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

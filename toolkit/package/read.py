@@ -18,16 +18,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from toolkit import files
 from toolkit.bitext.read import text_suffix
+from toolkit.data.rows import Candidate, Row, Scores
+from toolkit.data.shards import INPUTS, read_tables
 from toolkit.package.folder import check_whole, files_of, is_parabank, urls_of
 from toolkit.package.pair_files import BATCH_ROWS, FILE_READERS, file_tables, pairs_of, understood
 from toolkit.package.pair_rows import PAIRS
 from toolkit.package.pair_tables import PLAIN
 from toolkit.package.parquet import TABLES, finished_shards, without_repeats
-from toolkit.rows import Candidate, Row, Scores
 from toolkit.select.equal import find_equal_pairs
-from toolkit.shards import INPUTS, read_tables
+from toolkit.system import urls
 
 FORMS = (
     "a packaged parabank (folder or Hub name), a run's folder of shards, or a .parquet, .tsv, .csv or .jsonl file of "
@@ -112,10 +112,10 @@ def is_file(source: str | Path) -> bool:
         FileNotFoundError: The source has a suffix of a parabank file but does not exist.
         ValueError: The source is a file with another suffix.
     """
-    found, named = files.is_file(source), text_suffix(str(source)) in FILE_READERS
+    found, named = urls.is_file(source), text_suffix(str(source)) in FILE_READERS
     if found and not named:
         raise ValueError(f"wanted {FORMS}, got the file {source}: rename it if it is one of these")
-    if named and not found and (files.is_url(source) or not Path(source).exists()):
+    if named and not found and (urls.is_url(source) or not Path(source).exists()):
         raise FileNotFoundError(f"wanted {FORMS}, got {source}, which does not exist: check the path")
     return found
 
@@ -133,7 +133,7 @@ def read_config(source: str | Path, config: str, split: str | None) -> Iterator[
         ValueError: The folder holds something else, the run is not finished, or a file is damaged.
     """
     columns = PAIRS.names if config == "pairs" else None
-    if files.is_url(source):
+    if urls.is_url(source):
         return chain.from_iterable(file_tables(url, columns) for url in urls_of(str(source), config, split))
     folder = Path(source).expanduser()
     if (folder / INPUTS).is_file():

@@ -18,8 +18,9 @@ from pathlib import Path
 import jinja2
 
 from toolkit.clean.rules import REASONS
-from toolkit.database import database
-from toolkit.outputs import MANIFEST, check_output_file
+from toolkit.data.database import database
+from toolkit.data.rows import Candidate, Row, Scores, from_record, hints_of
+from toolkit.data.shards import INPUTS
 from toolkit.package.build import STATISTICS
 from toolkit.package.folder import AGAIN, check_whole, files_of, is_parabank
 from toolkit.package.histograms import SCORES
@@ -27,8 +28,8 @@ from toolkit.package.keep import place_of
 from toolkit.package.parquet import finished_shards
 from toolkit.package.plots import OTHERS, READ, TRANSLATED, label, most_first
 from toolkit.package.reasons import OF_CANDIDATES
-from toolkit.rows import Candidate, Row, Scores, from_record, hints_of
-from toolkit.shards import INPUTS, read_record, write_whole
+from toolkit.system.outputs import MANIFEST, check_output_file
+from toolkit.system.whole_files import read_record, write_whole
 from toolkit.version import VERSION
 
 ROWS = 5_000  # references of a page

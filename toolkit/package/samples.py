@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
+from toolkit.data.rows import Row
 from toolkit.package.read import read_references
-from toolkit.rows import Row
 
 SEEDS = 2  # ParaBank 2, section 3.6: "we average over two independent runs"
 

@@ -14,14 +14,14 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 
-from toolkit.database import database
+from toolkit.data.database import database
+from toolkit.data.rows import Candidate, Row
+from toolkit.data.shards import read_inputs
 from toolkit.evaluate.corpus import rank_table
 from toolkit.package.counts import BINS, MILLIONTHS, RANGES, WIDTHS, count
 from toolkit.package.histograms import examples, length_histogram, score_histograms
 from toolkit.package.parquet import SPLITS
-from toolkit.rows import Candidate, Row
 from toolkit.score.overlap import PieceSplitter
-from toolkit.shards import read_inputs
 
 # ParaNMT-50M, table 3: millions of pairs in each, mean and standard deviation of their trigram overlap
 PAPER_RANGES = ((4.0, 0.00, 0.0), (3.8, 0.02, 0.1), (6.9, 0.07, 0.1), (14.4, 0.17, 0.2), (18.0, 0.35, 0.2))

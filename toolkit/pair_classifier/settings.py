@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from toolkit.errors import check_lists
-from toolkit.settings import check_above_zero, check_at_least_one, check_between, check_machine
+from toolkit.system.errors import check_lists
+from toolkit.system.settings import check_above_zero, check_at_least_one, check_between, check_machine
 
 NAMED = ["sentence1", "sentence2", "label"]
 

@@ -16,15 +16,15 @@ import pyarrow.parquet as pq
 from sentence_transformers import CrossEncoder
 
 from toolkit.encoder.load import load_encoder
-from toolkit.errors import named_line
 from toolkit.package import read
 from toolkit.pair_classifier.classifier import LABELS, SCORE, device_name, fit, new_classifier
 from toolkit.pair_classifier.pairs import LabelledPair, identification_pairs
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.pair_classifier.tasks import figures, predict, predict_scores, read_task, score_figures
-from toolkit.parallel import processes, row_seed
-from toolkit.shards import write_whole
-from toolkit.training import check_folder, finish, in_folder, is_finished
+from toolkit.run.workspace import check_folder, finish, in_folder, is_finished
+from toolkit.system.errors import named_line
+from toolkit.system.processes import processes, row_seed
+from toolkit.system.whole_files import write_whole
 
 FREE = {"save_every", "test", "processes"}  # may change when a training resumes
 
@@ -38,7 +38,7 @@ def train(settings: PairClassifierSettings) -> Path:
     Raises:
         ValueError: There is nothing to learn from; the base model is no checkpoint; a file to measure on is bad; the
             output folder belongs to a training with other settings.
-        OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
+        OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
     folder, state = Path(settings.output_dir), processes()

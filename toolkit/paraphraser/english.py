@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from toolkit.bitext.subwords import SPACE, Pieces
-from toolkit.rows import Row
+from toolkit.data.rows import Row
 from toolkit.score.names import FUNCTION_WORDS, words_of
 from toolkit.score.negation import APOSTROPHES, NEGATION
 from toolkit.score.word_changes import TOKEN

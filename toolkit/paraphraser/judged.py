@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from toolkit.bitext.normalize import match_key
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
 from toolkit.generate.continuations import continued_rows
 from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.settings import Paraphrasing
-from toolkit.rows import Candidate, Row, Scores
 from toolkit.score.critic import judge_by_reading
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.score.edit_ratio import edit_rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolkit.errors import check_several
 from toolkit.starters import model_name, packaged
+from toolkit.system.errors import check_several
 
 BEST = "best"  # the translators of `PIVOT` where they are installed, else the starter
 STARTER = "starter/paraphraser"  # what a training begins with, too, unless it is told otherwise

@@ -13,9 +13,9 @@ from toolkit.bitext.normalize import match_key
 from toolkit.bitext.split import split_of
 from toolkit.clean.contamination import search_for
 from toolkit.clean.evaluation_sets import read_sets
+from toolkit.data.rows import Candidate, Row
 from toolkit.package.read import is_file, read_references, understood_columns
 from toolkit.paraphraser.settings import ParaphraserTraining
-from toolkit.rows import Candidate, Row
 
 VALIDATION_SHARE = 0.01  # ours: of the references of a file, which has no splits
 ENOUGH = 50  # ours: held-out references; with fewer, iBLEU says little

@@ -17,12 +17,12 @@ import torch
 from toolkit.bitext.hub_subwords import HubPieces
 from toolkit.bitext.languages import check_code, main_language, near
 from toolkit.bitext.words import read_words
-from toolkit.coverage import check_language_of, covers
+from toolkit.data.progress import rows_bar
+from toolkit.data.rows import Candidate, Row
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.constraint_set import ConstraintSet, times_said
 from toolkit.encoder.load import load_encoder
-from toolkit.errors import check_several
-from toolkit.memory import release_memory
+from toolkit.models.coverage import check_language_of, covers
 from toolkit.models.language_model import LanguageModel, is_causal
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.judged import Rewriter
@@ -31,11 +31,11 @@ from toolkit.paraphraser.pipeline import paraphrase_rows, reporting_stages
 from toolkit.paraphraser.sentences import join, parts_of
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
-from toolkit.progress import rows_bar
-from toolkit.rows import Candidate, Row
 from toolkit.score.critic import load_critic
 from toolkit.score.guards import ALWAYS, LANGUAGES, broken_guard, check_guards
 from toolkit.starters import WORDS, resolve, shown_name
+from toolkit.system.errors import check_several
+from toolkit.system.memory import release_memory
 from toolkit.translator.load import Translator, described, load_translator
 
 if TYPE_CHECKING:

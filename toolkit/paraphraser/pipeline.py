@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from toolkit.bitext.subwords import Pieces
+from toolkit.data.rows import Candidate, Row
 from toolkit.decode.constraint_set import ConstraintSet
 from toolkit.generate.constrain import constrain_rows
 from toolkit.generate.pivot import PivotDecoding, pivot_rows
@@ -19,7 +20,6 @@ from toolkit.models.language_model import LanguageModel
 from toolkit.paraphraser.english import correct_english, refuse_english, refuse_no_words
 from toolkit.paraphraser.judged import BATCH_TEXTS, Rewriter, Scorers, judged_rows, outputs_of
 from toolkit.paraphraser.settings import Paraphrasing
-from toolkit.rows import Candidate, Row
 from toolkit.score.dual import dual_rows
 from toolkit.score.guards import guard_rows
 from toolkit.score.overlap import overlap_rows

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sentencex import segment
 
+from toolkit.data.rows import Candidate, Scores
 from toolkit.paraphraser.form import CLOSING, MARKS
-from toolkit.rows import Candidate, Scores
 
 
 def parts_of(text: str, lang: str, fits: Callable[[str], bool]) -> list[str]:

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass, field
 
 from toolkit.bitext.languages import check_code
-from toolkit.coverage import check_language_of, covers
-from toolkit.errors import check_lists
 from toolkit.evaluate.ibleu import ALPHA
+from toolkit.models.coverage import check_language_of, covers
 from toolkit.paraphraser.names import STARTER
 from toolkit.score.guards import GUARDS
-from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
+from toolkit.system.errors import check_lists
+from toolkit.system.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 from toolkit.translator.settings import SIZES
 
 METHODS = ("auto", "sample", "beam", "top_p")

@@ -18,7 +18,7 @@ from pathlib import Path
 from toolkit.evaluate.parsers import Parser, open_parser, parse
 from toolkit.evaluate.trees import shape
 from toolkit.paraphraser.pairs import TrainingPair
-from toolkit.shards import write_whole
+from toolkit.system.whole_files import write_whole
 
 LEVELS = 2  # ParaNMT-50M, section 6: "the level immediately below the root along with the root"
 PLAIN = 8  # ours: one pair in so many has no template

@@ -30,11 +30,9 @@ from transformers import (
 
 from toolkit.bitext.subwords import marian_tokenizer, train_pieces
 from toolkit.bitext.words import write_words
-from toolkit.errors import public_record
 from toolkit.evaluate.ibleu import corpus_ibleu
 from toolkit.models.checkpoint import last_checkpoint, whole_checkpoints, writing
 from toolkit.models.trainer_arguments import trainer_arguments
-from toolkit.parallel import processes
 from toolkit.paraphraser.batches import Batches
 from toolkit.paraphraser.card import paraphraser_card, stated
 from toolkit.paraphraser.form import is_marked
@@ -43,9 +41,12 @@ from toolkit.paraphraser.pairs import TrainingPair, TrainingText, inputs_and_ref
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.paraphraser.syntax import with_templates
 from toolkit.paraphraser.trainer import IGNORED, Collate, ParaphraserTrainer
-from toolkit.shards import write_whole
+from toolkit.run.workspace import OUTCOME, Outcome, check_folder, finish, in_folder, is_finished
 from toolkit.starters import WORDS, shown_name
-from toolkit.training import MEASURED, OUTCOME, Outcome, check_folder, finish, in_folder, is_finished
+from toolkit.system.errors import public_record
+from toolkit.system.outputs import MEASURED
+from toolkit.system.processes import processes
+from toolkit.system.whole_files import write_whole
 from toolkit.translator.begin import new_model
 from toolkit.translator.load import load_checkpoint, set_languages
 from toolkit.translator.settings import SIZES
@@ -68,7 +69,7 @@ def train(settings: ParaphraserTraining) -> Path:
     Raises:
         ValueError: There are no usable pairs, the base model cannot be loaded or has no layers for adapters, or the
             folder belongs to a training with other settings.
-        OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
+        OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: Another launch works in the folder.
     """
     state, folder = processes(), Path(settings.output_dir)

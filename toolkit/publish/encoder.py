@@ -15,10 +15,10 @@ import cards
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.modules import WEIGHTS, ParaphrasticEncoder
 from toolkit.evaluate.embeddings import as_json, check_tasks, evaluate_encoder, markdown
-from toolkit.outputs import check_output_folder
 from toolkit.publish.folder import made_beside, read_training
-from toolkit.shards import write_whole
-from toolkit.training import MEASURED, write_record
+from toolkit.run.workspace import write_record
+from toolkit.system.outputs import MEASURED, check_output_folder
+from toolkit.system.whole_files import write_whole
 from toolkit.version import VERSION
 
 TEMPLATE = Path(cards.__file__).parent / "encoder.md"

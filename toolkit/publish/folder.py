@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from toolkit.models.checkpoint import writing
-from toolkit.training import MEASURED, RECORD
+from toolkit.run.workspace import RECORD
+from toolkit.system.outputs import MEASURED
 
 
 def read_training(model: str, script: str, private: Sequence[str]) -> dict:

@@ -28,10 +28,10 @@ from huggingface_hub.errors import (
     Response,
 )
 
-from toolkit.contents import hash_file
-from toolkit.errors import named_line
 from toolkit.package.checksums import CHECKSUMS
 from toolkit.package.folder import check_version
+from toolkit.system.contents import hash_file
+from toolkit.system.errors import named_line
 
 Result = TypeVar("Result")
 Content = Path | bytes

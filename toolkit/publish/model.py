@@ -7,12 +7,11 @@ from pathlib import Path
 
 from huggingface_hub import HfApi
 
-from toolkit.contents import hash_file
-from toolkit.outputs import is_ours
 from toolkit.package.checksums import CHECKSUMS, checksum_lines
 from toolkit.package.folder import check_version
 from toolkit.publish.hub import CARD, Content, Version, check_name, planned
-from toolkit.training import MEASURED
+from toolkit.system.contents import hash_file
+from toolkit.system.outputs import MEASURED, is_ours
 
 KIND = "model"
 HERE = '"."'  # how the cards of packaged models name their folder, and what they say of it

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from huggingface_hub import HfApi
 
-from toolkit.outputs import MANIFEST
 from toolkit.package.build import STATISTICS, as_json
 from toolkit.package.card import card_of
 from toolkit.package.checksums import CHECKSUMS, check_checksums, checksum_lines
 from toolkit.package.folder import AGAIN, check_version, files_of, is_parabank
 from toolkit.package.parquet import CONFIGS, SPLITS
 from toolkit.publish.hub import CARD, Content, Version, check_name, numbers, planned, record_on_hub
-from toolkit.shards import read_record
+from toolkit.system.outputs import MANIFEST
+from toolkit.system.whole_files import read_record
 
 KIND = "dataset"
 

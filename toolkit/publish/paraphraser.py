@@ -12,15 +12,15 @@ import torch
 
 from toolkit.evaluate.ibleu import ALPHA, ibleu_signature
 from toolkit.evaluate.paraphraser import evaluate_systems, markdown
-from toolkit.outputs import check_output_folder
 from toolkit.paraphraser.baselines import round_trip
 from toolkit.paraphraser.card import paraphraser_card, stated
 from toolkit.paraphraser.evaluation import read_test
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.publish.folder import made_beside, read_training
-from toolkit.shards import write_whole
+from toolkit.run.workspace import write_record
 from toolkit.starters import WORDS, shown_name
-from toolkit.training import MEASURED, write_record
+from toolkit.system.outputs import MEASURED, check_output_folder
+from toolkit.system.whole_files import write_whole
 from toolkit.translator.load import load_checkpoint, load_translator
 
 # settings that describe one machine

@@ -17,11 +17,11 @@ from toolkit.bitext.languages import check_languages
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.clean.rules import CleanSettings, clean, none_usable
 from toolkit.evaluate.translation import bleu
-from toolkit.outputs import check_output_folder
 from toolkit.publish.folder import made_beside, read_training
-from toolkit.shards import write_whole
+from toolkit.run.workspace import RECORD
 from toolkit.starters import WORDS, shown_name
-from toolkit.training import MEASURED, RECORD
+from toolkit.system.outputs import MEASURED, check_output_folder
+from toolkit.system.whole_files import write_whole
 from toolkit.translator.languages import check_stated
 from toolkit.translator.load import Translator, load_translator
 from toolkit.version import VERSION

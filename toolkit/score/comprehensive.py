@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import pstdev
 from typing import NamedTuple
 
-from toolkit.rows import Candidate, Row, Scores
+from toolkit.data.rows import Candidate, Row, Scores
 
 FITTED_ON = 500  # appendix A: "we take 500 examples", of which the standard deviations give the weights
 DIGITS = 3  # ours: of a fitted weight, so that the last bits of a score do not change it

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from toolkit.data.progress import parts_at_hand
+from toolkit.data.rows import Row
 from toolkit.models.language_model import LanguageModel, beginning_of, load_language_model
 from toolkit.models.token_trees import check_reads_trees, log_probabilities_after
-from toolkit.progress import parts_at_hand
-from toolkit.rows import Row
 from toolkit.score.judge import BOTH_WAYS, WITH_CRITIC, judge_rows, read_judge
 from toolkit.translator.packed import pack_layers
 

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from toolkit.clean.bitext import BitextSettings
 from toolkit.clean.clean_file import check_names
-from toolkit.settings import DTYPES, check_among, check_at_least_one, check_between, check_machine
-from toolkit.shards import candidates_of, read_tables
+from toolkit.data.shards import candidates_of, read_tables
+from toolkit.system.settings import DTYPES, check_among, check_at_least_one, check_between, check_machine
 
 # ParaBank 2, section 3.1, calls it a negative log-likelihood and does not say of what; that it is this one, is ours
 MAX_CROSS_ENTROPY = 3.5

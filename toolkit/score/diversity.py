@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from toolkit.bitext.words import COMPOUND, spaced
-from toolkit.rows import Row
+from toolkit.data.rows import Row
 
 WORDING, ORDER = 0.5, 0.5  # ours: the weights beta1 and beta2, which the paper does not print
 DECIMALS = 6  # ours: a ratio of small counts; the last bits say nothing

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 
+from toolkit.data.progress import parts_at_hand
+from toolkit.data.rows import Candidate, Row
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
-from toolkit.progress import parts_at_hand
-from toolkit.rows import Candidate, Row
 from toolkit.translator.load import Translator
 
 

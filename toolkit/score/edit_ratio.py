@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from rapidfuzz.distance import Levenshtein
 
-from toolkit.rows import Row
+from toolkit.data.rows import Row
 
 DECIMALS = 6  # ours: a ratio of small counts; the last bits say nothing
 

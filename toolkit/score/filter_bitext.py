@@ -15,16 +15,17 @@ from accelerate import PartialState
 
 from toolkit.clean.clean_file import write_judged
 from toolkit.clean.corpus import cleaning_folder
-from toolkit.outputs import check_output_file, is_ours
-from toolkit.parallel import processes, tell_idle_gpus
-from toolkit.rows import Candidate, Row
-from toolkit.run import make_run
-from toolkit.run_bitext import CLEANING
+from toolkit.data.rows import Candidate, Row
+from toolkit.data.shards import all_made, input_shards, output_of
+from toolkit.run.bitext_run import CLEANING
+from toolkit.run.shard_runs import make_run
+from toolkit.run.workspace import check_folder, in_folder
 from toolkit.score.cross_entropy import BitextFilter, judged
 from toolkit.score.dual import dual_rows, forward_rows
-from toolkit.settings import SETTINGS
-from toolkit.shards import all_made, input_shards, output_of, read_record
-from toolkit.training import check_folder, in_folder
+from toolkit.system.outputs import check_output_file, is_ours
+from toolkit.system.processes import processes, tell_idle_gpus
+from toolkit.system.settings import SETTINGS
+from toolkit.system.whole_files import read_record
 from toolkit.translator.load import Translator, load_translator
 
 ITSELF = "reference"  # the method of a candidate that is the reference of its row

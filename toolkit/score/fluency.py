@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 
+from toolkit.data.rows import Row
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.generate.sentinels import infill_input, infill_output, load_infiller
 from toolkit.models.config import read_config
 from toolkit.models.language_model import LanguageModel, load_language_model, log_probabilities
-from toolkit.rows import Row
 from toolkit.translator.load import Translator
 
 DECIMALS = 6  # ours: further digits differ from batch to batch

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from toolkit.clean.marks import lacks_letters, loses_mark
-from toolkit.coverage import PARTS
-from toolkit.rows import Row
+from toolkit.data.rows import Row
+from toolkit.models.coverage import PARTS
 from toolkit.score.names import changes_name
 from toolkit.score.negation import changes_negation
 from toolkit.score.persons import changes_person

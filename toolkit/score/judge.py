@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from toolkit.rows import Candidate, Row, Scores
+from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.score.names import FUNCTION_WORDS
 from toolkit.score.verb_forms import changes_aspect
 from toolkit.score.word_changes import word_changes

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from toolkit.rows import Row
+from toolkit.data.rows import Row
 from toolkit.score.judgment_features import SIGNS, features, sentence_of
 
 SHIPPED = Path(__file__).with_name("judgment.json")

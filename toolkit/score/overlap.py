@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from toolkit.bitext.words import spaced
-from toolkit.rows import Row
+from toolkit.data.rows import Row
 
 if TYPE_CHECKING:
     from toolkit.bitext.subwords import Pieces

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toolkit.rows import Row
+from toolkit.data.rows import Row
 from toolkit.starters import shown_name
 
 if TYPE_CHECKING:

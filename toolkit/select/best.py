@@ -14,7 +14,7 @@ import duckdb
 from toolkit.select.equal import with_keys
 from toolkit.select.near import find_near, rows_of_band
 from toolkit.select.pairs import PARTS, SCORES, check_scored, numbered_pairs
-from toolkit.settings import check_at_least_one
+from toolkit.system.settings import check_at_least_one
 
 # ParaZh-22M, sections 2.4 and 2.2: it kept "~22M" pairs of the "26.4M" that cleaning had left
 PAPER_SHARE = 22 / 26.4

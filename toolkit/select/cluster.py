@@ -17,7 +17,7 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from toolkit.rows import Candidate, Row
+from toolkit.data.rows import Candidate, Row
 from toolkit.score.overlap import without_punctuation
 
 if TYPE_CHECKING:

@@ -20,23 +20,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from toolkit.database import database
-from toolkit.outputs import CONTAMINATION
-from toolkit.parallel import mine, wait
-from toolkit.settings import SETTINGS
-from toolkit.shards import (
+from toolkit.data.database import database
+from toolkit.data.shards import (
     INPUTS,
     candidates_of,
     dropped_of,
     named_if_broken,
-    read_record,
     read_tables,
-    remove_unfinished,
     shard_number,
     with_candidates,
     write_table,
-    write_whole,
 )
+from toolkit.system.outputs import CONTAMINATION
+from toolkit.system.processes import mine, wait
+from toolkit.system.settings import SETTINGS
+from toolkit.system.whole_files import read_record, remove_unfinished, write_whole
 
 if TYPE_CHECKING:
     from accelerate import PartialState

@@ -11,8 +11,8 @@ from pathlib import Path
 import duckdb
 
 from toolkit.bitext.words import PARANMT_TOKENS
+from toolkit.data.shards import shard_number
 from toolkit.select.pairs import SCORES, check_scored, chosen_pairs
-from toolkit.shards import shard_number
 
 DECILES = 10  # ParaNMT-50M, section 5.4
 MEASURES = ("semantic", "trigram_overlap", "translation_score")  # section 5.4: the three filters

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from toolkit.clean.match_keys import match_keys
-from toolkit.database import database
+from toolkit.data.database import database
 from toolkit.select.pairs import chosen_pairs
 
 # ours: DuckDB's part of the memory, whatever the number of pairs, and the threads that share it. Beyond some million

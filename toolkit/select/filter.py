@@ -7,7 +7,7 @@ from typing import Any
 
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.words import words_of
-from toolkit.rows import Candidate, Row, Scores
+from toolkit.data.rows import Candidate, Row, Scores
 
 
 def refuse_unknown_words(rows: Iterable[Row], known: Set[str]) -> Iterator[Row]:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from toolkit.shards import candidates_of, read_tables, shard_number
+from toolkit.data.shards import candidates_of, read_tables, shard_number
 
 ELEMENT = "candidates.list.element"  # the columns of a candidate, as Parquet names them
 BATCH_ROWS = 10_000  # ours: rows in memory at a time, with these columns of all their candidates

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import duckdb
 
-from toolkit.database import database, lock
-from toolkit.errors import first_line
-from toolkit.rows import Row, Scores, hints_of
-from toolkit.shards import named_if_broken
+from toolkit.data.database import database, lock
+from toolkit.data.rows import Row, Scores, hints_of
+from toolkit.data.shards import named_if_broken
+from toolkit.system.errors import first_line
 
 LOST = ("cluster", "rank")  # reasons of candidates that only lost to a better one
 NAMES = {  # what a condition may name, and how it is found in a candidate `c`

@@ -22,7 +22,7 @@ from toolkit.models.marian_transformer import TIED, tie_embeddings, transformer_
 from toolkit.models.marian_weights import CONVERT, decoder_layers, embeddings, is_recurrent, setting, weights_of
 from toolkit.models.shortlist import Shortlist, read_shortlist
 from toolkit.models.ssru import POSITIONS, SsruConfig, SsruModel
-from toolkit.shards import read_record
+from toolkit.system.whole_files import read_record
 
 PACKED = ("model*.bin.zst", "*vocab*.spm.zst")
 # what a model's settings must be, where they say it, and those of each kind of decoder

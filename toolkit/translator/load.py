@@ -25,10 +25,11 @@ from toolkit.firefox.published import LICENSE
 from toolkit.models.checkpoint import NEITHER, reading_model
 from toolkit.models.precision import check_device, in_bfloat16
 from toolkit.models.weights import check_token_ids, check_whole, loading
-from toolkit.settings import DTYPES
-from toolkit.shards import read_record
+from toolkit.run.workspace import RECORD
 from toolkit.starters import model_name, resolve, shown_name
-from toolkit.training import MEASURED, RECORD
+from toolkit.system.outputs import MEASURED
+from toolkit.system.settings import DTYPES
+from toolkit.system.whole_files import read_record
 from toolkit.translator.firefox import firefox_files, load_firefox, stated_pair
 from toolkit.translator.inference import prepare_for_cpu
 from toolkit.translator.languages import (

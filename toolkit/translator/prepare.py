@@ -24,7 +24,7 @@ from toolkit.bitext.split import split_of
 from toolkit.bitext.subwords import train_pieces
 from toolkit.clean.corpus import clean_corpus
 from toolkit.clean.rules import CleanSettings, clean, none_usable
-from toolkit.shards import write_whole
+from toolkit.system.whole_files import write_whole
 from toolkit.translator.settings import DEFAULT_SIZE, SIZES, Size, TrainingSettings
 
 PARTS = ("bitext", "validation", "synthetic")  # the settings that name text

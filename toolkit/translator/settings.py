@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 
 from toolkit.bitext.languages import check_codes
-from toolkit.errors import check_lists
-from toolkit.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
+from toolkit.system.errors import check_lists
+from toolkit.system.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 
 OPTIMIZERS = ("muon", "adamw")
 DEFAULT_SIZE = "starter"  # of a new model

@@ -20,11 +20,11 @@ from transformers import GenerationConfig, MarianMTModel, MarianTokenizer
 
 from toolkit.bitext.subwords import marian_tokenizer, pieces_of
 from toolkit.bitext.words import write_words
-from toolkit.contents import CONTENT
 from toolkit.models.precision import has_bfloat16
-from toolkit.parallel import processes
+from toolkit.run.workspace import OUTCOME, Outcome, check_folder, finish, in_folder
 from toolkit.starters import WORDS, shown_name
-from toolkit.training import OUTCOME, Outcome, check_folder, finish, in_folder
+from toolkit.system.contents import CONTENT
+from toolkit.system.processes import processes
 from toolkit.translator.begin import load_base, new_model, size_of
 from toolkit.translator.checkpoints import Progress, average_weights, checkpoints_in, load_checkpoint
 from toolkit.translator.loss import TranslationLoss
@@ -46,7 +46,7 @@ def train(settings: TrainingSettings) -> Path:
     Raises:
         ValueError: The bitext has no usable pair, the base model cannot be used, or the output folder belongs to a
             training with other settings.
-        OSError: The folder is not one to write to (`toolkit.training.check_folder`), or the disk is full.
+        OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
         RuntimeError: The launcher's processes do not see each other, or another launch works in the folder.
     """
     state, folder = processes(), Path(settings.output_dir)

@@ -1,0 +1,130 @@
+"""The settings of a run that reads running text, and its rows."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+
+from toolkit.bitext.books import read_books
+from toolkit.bitext.languages import SAMPLE, check_language
+from toolkit.bitext.passages import CONTEXT, MAX_CHARS, MIN_CHARS, Passage, draw_key, drawn, read_passages
+from toolkit.bitext.split import split_of
+from toolkit.clean.contamination import search_for
+from toolkit.clean.evaluation_sets import read_sets
+from toolkit.data.rows import Row
+from toolkit.run.shard_runs import RunSettings
+from toolkit.system.outputs import CONTAMINATION
+from toolkit.system.settings import check_at_least_one
+from toolkit.system.whole_files import write_whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextRun(RunSettings):
+    """The settings of the builders that need text alone.
+
+    Attributes:
+        text: Running text such as books: files (.txt, also compressed), folders, globs, also at URLs, or datasets with
+            a book in each record.
+        text_column: Column of the text in a dataset.
+        data_split: Split to read, if the text is a dataset.
+        references: Number of sentences that are drawn from the whole text; by default all that have the length.
+        min_chars: Fewest characters of a reference.
+        max_chars: Most characters of a reference.
+        context: Most characters of the text before a reference, and of that after it.
+        normalize_punctuation: Typographic marks to ASCII, but not in Chinese, Japanese and Korean.
+        check_language: Refuse a text that is not in the language that the settings name.
+        seed: Seed of the draw, and of everything random that follows.
+    """
+
+    UNIT: ClassVar[str] = "sentences"
+
+    text: list[str]
+    text_column: str = "text"
+    data_split: str = "train"
+    references: int | None = None
+    min_chars: int = MIN_CHARS
+    max_chars: int = MAX_CHARS
+    context: int = CONTEXT
+    normalize_punctuation: bool = True  # ours
+    check_language: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ValueError: A setting is out of its range.
+        """
+        super().__post_init__()
+        check_at_least_one(self, "min_chars")
+        if self.max_chars < self.min_chars or self.context < 0:
+            raise ValueError(
+                f"wanted max_chars of at least min_chars and context of at least 0, got {self.max_chars}, "
+                f"{self.min_chars} and {self.context}"
+            )
+        if self.references is not None and self.references < 1:
+            raise ValueError(f"wanted references of at least 1, got {self.references}")
+
+    @property
+    def inputs(self) -> list[str]:
+        """The text."""
+        return self.text
+
+    def check_inputs(self) -> None:
+        """Refuse a text that cannot be read, is in another language, or has no sentence of the length.
+
+        Raises:
+            OSError: The text does not exist.
+            ValueError: The text cannot be used.
+        """
+        read_sets(self.decontaminate)
+        first = [passage.sentence for passage in itertools.islice(self.passages(), SAMPLE)]
+        if not first:
+            raise ValueError(
+                f"wanted sentences of {self.min_chars} to {self.max_chars} characters, got none in "
+                f"{' '.join(self.text)}: check the text, or change --min_chars and --max_chars"
+            )
+        if self.check_language:
+            check_language(first, self.lang)
+
+    def passages(self) -> Iterator[Passage]:
+        """The sentences of the text that have the length, with their context."""
+        books = read_books(self.text, self.lang, self.text_column, self.data_split, self.normalize_punctuation)
+        return read_passages(books, self.lang, self.min_chars, self.max_chars, self.context)
+
+    def input_rows(self) -> Iterator[Row]:
+        """The drawn sentences as rows without candidates; one that was there before is refused as "duplicate".
+
+        The text is read twice if sentences are drawn. Memory is needed for a hash of each sentence, some 80 bytes, not
+        for its text.
+        """
+        wanted = None
+        if self.references is not None:
+            wanted = drawn((passage.sentence for passage in self.passages()), self.references, self.seed)
+            if len(wanted) < self.references:
+                print(
+                    f"wanted {self.references:,} references, got a text with {len(wanted):,} different sentences of "
+                    f"{self.min_chars} to {self.max_chars} characters: all of them are taken",
+                    file=sys.stderr,
+                )
+        seen: set[bytes] = set()
+        search = search_for(read_sets(self.decontaminate))
+        for one in self.passages():
+            key = draw_key(one.sentence, self.seed)
+            if wanted is not None and key not in wanted:
+                continue
+            reason = "duplicate" if key in seen else None
+            seen.add(key)
+            if reason is None and self.decontaminate and search.found(pa.array([one.sentence])).any():
+                reason = "contaminated"
+            split, context = split_of(one.sentence, self.validation_share, self.test_share), (one.before, one.after)
+            row_id = f"{one.origin}-{one.number}"
+            yield Row(row_id, one.origin, None, None, one.sentence, self.lang, split, *context, reason=reason)
+        if self.decontaminate:
+            write_whole(self.shards_dir / CONTAMINATION, json.dumps(search.record(self.UNIT), indent=1))

@@ -1,0 +1,115 @@
+"""Run the work of a command: print an error as one line, return an exit status, start several processes.
+
+An interrupted command prints whether it can be resumed. This module does not import torch, so that `--help` and the
+error for a mistyped flag appear at once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable
+from typing import TypeVar
+
+from toolkit.system.errors import one_line
+from toolkit.system.settings import parse_settings
+from toolkit.system.signals import ChildKilled, Stopped
+
+Settings = TypeVar("Settings")
+
+# The exceptions that the toolkit and its libraries raise for bad input and full disks. Any other exception is a bug of
+# ours, so its traceback is shown.
+EXPECTED = (ValueError, RuntimeError, OSError, MemoryError)
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
+LAUNCHER = "PARABANK_LAUNCHER"  # set for the processes that this toolkit's launcher starts, which prints for them
+LOST = "another process of this launch has ended, so this one stops"
+
+
+def run_script(
+    program: str,
+    description: str,
+    settings_of: type[Settings],
+    work: Callable[[Settings], None],
+    arguments: list[str],
+    resumes: bool = False,
+) -> int:
+    """Run a script: parse the command line, do the work, and print an error as one line.
+
+    Args:
+        program: The script's name.
+        description: The text above the flags in its help.
+        settings_of: The dataclass whose fields are its flags; a field `processes` is the number of processes to start.
+        work: The function that does the work.
+        arguments: The command line.
+        resumes: Whether an interrupted command continues from its last state when it is run again.
+
+    Returns:
+        The exit status: 0, 1 after an error, 130 after an interruption.
+
+    Raises:
+        SystemExit: The command line has --help (status 0) or is wrong (status 2).
+    """
+    settings = parse_settings(settings_of, arguments, description, program)
+    return run_command(program, lambda: work(settings), resumes, getattr(settings, "processes", 1))
+
+
+def run_command(
+    program: str,
+    work: Callable[[], None],
+    resumes: bool = False,
+    processes: int = 1,
+    done: Callable[[], str] | None = None,
+) -> int:
+    """Run the work of a command, in one process or in several.
+
+    Args:
+        program: The command's name, with which its error line begins.
+        work: The function that does the work.
+        resumes: Whether an interrupted command continues from its last state when it is run again.
+        processes: Processes to start on this machine. With more than 1, each of them runs this command line again. The
+            number is ignored where a launcher (`accelerate launch`, `torchrun`) has started this process.
+        done: Says how much of the work is finished, where a signal ends it.
+
+    Returns:
+        The exit status: 0, 1 after an error, 130 after an interruption, 143 after SIGTERM.
+    """
+    name = f"{program} (process {os.environ['RANK']})" if os.environ.get("RANK", "0") != "0" else program
+    try:
+        if processes > 1 and not launched():
+            from toolkit.system.launch import launch
+
+            os.environ[LAUNCHER] = "1"
+            return launch(processes)
+        work()
+    except (KeyboardInterrupt, Stopped) as ended:
+        how, status = ("ended by SIGTERM", TERMINATED) if isinstance(ended, Stopped) else ("interrupted", INTERRUPTED)
+        if name == program and not (launched() and LAUNCHER in os.environ):
+            print(f"\n{program}: {how}; {_state_of(resumes, done)}", file=sys.stderr)
+        return status
+    except ChildKilled as killed:
+        print(f"{program}: {killed}; {_state_of(resumes, done)}", file=sys.stderr)
+        return 1
+    except EXPECTED as error:
+        print(f"{name}: {LOST if lost_process(error) else one_line(error)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _state_of(resumes: bool, done: Callable[[], str] | None) -> str:
+    """What is left of the work of a command that a signal ended, for a message."""
+    if not resumes:
+        return "nothing was written"
+    return f"{done() if done else 'what is finished is kept'}, the same command goes on from there"
+
+
+def lost_process(error: BaseException) -> bool:
+    """Whether an error only follows from the end of another process of this launch, which printed its own error."""
+    return launched() and bool(re.search(r"gloo|NCCL|TCPStore|peer", str(error)))
+
+
+def launched() -> bool:
+    """Whether a launcher started this process among others."""
+    return "RANK" in os.environ

@@ -1,0 +1,340 @@
+"""Settings as frozen dataclasses: their fields are the flags, the keys of the YAML file and the record of a run.
+
+The help of a flag is the line of its field in the `Attributes` section of the dataclass.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import json
+import math
+import re
+import types
+import typing
+from collections.abc import Sequence, Set
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import yaml
+
+from toolkit.system.code_version import CODE, check_code, code_version
+from toolkit.system.contents import CONTENT
+from toolkit.system.errors import one_line, public_record
+from toolkit.system.whole_files import read_record, write_whole
+from toolkit.version import VERSION
+
+T = TypeVar("T")
+SEEDS = 2**32  # seeds must be below this number, because numpy's generators require it
+SETTINGS = "settings.json"  # the record of the settings with which the run or the training in a folder began
+DTYPES = ("auto", "bfloat16", "float32", "int8")  # arithmetic in which a translator is loaded
+MAX_THREADS = 1024  # ours: more than any machine has cores; with a hundred thousand threads the process crashes
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose help can be printed where the terminal lacks a letter of it."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print a help text or an error; argparse calls it for both."""
+        if message and file is not None:
+            file.write(printable(message, file))
+
+
+def printable(text: str, file: IO[str]) -> str:
+    """A text in which "?" stands for every character that the encoding of an output file lacks.
+
+    >>> import io
+    >>> printable("Café", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    'Caf?'
+    """
+    encoding = getattr(file, "encoding", None) or "utf-8"
+    return text.encode(encoding, "replace").decode(encoding)
+
+
+def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: str, program: str | None = None) -> T:
+    """Read settings from flags and from the YAML file of `--config`; a flag overrides the file.
+
+    Args:
+        cls: A dataclass with fields of type str, int, float, bool, `X | None` or list[str].
+        arguments: The command line; `sys.argv` if None.
+        description: The text above the flags in the help.
+        program: The command's name in the help.
+
+    Raises:
+        SystemExit: A flag or a key is unknown, a value has the wrong type, or a field without default is missing; the
+            message names the flag or key and what it must be.
+    """
+    parser = Parser(
+        prog=program,
+        usage="%(prog)s [--config FILE] [--FLAG VALUE ...]; --help lists the flags",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--config", metavar="FILE", help="YAML file with any of these settings; flags override it")
+    help_of, hints = attribute_help(cls), typing.get_type_hints(cls)
+    fields = sorted(dataclasses.fields(cls), key=lambda field: not required(field))  # type: ignore[arg-type]
+    for field in fields:
+        add_flag(parser, field, hints[field.name], help_of[field.name])
+    given = vars(parser.parse_args(arguments))
+    config = given.pop("config")
+    try:
+        values = (read_yaml(Path(config), hints) if config else {}) | given
+    except (OSError, ValueError) as error:
+        parser.error(one_line(error))
+    missing = [f"--{f.name}" for f in fields if f.name not in values and required(f)]
+    if missing:
+        parser.error(f"wanted {', '.join(missing)}; give it as a flag or in the --config file")
+    if empty := [f"--{f.name}" for f in fields if is_empty(values.get(f.name)) and f.default != ""]:
+        parser.error(f"wanted a value of {', '.join(empty)}, got an empty text: is a variable of the shell unset?")
+    try:
+        return cls(**{name: expand_home(value) for name, value in values.items()})
+    except ValueError as error:
+        parser.error(one_line(error))
+
+
+def check_at_least_one(settings: object, *names: str) -> None:
+    """Refuse settings below 1.
+
+    Raises:
+        ValueError: A setting is below 1; the message names it.
+    """
+    for name in names:
+        if getattr(settings, name) < 1:
+            raise ValueError(f"wanted {name} of at least 1, got {getattr(settings, name)}")
+
+
+def check_at_most(name: str, number: int, most: int) -> None:
+    """Refuse a setting above a maximum, such as one that would need more memory than any machine has.
+
+    Raises:
+        ValueError: The number is greater than `most`; the message names the setting.
+    """
+    if number > most:
+        raise ValueError(f"wanted {name} of at most {most:,}, got {number:,}")
+
+
+def check_between(settings: object, lowest: float, highest: float, *names: str) -> None:
+    """Refuse settings outside of a closed range.
+
+    Raises:
+        ValueError: A setting is outside of the range; the message names it.
+    """
+    for name in names:
+        if not lowest <= getattr(settings, name) <= highest:  # this form also refuses NaN
+            raise ValueError(f"wanted {name} in [{lowest:g}, {highest:g}], got {getattr(settings, name)}")
+
+
+def check_above_zero(settings: object, *names: str) -> None:
+    """Refuse settings that are not above 0, or not finite.
+
+    Raises:
+        ValueError: A setting is refused; the message names it.
+    """
+    for name in names:
+        if not 0 < getattr(settings, name) < math.inf:
+            raise ValueError(f"wanted {name} above 0, got {getattr(settings, name)}")
+
+
+def check_machine(settings: object) -> None:
+    """Refuse a seed that some random generator does not accept, and more threads or processes than machines support.
+
+    Raises:
+        ValueError: A setting is out of its range; the message names it.
+    """
+    for name, lowest, highest in (("seed", 0, SEEDS - 1), ("threads", 1, MAX_THREADS), ("processes", 1, MAX_THREADS)):
+        number = getattr(settings, name, lowest)
+        if not lowest <= number <= highest:
+            raise ValueError(f"wanted {name} from {lowest} to {highest}, got {number}")
+
+
+def check_among(settings: object, name: str, possible: Sequence[str]) -> None:
+    """Refuse a setting that is not one of the possible values.
+
+    Raises:
+        ValueError: The setting has another value; the message names it.
+    """
+    if getattr(settings, name) not in possible:
+        raise ValueError(f"wanted {name} of {', '.join(possible)}, got {getattr(settings, name)!r}")
+
+
+def check_record(file: Path, wanted: dict, free: Set[str], finished: bool = False) -> None:
+    """Write the record of a run, or refuse to continue a run that began with other settings or other code.
+
+    Args:
+        file: The record of the run.
+        wanted: The settings of this call; the version of the toolkit is added to them.
+        free: Names of the settings that may differ from call to call.
+        finished: Whether nothing is left to make, so that other code changes nothing.
+
+    Raises:
+        ValueError: Another setting or the code differs (the message names it), or the record is damaged.
+    """
+    compare_record(file, wanted, free, finished)
+    code = read_record(file).get(CODE, {}) if file.exists() else code_version()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, json.dumps(recorded(wanted) | {CODE: code}, indent=1))
+
+
+def compare_record(file: Path, wanted: dict, free: Set[str], finished: bool = False) -> None:
+    """Refuse settings or code that differ from the record of a run; do nothing if there is no record.
+
+    Raises:
+        ValueError: As `check_record`.
+    """
+    if not file.exists():
+        return
+    compare_settings(read_record(file), wanted, free, str(file.parent))
+    compare_code(file, finished)
+
+
+def compare_code(file: Path, finished: bool = False) -> None:
+    """Refuse code that differs from that of a run's record; every process of a launch calls it.
+
+    Args:
+        file: The record.
+        finished: Whether nothing is left to make, so that other code changes nothing.
+
+    Raises:
+        ValueError: It differs; the message says what and what to do.
+    """
+    if not finished:
+        check_code(read_record(file).get(CODE, {}), f"the run in {file.parent}")
+
+
+def compare_settings(found: dict, wanted: dict, free: Set[str], place: str) -> None:
+    """Refuse settings that differ from those that a run has recorded.
+
+    Args:
+        found: The record of the run.
+        wanted: The settings of this call.
+        free: Names of the settings that may differ from call to call.
+        place: The folder of the run or its URL, for the message.
+
+    Raises:
+        ValueError: Another setting differs; the message names it.
+    """
+    settings = recorded(wanted)
+    found = public_record(found)
+    changed = [key for key in settings if key.removeprefix(CONTENT) not in free and settings[key] != found.get(key)]
+    if changed:
+        differences = ", ".join(f"{key} was {found.get(key)!r}, now {settings[key]!r}" for key in changed)
+        raise ValueError(
+            f"{place} holds a run with other settings: {differences}; take them back or choose another --output_dir"
+        )
+
+
+def recorded(settings: dict) -> dict:
+    """Settings after a round trip through JSON, with the key "toolkit" that marks a folder of the toolkit.
+
+    Passwords in URLs are left out, so that a run may go on with another password.
+    """
+    return public_record(json.loads(json.dumps({"toolkit": VERSION} | settings)))
+
+
+def required(field: dataclasses.Field) -> bool:
+    """Whether a field has no default."""
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def add_flag(parser: argparse.ArgumentParser, field: dataclasses.Field, hint: Any, text: str) -> None:
+    """Add the flag of a field. The result has no value for a flag that is not given: the file or the default counts."""
+    if required(field):
+        default = "required"
+    elif field.default_factory is dataclasses.MISSING:
+        default = f"default {field.default}"
+    else:
+        default = f"default {field.default_factory()}"
+    options: dict[str, Any] = {"type": base_type(hint)}
+    if base_type(hint) is bool:
+        options = {"action": argparse.BooleanOptionalAction}
+    elif typing.get_origin(hint) is list:
+        options = {"type": str, "nargs": "+"}
+    text = f"{text} ({default})".replace("%", "%%")
+    parser.add_argument(f"--{field.name}", default=argparse.SUPPRESS, help=text, **options)
+
+
+def base_type(hint: Any) -> Any:
+    """The type of a hint without None: `int` for `int | None`."""
+    if isinstance(hint, types.UnionType):
+        return next(a for a in typing.get_args(hint) if a is not type(None))
+    return hint
+
+
+def read_yaml(path: Path, hints: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a YAML file.
+
+    Raises:
+        ValueError: The file is no mapping, has an unknown key, or a value has the wrong type.
+    """
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: wanted YAML, got {' '.join(str(error).split())}") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"{path}: wanted a mapping of settings, got {type(values).__name__}")
+    unknown = sorted(map(str, set(values) - set(hints)))
+    if unknown:
+        raise ValueError(f"{path}: unknown key {', '.join(unknown)}; known are {', '.join(hints)}")
+    values = {key: as_number(value) if base_type(hints[key]) is float else value for key, value in values.items()}
+    for key, value in values.items():
+        if not fits(value, hints[key]):
+            wanted = getattr(hints[key], "__name__", None) or str(hints[key])
+            raise ValueError(f"{path}: wanted {key} as {wanted}, got {value!r}")
+    return values
+
+
+def as_number(value: Any) -> Any:
+    """The YAML value of a float field as a float; other values stay as they are. YAML reads 1 as int and 1e-3 as text.
+
+    >>> as_number("1e-3"), as_number(1), as_number("half"), as_number(True)
+    (0.001, 1.0, 'half', True)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value is a text without a letter, or a list with one.
+
+    >>> is_empty(["a.tsv", ""]), is_empty([]), is_empty(0)
+    (True, False, False)
+    """
+    return any(map(is_empty, value)) if isinstance(value, list) else isinstance(value, str) and not value.strip()
+
+
+def expand_home(value: Any) -> Any:
+    """Expand a leading "~/" to the home folder in a text or in each item of a list, as a shell would.
+
+    >>> expand_home(["a.tsv", 3]), expand_home("~/a.tsv") == str(Path.home() / "a.tsv")
+    (['a.tsv', 3], True)
+    """
+    if isinstance(value, list):
+        return [expand_home(item) for item in value]
+    return str(Path(value).expanduser()) if isinstance(value, str) and value.startswith("~/") else value
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a YAML value has the type of a field; an int is accepted for a float."""
+    if isinstance(hint, types.UnionType):
+        return value is None or fits(value, base_type(hint))
+    if typing.get_origin(hint) is list:
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
+
+
+def attribute_help(cls: type) -> dict[str, str]:
+    """The help of each field, on one line: its text in the `Attributes` sections of a dataclass and its bases."""
+    help_texts: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        section = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]
+        for name, text in re.findall(r"^    (\w+): (.*(?:\n        .*)*)", section, flags=re.MULTILINE):
+            help_texts[name] = " ".join(text.split())
+    return help_texts
