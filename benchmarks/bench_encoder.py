@@ -52,7 +52,7 @@ from reports.child import child, in_child, peak_megabytes
 from reports.figures import number, ranges, table
 
 if TYPE_CHECKING:
-    from toolkit.encoder.pairs import Pairs
+    from toolkit.train.encoder_pairs import Pairs
 
 BITEXT = TATOEBA.format("train")
 BATCH, MEGA_BATCH = 100, 40  # ParaNMT-50M, sections 5.2 and 5.5
@@ -80,8 +80,8 @@ def prepare(data: Path, count: int, rows: int, seed: int) -> tuple[Pairs, dict[s
     """The pairs, the entries of both tables, and the number of words in the pairs; runs in a child process."""
     import random
 
-    from toolkit.encoder.pairs import TextPair, number_pairs
     from toolkit.encoder.vocabulary import UNKNOWN, count_trigrams, count_words
+    from toolkit.train.encoder_pairs import TextPair, number_pairs
 
     triples = list(read_texts(data))
     shuffled = random.Random(seed).sample(triples, len(triples))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
     from toolkit.encoder.modules import ParaphrasticEncoder
-    from toolkit.encoder.pairs import Pairs
-    from toolkit.encoder.training import EncoderTraining, Fitting
+    from toolkit.train.encoder import EncoderTraining, Fitting
+    from toolkit.train.encoder_pairs import Pairs
 
 EPOCHS = 5  # ParaNMT-50M, section 5.2
 LEARNING_RATE = 0.001  # ParaNMT-50M, section 5.2
@@ -77,7 +77,7 @@ def static_embedding(job: Job, table: torch.Tensor) -> SentenceTransformer:
 
 def training_settings(job: Job) -> EncoderTraining:
     """The settings of our training, with enough epochs for the table of sums to cover all rounds."""
-    from toolkit.encoder.training import EncoderTraining
+    from toolkit.train.encoder import EncoderTraining
 
     return EncoderTraining(
         pairs=["none"], output_dir="none", parts=job.parts, dimensions=job.dimensions, batch=job.batch,
@@ -95,10 +95,10 @@ def one_process(job: Job) -> PartialState:
 
 
 def train_epoch(fitting: Fitting, epoch: int) -> None:
-    """Train for one epoch, as `toolkit.encoder.training.fit` does."""
+    """Train for one epoch, as `toolkit.train.encoder.fit` does."""
     import numpy as np
 
-    from toolkit.encoder.training import mega_batch
+    from toolkit.train.encoder import mega_batch
 
     settings = fitting.settings
     size = settings.batch * settings.mega_batch
@@ -109,8 +109,8 @@ def train_epoch(fitting: Fitting, epoch: int) -> None:
 
 def train_ours(job: Job) -> Run:
     """Our training loop; the returned function trains for a round and returns the pairs/s."""
-    from toolkit.encoder.pairs import prepare_texts
-    from toolkit.encoder.training import Fitting
+    from toolkit.train.encoder import Fitting
+    from toolkit.train.encoder_pairs import prepare_texts
 
     encoder = our_encoder(job)
     # This is also the warm-up of `prepare_texts`.
@@ -209,7 +209,7 @@ def difference(job: Job) -> dict[str, float]:
     import numpy as np
 
     from toolkit.encoder.modules import sentence_transformer
-    from toolkit.encoder.pairs import prepare_texts
+    from toolkit.train.encoder_pairs import prepare_texts
 
     one_process(job)
     encoder, texts = our_encoder(job).eval(), job.pairs.texts
@@ -227,7 +227,7 @@ def difference(job: Job) -> dict[str, float]:
 
 
 class TorchAdam:
-    """An embedding table with one of torch's optimizers and the interface of `toolkit.encoder.adam.LazyAdam`."""
+    """An embedding table with one of torch's optimizers and the interface of `toolkit.train.adam.LazyAdam`."""
 
     def __init__(self, table: torch.Tensor, optimizer: type, options: dict[str, Any]) -> None:
         import torch
@@ -260,7 +260,7 @@ def step_times(job: Job, rounds: int) -> dict[str, float]:
     """Milliseconds of a step of our loop with each optimizer; runs in a child process."""
     import torch
 
-    from toolkit.encoder.training import Fitting
+    from toolkit.train.encoder import Fitting
 
     state, tables = one_process(job), our_encoder(job).tables
     kinds: dict[str, tuple[type, dict[str, Any]]] = {

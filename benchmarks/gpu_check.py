@@ -35,8 +35,8 @@ from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.engine import Engine
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.decode.sampling import sample
-from toolkit.translator.loss import TranslationLoss
-from toolkit.translator.optimizer import optimizers
+from toolkit.train.optimizer import optimizers
+from toolkit.train.translator_loss import TranslationLoss
 
 SOURCE_TOKENS, TOP_K = 14, 10
 SAMPLES, SETS = 150, 5  # of each sentence: samples, and lists of forbidden phrases

@@ -18,10 +18,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from toolkit.augmentation.allot import same_share, wanted_rows
 from toolkit.augmentation.label_check import LabelCheck, cross_validated
 from toolkit.augmentation.new_rows import NewRow
-from toolkit.augmentation.study import Arm
 from toolkit.augmentation.summary import Summary
-from toolkit.augmentation.trials import ITERATIONS, lower_spaced
 from toolkit.evaluate.transfer import classification_file, read_labelled
+from toolkit.study.study import Arm
+from toolkit.study.trials import ITERATIONS, lower_spaced
 from toolkit.system.whole_files import write_whole
 
 if TYPE_CHECKING:

@@ -37,13 +37,13 @@ from sentence_transformers import SentenceTransformer
 from experiments import eda
 from experiments.augmentation_data import TASKS, Remembering, Texts, checked, from_pool, pool, task, word_regression
 from reports import report
-from toolkit.augmentation.row_sample import few_of_each
-from toolkit.augmentation.study import NONE, Arm, Study, oversampled, study
-from toolkit.augmentation.trials import Trial, by_estimator, by_trainer, on_embeddings
 from toolkit.encoder.load import load_encoder
 from toolkit.paraphraser.baselines import round_trip
 from toolkit.paraphraser.names import PIVOT, pivot_name
 from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.study.row_sample import few_of_each
+from toolkit.study.study import NONE, Arm, Study, oversampled, study
+from toolkit.study.trials import Trial, by_estimator, by_trainer, on_embeddings
 from toolkit.translator.load import load_translator
 
 RATE = 2e-4  # of finetuned: with 5e-5, sixty steps were too few (TREC, two seeds)

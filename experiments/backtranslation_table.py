@@ -32,8 +32,8 @@ from toolkit.bitext.read import read_bitext
 from toolkit.generate.backtranslate import back_translate
 from toolkit.generate.monolingual import BackTranslation
 from toolkit.system.whole_files import write_whole
+from toolkit.train.translator import train
 from toolkit.translator.settings import TrainingSettings
-from toolkit.translator.training import train
 
 Pairs = list[tuple[str, str]]  # German and English sentences
 PAIRS, SENTENCES, TEST_PAIRS = 20_000, 80_000, 2000

@@ -28,15 +28,15 @@ from datasets import Dataset
 
 import toolkit
 from reports import report
-from toolkit.augmentation.row_sample import few_of_each
-from toolkit.augmentation.study import Arm, oversampled, study
-from toolkit.augmentation.trials import on_embeddings
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.settings import EncoderTraining
-from toolkit.encoder.training import train as train_encoder
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import ParaphraserTraining
-from toolkit.paraphraser.training import train as train_paraphraser
+from toolkit.study.row_sample import few_of_each
+from toolkit.study.study import Arm, oversampled, study
+from toolkit.study.trials import on_embeddings
+from toolkit.train.encoder import train as train_encoder
+from toolkit.train.paraphraser import train as train_paraphraser
 
 NUMBER, SIZE = "number", 16
 TASKS: dict[str, dict[str, Any]] = {  # columns of the classifier, and those that are paraphrased

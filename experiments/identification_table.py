@@ -36,8 +36,8 @@ from toolkit.pair_classifier.tasks import (
     figures,
     read_task,
 )
-from toolkit.pair_classifier.training import PairClassifierSettings, measure, train
 from toolkit.system.whole_files import write_whole
+from toolkit.train.pair_classifier import PairClassifierSettings, measure, train
 
 FILES = {  # the files of each task by part; all parts but train are measured
     "mrpc": {part: f"sick-msrp/para/msr/msr-para-{part}.tsv" for part in ("train", "val", "test")},

@@ -30,14 +30,14 @@ import toolkit
 from benchmarks.data import fields
 from experiments.corpora import write_tsv
 from reports import report
-from toolkit.augmentation.paired import compare
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.words import words_of
 from toolkit.evaluate.translation import translate
+from toolkit.study.significance import compare
 from toolkit.system.whole_files import write_whole
+from toolkit.train.translator import train
 from toolkit.translator.load import load_translator
 from toolkit.translator.settings import TrainingSettings
-from toolkit.translator.training import train
 
 BITEXT = "bitext/tatoeba/fra-eng.{}.tsv.gz"
 PAIRS, TEST_PAIRS = 10_000, 2000

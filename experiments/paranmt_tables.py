@@ -37,14 +37,14 @@ from reports import report
 from toolkit.data.rows import Row
 from toolkit.data.shards import read_shard, write_shard
 from toolkit.encoder.modules import sentence_transformer
-from toolkit.encoder.pairs import TextPair, number_pairs
-from toolkit.encoder.training import EncoderTraining, new_encoder
 from toolkit.evaluate.profile import LENGTH_SIGNATURE, VOCABULARY_SIGNATURE, profile
 from toolkit.package.parquet import finished_shards
 from toolkit.score.overlap import without_punctuation
 from toolkit.select.corpus import choose
 from toolkit.select.deciles import DECILES, MEASURES, DecileSettings, refuse_by_deciles
 from toolkit.system.processes import processes
+from toolkit.train.encoder import EncoderTraining, new_encoder
+from toolkit.train.encoder_pairs import TextPair, number_pairs
 
 FILTERED = "tatoeba"  # ours: the only corpus that the starter translates well, like CzEng in the paper
 EVERY = ",".join(map(str, range(1, DECILES + 1)))

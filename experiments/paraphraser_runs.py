@@ -26,7 +26,7 @@ from toolkit.bitext.normalize import match_key
 from toolkit.package.read import read_references
 from toolkit.paraphraser.form import LOWER_PRONOUN
 from toolkit.paraphraser.settings import ParaphraserTraining
-from toolkit.paraphraser.training import train
+from toolkit.train.paraphraser import train
 
 TRANSLATOR = "starter/de-en"  # it writes English and reads German; `base` teaches it to read English
 BASE_STEPS, SWAPPED = 600, 0.15  # of that training, and the share of words that change places in its inputs

@@ -45,13 +45,13 @@ from toolkit.bitext.text_file import read_text
 from toolkit.bitext.words import COMPOUND, write_words
 from toolkit.encoder.load import load_encoder
 from toolkit.paraphraser.names import PIVOT, pivot_name
-from toolkit.paraphraser.pairs import read_training
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.score.guards import GUARDS, broken_guard
 from toolkit.score.semantic import pair_cosines
 from toolkit.select.filter import by_usable
 from toolkit.starters import WORDS
 from toolkit.system.command import run_command
+from toolkit.train.paraphraser_pairs import read_training
 
 BASE = "starter/de-en"
 LANGUAGES = ("deu", "fra", "cmn")
@@ -343,7 +343,7 @@ def work(options: argparse.Namespace) -> None:
     if "pairs" in options.steps:
         write_both(options.output_dir, "pairs.tsv", "new-words.tsv", pairs(options.output_dir))
     if "train" in options.steps:
-        from toolkit.paraphraser.training import train
+        from toolkit.train.paraphraser import train
 
         folder = train(training(options.output_dir, options.steps_of_training, options.threads))
         write_words(folder / WORDS, (options.output_dir / "pairs.tsv").read_text(encoding="utf-8").splitlines())
@@ -352,7 +352,7 @@ def work(options: argparse.Namespace) -> None:
     if "rewriting" in options.steps:
         write_both(options.output_dir, "rewriting.tsv", "rewriting-new-words.tsv", rewriting(options.output_dir))
     if "rewrite" in options.steps:
-        from toolkit.paraphraser.training import train
+        from toolkit.train.paraphraser import train
 
         folder = train(second_training(options.output_dir, options.threads))
         texts = (options.output_dir / name for name in ("pairs.tsv", "rewriting.tsv"))

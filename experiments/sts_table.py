@@ -37,14 +37,14 @@ from experiments.corpora import BUILDERS, parabanks
 from reports import report
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.modules import sentence_transformer
-from toolkit.encoder.pairs import TextPair, number_pairs, read_pairs
-from toolkit.encoder.training import EncoderTraining, fit, new_encoder
 from toolkit.evaluate import sts
 from toolkit.evaluate.embeddings import PAPER_2016, PAPER_BENCHMARK, PAPER_STS
 from toolkit.evaluate.tables import mean_and_deviation
 from toolkit.package.load import load_parabank
 from toolkit.score.guards import GUARDS, broken_guard
 from toolkit.system.processes import processes
+from toolkit.train.encoder import EncoderTraining, fit, new_encoder
+from toolkit.train.encoder_pairs import TextPair, number_pairs, read_pairs
 
 TABLES = ("corpora", "mega_batch", "models")
 MOST_OVERLAP = 0.7  # ParaBank 2, section 3.7: the most intersection/union, of bags of words, of ParaBank's paraphrases

@@ -23,9 +23,9 @@ from tqdm import tqdm
 from experiments.augmentation_data import TASKS, task, word_regression
 from reports import report
 from reports.figures_augmentation import classifiers_table
-from toolkit.augmentation.row_sample import few_of_each
-from toolkit.augmentation.trials import ITERATIONS, Trial, by_estimator, on_embeddings, text_regression
 from toolkit.encoder.load import load_encoder
+from toolkit.study.row_sample import few_of_each
+from toolkit.study.trials import ITERATIONS, Trial, by_estimator, on_embeddings, text_regression
 
 VALIDATION_ROWS, ROWS = 1000, 500
 SIZES = {"16 of a class": 16, "64 of a class": 64, f"{ROWS} rows": 0}

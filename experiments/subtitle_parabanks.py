@@ -53,7 +53,6 @@ from toolkit.clean.clean_file import CleanFile, clean_file
 from toolkit.clean.rules import CleanSettings, clean
 from toolkit.data.rows import Row
 from toolkit.data.shards import read_shard
-from toolkit.encoder.pairs import TextPair
 from toolkit.encoder.settings import EncoderTraining
 from toolkit.evaluate import sts
 from toolkit.evaluate.embeddings import CHINESE, IDENTIFICATION
@@ -62,9 +61,10 @@ from toolkit.evaluate.translation import BEAM, translate
 from toolkit.package.parquet import finished_shards
 from toolkit.run.workspace import RECORD
 from toolkit.system.whole_files import write_whole
+from toolkit.train.encoder_pairs import TextPair
+from toolkit.train.translator import train
 from toolkit.translator.load import load_translator
 from toolkit.translator.settings import TrainingSettings
-from toolkit.translator.training import train
 
 SEED = 0
 TRAINED = 600_000  # ours: pairs of the translators

@@ -13,15 +13,15 @@ from builders.paranmt import ParaNMTRun
 from builders.parazh import ParaZhRun
 from reports.figures import table
 from toolkit.augmentation.file_settings import AugmentFile
-from toolkit.augmentation.study_settings import StudyFile
 from toolkit.clean.clean_file import CleanFile
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
 from toolkit.generate.monolingual import BackTranslation
-from toolkit.infiller.settings import InfillerTraining
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.score.cross_entropy import BitextFilter
+from toolkit.study.study_settings import StudyFile
 from toolkit.system.settings import attribute_help, base_type, required
+from toolkit.train.infiller_settings import InfillerTraining
 from toolkit.translator.settings import TrainingSettings
 
 

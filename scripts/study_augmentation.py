@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 
-from toolkit.augmentation.study_settings import StudyFile
+from toolkit.study.study_settings import StudyFile
 from toolkit.system.command import run_script
 
 PROGRAM = "study_augmentation.py"
@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
 
 def work(settings: StudyFile) -> None:
     """Study, and print the answer."""
-    from toolkit.augmentation.study_file import study_file
+    from toolkit.study.study_file import study_file
 
     print(study_file(settings))
 

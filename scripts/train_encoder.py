@@ -25,9 +25,9 @@ def main(arguments: list[str]) -> int:
 
 def work(settings: EncoderTraining) -> None:
     """Train, and print how to load the encoder and how good it is."""
-    from toolkit.encoder.training import train
     from toolkit.run.workspace import outcome_lines
     from toolkit.system.processes import processes
+    from toolkit.train.encoder import train
 
     folder = train(settings)
     if processes().is_main_process:

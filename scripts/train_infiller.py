@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import sys
 
-from toolkit.infiller.settings import InfillerTraining
 from toolkit.system.command import run_script
+from toolkit.train.infiller_settings import InfillerTraining
 
 PROGRAM = "train_infiller.py"
 
@@ -25,9 +25,9 @@ def main(arguments: list[str]) -> int:
 
 def work(settings: InfillerTraining) -> None:
     """Train, and print where the infiller is and how good it is."""
-    from toolkit.infiller.training import train
     from toolkit.run.workspace import outcome_lines
     from toolkit.system.processes import processes
+    from toolkit.train.infiller import train
 
     folder = train(settings)
     if processes().is_main_process:

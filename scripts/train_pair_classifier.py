@@ -33,8 +33,8 @@ def main(arguments: list[str]) -> int:
 def work(settings: PairClassifierSettings) -> None:
     """Train, and print the measures of the finished classifier on labelled files."""
     from toolkit.pair_classifier.tasks import SCORES_SIGNATURE, SIGNATURE
-    from toolkit.pair_classifier.training import measure, train
     from toolkit.system.processes import processes
+    from toolkit.train.pair_classifier import measure, train
 
     model = train(settings)
     if processes().is_main_process:

@@ -32,9 +32,9 @@ def main(arguments: list[str]) -> int:
 
 def work(settings: ParaphraserTraining) -> None:
     """Train, and print how to load the paraphraser and how good it is."""
-    from toolkit.paraphraser.training import train
     from toolkit.run.workspace import outcome_lines
     from toolkit.system.processes import processes
+    from toolkit.train.paraphraser import train
 
     folder = train(settings)
     if processes().is_main_process:

@@ -27,9 +27,9 @@ def main(arguments: list[str]) -> int:
 
 def work(settings: TransformerTraining) -> None:
     """Train, and print how to load the encoder and how good it is."""
-    from toolkit.encoder.transformer import train
     from toolkit.run.workspace import outcome_lines
     from toolkit.system.processes import processes
+    from toolkit.train.transformer_encoder import train
 
     folder = train(settings)
     if processes().is_main_process:

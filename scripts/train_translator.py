@@ -29,7 +29,7 @@ def work(settings: TrainingSettings) -> None:
     """Train, and print how to load the translator and how good it is."""
     from toolkit.run.workspace import outcome_lines
     from toolkit.system.processes import processes
-    from toolkit.translator.training import train
+    from toolkit.train.translator import train
 
     folder = train(settings)
     if processes().is_main_process:

@@ -13,7 +13,7 @@ MODULES = sorted(p for folder in ("toolkit", "builders", "scripts") for p in (RO
 # The rooms of toolkit/, folders and files, from the bottom to the top: each imports only from those before it.
 ROOMS = """
     version system firefox bitext starters data models clean decode run translator generate score evaluate select
-    package annotation encoder lexicon pair_classifier paraphraser publish augmentation infiller
+    package pair_classifier annotation encoder lexicon paraphraser publish augmentation train study
 """.split()  # noqa: SIM905 - a layer a line
 PURE = [
     ROOT / "toolkit" / name

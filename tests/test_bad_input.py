@@ -21,13 +21,13 @@ from tests import tiny
 from tests.conftest import demo_rows, write_run
 from toolkit.encoder.modules import sentence_transformer
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
-from toolkit.encoder.training import new_encoder
 from toolkit.pair_classifier.settings import PairClassifierSettings
 from toolkit.system.contents import contents_of, with_contents
 from toolkit.system.outputs import LOCK
 from toolkit.system.settings import SETTINGS, check_record
+from toolkit.train.encoder import new_encoder
+from toolkit.train.translator import PREPARED
 from toolkit.translator.settings import TrainingSettings
-from toolkit.translator.training import PREPARED
 
 PAIRS = [("the dog sleeps", "the hound rests"), ("rain fell", "it was raining"), ("we go home", "home we go")] * 2
 ENCODER = EncoderTraining(pairs=["pairs.tsv"], output_dir="begun", dimensions=3, min_count=1, threads=1)

@@ -16,8 +16,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.encoder.test_training import synonyms
 from tests.tiny import ENVIRONMENT, ROOT
+from tests.train.test_encoder import synonyms
 from toolkit.package.read import FORMS
 from toolkit.system.lock import check_free
 from toolkit.system.outputs import LOCK

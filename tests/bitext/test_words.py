@@ -14,13 +14,13 @@ from toolkit.bitext.words import (
 from toolkit.data.database import database
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.data.shards import write_shard
-from toolkit.encoder.pairs import TextPair, number_pairs
 from toolkit.encoder.settings import EncoderTraining
 from toolkit.encoder.tokens import tokenize
 from toolkit.lexicon.pairs import fill_tokens
 from toolkit.select.corpus import REFUSED_SQL
 from toolkit.select.deciles import DecileSettings, refuse_by_deciles
 from toolkit.select.filter import refuse_unknown_words
+from toolkit.train.encoder_pairs import TextPair, number_pairs
 
 
 # By the rules of spaCy's English tokenizer, by hand.

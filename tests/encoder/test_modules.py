@@ -21,8 +21,8 @@ from toolkit.encoder.modules import (
     kind_of,
     sentence_transformer,
 )
-from toolkit.encoder.pairs import transposed
 from toolkit.encoder.vocabulary import UNKNOWN, character_trigrams, count_trigrams, count_words, words
+from toolkit.train.encoder_pairs import transposed
 
 SAID = ["The dog sleeps, doesn't it?", "A dog and the cat.", "\u4f60\u597d dog"]
 ASKED = [

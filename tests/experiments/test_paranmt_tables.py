@@ -10,11 +10,11 @@ from experiments import paranmt_tables as tables
 from tests.conftest import write_run
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.data.shards import read_shard
-from toolkit.encoder.pairs import TextPair
-from toolkit.encoder.training import EncoderTraining
 from toolkit.evaluate.sts import read_benchmark
 from toolkit.package.parquet import finished_shards
 from toolkit.select.deciles import DecileSettings
+from toolkit.train.encoder import EncoderTraining
+from toolkit.train.encoder_pairs import TextPair
 
 NOUNS = ["dog", "cat", "bird", "horse", "child", "man", "woman", "boat", "train", "car"]
 

@@ -14,12 +14,12 @@ from scripts.rewrite_text import Rewriting
 from tests.tiny import ROOT, folder
 from toolkit.augmentation.sources import Pairs
 from toolkit.generate.keywords import STOP_WORDS, keywords
-from toolkit.infiller.settings import InfillerTraining
 from toolkit.models.coverage import PARTS, check_language_of, covers
 from toolkit.paraphraser.settings import ParaphraserTraining
 from toolkit.score.guards import LANGUAGES
 from toolkit.score.negation import NEGATION
 from toolkit.starters import PACKAGED, STARTERS, starter
+from toolkit.train.infiller_settings import InfillerTraining
 
 BITEXT = {"bitext": ["x"], "output_dir": "new"}
 TO_CHINESE = {**BITEXT, "source_lang": "en", "lang": "zh"}

@@ -10,9 +10,9 @@ from transformers import TrainingArguments
 from tests.gpus import pretend_gpus
 from tests.tiny import ROOT
 from toolkit.encoder.settings import TransformerTraining
-from toolkit.encoder.transformer import training_arguments
 from toolkit.models import trainer_arguments as module
 from toolkit.models.trainer_arguments import trainer_arguments
+from toolkit.train.transformer_encoder import training_arguments
 
 
 @pytest.fixture

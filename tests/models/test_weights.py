@@ -16,9 +16,9 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from tests import families
 from tests.tiny import ENVIRONMENT, ROOT
 from toolkit.encoder.load import load_encoder
-from toolkit.encoder.transformer import load_base
 from toolkit.models.weights import finite
 from toolkit.pair_classifier.classifier import new_classifier
+from toolkit.train.transformer_encoder import load_base
 from toolkit.translator.load import load_translator
 
 

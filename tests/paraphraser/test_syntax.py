@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.tiny import folder, pairs
-from toolkit.paraphraser.pairs import TrainingPair
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import Paraphrasing
-from toolkit.paraphraser.syntax import PLAIN, is_plain, templates, with_templates
+from toolkit.paraphraser.syntax import templates
+from toolkit.train.paraphraser_pairs import TrainingPair
+from toolkit.train.template_pairs import PLAIN, is_plain, with_templates
 
 TEXTS = [reference for _, reference in pairs(200)]
 

@@ -13,10 +13,10 @@ from sentence_transformers.sentence_transformer.losses import MultipleNegativesR
 
 from scripts.package_encoder import main
 from scripts.publish_model import main as publish_model
-from tests.encoder.test_training import synonyms
+from tests.train.test_encoder import synonyms
 from toolkit.encoder.load import load_encoder
-from toolkit.encoder.training import EncoderTraining, train
 from toolkit.publish.encoder import package_encoder
+from toolkit.train.encoder import EncoderTraining, train
 
 DEV = [line.partition("\t")[0] for line in synonyms(3).splitlines()]
 

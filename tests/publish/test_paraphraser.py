@@ -11,8 +11,8 @@ import toolkit
 from tests.tiny import folder, pairs
 from toolkit.bitext.words import words_of
 from toolkit.paraphraser.settings import ParaphraserTraining
-from toolkit.paraphraser.training import train
 from toolkit.publish.paraphraser import package_paraphraser
+from toolkit.train.paraphraser import train
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,12 @@ from builders.paranet import ParaNetRun
 from builders.paranmt import ParaNMTRun
 from toolkit.augmentation.file_settings import AugmentFile
 from toolkit.augmentation.settings import Augmentation
-from toolkit.augmentation.study_settings import StudyFile
 from toolkit.decode.constraint_set import ConstraintSet
-from toolkit.encoder.pairs import read_pairs
 from toolkit.encoder.settings import EncoderTraining, TransformerTraining
-from toolkit.infiller.settings import InfillerTraining
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
+from toolkit.study.study_settings import StudyFile
+from toolkit.train.encoder_pairs import read_pairs
+from toolkit.train.infiller_settings import InfillerTraining
 from toolkit.translator.settings import TrainingSettings
 
 BITEXT = {"bitext": ["b.tsv"], "source_lang": "de", "lang": "en", "output_dir": "new"}

@@ -8,7 +8,7 @@ import pytest
 
 from builders.parabank2 import ParaBank2Run
 from toolkit.system.settings import attribute_help, parse_settings
-from toolkit.translator.training import TrainingSettings
+from toolkit.train.translator import TrainingSettings
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,10 +18,10 @@ from toolkit.bitext.books import read_books
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.bitext.text_file import BLOCK_BYTES
 from toolkit.clean.evaluation_sets import read_sets
-from toolkit.encoder.pairs import read_pairs
 from toolkit.system import urls
 from toolkit.system.contents import contents_of
 from toolkit.system.urls import Readable, below, fetch, files_at, is_file, matching, read_bytes, remove, send
+from toolkit.train.encoder_pairs import read_pairs
 
 TSV = b"Hallo!\tHello!\nDanke.\tThanks.\n"
 PAIRS = [Pair(1, "Hallo!", "Hello!"), Pair(2, "Danke.", "Thanks.")]

@@ -10,9 +10,9 @@ from tests.gpus import pretend_gpus
 from tests.tiny import folder, translator
 from tests.tiny import model as tiny_model
 from toolkit.starters import resolve, starter
+from toolkit.train.optimizer import Float32Muon, optimizers
 from toolkit.translator.int8 import advice
 from toolkit.translator.load import described, load_translator
-from toolkit.translator.optimizer import Float32Muon, optimizers
 from toolkit.translator.packed import can_pack
 
 

@@ -124,7 +124,7 @@ def predict(classifier: CrossEncoder, pairs: Sequence[LabelledPair], batch_size:
     """Predict the label of each pair, 1 or 0.
 
     Args:
-        classifier: A cross-encoder with two outputs (`toolkit.pair_classifier.training`).
+        classifier: A cross-encoder with two outputs (`toolkit.train.pair_classifier`).
         pairs: The pairs; their labels are not used.
         batch_size: Pairs of a batch; pairs are sorted by length.
     """

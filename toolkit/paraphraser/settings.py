@@ -137,7 +137,7 @@ class Paraphrasing:
 
 @dataclass(frozen=True, kw_only=True)
 class ParaphraserTraining:
-    """The settings of `toolkit.paraphraser.training.train`. The papers' are in `presets/`, for --config.
+    """The settings of `toolkit.train.paraphraser.train`. The papers' are in `presets/`, for --config.
 
     Attributes:
         pairs: Parabanks: folders, Hub names, runs' folders of shards, and .parquet, .tsv or .jsonl files.

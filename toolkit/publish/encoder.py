@@ -79,7 +79,7 @@ def package_encoder(
         The content of `measured.json`, and the size of the folder as "megabytes".
 
     Raises:
-        ValueError: `model` is no encoder of `toolkit.encoder.training`, the evaluation sets cannot be used, or
+        ValueError: `model` is no encoder of `toolkit.train.encoder`, the evaluation sets cannot be used, or
             `dtype` is unknown.
         OSError: The folder cannot be written, or holds files that the toolkit did not make.
     """

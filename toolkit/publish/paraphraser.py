@@ -52,7 +52,7 @@ def package_paraphraser(
         The content of `measured.json`.
 
     Raises:
-        ValueError: `model` is no paraphraser of `toolkit.paraphraser.training`, or the test cannot be used.
+        ValueError: `model` is no paraphraser of `toolkit.train.paraphraser`, or the test cannot be used.
         OSError: The folder cannot be written, or holds files that the toolkit did not make.
     """
     folder = Path(output_dir)

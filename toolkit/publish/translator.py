@@ -61,7 +61,7 @@ def package_translator(
         The content of `measured.json`.
 
     Raises:
-        ValueError: `model` is no translator of `toolkit.translator.training`, was trained for other languages, or the
+        ValueError: `model` is no translator of `toolkit.train.translator`, was trained for other languages, or the
             bitext cannot be used.
         OSError: The folder cannot be written, or holds files that the toolkit did not make.
     """

@@ -61,7 +61,7 @@ SIZES = {
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """The settings of `toolkit.translator.training.train`.
+    """The settings of `toolkit.train.translator.train`.
 
     Attributes:
         bitext: One TSV, Parquet or dataset, or two line-aligned files.

@@ -1,0 +1,106 @@
+"""The nearest allowed sentence, by looking at all of them."""
+
+import numpy as np
+import pytest
+import torch
+
+from toolkit.train import negatives
+from toolkit.train.negatives import excluded, nearest
+
+EXACT, HALF = torch.float32, torch.bfloat16
+BLOCKS = [1000, 7, 1]
+
+
+def cosines(vectors: np.ndarray) -> np.ndarray:
+    wide = vectors.astype(np.float64)
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    unit = np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0)
+    return unit @ unit.T
+
+
+def barred(keys: list[np.ndarray]) -> np.ndarray:
+    return np.any([key[:, None] == key[None] for key in keys], axis=0)
+
+
+def case(seed: int, count: int = 60, dimensions: int = 5) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Sentences of which some share a reference, and some the text, hence the vector."""
+    chance = np.random.default_rng(seed)
+    references, texts = chance.integers(0, 25, count), chance.integers(0, 45, count)
+    return chance.normal(size=(45, dimensions)).astype(np.float32)[texts], [references, texts]
+
+
+def oracle(vectors: np.ndarray, keys: list[np.ndarray]) -> np.ndarray:
+    return np.where(barred(keys), -np.inf, cosines(vectors))
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_nearest_is_the_nearest(block, seed, monkeypatch):
+    monkeypatch.setattr(negatives, "BLOCK", block)
+    vectors, keys = case(seed)
+    allowed, count = oracle(vectors, keys), len(vectors)
+    found = nearest(torch.from_numpy(vectors), keys, 0, count, EXACT)
+    assert found.shape == (count,) and found.dtype == np.int64
+    # equal texts are equally near: the cosine decides, not the place
+    np.testing.assert_allclose(allowed[np.arange(count), found], allowed.max(1), atol=1e-6)
+    assert (cosines(vectors).argmax(1) != found).any() and (allowed.argmax(1) == found).mean() > 0.8
+    for first, last in ((0, 20), (13, 47), (59, 60), (60, 60), (0, 0)):
+        part = nearest(torch.from_numpy(vectors), keys, first, last, EXACT)
+        np.testing.assert_allclose(allowed[np.arange(first, last), part], allowed.max(1)[first:last], atol=1e-6)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("part", [False, True], ids=["all", "a share"])
+def test_bfloat16_is_at_most_half_a_percent_of_cosine_off_and_never_barred(block, part, monkeypatch):
+    monkeypatch.setattr(negatives, "BLOCK", block)
+    for seed in range(4):
+        vectors, keys = case(seed, dimensions=(2, 5, 40, 300)[seed])
+        first, last = (5, 50) if part else (0, 60)
+        allowed = oracle(vectors, keys)[first:last]
+        found = nearest(torch.from_numpy(vectors), keys, first, last, HALF)
+        chosen = allowed[np.arange(last - first), found]
+        assert np.isfinite(chosen).all(), "barred"
+        assert (allowed.max(1) - chosen).max() <= 0.005
+
+
+@pytest.mark.parametrize("dtype", [EXACT, HALF])
+@pytest.mark.parametrize("block", [1000, 2, 1])
+def test_where_all_cosines_are_negative(dtype, block, monkeypatch):
+    monkeypatch.setattr(negatives, "BLOCK", block)
+    angles = np.radians([0, 110, 230])
+    vectors = torch.tensor(np.stack([np.cos(angles), np.sin(angles)], 1), dtype=torch.float32)
+    alone = [np.arange(3)]
+    assert nearest(vectors, alone, 0, 3, dtype).tolist() == [1, 0, 1]  # 110, 110 and 120 degrees apart
+    assert nearest(vectors, [*alone, np.array([4, 4, 9])], 0, 3, dtype).tolist() == [2, 2, 1]
+    # a zero vector, of cosine 0, is nearer than any of them
+    with_zero = torch.cat([vectors, torch.zeros(1, 2)])
+    assert nearest(with_zero, [np.arange(4)], 0, 4, dtype)[:3].tolist() == [3, 3, 3]
+
+
+@pytest.mark.parametrize("dtype", [EXACT, HALF])
+def test_where_none_is_allowed_any_place_comes_back(dtype):
+    vectors = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    found = nearest(vectors, [np.zeros(3, np.int64)], 0, 3, dtype)
+    assert ((found >= 0) & (found < 3)).all()
+    found = nearest(vectors, [np.array([0, 0, 0]), np.arange(3)], 0, 3, dtype)
+    assert ((found >= 0) & (found < 3)).all()
+
+
+@pytest.mark.parametrize("dtype", [EXACT, HALF])
+def test_the_length_of_a_vector_does_not_matter(dtype):
+    vectors, keys = case(1)
+    longer = vectors * np.random.default_rng(0).integers(0, 9, (60, 1)).astype(np.float32).__rpow__(np.float32(2))
+    found = [nearest(torch.from_numpy(v), keys, 0, 60, dtype).tolist() for v in (vectors, longer)]
+    assert found[0] == found[1] and not np.array_equal(vectors, longer)
+
+
+def test_excluded_are_all_that_share_a_key():
+    _, keys = case(7)
+    for some in (keys, keys[:1], [np.arange(60)], [np.zeros(60, np.int64)]):
+        rows, columns = excluded(some)
+        assert (np.diff(rows) >= 0).all()
+        assert set(zip(rows.tolist(), columns.tolist(), strict=True)) == set(
+            map(tuple, np.argwhere(barred(some)).tolist())
+        )
+    rows, columns = excluded([np.zeros(0, np.int64)])
+    assert len(rows) == len(columns) == 0

@@ -1,0 +1,255 @@
+"""The parts of training, and a whole small run: it learns, survives a kill, and its result loads."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import torch
+from accelerate.state import AcceleratorState
+from safetensors.torch import save_file
+from transformers import MarianMTModel
+
+from tests.tiny import DEMO, ENVIRONMENT, pairs, translator
+from toolkit.train.checkpoints import average_weights
+from toolkit.train.optimizer import WARMUP_PART, learning_rate
+from toolkit.train.translator import train
+from toolkit.train.translator_batches import batches, pack
+from toolkit.train.translator_data import prepare
+from toolkit.translator.load import load_translator
+from toolkit.translator.settings import SIZES, Size, TrainingSettings
+
+SETTINGS = TrainingSettings([str(DEMO)], "out", "de", "en", batch_tokens=400, seed=3)
+
+
+def test_learning_rate():
+    s = replace(SETTINGS, learning_rate=2.0, warmup_steps=4, cooldown_steps=5, max_steps=24)
+    assert [learning_rate(n, s) for n in range(5)] == [0.5, 1.0, 1.5, 2.0, 2.0]
+    assert [learning_rate(n, s) for n in (18, 19, 20, 23, 24)] == pytest.approx([2.0, 2.0, 1.6, 0.4, 0.0])
+    s = replace(s, warmup_steps=0, cooldown_steps=0)
+    assert {learning_rate(n, s) for n in range(24)} == {2.0}
+
+
+@pytest.mark.parametrize("steps", [1, 6, 60, 2999])
+def test_a_training_that_is_shorter_than_warm_up_and_cooldown_reaches_its_learning_rate(steps):
+    s = replace(SETTINGS, learning_rate=2.0, max_steps=steps)
+    assert s.warmup_steps + s.cooldown_steps > steps - 1
+    rates = [learning_rate(n, s) for n in range(steps)]
+    assert max(rates) == 2.0 and rates.index(2.0) <= steps // 6
+    assert learning_rate(steps, s) == 0.0
+
+
+def test_the_cap_of_the_warm_up_is_that_of_the_default_training():
+    assert SETTINGS.warmup_steps * WARMUP_PART == SETTINGS.max_steps
+
+
+def test_pack_keeps_all_pairs_within_the_budget():
+    given = [([3] * (n * 7 % 13 + 1), [4] * (n * 5 % 17 + 1)) for n in range(100)]
+    found = list(pack(given, 60))
+    assert sorted(map(str, given)) == sorted(str(pair) for batch in found for pair in batch)
+    for batch in found:
+        assert len(batch) * max(len(side) for pair in batch for side in pair) <= 60
+    assert len(found) < 30
+    assert list(pack([], 60)) == []
+    assert [len(batch) for batch in pack([([3] * 100, [4]), ([3], [4])], 60)] == [1, 1]  # too long for any: alone
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    german, english = zip(*pairs(120), strict=True)
+    return pa.table({"source": german, "reference": english})
+
+
+def epoch(table: pa.Table, settings: TrainingSettings, number: int, pool: int = 50) -> list[tuple]:
+    tiny = translator("de-en")
+    return [(s.tolist(), t.tolist()) for s, t in batches(table, tiny.source, tiny.target, settings, number, pool)]
+
+
+def test_an_epoch_has_every_pair_once(table):
+    found, tiny = epoch(table, SETTINGS, 0), translator("de-en")
+    texts = [
+        (tiny.source.decode([[i for i in s if i != 2]])[0], tiny.target.decode([[i for i in t if i != 2]])[0])
+        for batch in found
+        for s, t in zip(*batch, strict=True)
+    ]
+    assert sorted(texts) == sorted(pairs(120))
+    assert texts != pairs(120)
+
+
+def test_an_epoch_depends_on_seed_and_number_only(table):
+    settings = replace(SETTINGS, alpha=None)
+    first = epoch(table, settings, 0)
+    epoch(table, settings, 5)  # whatever came before
+    assert epoch(table, settings, 0) == first
+    assert epoch(table, settings, 1) != first
+    assert epoch(table, replace(settings, seed=4), 0) != first
+
+
+def test_segmentations_are_sampled_anew(table):
+    def segmented(number: int) -> set[str]:
+        return {str(s) for batch in epoch(table, SETTINGS, number) for s in batch[0]}
+
+    assert len(segmented(0) & segmented(1)) < 60
+
+
+def test_average_weights(tmp_path):
+    for n in range(3):
+        (tmp_path / str(n)).mkdir()
+        save_file(
+            {"w": torch.tensor([float(n), 3.0 * n], dtype=torch.bfloat16)}, tmp_path / str(n) / "model.safetensors"
+        )
+    found = average_weights([tmp_path / str(n) for n in range(3)])
+    assert found["w"].tolist() == [1.0, 3.0]
+    assert found["w"].dtype == torch.float32
+
+
+TINY = (200, True, 32, 1, 1, 2, 64)
+
+
+def asked(folder: Path, **changed: object) -> dict[str, object]:
+    return {
+        "bitext": [str(DEMO)],
+        "output_dir": str(folder / "run"),
+        "source_lang": "de",
+        "lang": "en",
+        "validation": [str(DEMO)],
+        "size": "tiny",
+        "learning_rate": 1e-2,
+        "warmup_steps": 5,
+        "cooldown_steps": 5,
+        "max_steps": 30,
+        "batch_tokens": 512,
+        "save_every": 10,
+        "average": 2,
+        "alpha": None,
+        **changed,
+    }
+
+
+def driver(folder: Path, kill_at: int | None = None) -> subprocess.CompletedProcess:
+    """`train` with a preset of the test's own in a process of its own; `kill_at` kills it behind that checkpoint."""
+    program = f"""
+import os, signal, sys
+import torch
+from toolkit.train import translator as training, translator_steps as steps
+from toolkit.translator import settings
+torch.set_num_threads(1)
+settings.SIZES["tiny"] = settings.Size{TINY}
+save_checkpoint = steps.save_checkpoint
+def kill(accelerator, folder, step, kept):
+    save_checkpoint(accelerator, folder, step, kept)
+    if step == {kill_at}:
+        os.kill(os.getpid(), signal.SIGKILL)
+steps.save_checkpoint = kill
+try:
+    training.train(training.TrainingSettings(**{asked(folder)!r}))
+except ValueError as error:
+    sys.exit(str(error))
+"""
+    environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true"}
+    return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("killed")
+    done = driver(folder, kill_at=10)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert [p.name for p in (folder / "run").glob("checkpoint-*")] == ["checkpoint-00000010"]
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(ValueError, match=r"learning_rate was 0.01, now 0.02"):
+        patch.setenv("ACCELERATE_USE_CPU", "true")
+        patch.setitem(SIZES, "tiny", Size(*TINY))
+        train(TrainingSettings(**asked(folder, learning_rate=2e-2)))
+    done = driver(folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    done = driver(folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "run"
+
+
+def record(run: Path) -> dict:
+    return json.loads((run / "model" / "training.json").read_text())
+
+
+@pytest.mark.slow
+def test_it_learns(whole):
+    found = record(whole)
+    nats = [entry["held_out_nats_per_token"] for entry in found["log"]]
+    assert [entry["step"] for entry in found["log"]] == [10, 20, 30]
+    assert nats[0] > nats[1] > nats[2]
+    assert nats[2] < 4.9  # ln 200 = 5.3 is knowing nothing
+    assert min(found["held_out_nats_per_token"].values()) < nats[0]
+    assert sorted(p.name for p in whole.glob("checkpoint-*")) == ["checkpoint-00000020", "checkpoint-00000030"]
+
+
+@pytest.mark.slow
+def test_killed_it_resumes_and_ends_where_it_would_have(killed, whole):
+    found, wanted = record(killed), record(whole)
+    assert [entry["step"] for entry in found["log"]] == [10, 20, 30], "the log goes on"
+    assert found["progress"]["step"] == 30
+    for one, other in zip(found["log"], wanted["log"], strict=True):
+        assert one["held_out_nats_per_token"] == pytest.approx(other["held_out_nats_per_token"], abs=0.02)
+        assert one["loss"] == pytest.approx(other["loss"], abs=0.02)
+
+
+@pytest.mark.slow
+def test_the_result_is_a_translator(whole):
+    model = MarianMTModel.from_pretrained(whole / "model")
+    assert model.config.d_model == 32
+    tiny = load_translator(str(whole / "model"), "float32")
+    assert tiny.target.decode(tiny.target.encode(["We sleep."])) == ["We sleep."]
+    ids = torch.tensor([tiny.source.encode(["Wir schlafen."])[0]])
+    assert tiny.model.generate(input_ids=ids, max_new_tokens=5).shape[0] == 1
+
+
+def test_a_bitext_without_usable_pairs_is_one_error(tmp_path, monkeypatch):
+    (tmp_path / "bad.tsv").write_text("same\tsame\n")
+    with pytest.raises(ValueError, match="usable pair"):
+        train(replace(SETTINGS, bitext=[str(tmp_path / "bad.tsv")], output_dir=str(tmp_path / "run")))
+
+
+def test_processes_that_do_not_see_each_other_stop(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(RuntimeError, match=r"^wanted 2 processes"):
+        train(replace(SETTINGS, output_dir=str(tmp_path / "new")))
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_a_failed_preparation_began_binds_nobody(tmp_path, monkeypatch):
+    def no_room(*given, **named):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("toolkit.train.translator_data.train_pieces", no_room)
+    AcceleratorState._reset_state()  # another test of this process may have begun in another precision
+    for size in ("starter", "parabank2-scoring"):  # another size is no other training, while none has begun
+        with pytest.raises(OSError, match=r"^wanted to write .*out, got a full disk .*: make room; what was finished"):
+            train(replace(SETTINGS, size=size, output_dir=str(tmp_path / "out")))
+
+
+def test_an_unknown_size_is_one_error(tmp_path):
+    with pytest.raises(ValueError, match="starter"):
+        train(replace(SETTINGS, size="huge", output_dir=str(tmp_path / "run")))
+
+
+def test_prepare_is_done_once_and_holds_out(tmp_path, monkeypatch):
+    monkeypatch.setitem(SIZES, "tiny", Size(150, True, 32, 1, 1, 2, 64))
+    settings = replace(SETTINGS, size="tiny", output_dir=str(tmp_path / "run"))
+    counts = prepare(settings)
+    assert counts["train"] + counts["validation"] == 320
+    assert counts["validation"] >= 1
+    before = (tmp_path / "run" / "source.spm").read_bytes()
+    os.utime(tmp_path / "run" / "source.spm", (1, 1))
+    assert prepare(settings) == counts
+    assert (tmp_path / "run" / "source.spm").stat().st_mtime == 1
+    assert (tmp_path / "run" / "source.spm").read_bytes() == before

@@ -1,0 +1,105 @@
+"""A study of files: what `scripts/study_augmentation.py` does."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+import torch
+from datasets import Dataset
+
+from toolkit.augmentation.augment import augment
+from toolkit.augmentation.containers import check_columns
+from toolkit.augmentation.data_files import read_file
+from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
+from toolkit.encoder.load import load_encoder
+from toolkit.models.coverage import check_language_of
+from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.study.paraphrase_cache import CachedParaphraser
+from toolkit.study.row_sample import distinct_sizes, sample_indices
+from toolkit.study.study import OVERSAMPLED, Arm, Study, oversampled, study
+from toolkit.study.study_settings import EMBEDDINGS, WORDS, StudyFile
+from toolkit.study.trials import Trial, by_estimator, by_trainer, on_embeddings, text_regression
+from toolkit.system.contents import contents_of, with_contents
+from toolkit.system.outputs import check_output_folder
+from toolkit.system.settings import SETTINGS, check_record
+from toolkit.system.whole_files import write_whole
+
+PARAPHRASED, CHECKED = "paraphrased", "labels checked"
+FREE = {"sizes", "seeds", "threads"}  # more of them may be added to finished ones
+
+
+def study_file(settings: StudyFile) -> Study:
+    """Study a task, and write study.txt and curves.png into its folder.
+
+    Raises:
+        OSError: A file does not exist, or the folder holds something else.
+        ValueError: A column is missing, a class has too few rows, or the folder holds a study with other settings.
+    """
+    folder = Path(settings.output_dir)
+    check_output_folder(folder, SETTINGS, [settings.train, settings.test])
+    train, test = (
+        read_file(one, split, None).rows for one, split in ((settings.train, "train"), (settings.test, "test"))
+    )
+    for rows in (train, test):
+        check_columns(rows.features, Augmentation(columns=tuple(settings.columns), label=settings.label, provenance=()))
+        for column in settings.columns:
+            if None in (texts := list(rows[column])):
+                raise ValueError(f"wanted texts in column {column!r}, got None in row {texts.index(None)}")
+    files = contents_of({"train": [settings.train], "test": [settings.test]})
+    check_record(folder / SETTINGS, with_contents(asdict(settings), files), FREE)
+    torch.set_num_threads(settings.threads)
+    sizes = [int(size) for size in settings.sizes]
+    base = Paraphraser(settings.paraphraser, pivot=settings.pivot or None)
+    if settings.chosen_classifier == EMBEDDINGS:
+        check_language_of(settings.encoder, base.lang, "--encoder")
+    paraphraser = CachedParaphraser(base, sample_texts(train, settings, sizes))
+
+    def paraphrased(rows: Dataset, seed: int, check: str | None = None) -> Dataset:
+        return augment(
+            rows,
+            settings.columns,
+            copies=settings.copies,
+            vary=settings.vary,
+            label=settings.label,
+            stratify=True,
+            check=check,
+            paraphraser=paraphraser,
+            provenance=(),
+            seed=seed,
+            progress=False,
+        )
+
+    each = settings.copies * (len(settings.columns) if settings.vary == "separately" else 1)
+    arms: dict[str, Arm] = {PARAPHRASED: paraphrased}
+    if settings.check:
+        arms[CHECKED] = partial(paraphrased, check=CROSS_VALIDATED)
+    arms[OVERSAMPLED] = oversampled(each)
+    found = study(train, test, settings.label, trial_of(settings), arms, sizes, settings.seeds, folder)
+    write_whole(folder / "study.txt", f"{found}\n")
+    found.plot(folder / "curves.png")
+    return found
+
+
+def sample_texts(train: Dataset, settings: StudyFile, sizes: list[int]) -> list[str]:
+    """The texts of all rows that a study draws, each once; paraphrases are made of no others."""
+    labels = list(train[settings.label])
+    drawn = {
+        index
+        for size in distinct_sizes(labels, sizes)
+        for seed in range(settings.seeds)
+        for index in sample_indices(labels, size, seed)
+    }
+    rows = train.select(sorted(drawn))
+    return list(dict.fromkeys(text for column in settings.columns for text in rows[column]))
+
+
+def trial_of(settings: StudyFile) -> Trial:
+    """The classifier that a study trains."""
+    kind = settings.chosen_classifier
+    if kind == EMBEDDINGS:
+        return on_embeddings(load_encoder(settings.encoder), settings.columns, settings.label)
+    if kind == WORDS:
+        return by_estimator(text_regression(), settings.columns[0], settings.label)
+    return by_trainer(kind, settings.columns, settings.label, settings.steps)

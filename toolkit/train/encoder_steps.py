@@ -1,0 +1,224 @@
+"""The steps of a training of a sentence encoder: negatives from a mega-batch, and Adam on its mini-batches.
+
+All processes hold the whole model and draw the same mini-batches. Each process encodes and compares its share of a
+mega-batch, and takes its share of the pairs of every mini-batch; gradients are summed over the processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from accelerate import PartialState
+from accelerate.utils import gather, reduce
+from torch import Tensor
+from torch.nn.functional import pad
+
+from toolkit.encoder.modules import Features, ParaphrasticEncoder, kind_of
+from toolkit.encoder.settings import EncoderTraining
+from toolkit.models.precision import in_bfloat16
+from toolkit.train.adam import KEPT, LazyAdam, Sums
+from toolkit.train.encoder_loss import margin_loss, ranking_loss
+from toolkit.train.encoder_pairs import Pairs, Ragged, prepare_texts, scramble, take, transposed
+from toolkit.train.negatives import nearest
+
+
+class Fitting:
+    """The state of a training: tables and other weights under Adam, and the pairs as rows of the tables."""
+
+    def __init__(
+        self, encoder: ParaphrasticEncoder, pairs: Pairs, settings: EncoderTraining, state: PartialState
+    ) -> None:
+        """Convert texts to rows, and start from the encoder's weights.
+
+        Args:
+            encoder: The encoder; `finish` gives it the trained weights.
+            pairs: Training pairs.
+            settings: Settings of the training.
+            state: The processes.
+        """
+        self.encoder, self.pairs, self.settings, self.state = encoder.to(state.device).train(), pairs, settings, state
+        self.rows = prepare_texts(pairs.texts, encoder)
+        sums = Sums(settings.epochs * -(-len(pairs) // settings.batch) + settings.epochs)
+        self.tables = {
+            part: LazyAdam(table.detach(), settings.learning_rate, sums) for part, table in encoder.tables.items()
+        }
+        self.others = [weight for name, weight in encoder.named_parameters() if not name.startswith("tables.")]
+        self.adam = torch.optim.Adam(self.others, lr=settings.learning_rate) if self.others else None
+        self.dtype = torch.bfloat16 if in_bfloat16(settings.negatives_dtype, state.device) else torch.float32
+
+    def features_of(self, ragged: dict[str, Ragged]) -> tuple[Features, dict[str, Tensor]]:
+        """The features of texts, with ids among the rows that occur in them only; and those rows, by part."""
+        features: Features = {}
+        rows: dict[str, Tensor] = {}
+        for kind, (ids, offsets) in ragged.items():
+            table = len(self.encoder.vocabularies[kind])
+            occurs = np.zeros(table, bool)
+            occurs[ids] = True
+            occurring = np.flatnonzero(occurs)
+            place = np.empty(table, np.int64)
+            place[occurring] = np.arange(len(occurring))
+            arrays = {"ids": place[ids], "offsets": offsets}
+            if kind in self.tables:
+                arrays |= dict(zip(("texts", "rows"), transposed(arrays["ids"], offsets, len(occurring)), strict=True))
+            features |= {f"{kind}_{name}": torch.from_numpy(a).to(self.state.device) for name, a in arrays.items()}
+            for part in (part for part in self.tables if kind_of(part) == kind):
+                rows[part] = torch.from_numpy(occurring).to(self.state.device)
+        return features, rows
+
+    @torch.no_grad()
+    def negatives(self, ragged: dict[str, Ragged], keys: list[np.ndarray]) -> np.ndarray:
+        """The index of each sentence's negative among the sentences of a mega-batch, by the present weights.
+
+        Args:
+            ragged: Rows of the sentences of the mega-batch.
+            keys: As of `toolkit.train.negatives.excluded`.
+
+        Returns:
+            (sentences,) indices, the same in all processes.
+        """
+        count = len(keys[0])
+        share = -(-count // self.state.num_processes)
+        first = min(self.state.process_index * share, count)
+        last = min(first + share, count)
+        features, rows = self.features_of({kind: take(all_, np.arange(first, last)) for kind, all_ in ragged.items()})
+        tables = {part: self.tables[part].read(indices) for part, indices in rows.items()}
+        vectors = self.encoder.embed(features, tables)
+        if self.state.num_processes == 1:
+            return nearest(vectors, keys, 0, count, self.dtype)
+        gathered = gather(pad(vectors, (0, 0, 0, share - len(vectors))))[:count]
+        negatives = torch.from_numpy(nearest(gathered, keys, first, last, self.dtype)).to(self.state.device)
+        return gather(pad(negatives, (0, share - len(negatives))))[:count].cpu().numpy()
+
+    def step(self, ragged: dict[str, Ragged], sentences: np.ndarray, loss_of: Callable[[Tensor], Tensor]) -> float:
+        """Take one step of Adam on a mini-batch.
+
+        Args:
+            ragged: Rows of the sentences of the mega-batch.
+            sentences: Indices of the sentences that the loss reads.
+            loss_of: Maps the vectors of `sentences` to this process's part of the mean loss of the mini-batch.
+
+        Returns:
+            The mean loss of the mini-batch.
+        """
+        features, rows = self.features_of({kind: take(all_, sentences) for kind, all_ in ragged.items()})
+        tables = {part: self.tables[part].read(indices).requires_grad_() for part, indices in rows.items()}
+        loss = loss_of(self.encoder.embed(features, tables))
+        weights = [*tables.values(), *self.others]
+        gradients = list(torch.autograd.grad(loss, weights, materialize_grads=True))
+        if self.state.num_processes > 1:
+            gradients = [reduce(gradient.contiguous(), "sum") for gradient in gradients]
+            loss = reduce(loss.detach(), "sum")
+        for (part, indices), gradient in zip(rows.items(), gradients, strict=False):
+            self.tables[part].step(indices, tables[part].detach(), gradient)
+        if self.adam:
+            for weight, gradient in zip(self.others, gradients[len(tables) :], strict=True):
+                weight.grad = gradient
+            self.adam.step()
+        return loss.item()
+
+    def checkpoint(self) -> dict:
+        """The whole state, for a checkpoint."""
+        return {
+            "tables": {part: {name: getattr(adam, name) for name in KEPT} for part, adam in self.tables.items()},
+            "others": [weight.detach() for weight in self.others],
+            "adam": self.adam.state_dict() if self.adam else None,
+        }
+
+    def restore(self, saved: dict) -> None:
+        """Take back the state of a checkpoint."""
+        for part, kept in saved["tables"].items():
+            for name in KEPT:
+                setattr(self.tables[part], name, kept[name])
+        for weight, values in zip(self.others, saved["others"], strict=True):
+            weight.data.copy_(values)
+        if self.adam:
+            self.adam.load_state_dict(saved["adam"])
+
+    def finish(self) -> None:
+        """Give the encoder the trained weights."""
+        for part, adam in self.tables.items():
+            self.encoder.tables[part].data = adam.table()
+        self.encoder.cpu().eval()
+
+
+def mega_batch(fitting: Fitting, chosen: np.ndarray, number: int) -> float:
+    """Choose negatives for the pairs of a mega-batch, then take a step on each of its mini-batches.
+
+    Args:
+        fitting: The state of the training.
+        chosen: Indices of the pairs.
+        number: How many mega-batches came before, for the shuffling.
+
+    Returns:
+        The sum of the pairs' losses.
+    """
+    settings, pairs, count = fitting.settings, fitting.pairs, len(chosen)
+    texts = np.concatenate([pairs.anchor[chosen], pairs.positive[chosen]])
+    references = np.tile(pairs.reference[chosen], 2)
+    ragged = {kind: take(rows, texts) for kind, rows in fitting.rows.items()}
+    if "lstm" in settings.parts and settings.scramble:
+        chance = np.random.default_rng([settings.seed, number, 1])
+        shuffled = np.tile(chance.random(count) < settings.scramble, 2)
+        ragged["word"] = scramble(ragged["word"], shuffled, chance)
+    margin = settings.loss == "margin"
+    negatives = fitting.negatives(ragged, [references, texts]) if margin else np.zeros(0, np.int64)
+    total = 0.0
+    for begin in range(0, count, settings.batch):
+        batch = np.arange(begin, min(begin + settings.batch, count))
+        if margin:
+            total += margin_step(fitting, ragged, batch, negatives, count) * len(batch)
+        else:
+            total += ranking_step(fitting, ragged, batch, references, texts) * len(batch)
+    return total
+
+
+def share_of(count: int, state: PartialState) -> slice:
+    """This process's share of a mini-batch of `count` pairs."""
+    bounds = [count * process // state.num_processes for process in (state.process_index, state.process_index + 1)]
+    return slice(*bounds)
+
+
+def margin_step(
+    fitting: Fitting, ragged: dict[str, Ragged], batch: np.ndarray, negatives: np.ndarray, count: int
+) -> float:
+    """Take a step on pairs, each side with its negative.
+
+    Args:
+        fitting: The state of the training.
+        ragged: Rows of the sentences of the mega-batch: `count` anchors, then their positives.
+        batch: Indices of the mini-batch's anchors among them.
+        negatives: (2 count,) indices of the negatives of all sentences.
+        count: Pairs of the mega-batch.
+
+    Returns:
+        The mean loss of the mini-batch.
+    """
+    sentences = np.concatenate([batch, batch + count, negatives[batch], negatives[batch + count]])
+    own = share_of(len(batch), fitting.state)
+
+    def loss_of(vectors: Tensor) -> Tensor:
+        anchors, positives, nearest_a, nearest_p = vectors.unflatten(0, (4, -1))[:, own]
+        return margin_loss(anchors, positives, nearest_a, nearest_p, fitting.settings.margin).sum() / len(batch)
+
+    return fitting.step(ragged, sentences, loss_of)
+
+
+def ranking_step(
+    fitting: Fitting, ragged: dict[str, Ragged], batch: np.ndarray, references: np.ndarray, texts: np.ndarray
+) -> float:
+    """Take a step on pairs, with all other pairs of the mini-batch as negatives; see `margin_step`."""
+    count, device = len(texts) // 2, fitting.state.device
+    own = torch.arange(len(batch), device=device)[share_of(len(batch), fitting.state)]
+    anchors, positives = batch, batch + count
+    forbidden = references[anchors, None] == references[None, positives]
+    forbidden |= texts[anchors, None] == texts[None, positives]
+    forbidden |= texts[positives, None] == texts[None, positives]
+    barred = torch.from_numpy(forbidden).to(device)[own]
+
+    def loss_of(vectors: Tensor) -> Tensor:
+        anchored, paraphrased = vectors.chunk(2)
+        return ranking_loss(anchored[own], paraphrased, own, barred).sum() / len(batch)
+
+    return fitting.step(ragged, np.concatenate([anchors, positives]), loss_of)

@@ -1,0 +1,277 @@
+"""Train an infiller with `Seq2SeqTrainer`: a new T5 model, or any T5-type checkpoint."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from accelerate import PartialState
+from datasets import Dataset
+from sentencepiece import SentencePieceProcessor
+from transformers import (
+    Adafactor,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    Seq2SeqTrainingArguments,
+    T5Config,
+    T5ForConditionalGeneration,
+    T5Tokenizer,
+    set_seed,
+)
+
+from toolkit.bitext.passages import MAX_CHARS, MIN_CHARS, Passage
+from toolkit.bitext.subwords import train_pieces
+from toolkit.data.rows import Row
+from toolkit.generate.infill import Search, search, searches_of, texts_of
+from toolkit.generate.keywords import keywords
+from toolkit.generate.sentinels import SENTINELS, load_infiller, sentinels_in
+from toolkit.models.checkpoint import last_checkpoint, writing
+from toolkit.models.trainer_arguments import trainer_arguments
+from toolkit.paraphraser.card import stated
+from toolkit.run.workspace import OUTCOME, Outcome, check_folder, finish, in_folder, is_finished
+from toolkit.starters import shown_name
+from toolkit.system.errors import public_record
+from toolkit.system.outputs import MEASURED
+from toolkit.system.processes import processes
+from toolkit.system.whole_files import write_whole
+from toolkit.train.batches import Batches
+from toolkit.train.infiller_card import infiller_card
+from toolkit.train.infiller_examples import examples, read_training
+from toolkit.train.infiller_settings import InfillerTraining
+from toolkit.train.seq2seq import Collate, ParaphraserTrainer
+from toolkit.translator.load import load_checkpoint
+
+PATHS = ("text", "sentences", "output_dir")  # of this machine, which no record or card needs
+CHECKPOINTS, PIECES = "checkpoints", "pieces.model"
+KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
+LOGGED = 50  # ours: steps
+HEAD = 64  # T5: width of a head
+SPECIALS = (1, 2, 0)  # of </s>, <unk> and <pad> in T5's vocabularies
+FREE = {"output_dir", "save_every", "threads", "license", "source"}
+SHOWN, BEAM = 6, 4  # ours: held-out sentences that the card shows, and the beam size
+
+
+def train(settings: InfillerTraining) -> Path:
+    """Train an infiller, or resume a killed training, and save it; a finished training is left as it is.
+
+    Returns:
+        `output_dir`, which then holds the model, its tokenizer, its card and `training.json`.
+
+    Raises:
+        FileNotFoundError: There is no such text.
+        ValueError: A text cannot be read or has too few sentences, the base model cannot be loaded, or the folder
+            belongs to a training with other settings.
+        OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
+        RuntimeError: Another launch works in the folder.
+    """
+    state, folder = processes(), Path(settings.output_dir)
+    settings = replace(settings, processes=state.num_processes)  # as `accelerate launch` started them
+    texts = {"text": settings.text, "sentences": settings.sentences}
+    models = {"base_model": settings.base_model} if settings.base_model else {}
+    record = check_folder(folder, settings, texts, models, FREE, state)
+    if is_finished(folder):
+        return folder
+    torch.set_num_threads(settings.threads)
+    found, held_out = read_training(settings)
+    base = load_base(settings.base_model) if settings.base_model else None
+    with in_folder(folder, record, FREE, state):
+        set_seed(settings.seed)
+        model, tokenizer = base or begin(settings, found, state)
+        if not torch.cuda.is_available():
+            model.set_attn_implementation("eager")  # half again as fast as sdpa in training, for short sentences
+        trainer = trainer_of(model, tokenizer, settings, state, found, held_out)
+        others = {}
+        if settings.base_model:
+            with torch.random.fork_rng():  # the training draws as if nothing had been measured
+                others[shown_name(settings.base_model)] = trainer.evaluate()["eval_loss"]
+        with writing(folder / CHECKPOINTS):
+            trainer.train(resume_from_checkpoint=last_checkpoint(folder / CHECKPOINTS))
+        held_out_loss = trainer.evaluate()["eval_loss"]  # by all processes, which share the sentences
+        if state.is_main_process:
+            outcome = Outcome("held-out loss", len(held_out), "sentences", held_out_loss, others, lower_is_better=True)
+            save(trainer, tokenizer, settings, len(found), held_out, outcome)
+    return folder
+
+
+def load_base(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The model that a training begins with, and its tokenizer.
+
+    Raises:
+        ValueError: It cannot be loaded, or is not T5-like.
+    """
+    model, tokenizer = load_checkpoint(name, torch.float32)
+    sentinels_in(tokenizer.get_vocab(), name)
+    return model, tokenizer
+
+
+def begin(
+    settings: InfillerTraining, found: Sequence[Passage], state: PartialState
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A new model before its first step, and its tokenizer, trained on the sentences."""
+    pieces = Path(settings.output_dir, PIECES)
+    with state.main_process_first():
+        if not pieces.exists():
+            sentences = (one.sentence for one in found)
+            train_pieces(sentences, pieces, settings.vocabulary, seed=settings.seed, specials=SPECIALS)
+    processor = SentencePieceProcessor(model_file=str(pieces))
+    scored = [(processor.id_to_piece(i), processor.get_score(i)) for i in range(processor.get_piece_size())]
+    tokenizer = T5Tokenizer(vocab=scored, extra_ids=SENTINELS)
+    return new_model(settings, len(tokenizer)), tokenizer
+
+
+def new_model(settings: InfillerTraining, vocabulary: int) -> T5ForConditionalGeneration:
+    """A T5 model with random weights; it has no dropout, because it is small for its text."""
+    eos, _, pad = SPECIALS
+    return T5ForConditionalGeneration(
+        T5Config(
+            vocab_size=vocabulary,
+            d_model=settings.width,
+            d_kv=HEAD,
+            d_ff=settings.feed_forward,
+            num_heads=max(1, settings.width // HEAD),
+            num_layers=settings.encoder_layers,
+            num_decoder_layers=settings.decoder_layers,
+            dropout_rate=0.0,
+            feed_forward_proj="relu",
+            pad_token_id=pad,
+            eos_token_id=eos,
+            decoder_start_token_id=pad,  # type: ignore[call-arg] # any field of a configuration may be given
+        )
+    )
+
+
+def trainer_of(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    settings: InfillerTraining,
+    state: PartialState,
+    found: Sequence[Passage],
+    held_out: Sequence[Passage],
+) -> ParaphraserTrainer:
+    """The trainer with its data: the examples of all epochs, of which each is read once.
+
+    Raises:
+        ValueError: There are fewer batches than processes.
+    """
+    epochs = (examples(found, settings, epoch) for epoch in range(settings.epochs))
+    data = dataset(chain.from_iterable(epochs), tokenizer, settings)
+    lengths = [max(len(i), len(o)) for i, o in zip(data["input_ids"], data["labels"], strict=True)]
+    batches = Batches(lengths, 1, settings.batch_tokens, settings.batch_tokens, state.num_processes, settings.seed)
+    if not len(batches):
+        raise ValueError(f"wanted a batch for each of {state.num_processes} processes, got {len(data)} examples")
+    trainer = ParaphraserTrainer(
+        model,
+        training_arguments(settings, len(batches) // state.num_processes),
+        Collate(model, cast(int, tokenizer.pad_token_id)),
+        data,
+        dataset(examples(held_out, settings, 0), tokenizer, settings),
+        optimizers=(optimizer_of(model, settings), None),
+    )
+    trainer.batches, trainer.smoothing = batches, 0.0
+    return trainer
+
+
+def optimizer_of(model: PreTrainedModel, settings: InfillerTraining) -> Adafactor:
+    """T5's own optimizer: its steps are in proportion to the weights, some of which begin large and others small."""
+    return Adafactor(
+        model.parameters(), lr=settings.learning_rate, scale_parameter=True, relative_step=False, warmup_init=False
+    )
+
+
+def dataset(
+    pairs: Iterable[tuple[str, str]], tokenizer: PreTrainedTokenizerBase, settings: InfillerTraining
+) -> Dataset:
+    """The ids of the examples that are not too long."""
+
+    def records() -> Iterator[dict[str, list[int]]]:
+        for text, output in pairs:
+            read, said = (tokenizer(one, verbose=False)["input_ids"] for one in (text, output))
+            if max(len(read), len(said)) <= settings.max_tokens:
+                yield {"input_ids": read, "labels": said}
+
+    rows = list(records())
+    return Dataset.from_dict({name: [row[name] for row in rows] for name in ("input_ids", "labels")})
+
+
+def training_arguments(settings: InfillerTraining, steps: int) -> Seq2SeqTrainingArguments:
+    """The trainer's settings; the data loader holds all epochs, so the trainer counts one."""
+    steps = min(steps, settings.max_steps) if settings.max_steps else steps
+    options = dict(
+        output_dir=str(Path(settings.output_dir, CHECKPOINTS)),
+        max_steps=steps,
+        per_device_eval_batch_size=64,
+        remove_unused_columns=False,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=min(settings.warmup_steps, steps // 10),
+        seed=settings.seed,
+        label_names=["labels"],
+        eval_strategy="steps",
+        eval_steps=settings.save_every,
+        save_steps=settings.save_every,
+        save_total_limit=KEPT,
+        logging_steps=LOGGED,
+    )
+    return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, options)
+
+
+def save(
+    trainer: ParaphraserTrainer,
+    tokenizer: PreTrainedTokenizerBase,
+    settings: InfillerTraining,
+    sentences: int,
+    held_out: Sequence[Passage],
+    outcome: Outcome,
+) -> None:
+    """Write the model in float16 with all that belongs to it; the record of the training is last."""
+    folder = Path(settings.output_dir)
+    model: Any = trainer.accelerator.unwrap_model(trainer.model)
+    model.eval().half().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    history = trainer.state.log_history
+    record: dict[str, Any] = {
+        "settings": {name: value for name, value in asdict(settings).items() if name not in PATHS},
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "sentences": sentences,
+        "examples": len(cast(Dataset, trainer.train_dataset)),
+        "processes": trainer.args.world_size,
+        "steps": trainer.state.global_step,
+        "loss": [[entry["step"], entry["loss"]] for entry in history if "loss" in entry],
+        "held_out_loss": outcome.model,
+        OUTCOME: asdict(outcome),
+    }
+    write_whole(
+        folder / MEASURED, json.dumps(stated(public_record(asdict(settings))) | {"license": settings.license}) + "\n"
+    )
+    record["shown"] = shown(folder, held_out, settings)
+    write_whole(folder / "README.md", infiller_card(record))
+    finish(folder, record, [folder / CHECKPOINTS, folder / PIECES])
+
+
+def shown(folder: Path, held_out: Sequence[Passage], settings: InfillerTraining) -> list[dict[str, Any]]:
+    """What the model makes of held-out sentences with their context: of their keywords in order, and in another.
+
+    Returns:
+        Dictionaries with `reference`, and with `in_order` and `in_another`: the keywords, and what was made of them.
+    """
+    infiller, chance = load_infiller(str(folder), settings.dtype, "cpu", settings.lang), random.Random(settings.seed)
+    some = [one for one in held_out if one.before and MIN_CHARS <= len(one.sentence) <= MAX_CHARS][:SHOWN]
+    rows = [Row("", "", None, None, one.sentence, settings.lang, "", one.before, one.after) for one in some]
+    searches: list[Search] = []
+    for number, row in enumerate(rows):
+        own = [one.text for one in keywords(row.reference)]
+        searches += searches_of(row, number, [own, chance.sample(own, len(own))] if own else [], infiller)
+    found = []
+    for row, pairs in zip(rows, search(rows, searches, infiller, BEAM, SHOWN * BEAM), strict=True):
+        made = [", ".join(order) for order, _ in pairs], texts_of(row.reference, pairs, infiller)
+        kinds = zip(("in_order", "in_another"), *made, strict=False)
+        found.append(
+            {"reference": row.reference} | {kind: {"keywords": own, "text": text} for kind, own, text in kinds}
+        )
+    return found

@@ -1,0 +1,108 @@
+"""The settings of the training of an infiller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from toolkit.generate.keywords import DROP_RATE
+from toolkit.models.coverage import check_language_of
+from toolkit.system.errors import check_lists
+from toolkit.system.settings import (
+    DTYPES,
+    check_above_zero,
+    check_among,
+    check_at_least_one,
+    check_between,
+    check_machine,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InfillerTraining:
+    """The settings of `toolkit.train.infiller.train`; the defaults are those of the starter.
+
+    Attributes:
+        text: Running text, such as books: files, folders or globs.
+        output_dir: Where the model goes.
+        sentences: Text files with a sentence in each line, which have no context.
+        base_model: A T5-type model to begin with, a Hub id or a folder; unless given, a new one of the sizes below.
+        lang: Language of the text (ISO 639-1).
+        vocabulary: Pieces of a new model, without the sentinels.
+        width: Of the layers of a new model.
+        feed_forward: Inner width of its feed-forward layers.
+        encoder_layers: Layers of its encoder.
+        decoder_layers: Layers of its decoder.
+        min_chars: Fewest characters of a sentence.
+        max_chars: Most characters of a sentence.
+        context: Most characters of the text before a sentence, and of that after it.
+        context_rate: Share of the examples that have their context.
+        drop_rate: Share of the keywords that are dropped.
+        any_rate: Share of the examples with any number of keywords, from none to all, so that the model can tell how
+            probable a whole sentence is, or the rest of it beside one keyword.
+        mask_rate: Share of the examples with all of the sentence but one word, so that the model can say what else
+            could stand there.
+        epochs: How often each sentence is read, with other keywords dropped.
+        max_steps: Steps after which the training ends, if it is shorter than the epochs; 0 is no limit.
+        held_out: Sentences whose loss is measured at each checkpoint.
+        batch_tokens: Greatest size of a batch of one process: examples times the longer side's pieces.
+        max_tokens: Examples with more pieces on one side are left out, and counted.
+        learning_rate: The highest, relative to the size of the weights (Adafactor); it falls by a cosine to zero.
+        warmup_steps: Steps in which it rises to that, a tenth of the training at most.
+        dtype: "bfloat16", "float32", or "auto" (bfloat16 where the processor has it).
+        save_every: Steps between checkpoints.
+        license: Licence of the model, for its card.
+        source: What the text is and where it is from, for the card.
+        seed: Of everything random.
+        threads: Threads of each process on a CPU.
+        processes: Processes to start on this machine, which share the work.
+    """
+
+    text: list[str]
+    output_dir: str
+    sentences: list[str] = field(default_factory=list)
+    base_model: str | None = None
+    lang: str = "en"
+    vocabulary: int = 6000
+    width: int = 256
+    feed_forward: int = 896
+    encoder_layers: int = 3
+    decoder_layers: int = 2
+    min_chars: int = 25
+    max_chars: int = 170
+    context: int = 120
+    context_rate: float = 0.75
+    drop_rate: float = DROP_RATE
+    any_rate: float = 0.2
+    mask_rate: float = 0.1
+    epochs: int = 2
+    max_steps: int = 0
+    held_out: int = 1000
+    batch_tokens: int = 4096
+    max_tokens: int = 200
+    learning_rate: float = 0.02
+    warmup_steps: int = 200
+    dtype: str = "auto"
+    save_every: int = 1000
+    license: str = "unknown"
+    source: str = ""
+    seed: int = 0
+    threads: int = 2
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ValueError: A setting is out of its range.
+        """
+        check_lists(self)
+        sizes = ("vocabulary", "width", "feed_forward", "encoder_layers", "decoder_layers")
+        check_at_least_one(self, *sizes, "min_chars", "epochs", "held_out", "batch_tokens", "max_tokens", "save_every")
+        check_between(self, 0, 1, "context_rate", "drop_rate", "any_rate", "mask_rate")
+        check_above_zero(self, "learning_rate")
+        check_among(self, "dtype", DTYPES[:3])
+        check_machine(self)
+        if self.base_model and self.base_model.startswith("starter/"):
+            check_language_of(self.base_model, self.lang, "--base_model")
+        if self.max_chars < self.min_chars:
+            raise ValueError(f"wanted max_chars of at least min_chars, got {self.max_chars} and {self.min_chars}")

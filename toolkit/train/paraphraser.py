@@ -1,0 +1,349 @@
+"""Train a paraphraser on parabanks with `Seq2SeqTrainer`: a new model, or any seq2seq checkpoint, whole or by LoRA."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any, cast
+
+import numpy as np
+import torch
+from accelerate import PartialState
+from datasets import Dataset
+from peft import PeftModel
+from transformers import (
+    EarlyStoppingCallback,
+    EvalPrediction,
+    GenerationConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    Seq2SeqTrainingArguments,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+    set_seed,
+)
+
+from toolkit.bitext.subwords import marian_tokenizer, train_pieces
+from toolkit.bitext.words import write_words
+from toolkit.evaluate.ibleu import corpus_ibleu
+from toolkit.models.checkpoint import last_checkpoint, whole_checkpoints, writing
+from toolkit.models.trainer_arguments import trainer_arguments
+from toolkit.paraphraser.card import paraphraser_card, stated
+from toolkit.paraphraser.form import is_marked
+from toolkit.paraphraser.settings import ParaphraserTraining
+from toolkit.run.workspace import OUTCOME, Outcome, check_folder, finish, in_folder, is_finished
+from toolkit.starters import WORDS, shown_name
+from toolkit.system.errors import public_record
+from toolkit.system.outputs import MEASURED
+from toolkit.system.processes import processes
+from toolkit.system.whole_files import write_whole
+from toolkit.train.batches import Batches
+from toolkit.train.lora import with_adapters
+from toolkit.train.marian import new_model
+from toolkit.train.paraphraser_pairs import TrainingPair, TrainingText, inputs_and_references, read_training
+from toolkit.train.seq2seq import IGNORED, Collate, ParaphraserTrainer
+from toolkit.train.template_pairs import with_templates
+from toolkit.translator.load import load_checkpoint, set_languages
+from toolkit.translator.settings import SIZES
+
+CHECKPOINTS, TOKENIZER, ADAPTERS, TEMPLATES = "checkpoints", "tokenizer", "adapters", "templates.json"
+KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
+LOGGED = 50  # ours: steps
+EVALUATED = 64  # ours: held-out inputs at a time
+# may change when a training resumes; with another number of processes it would skip other pairs than it has read
+FREE = {"output_dir", "save_every", "threads", "patience", "license"}
+
+
+def train(settings: ParaphraserTraining) -> Path:
+    """Train a paraphraser, or resume a killed training, and save it; a finished training is left as it is.
+
+    Returns:
+        `output_dir`, which then holds the model, its tokenizer and `training.json`; with LoRA the model has the
+        adapters merged in, and the folder "adapters" holds them alone.
+
+    Raises:
+        ValueError: There are no usable pairs, the base model cannot be loaded or has no layers for adapters, or the
+            folder belongs to a training with other settings.
+        OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
+        RuntimeError: Another launch works in the folder.
+    """
+    state, folder = processes(), Path(settings.output_dir)
+    settings = replace(settings, processes=state.num_processes)  # as `accelerate launch` started them
+    models = {"base_model": settings.base_model} if settings.base_model else {}
+    files = {"pairs": settings.pairs, "validation": [settings.validation] if settings.validation else []}
+    if settings.decontaminate:
+        files["decontaminate"] = settings.decontaminate
+    record = check_folder(folder, settings, files, models, FREE, state)
+    if is_finished(folder):
+        return folder
+    torch.set_num_threads(settings.threads)
+    text = read_training(settings)
+    with in_folder(folder, record, FREE, state):
+        set_seed(settings.seed)
+        if settings.syntax:
+            with state.main_process_first():
+                text = replace(text, pairs=with_templates(text.pairs, settings.syntax, folder / TEMPLATES))
+        model, tokenizer = begin(settings, text.pairs, state)
+        trainer = trainer_of(model, tokenizer, settings, state, text)
+        others = figures_of_others(trainer, settings, text)
+        resumed = last_checkpoint(folder / CHECKPOINTS)
+        with writing(folder / CHECKPOINTS):
+            trainer.train(resume_from_checkpoint=resumed)
+        if settings.average > 1:
+            average(trainer, whole_checkpoints(folder / CHECKPOINTS)[-settings.average :])
+        if state.is_main_process:
+            save(trainer, tokenizer, settings, text, others)
+    return folder
+
+
+def begin(
+    settings: ParaphraserTraining, pairs: Sequence[TrainingPair], state: PartialState
+) -> tuple[PreTrainedModel | PeftModel, PreTrainedTokenizerBase]:
+    """The model before its first step, and its tokenizer."""
+    if settings.base_model:
+        model, tokenizer = load_checkpoint(settings.base_model, torch.float32)
+        set_languages(model, tokenizer, settings.lang, settings.lang, settings.base_model)
+    else:
+        size = SIZES[str(settings.size)]
+        folder = Path(settings.output_dir, TOKENIZER)
+        with state.main_process_first():
+            if not (folder / "source.spm").exists():
+                folder.mkdir(parents=True, exist_ok=True)
+                texts = (text for pair in pairs for text in (pair.text, pair.output))
+                train_pieces(texts, folder / "source.spm", size.vocabulary, seed=settings.seed)
+            tokenizer = marian_tokenizer(folder / "source.spm", folder / "source.spm", folder)
+        model = new_model(size, len(tokenizer), len(tokenizer), dropout=0.1)
+        model.generation_config = GenerationConfig.from_model_config(model.config)
+    if not torch.cuda.is_available():
+        model.set_attn_implementation("eager")  # half again as fast in training as sdpa, for short sentences
+    if settings.prefix:
+        if model.config.model_type == "marian":
+            raise ValueError(f"wanted no prefix for a Marian model, which reads no task, got {settings.prefix!r}")
+        model.config.task_specific_params = {
+            f"translation_{settings.lang}_to_{settings.lang}": {"prefix": settings.prefix}
+        }
+    if settings.lora:
+        return with_adapters(model, settings.lora_rank, settings.lora_alpha), tokenizer
+    return model, tokenizer
+
+
+def trainer_of(
+    model: PreTrainedModel | PeftModel,
+    tokenizer: PreTrainedTokenizerBase,
+    settings: ParaphraserTraining,
+    state: PartialState,
+    text: TrainingText,
+) -> ParaphraserTrainer:
+    """The trainer with its data; pairs that are too long are counted among those of the text that were left out.
+
+    Raises:
+        ValueError: No pair is short enough, or there are fewer batches than processes.
+    """
+    train_data = examples(text.pairs, tokenizer, settings, held_out=False)
+    text.refused["too_long"] += len(text.pairs) - len(train_data)
+    lengths = [max(len(i), len(o)) for i, o in zip(train_data["input_ids"], train_data["labels"], strict=True)]
+    share = state.num_processes * settings.accumulate
+    batches = Batches(lengths, settings.epochs, settings.batch_tokens, settings.batch_pairs, share, settings.seed)
+    if not len(batches):
+        raise ValueError(
+            f"wanted at least {share} batches of pairs of up to {settings.max_tokens} pieces, got {len(text.pairs)} "
+            "pairs: give more, or smaller batches"
+        )
+    inputs, references = inputs_and_references(text.held_out)
+    firsts = [TrainingPair(one, some[0], 1.0) for one, some in zip(inputs, references, strict=True)]
+    validation = examples(firsts, tokenizer, settings, held_out=True) if firsts else None
+    trainer = ParaphraserTrainer(
+        model,
+        training_arguments(settings, len(batches) // share),
+        Collate(model, tokenizer.pad_token_id),
+        train_data,
+        validation,
+        compute_metrics=lambda prediction: held_out_ibleu(prediction, tokenizer, inputs, references, settings),
+        callbacks=[
+            *([EvaluateAtEnd()] if validation else []),
+            *([EarlyStoppingCallback(settings.patience)] if settings.patience else []),
+        ],
+    )
+    trainer.batches, trainer.smoothing = batches, settings.label_smoothing
+    return trainer
+
+
+def figures_of_others(
+    trainer: ParaphraserTrainer, settings: ParaphraserTraining, text: TrainingText
+) -> dict[str, float]:
+    """The held-out iBLEU of a copy of the text, and of the model before its first step if it is a base model."""
+    inputs, references = inputs_and_references(text.held_out)
+    if not inputs:
+        return {}
+    firsts = [[some[0] for some in references]]
+    found = {"a copy of the text": corpus_ibleu(inputs, firsts, inputs, settings.alpha, settings.lang)[0]}
+    if settings.base_model:
+        with torch.random.fork_rng():  # the training draws as if nothing had been measured
+            found[shown_name(settings.base_model)] = trainer.evaluate()["eval_ibleu"]
+    return found
+
+
+class EvaluateAtEnd(TrainerCallback):
+    """Evaluates after the last step, too, which the library saves but does not measure."""
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> TrainerControl:
+        """Ask for an evaluation if this was the last step."""
+        if state.global_step >= state.max_steps:
+            control.should_evaluate = True
+        return control
+
+
+def examples(
+    pairs: Sequence[TrainingPair], tokenizer: PreTrainedTokenizerBase, settings: ParaphraserTraining, held_out: bool
+) -> Dataset:
+    """The ids and the weight of each pair.
+
+    Args:
+        pairs: At least one.
+        tokenizer: Of the model.
+        settings: Give the prefix and the most pieces of a side.
+        held_out: Pairs with more pieces are cut, and weights are left out; else such pairs are left out.
+    """
+    read = tokenizer([settings.prefix + pair.text for pair in pairs], verbose=False)["input_ids"]
+    said = tokenizer(text_target=[pair.output for pair in pairs], verbose=False)["input_ids"]
+    most = settings.max_tokens
+    kept = [n for n in range(len(pairs)) if held_out or max(len(read[n]), len(said[n])) <= most]
+    columns = {"input_ids": [read[n][:most] for n in kept], "labels": [said[n][:most] for n in kept]}
+    return Dataset.from_dict(columns if held_out else columns | {"weight": [pairs[n].weight for n in kept]})
+
+
+def training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrainingArguments:
+    """The trainer's settings; the data loader holds all epochs, so the trainer counts one.
+
+    Raises:
+        ValueError: There will be fewer checkpoints than are to be averaged.
+    """
+    steps = min(steps, settings.max_steps) if settings.max_steps else steps
+    checkpoints = -(-steps // settings.save_every)  # the last step is one
+    if checkpoints < settings.average:
+        raise ValueError(
+            f"wanted {settings.average} checkpoints to average, got {checkpoints} in {steps} steps: lower --save_every"
+        )
+    options = dict(
+        output_dir=str(Path(settings.output_dir, CHECKPOINTS)),
+        max_steps=steps,
+        per_device_eval_batch_size=EVALUATED,
+        gradient_accumulation_steps=settings.accumulate,
+        remove_unused_columns=False,
+        learning_rate=settings.learning_rate,
+        warmup_steps=min(settings.warmup_steps, steps // 10),
+        weight_decay=settings.weight_decay,
+        seed=settings.seed,
+        label_names=["labels"],
+        eval_strategy="steps" if settings.held_out else "no",
+        eval_steps=settings.save_every,
+        save_steps=settings.save_every,
+        save_total_limit=max(KEPT, settings.average + 1),  # and the best
+        load_best_model_at_end=bool(settings.held_out),
+        metric_for_best_model="ibleu",
+        predict_with_generate=True,
+        generation_max_length=settings.max_tokens,
+        generation_num_beams=1,
+        logging_steps=LOGGED,
+    )
+    return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, options)
+
+
+def held_out_ibleu(
+    prediction: EvalPrediction,
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Sequence[str],
+    references: Sequence[Sequence[str]],
+    settings: ParaphraserTraining,
+) -> dict[str, float]:
+    """The iBLEU of the greedy outputs for the held-out inputs, and both of its BLEUs, by the first references."""
+    ids = np.where(prediction.predictions == IGNORED, tokenizer.pad_token_id, prediction.predictions)
+    outputs = tokenizer.batch_decode(ids, skip_special_tokens=True)
+    ibleu, bleu, copied = corpus_ibleu(
+        outputs, [[some[0] for some in references]], texts, settings.alpha, settings.lang
+    )
+    return {"ibleu": ibleu, "bleu": bleu, "input_bleu": copied}
+
+
+def average(trainer: ParaphraserTrainer, checkpoints: Sequence[str]) -> None:
+    """Give the model the mean weights of some checkpoints, and measure it on the held-out pairs, if there are any."""
+    model: Any = trainer.accelerator.unwrap_model(trainer.model)
+    states = [type(model).from_pretrained(one, dtype=torch.float32).state_dict() for one in checkpoints]
+    model.load_state_dict({name: torch.stack([one[name] for one in states]).mean(0) for name in states[0]})
+    if trainer.eval_dataset is not None:
+        trainer.evaluate()
+
+
+def save(
+    trainer: ParaphraserTrainer,
+    tokenizer: PreTrainedTokenizerBase,
+    settings: ParaphraserTraining,
+    text: TrainingText,
+    others: dict[str, float],
+) -> None:
+    """Write the best model with all that belongs to it; the record of the training is last."""
+    folder = Path(settings.output_dir)
+    model: Any = trainer.accelerator.unwrap_model(trainer.model)
+    if settings.lora:
+        model.save_pretrained(folder / ADAPTERS)
+        model = model.merge_and_unload()
+    model.eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    if settings.known_words:
+        write_words(folder / WORDS, (said for pair in text.pairs for said in (pair.text, pair.output)))
+    record = record_of(trainer, settings, sum(p.numel() for p in model.parameters()), text)
+    record[OUTCOME] = asdict(outcome_of(record, text, others))
+    write_whole(folder / MEASURED, json.dumps(stated(public_record(asdict(settings)), record["marked"])) + "\n")
+    write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
+    finish(folder, record, [folder / CHECKPOINTS, folder / TEMPLATES])
+
+
+def record_of(
+    trainer: ParaphraserTrainer, settings: ParaphraserTraining, parameters: int, text: TrainingText
+) -> dict[str, Any]:
+    """What a training did: its settings, its data, its steps, the losses, and the held-out figures."""
+    history, pairs = trainer.state.log_history, cast(Dataset, trainer.train_dataset)
+    averaged = settings.average > 1
+    figures = ("ibleu", "bleu", "input_bleu")
+    held_out = [
+        {"step": entry["step"], **{name: entry[f"eval_{name}"] for name in figures}}
+        for entry in history
+        if "eval_ibleu" in entry
+    ]
+    if averaged and held_out:
+        held_out[-1]["averaged"] = settings.average
+    return {
+        "settings": asdict(settings),
+        "parameters": parameters,
+        "pairs": len(pairs),
+        "columns": text.columns,
+        "refused": dict(text.refused),
+        "contamination": text.contamination,
+        "marked": fmean(is_marked(pair.text) for pair in text.pairs),
+        "processes": trainer.args.world_size,
+        "steps": trainer.state.global_step,
+        "best_step": None if averaged else trainer.state.best_global_step,
+        "loss": [[entry["step"], entry["loss"]] for entry in history if "loss" in entry],
+        "held_out": held_out,
+    }
+
+
+def outcome_of(record: dict[str, Any], text: TrainingText, others: dict[str, float]) -> Outcome:
+    """The held-out iBLEU of the saved model beside that of others.
+
+    Args:
+        record: Of the training, with the figures of each checkpoint.
+        text: What was held out.
+        others: `figures_of_others`.
+    """
+    entries = record["held_out"]
+    saved = [entry["ibleu"] for entry in entries if entry["step"] == record["best_step"] or "averaged" in entry]
+    count = len(inputs_and_references(text.held_out)[0])
+    return Outcome("held-out iBLEU", count, "texts", saved[-1] if saved else None, others)

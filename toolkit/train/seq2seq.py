@@ -1,0 +1,86 @@
+"""`Seq2SeqTrainer` with batches of similar length and with pairs of unequal weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from accelerate.data_loader import prepare_data_loader
+from peft import PeftModel
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+from torch.utils.data import DataLoader
+from transformers import PreTrainedModel, Seq2SeqTrainer
+
+from toolkit.models.padding import pad
+from toolkit.train.batches import Batches
+
+IGNORED = -100  # the label of padding, as in all of transformers
+
+
+class Collate:
+    """Examples as padded tensors, with what the decoder reads.
+
+    Args:
+        model: Says what its decoder reads.
+        pad_id: Of the model's pieces.
+    """
+
+    def __init__(self, model: PreTrainedModel | PeftModel, pad_id: int) -> None:
+        self.decoder_inputs: Any = getattr(model, "prepare_decoder_input_ids_from_labels", None)
+        self.start, self.pad_id = model.config.decoder_start_token_id, pad_id
+
+    def __call__(self, examples: Sequence[dict[str, Any]]) -> dict[str, Tensor]:
+        """Pad `input_ids` and `labels` of each example; `weight` is copied where there is one."""
+        inputs = pad([one["input_ids"] for one in examples], self.pad_id)
+        attended = pad([[1] * len(one["input_ids"]) for one in examples], 0)
+        labels = pad([one["labels"] for one in examples], IGNORED)
+        batch = {"input_ids": inputs, "attention_mask": attended, "labels": labels}
+        if self.decoder_inputs is not None:
+            batch["decoder_input_ids"] = self.decoder_inputs(labels=labels)
+        else:  # M2M100 and NLLB
+            said = labels.masked_fill(labels == IGNORED, self.pad_id)
+            batch["decoder_input_ids"] = torch.cat([said.new_full((len(said), 1), self.start), said[:, :-1]], 1)
+        if "weight" in examples[0]:
+            batch["weight"] = torch.tensor([one["weight"] for one in examples])
+        return batch
+
+
+class ParaphraserTrainer(Seq2SeqTrainer):
+    """The library's trainer; its order of batches and its loss are ours.
+
+    Attributes:
+        batches: The batches of the whole training.
+        smoothing: Label smoothing.
+    """
+
+    batches: Batches
+    smoothing: float
+    loss_is_scaled_for_ga = False  # the loss is a mean over a batch
+
+    def get_train_dataloader(self) -> DataLoader:
+        """The batches of all epochs, shared by the processes."""
+        data: Any = self.train_dataset
+        loader = DataLoader(data, batch_sampler=self.batches, collate_fn=self.data_collator)
+        return prepare_data_loader(loader, self.accelerator.device, put_on_device=True, even_batches=False)
+
+    def _issue_warnings_after_load(self, load_result: Any) -> None:
+        """No warning: a training's own checkpoints lack only tied weights, which they hold under another name."""
+
+    def compute_loss(
+        self,
+        model: torch.nn.Module,
+        inputs: dict[str, Tensor],
+        return_outputs: bool = False,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> Any:
+        """The cross-entropy of a token, averaged over all tokens by the weight of their pair."""
+        labels, weight = inputs["labels"], inputs.get("weight")
+        outputs = model(**{name: value for name, value in inputs.items() if name not in ("labels", "weight")})
+        smoothing = self.smoothing if model.training else 0.0
+        said, logits = labels.flatten(), outputs.logits.float().flatten(0, 1)
+        losses = cross_entropy(logits, said, ignore_index=IGNORED, reduction="none", label_smoothing=smoothing)
+        counted = (labels != IGNORED).float() * (1.0 if weight is None else weight[:, None])
+        loss = (losses * counted.flatten()).sum() / counted.sum()
+        return (loss, outputs) if return_outputs else loss

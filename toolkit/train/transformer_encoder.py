@@ -1,0 +1,190 @@
+"""Fine-tune any transformer as a sentence encoder on pairs, with sentence-transformers' trainer.
+
+The averaging and recurrent encoders have their own training loop (`toolkit.train.encoder`); here the loop, the
+checkpoints and the processes are the library's. Negatives are the other pairs of a batch, of all processes; no two
+pairs of a batch share a reference or a text. The cached losses run the transformer twice, on a few pairs at a time, so
+a batch may be larger than what fits in memory at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from accelerate import PartialState
+from datasets import Dataset
+from sentence_transformers import (
+    SentenceTransformer,
+    SentenceTransformerTrainer,
+    SentenceTransformerTrainingArguments,
+)
+from sentence_transformers.base.sampler import NoDuplicatesBatchSampler
+from sentence_transformers.sentence_transformer.modules import Transformer
+from transformers import set_seed
+from transformers.utils import logging
+
+from toolkit.clean.evaluation_sets import read_sets
+from toolkit.encoder.settings import TransformerTraining
+from toolkit.models.checkpoint import last_checkpoint, writing
+from toolkit.models.trainer_arguments import trainer_arguments
+from toolkit.models.weights import load_whole
+from toolkit.run.workspace import OUTCOME, check_folder, finish, in_folder, is_finished
+from toolkit.starters import shown_name
+from toolkit.system.processes import processes
+from toolkit.train.encoder_pairs import Pairs, training_pairs
+from toolkit.train.held_out import outcome_beside
+from toolkit.train.transformer_loss import loss_for
+
+WARMUP = 0.1  # Sentence-BERT (Reimers & Gurevych 2019), section 3.1
+KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed
+LOGGED = 10  # ours: steps
+CHECKPOINTS = "checkpoints"
+FREE = {"output_dir", "save_every", "mini_batch", "threads", "processes"}  # may change when a training resumes
+
+
+def train(settings: TransformerTraining) -> Path:
+    """Fine-tune a transformer, or resume a killed training, and save it; a finished training is left as it is.
+
+    Returns:
+        `output_dir`, which then holds a SentenceTransformer and `training.json`.
+
+    Raises:
+        ValueError: There are too few usable pairs, the base model cannot be loaded, or the folder belongs to a training
+            with other settings.
+        OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
+        RuntimeError: Another launch works in the folder.
+    """
+    state, folder = processes(), Path(settings.output_dir)
+    files, models = {"pairs": settings.pairs}, {"base_model": settings.base_model}
+    if settings.decontaminate:
+        files["decontaminate"] = settings.decontaminate
+    settings_record = check_folder(folder, settings, files, models, FREE, state)
+    if is_finished(folder):
+        return folder
+    torch.set_num_threads(settings.threads)
+    pairs = training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate))
+    check_batch(settings.batch, len(pairs), state.num_processes)
+    encoder = load_base(settings.base_model, settings.max_tokens, settings.seed)
+    with in_folder(folder, settings_record, FREE, state):
+        record = fit(encoder, pairs, settings, state, folder / CHECKPOINTS)
+        if state.is_main_process:
+            encoder.save(str(folder))
+            base = load_base(settings.base_model, settings.max_tokens, settings.seed)
+            outcome = outcome_beside(encoder, {shown_name(settings.base_model): base}, settings.pairs)
+            record[OUTCOME] = asdict(outcome)
+            finish(folder, record, [folder / CHECKPOINTS])
+    return folder
+
+
+def check_batch(batch: int, pairs: int, processes: int) -> None:
+    """Refuse a batch of more pairs than there are, or one that the processes cannot share equally.
+
+    Raises:
+        ValueError: It is one of these.
+    """
+    if pairs < batch:
+        raise ValueError(f"wanted at least {batch} pairs, got {pairs}; give a smaller --batch")
+    if batch % processes:
+        raise ValueError(f"wanted a batch that {processes} processes can share, got {batch}")
+
+
+def load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
+    """A transformer as a sentence encoder, in float32.
+
+    Args:
+        name: A folder or a Hub id; a model that was not saved as a sentence encoder gets mean pooling.
+        max_tokens: The most pieces it reads of a text; fewer where the model itself reads fewer.
+        seed: Seed of weights that the checkpoint does not have.
+
+    Raises:
+        ValueError: It is no transformer, or a tensor of it is missing or not finite.
+    """
+    logging.disable_progress_bar()
+    set_seed(seed)
+
+    def load() -> SentenceTransformer:
+        encoder = SentenceTransformer(name, device="cuda" if torch.cuda.is_available() else "cpu")
+        if not isinstance(encoder[0], Transformer):
+            raise TypeError(f"its first module is {type(encoder[0]).__name__}")
+        return encoder
+
+    encoder = load_whole(load, name, "a transformer to begin with", "no folder or Hub id of one")
+    own = encoder.max_seq_length
+    encoder.max_seq_length = min(max_tokens, own) if own else max_tokens
+    return encoder.float()
+
+
+def distinct(
+    dataset: Dataset,
+    batch_size: int,
+    drop_last: bool,
+    valid_label_columns: list[str] | None = None,
+    generator: torch.Generator | None = None,
+    seed: int = 0,
+) -> NoDuplicatesBatchSampler:
+    """The library's sampler of batches without two equal texts, with labels too: a label is a reference."""
+    return NoDuplicatesBatchSampler(dataset, batch_size, drop_last, generator=generator, seed=seed)
+
+
+def fit(
+    encoder: SentenceTransformer, pairs: Pairs, settings: TransformerTraining, state: PartialState, checkpoints: Path
+) -> dict:
+    """Train an encoder in place, or resume from the last checkpoint.
+
+    Args:
+        encoder: The encoder; its weights change.
+        pairs: Training pairs.
+        settings: Settings of the training.
+        state: The processes.
+        checkpoints: Folder of the checkpoints.
+
+    Returns:
+        A record: settings, pairs, the seconds of this call, and the mean loss between the steps that were logged.
+
+    Raises:
+        ValueError: There are fewer pairs than a batch has, or the processes cannot share a batch equally.
+        OSError: A checkpoint cannot be written.
+    """
+    check_batch(settings.batch, len(pairs), state.num_processes)
+    columns = {"anchor": pairs.anchor, "positive": pairs.positive}
+    texts = {name: [pairs.texts[n] for n in numbers] for name, numbers in columns.items()}
+    trainer = SentenceTransformerTrainer(
+        encoder,
+        training_arguments(settings, checkpoints),
+        Dataset.from_dict(texts | {"label": pairs.reference}),
+        loss=loss_for(encoder, settings, state.num_processes > 1),
+    )
+    with writing(checkpoints):
+        output = trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
+    return {
+        "settings": asdict(settings),
+        "pairs": len(pairs),
+        "texts": len(pairs.texts),
+        "columns": pairs.columns,
+        "refused": dict(pairs.refused),
+        "contamination": pairs.contamination,
+        "processes": state.num_processes,
+        "steps": trainer.state.global_step,
+        "seconds": round(output.metrics["train_runtime"], 1),
+        "loss": [[entry["step"], entry["loss"]] for entry in trainer.state.log_history if "loss" in entry],
+    }
+
+
+def training_arguments(settings: TransformerTraining, checkpoints: Path) -> SentenceTransformerTrainingArguments:
+    """The trainer's settings: the processes share a batch; an incomplete last batch of an epoch is dropped."""
+    options = dict(
+        output_dir=str(checkpoints),
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch,
+        accelerator_config={"split_batches": True},
+        dataloader_drop_last=True,
+        batch_sampler=distinct,
+        learning_rate=settings.learning_rate,
+        warmup_steps=WARMUP,
+        seed=settings.seed,
+        save_steps=settings.save_every,
+        save_total_limit=KEPT,
+        logging_steps=LOGGED,
+    )
+    return trainer_arguments(SentenceTransformerTrainingArguments, settings.dtype, options)

@@ -1,0 +1,196 @@
+"""Train a translator, a Marian model of any size, on a bitext under Accelerate.
+
+The text is prepared once (`prepare.py`). Every epoch (`steps.py`) reads it in batches (`batches.py`) with newly sampled
+segmentations. The result is a `MarianMTModel` with its `MarianTokenizer`. A training that begins with such a model
+(`begin.py`) keeps its pieces. Not here: translation (`generate/`) and BLEU (`evaluate/translation.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import torch
+from accelerate import Accelerator, PartialState
+from accelerate.utils import set_seed
+from tqdm import tqdm
+from transformers import GenerationConfig, MarianMTModel, MarianTokenizer
+
+from toolkit.bitext.subwords import marian_tokenizer, pieces_of
+from toolkit.bitext.words import write_words
+from toolkit.models.precision import has_bfloat16
+from toolkit.run.workspace import OUTCOME, Outcome, check_folder, finish, in_folder
+from toolkit.starters import WORDS, shown_name
+from toolkit.system.contents import CONTENT
+from toolkit.system.processes import processes
+from toolkit.train.checkpoints import Progress, average_weights, checkpoints_in, load_checkpoint
+from toolkit.train.marian import load_base, new_model, size_of
+from toolkit.train.optimizer import optimizers
+from toolkit.train.translator_data import PARTS, PREPARED, check_bitexts, open_pairs, prepare, upsampled
+from toolkit.train.translator_loss import TranslationLoss
+from toolkit.train.translator_steps import Text, Training, likelihood, run_epoch
+from toolkit.translator.settings import DEFAULT_SIZE, SIZES, TrainingSettings
+
+# may change when a training resumes; its length too
+FREE = {"max_steps", "cooldown_steps", "save_every", "average", "output_dir", "processes", "check_language"}
+
+
+def train(settings: TrainingSettings) -> Path:
+    """Train a translator, or resume a killed training, and save it.
+
+    Returns:
+        `output_dir`; its folder "model" then holds a `MarianMTModel`, its `MarianTokenizer` and `training.json`.
+
+    Raises:
+        ValueError: The bitext has no usable pair, the base model cannot be used, or the output folder belongs to a
+            training with other settings.
+        OSError: The folder is not one to write to (`toolkit.run.workspace.check_folder`), or the disk is full.
+        RuntimeError: The launcher's processes do not see each other, or another launch works in the folder.
+    """
+    state, folder = processes(), Path(settings.output_dir)
+    if not settings.base_model:
+        settings = replace(settings, size=settings.size or DEFAULT_SIZE)
+    # until the text is prepared, nothing depends on a setting, so all of them may change
+    free = FREE if (folder / PREPARED).exists() else {field.name for field in fields(settings)}
+    files = {part: getattr(settings, part) for part in PARTS}
+    models = {"base_model": settings.base_model} if settings.base_model else {}
+    settings_record = check_folder(folder, settings, files, models, free, state)
+    check_bitexts(settings)
+    base = load_base(settings) if settings.base_model else None
+    with in_folder(folder, settings_record, free, state):
+        fit(settings, folder, base, settings_record)
+    state.destroy_process_group()
+    return folder
+
+
+def fit(
+    settings: TrainingSettings,
+    folder: Path,
+    base: tuple[MarianMTModel, MarianTokenizer] | None,
+    settings_record: dict,
+) -> None:
+    """Prepare the text, train or resume, and save the model.
+
+    Args:
+        settings: Of the training.
+        folder: Its output folder.
+        base: The model that it begins with, and the tokenizer of that; None is a new one.
+        settings_record: Of the training, on the main process.
+    """
+    accelerator = Accelerator(mixed_precision="bf16" if has_bfloat16(PartialState().device) else "no")
+    set_seed(settings.seed + accelerator.process_index)
+    sentencepiece.set_random_generator_seed(settings.seed + accelerator.process_index)
+    with accelerator.main_process_first():
+        counts = prepare(settings)
+    with accelerator.main_process_first():
+        tokenizer = saved_tokenizer(settings, folder, base[1] if base else None)
+    pairs = upsampled(open_pairs(folder / "train.arrow"), counts["train"], settings.upsample)
+    text = Text(pairs, open_pairs(folder / "validation.arrow"), *pieces_of(tokenizer))
+    training = begin(settings, accelerator, text, base[0] if base else None)
+    if checkpoints := checkpoints_in(folder):
+        load_checkpoint(accelerator, checkpoints[-1])
+    run(training)
+    if accelerator.is_main_process:
+        save(training, tokenizer, counts, settings_record)
+
+
+def saved_tokenizer(settings: TrainingSettings, folder: Path, base: MarianTokenizer | None) -> MarianTokenizer:
+    """The tokenizer of the pieces that were trained, or of the base model, saved in the folder of the model."""
+    if base is not None:
+        base.save_pretrained(folder / "model")
+        return base
+    joint = SIZES[str(settings.size)].joint
+    return marian_tokenizer(folder / "source.spm", folder / ("source.spm" if joint else "target.spm"), folder / "model")
+
+
+def begin(
+    settings: TrainingSettings, accelerator: Accelerator, text: Text, base: MarianMTModel | None = None
+) -> Training:
+    """The state of a training before its first step."""
+    model = base
+    if model is None:
+        model = new_model(SIZES[str(settings.size)], len(text.source), len(text.target), settings.dropout)
+    model.set_attn_implementation("eager")  # on a CPU half again as fast in training as sdpa, for short sentences
+    loss_of = TranslationLoss(model, settings.label_smoothing)
+    prepared = accelerator.prepare(loss_of, *optimizers(model, settings.learning_rate, settings.optimizer))
+    progress = Progress()
+    accelerator.register_for_checkpointing(progress)
+    recent = torch.zeros(2, device=accelerator.device)
+    return Training(settings, text, accelerator, prepared[0], list(prepared[1:]), progress, recent)
+
+
+def run(training: Training) -> None:
+    """Take the steps that are left, with a record and a checkpoint every `save_every` steps.
+
+    Raises:
+        ValueError: No pair is short enough for a step.
+    """
+    progress, steps = training.progress, training.settings.max_steps
+    training.recorded_seconds = progress.seconds
+    main = training.accelerator.is_main_process
+    with tqdm(total=steps, initial=progress.step, unit="step", disable=not main) as bar:
+        while progress.step < steps:
+            run_epoch(training, bar)
+
+
+def save(training: Training, tokenizer: MarianTokenizer, counts: dict[str, Any], settings_record: dict) -> None:
+    """Write the model, the words of its text, and the record of the training; the tokenizer is there."""
+    settings, progress = training.settings, training.progress
+    folder = Path(settings.output_dir)
+    model = training.accelerator.unwrap_model(training.loss_of).model
+    held_out = keep_better_weights(model, training.text, settings, checkpoints_in(folder))
+    model.generation_config = GenerationConfig.from_model_config(model.config)
+    model.eval().save_pretrained(folder / "model")
+    write_words(folder / "model" / WORDS, (reference.as_py() for reference in training.text.train["reference"]))
+    record = {
+        "settings": asdict(settings),
+        "contents": {
+            name.removeprefix(CONTENT): text
+            for name, text in settings_record.items()
+            if name.startswith(CONTENT) and text
+        },
+        "size": asdict(SIZES[settings.size] if settings.size else size_of(model)),
+        "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "pairs": counts,
+        "held_out_nats_per_token": held_out,
+        OUTCOME: asdict(outcome_of(held_out, training)),
+        "progress": {name: value for name, value in asdict(progress).items() if name != "log"},
+        "log": progress.log,
+    }
+    finish(folder / "model", record)
+
+
+def keep_better_weights(
+    model: MarianMTModel, text: Text, settings: TrainingSettings, checkpoints: list[Path]
+) -> dict[str, float]:
+    """Give a model the better of its last weights and the average of its last checkpoints, by held-out likelihood.
+
+    Returns:
+        The negative log-likelihood per token of both, "last" and "average".
+    """
+    loss_of = TranslationLoss(model, 0.0)
+    last = {name: tensor.clone() for name, tensor in loss_of.state_dict().items()}
+    held_out = {"last": likelihood(loss_of, text, settings)}
+    loss_of.load_state_dict(average_weights(checkpoints), strict=False)
+    held_out["average"] = likelihood(loss_of, text, settings)
+    if held_out["last"] < held_out["average"]:
+        loss_of.load_state_dict(last)
+    return held_out
+
+
+def outcome_of(held_out: dict[str, float], training: Training) -> Outcome:
+    """The held-out likelihood of the better weights, beside that of the base model.
+
+    Args:
+        held_out: Return value of `keep_better_weights`.
+        training: The finished training.
+    """
+    settings, text, others = training.settings, training.text, {}
+    count = len(text.validation)
+    if settings.base_model and count:
+        base = TranslationLoss(load_base(settings)[0].to(training.accelerator.device), 0.0)
+        others[shown_name(settings.base_model)] = likelihood(base, text, settings)
+    model = min(held_out.values()) if count else None
+    return Outcome("held-out nats per token", count, "pairs", model, others, lower_is_better=True)

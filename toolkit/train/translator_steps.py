@@ -1,0 +1,179 @@
+"""The steps of a training of a translator: its state, one epoch, and the held-out likelihood at every checkpoint."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+from tqdm import tqdm
+
+from toolkit.bitext.subwords import PAD, Pieces
+from toolkit.train.checkpoints import Progress, save_checkpoint
+from toolkit.train.optimizer import learning_rate
+from toolkit.train.translator_batches import batches, pack, padded_pairs, segmented
+from toolkit.train.translator_loss import TranslationLoss
+from toolkit.translator.settings import TrainingSettings
+
+
+@dataclass(frozen=True)
+class Text:
+    """The prepared text of a training.
+
+    Attributes:
+        train: The pairs to train on.
+        validation: The held-out pairs.
+        source: Pieces of the source side.
+        target: Pieces of the reference side.
+    """
+
+    train: pa.Table
+    validation: pa.Table
+    source: Pieces
+    target: Pieces
+
+
+@dataclass
+class Training:
+    """The state of a training.
+
+    Attributes:
+        settings: Its settings.
+        text: What it reads.
+        accelerator: The processes.
+        loss_of: The model with its loss, prepared by the accelerator.
+        optimizers: Those of all parameters, likewise.
+        progress: Its position.
+        recent: Sum of the loss and number of tokens since the last record, (2,).
+        recorded_seconds: `progress.seconds` at the last record.
+    """
+
+    settings: TrainingSettings
+    text: Text
+    accelerator: Accelerator
+    loss_of: torch.nn.Module
+    optimizers: list[torch.optim.Optimizer]
+    progress: Progress
+    recent: Tensor
+    recorded_seconds: float = 0.0
+
+
+def run_epoch(training: Training, bar: tqdm) -> None:
+    """Take the steps that are left of an epoch, or of the training where it ends first.
+
+    Raises:
+        ValueError: No pair of a whole epoch is short enough for a step.
+    """
+    settings, progress = training.settings, training.progress
+    for finished_batches, batch in steps_of_epoch(training):
+        began = time.perf_counter()
+        training.recent += one_step(training, batch)
+        progress.batch = finished_batches
+        progress.step += 1
+        progress.seconds += time.perf_counter() - began
+        bar.update()
+        if progress.step % 10 == 0:
+            show_rate(training, bar)
+        if progress.step % settings.save_every == 0 or progress.step == settings.max_steps:
+            record_progress(training, bar)
+            folder = Path(settings.output_dir)
+            save_checkpoint(training.accelerator, folder, progress.step, max(1, settings.average))
+        if progress.step == settings.max_steps:
+            return
+    if not progress.batch:
+        raise ValueError(
+            f"wanted pairs of at most {settings.max_tokens} pieces a side for {training.accelerator.num_processes} "
+            "processes, got too few for one step; raise --max_tokens or give more text"
+        )
+    progress.epoch, progress.batch = progress.epoch + 1, 0
+
+
+def steps_of_epoch(training: Training) -> Iterator[tuple[int, tuple[Tensor, Tensor]]]:
+    """This process's batch for each step that is left of an epoch.
+
+    A step takes a batch for each process; batches at the end of an epoch that are too few for a step are dropped.
+
+    Yields:
+        How many batches of the epoch are finished after the step, and the source and label ids of this process.
+    """
+    text, accelerator, finished = training.text, training.accelerator, training.progress.batch
+    group: list[tuple[Tensor, Tensor]] = []
+    ranks = {"rank": accelerator.process_index, "ranks": accelerator.num_processes}
+    epoch = batches(text.train, text.source, text.target, training.settings, training.progress.epoch, **ranks)
+    for number, batch in enumerate(epoch, 1):
+        if number > finished:
+            group.append(batch)
+        if len(group) == accelerator.num_processes:
+            yield number, group[accelerator.process_index]
+            group = []
+
+
+def one_step(training: Training, batch: tuple[Tensor, Tensor]) -> Tensor:
+    """Take one optimizer step on this process's batch.
+
+    Returns:
+        The sum of its loss and the number of its tokens, (2,).
+    """
+    accelerator, loss_of = training.accelerator, training.loss_of
+    source, labels = (ids.to(accelerator.device) for ids in batch)
+    tokens = (labels != PAD).sum()
+    for group in (group for optimizer in training.optimizers for group in optimizer.param_groups):
+        group["lr"] = learning_rate(training.progress.step, training.settings)
+    with accelerator.autocast():
+        loss = loss_of(source, labels)
+    accelerator.backward(loss / tokens)
+    accelerator.clip_grad_norm_(loss_of.parameters(), 1.0)
+    for optimizer in training.optimizers:
+        optimizer.step()
+        optimizer.zero_grad()
+    return torch.stack([loss.detach().float(), tokens.float()])
+
+
+def show_rate(training: Training, bar: tqdm) -> None:
+    """Show the mean loss and the tokens per second since the last record."""
+    loss, tokens = training.recent.tolist()
+    seconds = training.progress.seconds - training.recorded_seconds
+    rate = tokens * training.accelerator.num_processes / seconds
+    bar.set_postfix_str(f"loss {loss / tokens:.3f}, {rate:,.0f} tokens/s", refresh=False)
+
+
+def record_progress(training: Training, bar: tqdm) -> None:
+    """Log the position, the loss since the last record and the held-out likelihood; a new record begins."""
+    progress, recent = training.progress, training.recent
+    progress.tokens += int(training.accelerator.reduce(recent.clone())[1])
+    loss_of = training.accelerator.unwrap_model(training.loss_of)
+    record = {
+        "step": progress.step,
+        "epoch": progress.epoch,
+        "seconds": round(progress.seconds, 1),
+        "loss": round((recent[0] / recent[1]).item(), 4),
+        "held_out_nats_per_token": round(likelihood(loss_of, training.text, training.settings), 4),
+    }
+    progress.log.append(record)
+    bar.write(json.dumps(record))
+    training.recent, training.recorded_seconds = torch.zeros_like(recent), progress.seconds
+
+
+@torch.no_grad()
+def likelihood(loss_of: TranslationLoss, text: Text, settings: TrainingSettings) -> float:
+    """Negative log-likelihood per token (nats, EOS counted) of the held-out pairs, on their Viterbi segmentation.
+
+    Pairs with more pieces than the model can read are left out.
+    """
+    loss_of.eval()
+    pairs = segmented(text.validation, text.source, text.target)
+    pairs = [pair for pair in pairs if max(map(len, pair)) <= loss_of.model.config.max_position_embeddings]
+    device = next(loss_of.parameters()).device
+    total, tokens = 0.0, 0
+    for batch in pack(pairs, settings.batch_tokens):
+        source, labels = padded_pairs(batch)
+        total += loss_of(source.to(device), labels.to(device), smoothing=0.0).item()
+        tokens += int((labels != PAD).sum())
+    loss_of.train()
+    return total / max(1, tokens)
