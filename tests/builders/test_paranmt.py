@@ -19,7 +19,7 @@ from tests.tiny import DEMO, ROOT, folder, pairs, wide_translator
 from toolkit.data.rows import Row
 from toolkit.data.shards import read_shard
 from toolkit.encoder.load import load_encoder
-from toolkit.run.shard_runs import mirror
+from toolkit.run import mirror
 from toolkit.score.overlap import trigram_overlap
 from toolkit.system.outputs import LOCK
 from toolkit.system.urls import below

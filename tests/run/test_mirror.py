@@ -20,8 +20,8 @@ from toolkit.data.shards import dropped_of
 from toolkit.package.build import package_parabank
 from toolkit.package.load import load_parabank
 from toolkit.package.read import read_pairs, read_references
+from toolkit.run import mirror
 from toolkit.run.mirror import fetch_run, run_folder, send_parabank, send_run, send_shard, sending, working_folder
-from toolkit.run.shard_runs import mirror
 from toolkit.system.lock import held
 from toolkit.system.outputs import check_output_folder
 from toolkit.system.settings import check_record
