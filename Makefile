@@ -48,13 +48,13 @@ fresh: $(VENV)/.test  ## run tests as on a new machine, twice at once: make fres
 check: $(VENV)/.test  ## lint and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy toolkit builders scripts benchmarks experiments reports
+	@$(BIN)/mypy toolkit builders scripts research
 
 bench: $(VENV)/.bench  ## measure against the peers: make bench DATA=folder-with-text
 	@test -n "$(DATA)" || { echo "wanted DATA=folder with the benchmark text; see docs/performance.md"; exit 2; }
-	$(BIN)/python -m benchmarks.bench_decoding --data $(DATA) --json benchmarks/results/decoding.json
-	$(BIN)/python -m benchmarks.bench_pipeline --data $(DATA) --json benchmarks/results/pipeline.json
-	$(BIN)/python -m benchmarks.bench_encoder --data $(DATA) --json benchmarks/results/encoder.json
+	$(BIN)/python -m research.benchmarks.bench_decoding --data $(DATA) --json research/benchmarks/results/decoding.json
+	$(BIN)/python -m research.benchmarks.bench_pipeline --data $(DATA) --json research/benchmarks/results/pipeline.json
+	$(BIN)/python -m research.benchmarks.bench_encoder --data $(DATA) --json research/benchmarks/results/encoder.json
 
 clean:  ## remove what the targets built
 	rm -rf $(VENV) build *.egg-info

@@ -114,7 +114,7 @@ def test_no_files_import_each_other_in_a_circle():
 def test_imports_run_one_way(path):
     forbidden = {"toolkit": {"builders", "scripts"}, "builders": {"scripts"}, "scripts": {"scripts"}}
     assert not packages(path) & forbidden[path.relative_to(ROOT).parts[0]]
-    assert not packages(path) & {"tests", "benchmarks", "experiments", "reports"}
+    assert not packages(path) & {"tests", "research"}
 
 
 def test_every_room_has_its_place():

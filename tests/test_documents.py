@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reports import figures, render_tables
+from research.reports import figures, render_tables
 from toolkit.clean.rules import REASONS
 from toolkit.package.parquet import pairs_schema, paraphrase_fields
 from toolkit.package.reasons import OF_CANDIDATES
@@ -42,7 +42,7 @@ NOT_MEASURED = {
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_every_table_and_figure_is_its_results(path):
     text = path.read_text()
-    assert render_tables.stale(text, path.name) is None, "run python -m reports.render_tables"
+    assert render_tables.stale(text, path.name) is None, "run python -m research.reports.render_tables"
     assert render_tables.rendered(text, path.name) == text
 
 

@@ -11,7 +11,7 @@ EXTRA = re.compile(r"pip install ['\"]?\.\[([\w,-]+)\]")
 OLD = re.compile(r"parabank-toolkit\[")
 TEXTS = [
     path
-    for folder in ("toolkit", "builders", "scripts", "cards", "docs", "benchmarks", "experiments", "reports")
+    for folder in ("toolkit", "builders", "scripts", "cards", "docs", "research")
     for path in sorted((ROOT / folder).rglob("*"))
     if path.suffix in (".py", ".md", ".html", ".yaml", ".txt", ".js", ".sh") and path.stat().st_size < 1_000_000
 ] + [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile"]

@@ -19,7 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.version import VERSION
 
-SPIN_IDLE, SPIN_BUSY = 5000, 1000  # ours: iterations of a waiting loop, some microseconds; `benchmarks/bench_load.py`
+SPIN_IDLE, SPIN_BUSY = (
+    5000,
+    1000,
+)  # ours: iterations of a waiting loop, some microseconds; `research/benchmarks/bench_load.py`
 
 
 def spin_count() -> int:

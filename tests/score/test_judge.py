@@ -101,5 +101,5 @@ def test_only_candidates_with_all_scores_and_no_reason_are_judged():
 
 def test_a_file_that_is_no_judge_is_named(tmp_path):
     (tmp_path / "judge.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"wanted a judge by experiments/judge_fit.py, got .*judge.json"):
+    with pytest.raises(ValueError, match=r"wanted a judge by research/experiments/judge_fit.py, got .*judge.json"):
         read_judge(BOTH_WAYS, tmp_path / "judge.json")

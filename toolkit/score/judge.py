@@ -3,10 +3,10 @@
 Usable means: it says what its reference says, a person could have written it, and its wording differs in more than
 contractions and articles. A judge is the mean of a logistic regression and of boosted trees (Friedman 2001): trees can
 express that a score matters only where another one is low, and the regression still changes where they are constant. It
-was fitted on outputs of several systems that were read without their names (`experiments/judge_fit.py`); `judge.json`
-has its weights, its calibration and how well it tells outputs of other texts. There are three: one without a language
-model, which tells least; one with what such a model says of the candidate after the reference (`critic.py`); and one
-that also has what it says of the reference after the candidate.
+was fitted on outputs of several systems that were read without their names (`research/experiments/judge_fit.py`);
+`judge.json` has its weights, its calibration and how well it tells outputs of other texts. There are three: one without
+a language model, which tells least; one with what such a model says of the candidate after the reference (`critic.py`);
+and one that also has what it says of the reference after the candidate.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def read_judge(kind: str, path: Path = SHIPPED) -> Judge:
         path: Its file.
 
     Raises:
-        ValueError: The file was not written by `experiments/judge_fit.py`.
+        ValueError: The file was not written by `research/experiments/judge_fit.py`.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))["judges"][kind]
@@ -191,7 +191,7 @@ def read_judge(kind: str, path: Path = SHIPPED) -> Judge:
         constants = float(record["intercept"]), float(record["prior"])
         return Judge(tuple(record["features"]), means, scales, weights, *constants, tuple(record["trees"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"wanted a judge by experiments/judge_fit.py, got {path} ({error!r})") from error
+        raise ValueError(f"wanted a judge by research/experiments/judge_fit.py, got {path} ({error!r})") from error
 
 
 def judge_rows(rows: Iterable[Row], judge: Judge) -> Iterator[Row]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Trial = Callable[[Dataset, Dataset, int], float]
 
 # ours: on validation rows of four tasks, with 16 and 64 rows of a class and with 500 rows, this was more accurate than
-# single words alone, and than frozen embeddings of the starter encoder (experiments/study_classifiers.py)
+# single words alone, and than frozen embeddings of the starter encoder (research/experiments/study_classifiers.py)
 WORDS, LETTERS = (1, 2), (2, 4)  # the fewest and the most words, and letters within a word, of a feature
 PENALTY = 10.0  # sklearn's C
 ITERATIONS = 2000  # ours: enough for every fit to converge

@@ -1,0 +1,112 @@
+r"""What guards and a floor of the semantic score refuse, by human judgments of ParaBank's and ParaNMT's outputs.
+
+    python -m research.experiments.guards_table --judgments DIR --json research/experiments/results/guards.json
+
+DIR holds ref.tsv.gz and candidates.tsv.gz as ParaBank's authors published them: outputs of 36 systems for 299
+references, with human scores of similarity in [0, 100]. Equal texts of a reference are one text, whose score is the
+mean over its annotators; copies of the reference are left out. For every guard, and for every floor of the cosine by
+--encoder, the mean score of what it refuses stands beside that of what it keeps. The interval of their difference is of
+2.5 to 97.5 % over references drawn with replacement. `good refused` is the share of the texts with a score of at least
+80 that it refuses. --show N prints N refused texts of each guard, those with the best scores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from research.reports import report
+from research.reports.figures_paraphrasers import refused_table
+from toolkit.encoder.load import load_encoder
+from toolkit.evaluate.judged import read_judged
+from toolkit.score.guards import GUARDS, broken_guard
+from toolkit.score.semantic import pair_cosines, semantic_signature
+
+GOOD = 80  # ours: of 100
+FLOORS = (0.5, 0.6, 0.7, 0.8, 0.9)
+DRAWS, SEED = 1000, 0
+LANG = "en"
+
+Judged = tuple[str, str, str, float]  # id and text of a reference, an output, its mean human score
+
+
+def judged_outputs(folder: Path) -> list[Judged]:
+    """The distinct outputs that have a score and are no copy of their reference."""
+    references, texts = read_judged(folder)
+    return [
+        (one.id, references[one.id], one.text, fmean(one.scores))
+        for one in texts
+        if one.scores and one.text != references[one.id]
+    ]
+
+
+def breaks(one: Judged, guards: Sequence[str]) -> bool:
+    """Whether an output breaks one of these guards."""
+    return broken_guard(one[1], one[2], LANG, guards) is not None
+
+
+def compare(texts: list[Judged], refuses: Callable[[Judged], bool]) -> dict[str, Any]:
+    """The human scores of what is refused and of what is kept."""
+    refused: list[float] = []
+    kept: list[float] = []
+    by_reference: dict[str, tuple[list[float], list[float]]] = {}
+    for one in texts:
+        side = refuses(one)
+        (refused if side else kept).append(one[3])
+        by_reference.setdefault(one[0], ([], []))[side].append(one[3])
+    good = [score >= GOOD for score in refused]
+    return {
+        "refused": len(refused),
+        "share": 100 * len(refused) / len(texts),
+        "score_refused": fmean(refused) if refused else float("nan"),
+        "score_kept": fmean(kept),
+        "difference": interval(list(by_reference.values())),
+        "good_refused": 100 * sum(good) / max(1, sum(one[3] >= GOOD for one in texts)),
+    }
+
+
+def interval(by_reference: list[tuple[list[float], list[float]]]) -> list[float]:
+    """2.5 and 97.5 % of the difference of the means, kept less refused, over references drawn with replacement."""
+    chance, found = random.Random(SEED), []
+    for _ in range(DRAWS):
+        drawn = chance.choices(by_reference, k=len(by_reference))
+        kept, refused = ([score for one in drawn for score in one[side]] for side in (0, 1))
+        if kept and refused:
+            found.append(fmean(kept) - fmean(refused))
+    found.sort()
+    return [found[len(found) // 40], found[-1 - len(found) // 40]] if found else []
+
+
+def main() -> None:
+    """Read the judgments, ask the guards, print, and write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--judgments", type=Path, required=True)
+    parser.add_argument("--encoder", default="starter/encoder", help="a sentence encoder, for the floors")
+    parser.add_argument("--show", type=int, default=0, metavar="N")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    texts = judged_outputs(options.judgments)
+    encoder = load_encoder(options.encoder)
+    semantic = dict(zip(texts, pair_cosines([(one[1], one[2]) for one in texts], encoder), strict=True))
+    results = {guard: compare(texts, partial(breaks, guards=(guard,))) for guard in ("mark", *GUARDS)}
+    results["all guards"] = compare(texts, partial(breaks, guards=GUARDS))
+    for floor in FLOORS:
+        below = {one for one in texts if semantic[one] < floor}
+        results[f"cosine below {floor}"] = compare(texts, below.__contains__)
+    print(refused_table(results))
+    for guard in ("mark", *GUARDS) if options.show else ():
+        broken = [one for one in texts if breaks(one, (guard,))]
+        print(f"\n{guard}")
+        for one in sorted(broken, key=lambda one: -one[3])[: options.show]:
+            print(f"  {one[3]:5.1f}  {one[1]}  ->  {one[2]}")
+    record = {"texts": len(texts), "good": GOOD, "signature": semantic_signature(encoder, options.encoder)}
+    report.write(options.json, SEED, {"of": record, "refused_by": results}, {})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""Figures of augmentation: does it help, and how fast is it? Each function makes a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from research.reports.figures import benchmark, experiment, machine, number, table
+
+NONE, OVERSAMPLED = "none", "oversampling"  # arms
+MEAN = "mean"  # the task that stands for all
+LEVEL = 0.05  # of a p-value that is marked
+PAPER_TRANSLATION = {  # BLEU by corpus of the paraphraser, ParaZh (Hao et al. 2022), table 9, Chinese to Thai
+    "6 layers": {"none": 7.15, "paraphrases by PKU's corpus": 6.35, "paraphrases by ParaZh-22M": 7.75},
+    "12 layers": {"none": 10.65, "paraphrases by PKU's corpus": 7.31, "paraphrases by ParaZh-22M": 14.74},
+}
+LABELLED = ("EDA", "WordNet", "round trip", "starter")  # arms
+CLASSIFIERS = {"": "embeddings", "_checked": "embeddings, checked labels", "_words": "words"}  # by the end of a name
+ENGINES = {
+    "ours": "ours",
+    "ours_few": "ours, 6 samples of a row",
+    "ours_two_processes": "ours, two processes of one thread",
+    "parrot": "Parrot's loop",
+    "nlpaug_back_translation": "nlpaug, back-translation",
+    "nlpaug_back_translation_beam": "the same with beam 5",
+    "textattack": "TextAttack, back-translation",
+    "nlpaug_contextual": "nlpaug, words by a masked model",
+}
+
+
+def cell(figures: dict, others: Sequence[str] = (NONE,)) -> str:
+    """Mean, deviation, and the differences to other arms, with a star if chance alone seldom gives it."""
+    said = f"{number(figures['mean'])} ± {number(figures['deviation'])}"
+    against = [figures[f"against_{other}"] for other in others if f"against_{other}" in figures]
+    if len(against) < len(others):
+        return said
+    differences = (f"{one['difference']:+.1f}{'*' if one['p'] < LEVEL else ''}" for one in against)
+    return f"{said} ({', '.join(differences)})"
+
+
+def accuracy_table(name: str, others: Sequence[str] = (NONE,)) -> str:
+    """A line for each size and arm, a column for each task and their mean, with differences to other arms."""
+    found = experiment(name)["results"]
+    accuracy = found["accuracy"]
+    lines = [
+        [size, arm, *(cell(accuracy[task][arm][size], others) for task in accuracy)]
+        for size in accuracy[MEAN][NONE]
+        for arm in accuracy[MEAN]
+    ]
+    below = f"{found['seeds']} seeds, at most {found['copies']} new texts of a row. Star: p < {LEVEL}."
+    return table(["rows of a class", "arm", *accuracy], lines, below)
+
+
+def augmentation_embeddings() -> str:
+    """Accuracy of a logistic regression on frozen embeddings, by arm, task and size."""
+    return accuracy_table("augmentation_table")
+
+
+def augmentation_words() -> str:
+    """Accuracy of a logistic regression on weighted words, by arm, task and size."""
+    return accuracy_table("augmentation_words")
+
+
+def augmentation_checked() -> str:
+    """Accuracy of a logistic regression on frozen embeddings where the labels of new texts are checked."""
+    return accuracy_table("augmentation_checked", (NONE, OVERSAMPLED))
+
+
+def augmentation_pivot() -> str:
+    """Accuracy with paraphrases by two translators, of three classifiers, by arm and task."""
+    return classifiers_and_arms("augmentation_pivot")
+
+
+def augmentation_pivot_written() -> str:
+    """Accuracy of a classifier on words with paraphrases by the present version and with written ones."""
+    return accuracy_table("augmentation_pivot_written", (NONE, OVERSAMPLED))
+
+
+def augmentation_written() -> str:
+    """The same with paraphrases that were written."""
+    return classifiers_and_arms("augmentation_written")
+
+
+def augmentation_written_seeds() -> str:
+    """The same of the classifier on words, with more seeds."""
+    return accuracy_table("augmentation_written_words_seeds", (NONE, OVERSAMPLED))
+
+
+def classifiers_and_arms(name: str) -> str:
+    """A line for each classifier and arm, with 16 rows of a class."""
+    lines = []
+    for end, classifier in CLASSIFIERS.items():
+        accuracy = experiment(name + end)["results"]["accuracy"]
+        lines += [[classifier, arm, *(cell(accuracy[task][arm]["16"]) for task in accuracy)] for arm in accuracy[MEAN]]
+    found = experiment(name)["results"]
+    below = f"{found['seeds']} seeds, at most {found['copies']} new texts of a row. Star: p < {LEVEL}."
+    return table(["classifier", "arm", *found["accuracy"]], lines, below)
+
+
+def augmentation_copies() -> str:
+    """Accuracy with other numbers of new texts of a row."""
+    return accuracy_table("augmentation_copies")
+
+
+def more_copies() -> str:
+    """The mean accuracy of 16 rows of a class by the number of new texts of a row."""
+    means = experiment("augmentation_copies")["results"]["accuracy"][MEAN]
+    arms = {1: "1 copy", 2: "starter", 4: "4 copies", 8: "8 copies"}
+    return ", ".join(f"{number(means[arm]['16']['mean'])} with {copies}" for copies, arm in arms.items())
+
+
+def low_resource_translation() -> str:
+    """BLEU and chrF of translators of few pairs, with and without paraphrases of their sources."""
+    found = experiment("low_resource_translation")["results"]
+    lines = [
+        [
+            arm,
+            f"{pairs:,}",
+            number(found["unseen_words"][arm], 2),
+            *(cell(found[metric][arm]) for metric in found["signatures"]),
+        ]
+        for arm, pairs in found["pairs"].items()
+    ]
+    lines += [
+        [f"*the paper, {model}: {arm}*", "", "", f"*{bleu}*", ""]
+        for model, arms in PAPER_TRANSLATION.items()
+        for arm, bleu in arms.items()
+    ]
+    signatures = "; ".join(found["signatures"].values())
+    below = f"{found['seeds']} seeds, {found['steps']:,} steps, {found['test_pairs']:,} test pairs. {signatures}."
+    return table(
+        ["paraphrases", "pairs", "unseen words, %", *found["signatures"]], lines, f"{below} Star: p < {LEVEL}."
+    )
+
+
+def augmentation_speed() -> str:
+    """Rows per second of every engine, and the ratios."""
+    record = benchmark("augment")
+    lines = []
+    for size, found in record["results"].items():
+        for engine, label in ENGINES.items():
+            if engine not in found:
+                continue
+            ratio = record["ratios"].get(engine if size == "starter" else f"{engine}_{size}")
+            figures = found[engine]
+            memory = number(figures["peak_megabytes"], 0)
+            new = number(figures["new_rows_of_a_row"], 2)
+            lines.append([size, label, number(figures["rows_per_second"]), number(ratio), new, memory])
+    head = ["models", "engine", "rows/s", "ours is faster by", "new rows of a row", "peak MB"]
+    return table(head, lines, machine(record))
+
+
+def augmentation_fastest() -> str:
+    """How many times as fast ours is as nlpaug's masked model, for both sizes of models."""
+    ratios = benchmark("augment")["ratios"]
+    default, few = (
+        " and ".join(number(ratios[f"{prefix}nlpaug_contextual{size}"]) for size in ("", "_base"))
+        for prefix in ("", "few_")
+    )
+    return f"{default} times as fast (starter and base), with 6 samples {few} times"
+
+
+def augmentation_memory() -> str:
+    """The peak memory of few and of many rows."""
+    found = benchmark("augment_memory")["results"]["starter"]["memory"]
+    return " and ".join(f"{number(peak, 0)} MB for {int(rows.split()[0]):,} rows" for rows, peak in found.items())
+
+
+def augmentation_labels() -> str:
+    """How often new texts keep the label, by arm and task."""
+    found = experiment("augmentation_labels")["results"]
+    arms = [arm for arm in LABELLED if all(arm in one["arms"] for one in found.values())]
+    lines = [[arm, *(kept(one["arms"][arm]) for one in found.values())] for arm in arms]
+    return table(["arm", *found], lines)
+
+
+def augmentation_floors() -> str:
+    """The same of ours by floors of the cosine, with the share of the new texts that are left."""
+    found = experiment("augmentation_labels")["results"]
+    floors = list(next(iter(found.values()))["floors"])
+    all_of_them = {task: one["floors"][floors[0]]["texts"] for task, one in found.items()}
+    lines = [
+        [
+            floor,
+            *(
+                f"{kept(one['floors'][floor])}, {number(100 * one['floors'][floor]['texts'] / all_of_them[task], 0)} %"
+                for task, one in found.items()
+            ),
+        ]
+        for floor in floors
+    ]
+    return table(["floor", *found], lines)
+
+
+def kept(figures: dict) -> str:
+    """What is labelled right of the texts and of the new texts, with the difference."""
+    before, after = figures["before"], figures["after"]
+    return f"{number(before)} to {number(after)} ({after - before:+.1f})"
+
+
+def study_classifiers() -> str:
+    """The classifiers that a study may train, on validation rows of four tasks."""
+    found = experiment("study_classifiers")["results"]
+    return classifiers_table(found["accuracy"], f"{found['seeds']} seeds.")
+
+
+def classifiers_table(accuracy: dict[str, dict[str, dict[str, list[float]]]], below: str = "") -> str:
+    """A line for each classifier, with the mean over the tasks for each number of rows (`study_classifiers.py`)."""
+    sizes = list(dict.fromkeys(size for of_task in accuracy.values() for some in of_task.values() for size in some))
+    lines = []
+    for kind, of_task in accuracy.items():
+        means = [fmean(fmean(some[size]) for some in of_task.values()) for size in sizes]
+        lines.append([kind, *map(number, means), number(fmean(means))])
+    return table(["classifier", *sizes, "mean"], lines, below)
+
+
+MADE = (
+    augmentation_embeddings,
+    augmentation_words,
+    augmentation_checked,
+    augmentation_pivot,
+    augmentation_pivot_written,
+    augmentation_written,
+    augmentation_written_seeds,
+    augmentation_copies,
+    more_copies,
+    low_resource_translation,
+    augmentation_speed,
+    augmentation_fastest,
+    augmentation_memory,
+    augmentation_labels,
+    augmentation_floors,
+    study_classifiers,
+)

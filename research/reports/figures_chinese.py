@@ -1,0 +1,162 @@
+"""Figures of the parabanks of subtitles, of what was trained on the Chinese one, and of the cost at full size."""
+
+from __future__ import annotations
+
+from research.reports.figures import experiment, number, table
+from toolkit.evaluate.tables import with_spread
+
+DIRECTIONS = {"en-zh": "English to Chinese", "zh-en": "Chinese to English"}
+# ParaZh-22M, table 3: pairs, words of a sentence, domain; the last line of the table is ours
+PAPER_CORPORA = (
+    ("*PKU Paraphrase Bank*", "509K", "23.05", "literature"),
+    ("*Chinese Paraphrase from Quora*", "263K", "9.80", "questions"),
+    ("*ParaZh-22M*", "22M", "22.16", "general"),
+)
+SETS = ("Chinese STS-B dev", "Chinese STS-B test", "LCQMC test", "AFQMC dev", "PAWS-X zh test")
+ARMS = ("none", "oversampling", "paraphrased")
+
+
+def subtitle_translators() -> str:
+    """Training and BLEU of both translators."""
+    record = experiment("subtitle_parabanks")
+    head = ["translator", "pairs", "steps", "pieces trained on", "hours", "held-out nats per piece", "BLEU"]
+    lines = []
+    for direction, name in DIRECTIONS.items():
+        one = record["results"][direction]
+        held_out = number(min(one["held_out_nats_per_token"].values()), 2)
+        figures = [number(one["pairs"]["train"], 0), number(one["step"], 0), number(one["tokens"], 0)]
+        lines.append([name, *figures, number(one["seconds"] / 3600), held_out, number(one["bleu"]["value"])])
+    signatures = " and ".join(f"`{record['results'][d]['bleu']['signature']}`" for d in DIRECTIONS)
+    pairs = record["results"]["en-zh"]["bleu"]["pairs"]
+    return table(head, lines, f"BLEU on {number(pairs, 0)} validation lines: {signatures}.")
+
+
+def chinese_corpora() -> str:
+    """ParaZh's table 3 with ours."""
+    one = experiment("subtitle_parabanks")["results"]["parazh"]
+    words = number(one["lengths"]["references"]["words"]["mean"], 2)
+    head = ["corpus", "pairs", "words of a sentence (jieba)", "domain"]
+    lines = [list(line) for line in PAPER_CORPORA]
+    return table(head, [*lines, ["ours", number(one["total"]["pairs"], 0), words, "TV subtitles"]])
+
+
+def chinese_funnel() -> str:
+    """What became of the lines and candidates of the Chinese parabank."""
+    one = experiment("subtitle_parabanks")["results"]["parazh"]
+    refused = one["inputs"]["refused"]
+    outcomes = one["candidates"]
+    lines = [
+        ["lines read", number(one["inputs"]["lines"], 0)],
+        *([f"refused as `{reason}`", number(count, 0)] for reason, count in refused.items()),
+        ["references", number(one["total"]["references"], 0)],
+        ["candidates", number(one["total"]["candidates"], 0)],
+        *([f"refused as `{reason}`", number(count, 0)] for reason, count in outcomes["refused"].items()),
+        ["pairs", number(one["total"]["pairs"], 0)],
+    ]
+    return table(["", "number"], lines)
+
+
+def contaminated_subtitles() -> str:
+    """How many lines have texts of the evaluation sets."""
+    found = experiment("subtitle_parabanks")["results"]["parazh"]["contamination"]
+    parts = []
+    for one in found:
+        lines = sum(value for key, value in one.items() if key.startswith("lines"))
+        parts.append(f"{number(lines, 0)} of {one['set']}")
+    return "Lines with texts of the evaluation sets, which were left out: " + ", ".join(parts) + "."
+
+
+def chinese_encoders() -> str:
+    """Spearman of encoders on the Chinese sets, and of random weights."""
+    record = experiment("subtitle_parabanks")
+    lines = [
+        [name, *(f"{spearman(one, s)} ({spearman(one['untrained'], s)})" for s in SETS)]
+        for name, one in record["results"]["chinese"].items()
+    ]
+    seeds = len(next(iter(record["results"]["chinese"].values()))["seeds"])
+    return table(["encoder, words of Chinese", *SETS], lines, f"Mean and deviation of {seeds} seeds.")
+
+
+def spearman(found: dict, name: str) -> str:
+    """Spearman's correlation x 100 on a set."""
+    return with_spread(found["spearman"][name]["values"], 1)
+
+
+def chinese_tasks() -> str:
+    """Accuracy on three tasks of CLUE."""
+    record = experiment("chinese_augmentation")
+    head = ["task", "rows", "with paraphrases", "none", "oversampling", "paraphrased", "p", "*paper: without, with*"]
+    lines = []
+    for name, one in record["results"].items():
+        arms = [with_spread(one["accuracy"][arm], 1) for arm in ARMS]
+        p = number(one["against_none"]["paraphrased"]["p"], 3)
+        rows = [number(one["rows"], 0), number(one["with_paraphrases"], 0)]
+        lines.append([name, *rows, *arms, p, "*" + ", ".join(number(value, 2) for value in one["paper"]) + "*"])
+    return table(head, lines)
+
+
+def full_size() -> str:
+    """GPU-hours and disk of the papers' corpora, estimated."""
+    found = experiment("scale_estimates")["results"]
+    head = [
+        "corpus",
+        "rows of the decoder",
+        "operations",
+        "of these scoring",
+        "one GPU: hours",
+        "eight GPUs",
+        "GPU memory, GB",
+        "disk, GB",
+    ]
+    lines = []
+    for name, one in found["corpora"].items():
+        hours = ["{} to {}".format(*(number(h, 0 if h >= 10 else 1) for h in one["hours"][f"{n} GPU"])) for n in (1, 8)]
+        work = [
+            f"{one['rows'] / 1e9:,.0f} billion",
+            f"{one['operations'] / 1e18:.1f} x 10^18",
+            f"{100 * one['share_of_scoring']:.0f} %",
+        ]
+        lines.append([name, *work, *hours, number(one["gpu_gigabytes"]), number(one["gigabytes"], 0)])
+    shares = " and ".join(f"{100 * share:.0f} %" for share in found["shares"])
+    peak = f"{found['peak'] / 1e12:,.0f} trillion operations a second"
+    below = f"**Estimated**, not measured: {found['gpu']} at {shares} of its peak of {peak} (dense bfloat16)."
+    return table(head, lines, below)
+
+
+def growth() -> str:
+    """Time and memory of a tenth of a run and of the whole."""
+    record = experiment("subtitle_parabanks")
+    lines = []
+    for one in (record["results"]["growth"], record["results"]["parazh"]):
+        references = one["total"]["references"]
+        rate = references / one["seconds"]
+        lines.append([number(references, 0), number(one["seconds"], 0), number(rate), number(one["peak_megabytes"], 0)])
+    head = ["references", "seconds, all steps", "references a second", "peak MB of a process"]
+    one = record["machine"]
+    return table(
+        head, lines, f"Two processes on {one['cpu']} (family/model {one['cpu_family_model']}), other work beside."
+    )
+
+
+def two_cores() -> str:
+    """Hours of two CPU cores at measured rates."""
+    found = experiment("scale_estimates")["results"]["corpora"]
+    lines = [
+        [name, number(one["two_cores"]["sentences_per_second"]), number(one["two_cores"]["hours"], 0)]
+        for name, one in found.items()
+        if "two_cores" in one
+    ]
+    return table(["corpus", "references a second", "hours"], lines)
+
+
+MADE = (
+    subtitle_translators,
+    chinese_corpora,
+    chinese_funnel,
+    contaminated_subtitles,
+    chinese_encoders,
+    chinese_tasks,
+    full_size,
+    growth,
+    two_cores,
+)

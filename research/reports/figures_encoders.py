@@ -1,0 +1,210 @@
+"""Figures of sentence encoders, pair classifiers and the lexicon: each function makes a table or a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import fmean, variance
+
+from research.reports.figures import beside, experiment, number, ranges, starter, table
+from toolkit.evaluate import corpus
+from toolkit.evaluate.embeddings import PAPER_2016, PAPER_BENCHMARK, PAPER_STS
+from toolkit.evaluate.simlex import PAPER as PAPER_SIMLEX
+from toolkit.evaluate.tables import with_spread
+from toolkit.evaluate.transfer import PAPER_TRANSFER
+
+YEARS = ("2012", "2013", "2014", "2015")
+ERRORS = 2  # ours: standard errors by which a rank is called better than another corpus
+
+
+def sts_line(name: str, found: dict) -> list[str]:
+    """A model of ParaNMT's tables 8 and 9."""
+    pearson, paper = found["pearson"], found.get("paper", [None] * 5)
+    years = " / ".join(number(pearson[year]["mean"]) for year in YEARS)
+    printed = " / ".join(number(one) for one in paper[:4])
+    dev = beside(with_spread(pearson["benchmark dev"]["values"], 1), paper[4])
+    trained = [number(found["pairs"], 0), number(fmean(found["seconds"]), 0)] if found["pairs"] else ["", ""]
+    return [name, trained[0], dev, years + (f" ({printed})" if paper[0] else ""), trained[1]]
+
+
+def models() -> dict[str, dict]:
+    """ParaNMT's tables 8 and 9; the recurrent model was measured with the mega-batches."""
+    found = dict(experiment("sts_models")["results"]["models"])
+    paper = [*PAPER_STS["LSTM, 300"][: len(YEARS)], *PAPER_BENCHMARK["LSTM, 300"]]
+    lstm = experiment("sts_mega_batch")["results"]["mega_batch"]["LSTM, M = 40"] | {"paper": paper}
+    return dict([*list(found.items())[:2], ("LSTM", lstm), *list(found.items())[2:]])
+
+
+def sts_models() -> str:
+    """ParaNMT's tables 8 and 9, and a transformer of today."""
+    similarity = ["STS Benchmark dev (paper: test)", "STS 2012 / 2013 / 2014 / 2015 (paper)"]
+    head = ["encoder", "training pairs", *similarity, "seconds of training"]
+    return table(head, [sts_line(name, found) for name, found in models().items()])
+
+
+def sts_gap() -> str:
+    """By how much the models stay below the paper, over the years."""
+    return ranges(
+        paper - found["pearson"][year]["mean"]
+        for found in models().values()
+        for year, paper in zip(YEARS, found.get("paper", ()), strict=False)
+    )
+
+
+def over_years(found: dict) -> list[float]:
+    """For each seed the mean over the years."""
+    return [fmean(values) for values in zip(*(found["pearson"][year]["values"] for year in YEARS), strict=True)]
+
+
+def sts_corpora() -> str:
+    """ParaBank 2's table 3 in miniature."""
+    dev = ["STS Benchmark dev, Pearson", "STS Benchmark dev, Spearman"]
+    head = ["WORD trained on", "pairs", *dev, "STS 2012-2015, mean Pearson", "paper: STS 2016, Pearson"]
+    lines = []
+    for name, found in experiment("sts_corpora")["results"]["corpora"].items():
+        dev, spearman = found["pearson"]["benchmark dev"], found["spearman"]["benchmark dev"]
+        years = with_spread(over_years(found), 1)
+        measured = [with_spread(dev["values"], 1), number(spearman["mean"]), years, f"({number(PAPER_2016[name][0])})"]
+        lines.append([name, number(found["pairs"], 0), *measured])
+    return table(head, lines)
+
+
+def sts_guards() -> str:
+    """Each corpus and each model without and with guards on the pairs, and models on a random part of the pairs."""
+    variants = {"corpora": ("", "_guards"), "models": ("", "_guards", "_sampled")}
+    lines = []
+    for kind, names in variants.items():
+        results = [experiment(f"sts_{kind}{name}")["results"][kind] for name in names]
+        for name, whole in results[0].items():
+            if whole["pairs"]:
+                found = [one[name] for one in results]
+                pairs = " / ".join(number(one["pairs"], 0) for one in found)
+                dev = [with_spread(one["pearson"]["benchmark dev"]["values"], 1) for one in found]
+                years = [with_spread(over_years(one), 1) for one in found]
+                blank = [""] * (3 - len(found))
+                label = f"WORD, {name}" if kind == "corpora" else f"{name}, all pairs"
+                lines.append([label, pairs, *dev, *blank, *years, *blank])
+    columns = ["with", "fewer at random"]
+    dev = ["STS Benchmark dev, Pearson, without guards", *columns]
+    years = ["STS 2012-2015, mean Pearson, without guards", *columns]
+    return table(["encoder, trained on", "pairs, without guards / with / fewer at random", *dev, *years], lines)
+
+
+def ranks_above(seeds: Callable[[dict], list[float]]) -> str:
+    """ParaBank 2's ranks that are above both ParaNMT and ParaBank by more than `ERRORS` standard errors.
+
+    Args:
+        seeds: A measure of a corpus, a value for each seed.
+    """
+    found = {name: seeds(one) for name, one in experiment("sts_corpora")["results"]["corpora"].items()}
+
+    def above(rank: int) -> bool:
+        ours = found[f"ParaBank 2, rank {rank}"]
+        return all(
+            fmean(ours) - fmean(theirs) > ERRORS * (variance(ours) / len(ours) + variance(theirs) / len(theirs)) ** 0.5
+            for theirs in (found["ParaNMT"], found["ParaBank"])
+        )
+
+    ranks = [str(rank) for rank in range(1, corpus.RANKS + 1) if above(rank)]
+    return " and ".join([", ".join(ranks[:-1]), ranks[-1]]) if len(ranks) > 1 else "".join(ranks) or "none"
+
+
+def ranks_above_on_dev() -> str:
+    """The same on STS Benchmark's development set."""
+    return ranks_above(lambda found: found["pearson"]["benchmark dev"]["values"])
+
+
+def ranks_above_over_years() -> str:
+    """The same over the years."""
+    return ranks_above(over_years)
+
+
+def mega_batches() -> str:
+    """ParaNMT's table 6: Pearson x 100 on STS Benchmark dev (the paper), and the mean over the years."""
+    lines: dict[str, list[str]] = {}
+    for name, found in experiment("sts_mega_batch")["results"]["mega_batch"].items():
+        model = name.split(",")[0]
+        label = f"{model}, {found['pairs']:,} pairs, {len(found['seeds'])} seed{'s' * (len(found['seeds']) > 1)}"
+        dev = with_spread(found["pearson"]["benchmark dev"]["values"], 1)
+        lines.setdefault(label, []).append(f"{beside(dev, found['paper'])}; {with_spread(over_years(found), 1)}")
+    return table(["encoder", "M = 1", "M = 20", "M = 40"], [[label, *cells] for label, cells in lines.items()])
+
+
+def transfer() -> str:
+    """ParaNMT's table 14: the starter encoder beside the paper's model of the same parts."""
+    names = ("MR", "CR", "SUBJ", "MPQA", "SST (dev)", "TREC (10 folds)", "MRPC", "MRPC F1", "SICK-R", "SICK-E")
+    figures = starter("encoder", "measured.json")["evaluation"]["figures"]
+    ours = ["the starter encoder", *(number(figures[name]["value"]) for name in names)]
+    paper = ["*WORD + TRIGRAM, table 14*", *(f"*{number(value)}*" for value in PAPER_TRANSFER["WORD + TRIGRAM, 300"])]
+    return table(["encoder", *names], [ours, paper])
+
+
+def encoder_pairs() -> str:
+    """What the starter encoder was trained on, and how long that took."""
+    record = starter("encoder", "training.json")
+    return f"{record['pairs']:,} pairs, mostly round trips through Portuguese, in {number(record['seconds'], 0)} s"
+
+
+def encoder_dev() -> str:
+    """The starter encoder on STS Benchmark's development set."""
+    return number(starter("encoder", "measured.json")["evaluation"]["figures"]["STS Benchmark dev"]["value"])
+
+
+def start(name: str) -> str:
+    """What a classifier of the experiment starts from, in words."""
+    return name.replace("all are", "no classifier: all pairs are").replace("fresh", "random weights")
+
+
+def identification() -> str:
+    """ParaBank 2's table 4."""
+    found = experiment("identification")["results"]
+    columns = [(part, measured) for part in ("val", "test") for measured in ("accuracy", "f1")]
+    lines = [
+        [start(name), *(with_spread([one[part][measured] for one in runs], 1) for part, measured in columns)]
+        for name, runs in found["lines"].items()
+    ]
+    lines += [[f"*{name} in the paper*", "", f"*{number(f1)}*", "", ""] for name, f1 in found["paper"].items()]
+    seeds = f"{len(found['seeds'])} seed{'s' * (len(found['seeds']) > 1)}, {found['pairs']:,} pairs of identification"
+    return table([f"starting point ({seeds})", "MRPC dev accuracy", "dev F1", "test accuracy", "test F1"], lines)
+
+
+def identified_f1() -> str:
+    """F1 on MRPC's dev before and after paraphrase identification."""
+    lines = experiment("identification")["results"]["lines"]
+    return ", ".join(number(fmean(one["val"]["f1"] for one in lines[n])) for n in ("MiniLM", "MiniLM + identification"))
+
+
+def identified_how() -> str:
+    """The seeds and the sentence pairs of `identified_f1`."""
+    results = experiment("identification")["results"]
+    pairs = results["lines"]["MiniLM"][0]["val"]["pairs"]
+    return f"{len(results['seeds'])} seed, {pairs:,} pairs of dev"
+
+
+def mega_batch_word() -> str:
+    """The mean Pearson correlation of WORD over STS 2012 to 2015, by the size of the mega-batch."""
+    results = experiment("sts_mega_batch")["results"]["mega_batch"]
+    return ", ".join(number(fmean(over_years(found))) for name, found in results.items() if name.startswith("WORD"))
+
+
+def lexicon() -> str:
+    """ParaNMT's table 13."""
+    found = experiment("lexicon")
+    lines = [
+        [name, number(one["rho"]), f"{one['pairs'] - one['unseen']} of {one['pairs']}", number(PAPER_SIMLEX[name])]
+        for name, one in found["simlex"].items()
+    ]
+    ours = f"ours, {found['counts']['kept']:,} sentence pairs"
+    return table(["Spearman x 100", ours, "word pairs seen", "paper, 51M sentence pairs"], lines)
+
+
+def simlex() -> str:
+    """The same in a line."""
+    found = experiment("lexicon")
+    rhos = ", ".join(f"{name} {number(one['rho'])}" for name, one in found["simlex"].items())
+    return f"{rhos} ({found['counts']['kept']:,} pairs)"
+
+
+MADE = (
+    sts_models, sts_gap, sts_corpora, ranks_above_on_dev, ranks_above_over_years, sts_guards, mega_batches, transfer,
+    encoder_pairs, encoder_dev, identification, identified_f1, identified_how, lexicon, mega_batch_word, simlex,
+)  # fmt: skip

@@ -1,0 +1,147 @@
+"""Figures of what people said of ParaBank's released outputs: each function makes a table or a figure."""
+
+from __future__ import annotations
+
+from research.reports.figures import beside, experiment, number, table
+from toolkit.evaluate.judged import PAPER_GRAMMATICAL
+from toolkit.evaluate.systems import (
+    PAPER_JUDGED,
+    PAPER_JUDGED_BY_LENGTH,
+    PAPER_ORACLES_AGAINST,
+    PAPER_ORACLES_JUDGED,
+)
+
+MOST_GRAMMATICAL = "ParaBank 34"  # of the systems in ParaBank's table 5
+LENGTHS = (5, 10, 20, 40)  # words of a reference, ParaBank, section 5.3
+
+
+def grammatical() -> str:
+    """ParaBank, table 5, in a line: the released judgments, in brackets what is in print."""
+    found = experiment("judged")["results"]["systems"]
+    return ", ".join(
+        f"{name.removeprefix('ParaBank ')} {beside(number(found[name]['grammatical']), paper)}"
+        for name, paper in PAPER_GRAMMATICAL.items()
+    )
+
+
+def grammaticality_rho() -> str:
+    """How well the regression on the features of the predicted judgment predicts grammaticality."""
+    figures = experiment("grammaticality_regression")["made_by"]["figures"]
+    agreement = experiment("judged")["results"]["split_half_spearman"]["grammaticality"]
+    return (
+        f"{number(figures['spearman'], 2)} ± {number(figures['spearman_deviation_of_folds'], 2)} "
+        f"(two halves of the annotators agree by {number(agreement, 2)})"
+    )
+
+
+def oracles() -> str:
+    """ParaBank 2's oracle systems, picked among ParaBank's."""
+    found = experiment("judged")["results"]["oracles"]["against"]
+    head = ["oracle (paper)", "human score", "% grammatical", "1-BLEU against the reference", "intersection/union"]
+    lines = []
+    for name, figures in found.items():
+        score, grammar = PAPER_ORACLES_JUDGED[f"ParaBank 2, {name}"]
+        bleu, shared, _, _ = PAPER_ORACLES_AGAINST[f"ParaBank 2, {name}"]
+        ours = (figures[key] for key in ("score", "grammatical", "one_minus_bleu", "intersection_over_union"))
+        papers = (score, grammar, bleu, shared)
+        lines.append([name, *(beside(number(one), paper) for one, paper in zip(ours, papers, strict=True))])
+    return table(head, lines)
+
+
+def human_scores() -> str:
+    """ParaBank, table 4, top, Czech-English: the released judgments, in brackets what is in print."""
+    found = experiment("judged")["results"]["summary"]["systems"]
+    lines = []
+    for name, papers in PAPER_JUDGED_BY_LENGTH.items():
+        own = found[name]
+        cells = [beside(number(own["lengths"][str(n)]), papers[n]) for n in LENGTHS]
+        average = f"{number(own['average'])} ± {number(own['score_error'])} ({number(PAPER_JUDGED[name])})"
+        lines.append([name, *cells, average])
+    return table(["system", *(f"{n} words" for n in LENGTHS), "average"], lines)
+
+
+def human_scores_gap() -> str:
+    """The greatest difference of an average to the paper's, in points."""
+    found = experiment("judged")["results"]["summary"]["systems"]
+    return number(max(abs(found[name]["average"] - paper) for name, paper in PAPER_JUDGED.items()))
+
+
+def human_agreement() -> str:
+    """Krippendorff's alpha of the released judgments: similarity and grammaticality."""
+    found = experiment("judged")["results"]["summary"]["agreement"]
+    return " and ".join(number(found[name]["alpha"], 2) for name in ("similarity", "grammaticality"))
+
+
+def people_left_out() -> str:
+    """Annotators of the released judgments whom the paper's rules leave out, and all."""
+    found = experiment("judged")["results"]["summary"]
+    return f"{len(found['left_out'])} of {found['annotators']}"
+
+
+def more_grammatical() -> str:
+    """How many systems have more grammatical texts than ParaNMT, and the gain of the best of the paper's."""
+    systems = experiment("judged")["results"]["systems"]
+    paranmt = systems["ParaNMT"]["grammatical"]
+    ours = {name: figures["grammatical"] for name, figures in systems.items() if name.startswith("ParaBank")}
+    more = sum(share > paranmt for share in ours.values())
+    return f"{more} of {len(ours)}; {_gain(ours[MOST_GRAMMATICAL], paranmt)}"
+
+
+def nearest() -> str:
+    """The gain in human score of the best system over ParaNMT: over all lengths, and of each length."""
+    systems = experiment("judged")["results"]["summary"]["systems"]
+    paranmt, ours = systems["ParaNMT"], [figures for name, figures in systems.items() if name.startswith("ParaBank")]
+    by_length = (
+        _gain(max(figures["lengths"][str(n)] for figures in ours), paranmt["lengths"][str(n)]) for n in LENGTHS
+    )
+    return f"{_gain(max(figures['average'] for figures in ours), paranmt['average'])}; {', '.join(by_length)}"
+
+
+def _gain(figure: float, other: float) -> str:
+    """How much greater a figure is than another, in per cent of the other."""
+    return f"{number(100 * (figure / other - 1))} %"
+
+
+def unigram_rho() -> str:
+    """The rank correlation of BLEU and unigram precision over the released systems."""
+    results = experiment("released")["results"]
+    rho = number(results["spearman_of_bleu_and_unigram_precision"], 3)
+    return f"{rho} over {len(results['systems'])} systems"
+
+
+def openings() -> str:
+    """How often translations begin as their references."""
+    lines = [
+        [name, number(shares["texts"], 0), *(number(shares[str(count)]) for count in (1, 2, 3))]
+        for name, shares in experiment("released")["results"]["openings"].items()
+    ]
+    return table(
+        ["% of the texts that begin with the reference's first", "texts", "token", "2 tokens", "3 tokens"], lines
+    )
+
+
+def five_words() -> str:
+    """BLEU of references of five words, with and without the texts that repeat their reference."""
+    measures = ("bleu", "bleu_without_copies", "paper")
+    lines = [
+        [name, f"{found['copies']} of {found['texts']}", *(number(found[measure]) for measure in measures)]
+        for name, found in experiment("released")["results"]["five_words"].items()
+    ]
+    return table(["BLEU, references of five words", "copies", "all texts", "without copies", "printed"], lines)
+
+
+def predicted_order() -> str:
+    """ParaBank's systems 28 and 31: predicted judgments and human scores of the authors' outputs."""
+    predicted = experiment("parabank_tables")["results"]["authors"]["the authors' own outputs"]["own"]["against"]
+    people = experiment("judged")["results"]["summary"]["systems"]
+    names = ("ParaBank 28", "ParaBank 31")
+    regression = " and ".join(number(predicted[name]["judgment"][0]) for name in names)
+    return (
+        f"{regression} by the regression, {' and '.join(number(people[name]['average']) for name in names)} by people"
+    )
+
+
+MADE = (
+    *(five_words, grammatical, grammaticality_rho, human_agreement, human_scores, human_scores_gap, more_grammatical),
+    *(nearest, openings, oracles, people_left_out, predicted_order, unigram_rho),
+)

@@ -1,0 +1,200 @@
+"""Figures of speed and memory but for decoding: each function makes a table or a figure."""
+
+from __future__ import annotations
+
+from statistics import mean, median
+
+from research.reports.figures import benchmark, limited, machine, number, ranges, table, with_and_without_bfloat16
+from research.reports.figures_decoding import DTYPES
+
+
+def encoder_training() -> str:
+    """Pairs per second; the lines without bfloat16 are last."""
+    records = with_and_without_bfloat16("encoder")
+    lines = [line for n, record in enumerate(records) for line in training_lines(record, ", without bfloat16" * n)]
+    paper = "minutes for the paper's 5M pairs x 5 epochs, extrapolated"
+    ours, its = ("ours, M = 40", "ours, M = 1"), ("sentence-transformers, batch 100", "batch 4,000")
+    head = ["pairs per second", *ours, *its, "speed-up at M = 40, over batch 100 / 4,000", paper]
+    return table(head, lines, machine(records[0]) + limited(records[-1]))
+
+
+def training_lines(record: dict, ending: str) -> list[list[str]]:
+    """The lines of one report, which their names end in."""
+    engines, lines = ("ours_m40", "ours_m1", "peer_100", "peer_4000"), []
+    for key, name, prefix in (("word", "WORD", ""), ("trigram", "WORD + TRIGRAM", "trigram_")):
+        found = record["results"][key]
+        ratios = [record["ratios"][f"train_{prefix}sentence_transformers{batch}"] for batch in ("", "_4000")]
+        minutes = number(found["ours_m40"]["seconds_of_the_paper"] / 60, 0)
+        rates = [number(found[engine]["median"], 0) for engine in engines]
+        lines.append([name + ending, *rates, " / ".join(map(number, ratios)), minutes])
+    return lines
+
+
+def encoding() -> str:
+    """Sentences per second; the lines without bfloat16 are last."""
+    records = with_and_without_bfloat16("encoder")
+    lines = [line for n, record in enumerate(records) for line in encoding_lines(record, ", without bfloat16" * n)]
+    return table(["sentences per second, batches of 32 / 1,024", "ours", "`StaticEmbedding`", "speed-up"], lines)
+
+
+def encoding_lines(record: dict, ending: str) -> list[list[str]]:
+    """The lines of one report, which their names end in."""
+    batches, found, lines = ("32", "1024"), record["results"]["encode"], []
+    for key, name in (("word", "WORD"), ("word_trigram", "WORD + TRIGRAM")):
+        rates = [[found.get(f"{who}_{key}_{batch}") for batch in batches] for who in ("ours", "peer")]
+        cells = [" / ".join(number(one["median"], 0) for one in rate if one) for rate in rates]
+        ratios = [record["ratios"][f"encode_sentence_transformers{end}"] for end in ("", "_1024") if cells[1]]
+        lines.append([name + ending, *cells, " / ".join(map(number, ratios))])
+    return lines
+
+
+def adam() -> str:
+    """What a step of the loop takes with other optimizers, over ours."""
+    ratios = benchmark("encoder")["ratios"]
+    names = {
+        "adam_dense": "torch's dense Adam",
+        "adam_dense_fused": "its fused Adam",
+        "adam_sparse": "its `SparseAdam`",
+    }
+    return ", ".join(f"{number(ratios[key], 2)} times with {name}" for key, name in names.items())
+
+
+def dtypes() -> str:
+    """Speed of each dtype by instruction set, and the quality of each."""
+    record = benchmark("dtypes")
+    found, quality = record["results"]["tokens_per_second"], record["results"]["quality"]
+    caps = {"native": "this processor", "vnni": "without bfloat16", "avx2": "AVX2 alone"}
+    lines = []
+    for dtype, one in quality.items():
+        rates = [number(median(found[cap][dtype]), 0) if dtype in found[cap] else "-" for cap in caps]
+        means = [number(mean(one[name]), places) for name, places in (("kept", 1), ("cosine_1", 3), ("cosine_5", 3))]
+        lines.append([DTYPES[dtype], *rates, number(one["bleu"]), f"{means[0]} %", f"{means[1]} / {means[2]}"])
+    speed = [f"tokens per second, {name}" for name in caps.values()]
+    return table(["dtype", *speed, "BLEU", "references kept", "cosine, rank 1 / 5"], lines, machine(record))
+
+
+def waiting() -> str:
+    """What the toolkit's wait policy costs on an idle machine and gains on a busy one."""
+    record = benchmark("load")
+    found, ratios = record["results"], record["ratios"]
+    names = {
+        "product": "matrix products, steps",
+        "float32": "decoder fp32, tokens",
+        "int8": "decoder int8, tokens",
+    }
+    lines = []
+    for kind in (kind for kind in names if kind in found["idle"]):
+        rates = [
+            " / ".join(number(median(found[when][kind][policy]), 0) for policy in ("default", "toolkit"))
+            for when in ("idle", "busy")
+        ]
+        lines.append([names[kind], *rates, number(ratios[f"busy_share_{kind}"], 2)])
+    head = ["per second, OpenMP's default / ours", "idle machine", f"with {found['others']} other busy processes"]
+    return table([*head, "ours: slowdown over a fair share of the cores"], lines, machine(record))
+
+
+def spinning() -> str:
+    """What ours gains in bench_encoder, in percent, where waiting threads spin as long as OpenMP's do by themselves."""
+    long, soon = (benchmark(name)["results"] for name in ("encoder_spinning", "encoder"))
+    ours = [(kind, name) for kind in ("trigram", "encode") for name in long[kind] if name.startswith("ours")]
+    gains = [100 * (long[kind][name]["median"] / soon[kind][name]["median"] - 1) for kind, name in ours]
+    return f"{ranges(gains)} %"
+
+
+def pipeline() -> str:
+    """The stages of ParaBank 2 with the starters; the line without bfloat16 is last."""
+    records = with_and_without_bfloat16("pipeline")
+    stages = ("sampling", "dual scoring", "clustering")
+    lines = []
+    for name, record in zip(("this one", "without bfloat16"), records, strict=False):
+        found = record["results"]["stages"]
+        shares = [f"{number(100 * found['shares'][stage])} %" for stage in stages]
+        rates = [median(found[f"sentences_per_second_{when}"]) for when in ("before", "by_round")]
+        cells = [*map(number, rates), number(record["ratios"]["pipeline_before"], 2), *shares]
+        lines.append([name, *cells, number(found["peak_megabytes"], 0)])
+    head = ["processor", "sentences per second, before", "now", "ratio"]
+    head += [*(f"time in {stage}" for stage in stages), "peak MB"]
+    return table(head, lines, machine(records[0]) + limited(records[-1]))
+
+
+def without_models() -> str:
+    """Everything of ParaBank 2 but the models: candidates/s per core, and what a candidate costs in each stage."""
+    record = benchmark("host")
+    found = record["results"]["without_models"]
+    shares, costs = found["shares"], found["microseconds_per_candidate"]
+    lines = [
+        [stage, number(costs[stage], 2), f"{number(100 * shares[stage])} %"]
+        for stage in sorted(costs, key=lambda stage: -costs[stage])
+    ]
+    rates = [number(found[f"{name}candidates_per_second"], 0) for name in ("", "distinct_")]
+    lines.append(["*all*", f"*{number(sum(costs.values()), 2)}*", ""])
+    lines.append(["*candidates/s per core: drawn / distinct*", f"*{' / '.join(rates)}*", ""])
+    return table(["stage", "microseconds per candidate", "share"], lines, machine(record))
+
+
+def memory() -> str:
+    """Peak memory of everything but the models."""
+    found = benchmark("memory")["results"]["memory"]["lines"]
+    stages = next(iter(found.values()))
+    lines = [[stage, *(number(one[stage]["peak_megabytes"], 0) for one in found.values())] for stage in stages]
+    return table(["peak MB by lines", *(number(int(count), 0) for count in found)], lines)
+
+
+FULL_SIZE = 20_000_000  # references of ParaBank 2: its hundred million pairs, five of a reference
+KEPT = {"all": "all (the default)", "20": "20", "5": "5", "chosen": "chosen"}
+VERSIONS = {
+    "appended": "a tenth more rows at the end",
+    "corrected": "one paraphrase of a thousand has other words",
+    "filtered": "one row of a hundred is gone, at random places",
+    "scored": "all pairs have one more score",
+}
+
+
+def kept() -> str:
+    """The bytes of a run's shards by what they keep, and those of the published files."""
+    found = benchmark("keep")["results"]
+    lines = []
+    for keep, label in KEPT.items():
+        one = found["kept"][keep]
+        size = one["shards"] + one["counts"]
+        share = 100 * size / found["kept"]["all"]["shards"]
+        lines.append(
+            [label, number(one["candidates"]), number(size, 0), number(size * FULL_SIZE / 1e9, 0), number(share, 0)]
+        )
+    published = found["published"]
+    lines.append(["*the published files*", "", number(published, 0), number(published * FULL_SIZE / 1e9, 0), ""])
+    head = ["`--keep`", "candidates of a reference", "bytes of a reference", "GB at full size", "% of all"]
+    return table(head, lines, f"{found['references']:,} references.")
+
+
+def versions() -> str:
+    """The megabytes that a second version sends, by what has changed in it."""
+    record = benchmark("versions")
+    lines = []
+    for change, label in VERSIONS.items():
+        one = record["results"][change]
+        sizes = (one["bytes"], one["git_lfs"], *(one[writer]["second"] for writer in ("ours", "plain", "small")))
+        lines.append([label, *(number(size / 1e6) for size in sizes)])
+    head = ["second version", "its files", "git-lfs", "Xet", "Xet, pyarrow's default files", "Xet, smaller pages"]
+    return table(head, lines)
+
+
+def versions_rows() -> str:
+    """The rows of the first version."""
+    return f"{benchmark('versions')['results']['rows']:,}"
+
+
+MADE = (
+    encoder_training,
+    encoding,
+    adam,
+    dtypes,
+    waiting,
+    spinning,
+    pipeline,
+    without_models,
+    memory,
+    kept,
+    versions,
+    versions_rows,
+)

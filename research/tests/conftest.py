@@ -1,0 +1,5 @@
+"""The rules and the finished runs of the other tests."""
+
+from tests.conftest import demo_parabank, demo_run, empty_run, on_a_cpu, one_thread, starter_is_the_best
+
+__all__ = ["demo_parabank", "demo_run", "empty_run", "on_a_cpu", "one_thread", "starter_is_the_best"]

@@ -1,0 +1,40 @@
+"""What the released outputs of ParaBank tell: unigram precision, openings, copies."""
+
+from __future__ import annotations
+
+import pytest
+
+from research.experiments.released_table import begins_as, openings, short_references, unigram_precision
+from toolkit.evaluate.systems import PAPER_BY_LENGTH
+
+
+def test_unigram_precision_counts_a_word_as_often_as_the_reference_has_it():
+    assert unigram_precision({"a": "The dog ran."}, {"a": "the the dog"}) == pytest.approx(200 / 3)
+
+
+@pytest.mark.parametrize(
+    ("reference", "text", "count", "begins"),
+    [
+        ("We will go home.", "We will leave.", 2, True),
+        ("We will go home.", "We willingly leave.", 2, False),  # another word
+        ("Didn't you go?", "Did you go?", 1, True),  # a contraction is two tokens
+        ("Go!", "Go away!", 3, False),  # fewer tokens than asked for
+    ],
+)
+def test_a_text_begins_with_whole_tokens_of_its_reference(reference, text, count, begins):
+    assert begins_as(reference, text, count) is begins
+
+
+def test_openings_are_shares_of_the_texts():
+    references = {"a": "We will go home.", "b": "She sings well."}
+    shares = openings(references, {"a": "We will leave.", "b": "He sings."})
+    assert shares == {"texts": 2, "1": 50.0, "2": 50.0, "3": 0.0}
+
+
+def test_copies_are_left_out_whatever_their_case_and_marks():
+    references = {"a": "We will all go home.", "b": "She sings very well today."}
+    texts = {"a": "we will all go home", "b": "She sings very well now."}
+    run = dict.fromkeys(PAPER_BY_LENGTH, texts)
+    found = short_references(references, run, {"a", "b"})["ParaNMT"]
+    assert (found["texts"], found["copies"]) == (2, 1)
+    assert found["bleu_without_copies"] < found["bleu"]
