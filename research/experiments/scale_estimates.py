@@ -2,7 +2,7 @@ r"""Estimate what the papers' corpora cost at full size: GPU-hours, disk and mem
 
     python -m research.experiments.scale_estimates --json research/experiments/results/scale_estimates.json
 
-No GPU was measured. What a decoder multiplies is counted from the shapes of the models and the numbers of the papers;
+What a decoder multiplies is counted from the shapes of the models and the numbers of the papers;
 the rest is taken from committed results:
 
 - rows of the sampler per token, because samples share their beginnings (`decoding_opus20k.json`),
@@ -28,10 +28,8 @@ from toolkit.translator.settings import SIZES, Size
 GPU, PEAK = "NVIDIA H100 SXM", 989e12  # dense bfloat16 operations a second, NVIDIA's data sheet
 LOW, HIGH = 0.05, 0.20  # ours: assumed shares of that
 GPUS = (1, 8)
-SAMPLES, KEPT_OF_SAMPLES = (
-    150,
-    90.4,
-)  # ParaBank 2, section 3.3; distinct candidates: research/benchmarks/results/keep.json
+SAMPLES = 150  # ParaBank 2, section 3.3
+KEPT_OF_SAMPLES = 90.4  # distinct candidates: research/benchmarks/results/keep.json
 GIGA, BFLOAT16 = 1e9, 2  # bytes of a number
 
 

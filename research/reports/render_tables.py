@@ -2,11 +2,11 @@
 
     python -m research.reports.render_tables [--check] [FILE.md ...]
 
-In Markdown a table stands between `<!-- table: NAME -->` and `<!-- end -->`, a figure within a sentence between `<!--
-figure: NAME -->` and `<!-- end -->`; what is between is written here, by the function of that name in `MADE`. Figures
-are read from research/benchmarks/results/*.json, research/experiments/results/*.json and the starters' own records,
-papers' figures are constants of the package, and rounding is done here. --check writes nothing and exits with 1, naming
-the first that differs. Without files: README.md, PAPERS.md, CONTRIBUTING.md, CHANGELOG.md and docs/.
+In Markdown a table stands between `<!-- table: NAME -->` and `<!-- end -->`, a figure within a sentence between
+`<!-- figure: NAME -->` and `<!-- end -->`; what is between is written here, by the function of that name in `MADE`.
+Figures are read from research/benchmarks/results/*.json, research/experiments/results/*.json and the starters' own
+records, papers' figures are constants of the package, and rounding is done here. --check writes nothing and exits with
+1, naming the first that differs. Without files: README.md, PAPERS.md, CONTRIBUTING.md, CHANGELOG.md and docs/.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from research.reports import (
     figures_cleaning,
     figures_decoding,
     figures_encoders,
+    figures_gpu,
     figures_judged,
     figures_parabanks,
     figures_paranet,
@@ -41,6 +42,7 @@ MODULES = (
     *(
         figures_decoding,
         figures_encoders,
+        figures_gpu,
         figures_judged,
         figures_parabanks,
         figures_paranet,
