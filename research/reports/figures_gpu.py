@@ -34,8 +34,8 @@ def gpu_check() -> str:
     machine, ceilings = results["machine"], results["ceilings"]
     below = (
         f"One {machine['gpu']}, torch {machine['torch']}, bfloat16, random weights of OPUS-MT's sizes, 150 samples of "
-        f"a sentence. The card does {number(ceilings['product_tflops'], 0)} trillion operations a second in a product of "
-        f"large matrices; a launch takes the host {number(ceilings['launch_microseconds'])} microseconds."
+        f"a sentence. The card does {number(ceilings['product_tflops'], 0)} trillion operations a second in a product "
+        f"of large matrices; a launch takes the host {number(ceilings['launch_microseconds'])} microseconds."
     )
     head = ["sampler", "thousand tokens/s", "ms a step", "kernels a step", "waits a step", "GPU busy, %", "memory, GiB"]
     return table(head, lines, below)
