@@ -7,7 +7,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.tiny import ENVIRONMENT, ROOT
+from tests.tiny import ENVIRONMENT, PYTHON, ROOT
 from tests.train.test_encoder import synonyms
 from toolkit.package.read import FORMS
 from toolkit.system.lock import check_free
@@ -75,7 +74,7 @@ def test_killed_and_started_again_it_ends_with_the_same_bits(script, tmp_path, c
     start.mkdir()
     (start / "sitecustomize.py").write_text(KILL_AT_CHECKPOINT_3)
     environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true", "PYTHONPATH": f"{start}{os.pathsep}{ROOT}"}
-    command = [sys.executable, str(SCRIPT), *flags(tmp_path, "killed")]
+    command = [PYTHON, str(SCRIPT), *flags(tmp_path, "killed")]
     killed = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     folder = tmp_path / "killed"
@@ -122,7 +121,7 @@ def holders(folder: Path) -> list[int]:
 def test_two_launches_on_one_folder(script, tmp_path, capsys):
     """The launcher is killed, its two workers live on: another launch is told which they are, and does no work."""
     long = flags(tmp_path, "made", epochs=100_000, save_every=1)
-    first = subprocess.Popen([sys.executable, str(SCRIPT), *long, "--processes", "2"], env=ENVIRONMENT, cwd=tmp_path)
+    first = subprocess.Popen([PYTHON, str(SCRIPT), *long, "--processes", "2"], env=ENVIRONMENT, cwd=tmp_path)
     folder = tmp_path / "made"
     wait_for(lambda: len(holders(folder)) == 2 and (folder / "checkpoint.pt").exists(), first)
     workers = holders(folder)
@@ -150,11 +149,11 @@ def heed_interruptions() -> None:
 
 @pytest.mark.slow
 def test_several_processes_say_it_once_and_an_interruption_is_one_line(tmp_path):
-    command = [sys.executable, str(SCRIPT), *flags(tmp_path, "two", epochs=1), "--processes", "2"]
+    command = [PYTHON, str(SCRIPT), *flags(tmp_path, "two", epochs=1), "--processes", "2"]
     done = subprocess.run(command, env=ENVIRONMENT, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("toolkit.load_encoder") == 1 and done.stdout.count("\n") == 2
-    command = [sys.executable, str(SCRIPT), *flags(tmp_path, "long", epochs=100_000, save_every=1)]
+    command = [PYTHON, str(SCRIPT), *flags(tmp_path, "long", epochs=100_000, save_every=1)]
     stopped = subprocess.Popen(
         command, env=ENVIRONMENT, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interruptions
     )

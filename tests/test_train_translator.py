@@ -4,13 +4,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 
 import pytest
 from transformers import MarianMTModel
 
 import toolkit
-from tests.tiny import DEMO, ENVIRONMENT, ROOT
+from tests.tiny import DEMO, ENVIRONMENT, PYTHON, ROOT
 from toolkit.evaluate.translation import translate
 
 SCRIPT = str(ROOT / "scripts" / "train_translator.py")
@@ -31,7 +30,7 @@ def command(folder, **changed):
         "bitext": DEMO, "output_dir": folder / "run", "source_lang": "de", "lang": "en", "max_steps": 6, "seed": 5,
         "save_every": 2, "warmup_steps": 1, "cooldown_steps": 1, "batch_tokens": 256, "average": 2, **changed,
     }  # fmt: skip
-    return [sys.executable, SCRIPT, *(str(part) for name, value in settings.items() for part in (f"--{name}", value))]
+    return [PYTHON, SCRIPT, *(str(part) for name, value in settings.items() for part in (f"--{name}", value))]
 
 
 def started(folder, sitecustomize="", **changed):

@@ -16,6 +16,7 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTokenizer
 
+from tests import warm
 from toolkit.bitext.subwords import EOS, PAD, marian_tokenizer, train_pieces
 from toolkit.translator.load import Translator, load_translator
 
@@ -25,6 +26,7 @@ DEMO = ROOT / "toolkit" / "demo" / "bitext.de-en.tsv"
 EOS_BIAS = 5.5  # with the seeds below, sampled and greedy rows end after 1 to 40 tokens
 # What a launcher starts inherits this: no network, one thread, CPU.
 ENVIRONMENT = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+PYTHON = warm.python(ENVIRONMENT)  # an interpreter for what a test launches
 
 
 def word_encoder(vectors: dict[str, list[float]]) -> SentenceTransformer:

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from datasets import Dataset, load_dataset
 
 from scripts.augment_dataset import main
-from tests.tiny import ENVIRONMENT, ROOT, pairs
+from tests.tiny import ENVIRONMENT, PYTHON, ROOT, pairs
 from toolkit.system.outputs import LOCK
 
 TEXTS = [
@@ -119,7 +118,7 @@ def test_bad_input_is_one_line_and_writes_nothing(train, changed, message, statu
 
 
 def launched(folder, output, processes):
-    command = [sys.executable, str(ROOT / "scripts" / "augment_dataset.py"), "--data", "many.jsonl"]
+    command = [PYTHON, str(ROOT / "scripts" / "augment_dataset.py"), "--data", "many.jsonl"]
     command += ["--columns", "text", "--output", output, "--processes", str(processes), "--threads", "1"]
     return subprocess.Popen(
         command, cwd=folder, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True, start_new_session=True

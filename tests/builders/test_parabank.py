@@ -4,7 +4,6 @@ import json
 import math
 import signal
 import subprocess
-import sys
 
 import datasets
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from builders.parabank import ParaBankRun, build
 from scripts.build_parabank import main
 from tests.run.test_shard_runs import KILL_AT_SHARD_3, contents, last_line
-from tests.tiny import DEMO, ENVIRONMENT, ROOT, folder, pairs
+from tests.tiny import DEMO, ENVIRONMENT, PYTHON, ROOT, folder, pairs
 from toolkit.bitext.idf import count_idf, write_idf
 from toolkit.data.shards import read_shard
 from toolkit.decode.constraint_set import ConstraintSet
@@ -62,7 +61,7 @@ def launch(program, output, idf_path, before="", **changed):
 def made(idf_path, tmp_path_factory):
     """All 37 systems on twelve references, in one process."""
     output = tmp_path_factory.mktemp("parabank") / "bank"
-    done = launch([sys.executable], output, idf_path, systems="all", ppdb=PPDB)
+    done = launch([PYTHON], output, idf_path, systems="all", ppdb=PPDB)
     assert done.returncode == 0, done.stderr
     return output
 
@@ -70,7 +69,7 @@ def made(idf_path, tmp_path_factory):
 def test_a_table_that_no_word_passes_is_one_line_and_not_recorded(idf_path, tmp_path):
     other = tmp_path / "other.tsv"
     write_idf(other, count_idf(["czech words", "czech words", *["nothing of this"] * 1000]))
-    done = launch([sys.executable], tmp_path / "bank", other, systems="evaluated")
+    done = launch([PYTHON], tmp_path / "bank", other, systems="evaluated")
     assert done.returncode == 1
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("build_parabank.py")]
     assert "got no word that passes these limits in 12 references: give --idf a table" in line
@@ -123,8 +122,8 @@ def test_the_card_counts_what_each_system_reached(made):
 @pytest.mark.slow
 def test_two_processes_and_a_kill_make_the_same_bytes(made, idf_path, tmp_path):
     output = tmp_path / "bank"
-    ranks = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    killed = launch([sys.executable], output, idf_path, KILL_AT_SHARD_3, systems="all", ppdb=PPDB)
+    ranks = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    killed = launch([PYTHON], output, idf_path, KILL_AT_SHARD_3, systems="all", ppdb=PPDB)
     assert killed.returncode == -signal.SIGKILL
     done = launch(ranks, output, idf_path, systems="all", ppdb=PPDB)
     assert done.returncode == 0, done.stderr

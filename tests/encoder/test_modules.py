@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from dataclasses import asdict
 from itertools import pairwise
 
@@ -12,7 +11,7 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from tests.tiny import ENVIRONMENT
+from tests.tiny import ENVIRONMENT, PYTHON
 from toolkit.encoder.modules import (
     LONGEST_RUN,
     Architecture,
@@ -231,7 +230,7 @@ def test_a_fresh_process_loads_what_was_saved_and_says_the_same(tmp_path):
         model = sentence_transformer(row_of_table(name))
         model.save(str(tmp_path / str(n)))
         wanted[str(tmp_path / str(n))] = [vector.tobytes().hex() for vector in model.encode(ASKED)]
-    command = [sys.executable, "-c", LOADS, json.dumps(list(wanted)), json.dumps(ASKED)]
+    command = [PYTHON, "-c", LOADS, json.dumps(list(wanted)), json.dumps(ASKED)]
     done = subprocess.run(command, env=ENVIRONMENT, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])

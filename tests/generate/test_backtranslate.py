@@ -4,7 +4,6 @@ import gzip
 import os
 import signal
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from tests.tiny import ENVIRONMENT, ROOT, folder, killing_at, pairs, plain_model, translator, wide_translator
+from tests.tiny import ENVIRONMENT, PYTHON, ROOT, folder, killing_at, pairs, plain_model, translator, wide_translator
 from toolkit.bitext.read import read_bitext
 from toolkit.clean.rules import first_reasons, normal_batch
 from toolkit.clean.texts import Texts
@@ -145,7 +144,7 @@ def command(text: Path, output: Path, **changed: object) -> list[str]:
         "model": folder() / "en-de", "text": text, "output": output, "source_lang": "de", "lang": "en",
         "shard_rows": 8, "threads": 1, "dtype": "float32", "max_length_ratio": 100.0, **changed,
     }  # fmt: skip
-    return [sys.executable, SCRIPT, *(str(part) for name, value in settings.items() for part in (f"--{name}", value))]
+    return [PYTHON, SCRIPT, *(str(part) for name, value in settings.items() for part in (f"--{name}", value))]
 
 
 def launch(given: list[str], start: Path, before: str = "") -> subprocess.CompletedProcess:

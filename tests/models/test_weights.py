@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from tests import families
-from tests.tiny import ENVIRONMENT, ROOT
+from tests.tiny import ENVIRONMENT, PYTHON, ROOT
 from toolkit.encoder.load import load_encoder
 from toolkit.models.weights import finite
 from toolkit.pair_classifier.classifier import new_classifier
@@ -174,5 +173,5 @@ toolkit.load_encoder("starter/encoder")
 def test_a_program_that_loads_the_starters_says_nothing(bert):
     """In a process of its own: what `transformers` logs goes past what a test captures."""
     code = f"{SILENT}toolkit.load_encoder({str(bert)!r})\n"
-    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([PYTHON, "-c", code], env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

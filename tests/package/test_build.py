@@ -1,10 +1,9 @@
 import json
 import subprocess
-import sys
 
 import pytest
 
-from tests.tiny import ENVIRONMENT
+from tests.tiny import ENVIRONMENT, PYTHON
 from toolkit.package import build
 from toolkit.package.build import package_parabank
 from toolkit.package.checksums import CHECKSUMS
@@ -101,7 +100,7 @@ build.package_parabank(run, target, "demo", "1.0.0", "mit", models)
 
 def packaging(run, target, models):
     """A process that packages, and waits for a line when the Parquet files are written."""
-    command = [sys.executable, "-c", PACKAGE, str(run), str(target), json.dumps(models)]
+    command = [PYTHON, "-c", PACKAGE, str(run), str(target), json.dumps(models)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
     assert process.stdout.readline() == "written\n"
     return process
@@ -163,7 +162,7 @@ def test_what_is_checked_before_the_work_needs_no_torch():
         "from toolkit.package.folder import check_version; check_version('1.0.0'); template('paranmt');"
         "print('torch' in sys.modules)"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT)
+    found = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT)
     assert found.stdout == "False\n"
 
 

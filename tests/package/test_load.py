@@ -1,11 +1,11 @@
 import shutil
 import subprocess
-import sys
 
 import datasets
 import pytest
 from huggingface_hub import DatasetCard
 
+from tests.tiny import PYTHON
 from toolkit.data.shards import read_shard, write_shard
 from toolkit.package.build import package_parabank
 from toolkit.package.load import load_parabank
@@ -136,7 +136,7 @@ def test_load_dataset_gives_the_rows_of_a_rebuilt_parabank(demo_run, demo_paraba
     """Also of the same number of rows and bytes, in this process and in fresh ones."""
     for reference, text in (("We go at once.", "Now we go."), ("We go at dawn.", "Now we ran.")):
         rebuilt(demo_run, demo_models, reference, text)
-        command = [sys.executable, "-c", LOADED, str(demo_parabank)]
+        command = [PYTHON, "-c", LOADED, str(demo_parabank)]
         fresh = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
         assert [line.split("|")[0] for line in fresh] == [text, reference]
         assert datasets.load_dataset(str(demo_parabank))["train"]["sentence2"][0] == text

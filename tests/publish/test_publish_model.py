@@ -2,11 +2,11 @@
 
 import json
 import subprocess
-import sys
 
 import pytest
 
 from tests.publish.test_publish_parabank import ROOT, environment
+from tests.tiny import PYTHON
 from toolkit.publish.hub import publish
 from toolkit.publish.model import card_on_hub, plan_model
 from toolkit.starters import starter
@@ -56,13 +56,13 @@ def test_cards_name_the_repository(name):
 def test_published_models_are_loaded_from_the_hub(hub, tmp_path):
     home = tmp_path / "home"
     for name, folder in (("encoder", "encoder"), ("paraphraser", "paraphraser"), ("translator", "de-en")):
-        command = [sys.executable, str(ROOT / "scripts" / "publish_model.py"), str(starter(folder)), f"org/{name}"]
+        command = [PYTHON, str(ROOT / "scripts" / "publish_model.py"), str(starter(folder)), f"org/{name}"]
         done = subprocess.run(
             [*command, "--version", "1.0.0"], env=environment(hub, home), capture_output=True, text=True, timeout=300
         )
         assert done.returncode == 0, done.stderr
     done = subprocess.run(
-        [sys.executable, "-c", LOAD], env=environment(hub, tmp_path / "other"), cwd=tmp_path, capture_output=True,
+        [PYTHON, "-c", LOAD], env=environment(hub, tmp_path / "other"), cwd=tmp_path, capture_output=True,
         text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

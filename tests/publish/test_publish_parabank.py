@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from huggingface_hub import DatasetCard
 
 from tests.conftest import demo_rows, write_run
 from tests.hub import READER, WRITER, Fault
+from tests.tiny import PYTHON
 from tests.xet import Xet
 from toolkit.data.rows import Candidate, Origin, Row, Scores
 from toolkit.package.build import package_parabank
@@ -48,14 +48,14 @@ def environment(hub, home, token=WRITER):
 
 
 def publish(hub, folder, *flags, token=WRITER):
-    command = [sys.executable, str(SCRIPT), str(folder), NAME, *flags]
+    command = [PYTHON, str(SCRIPT), str(folder), NAME, *flags]
     home = folder.parent / "home"
     return subprocess.run(command, env=environment(hub, home, token), capture_output=True, text=True, timeout=300)
 
 
 def loaded(hub, tmp_path, tag):
     """What a process of a stranger to the folder loads."""
-    command = [sys.executable, "-c", LOAD, NAME, tag]
+    command = [PYTHON, "-c", LOAD, NAME, tag]
     done = subprocess.run(
         command, env=environment(hub, tmp_path / "other", READER), cwd=tmp_path, capture_output=True, text=True
     )
@@ -128,7 +128,7 @@ def test_xet_sends_only_new_chunks_of_a_second_version(hub, demo_models, tmp_pat
         sent.append(hub.xet.sent() - sum(sent))
     assert sent[1] < 0.85 * sent[0]
     command = [
-        sys.executable,
+        PYTHON,
         "-c",
         "import toolkit; print(toolkit.load_parabank('org/demo', revision='v1.1.0').num_rows)",
     ]
@@ -142,7 +142,7 @@ def test_xet_sends_only_new_chunks_of_a_second_version(hub, demo_models, tmp_pat
 def test_a_hub_without_xet(hub, demo_parabank, tmp_path):
     own = environment(hub, tmp_path / "home")
     del own["HF_HUB_DISABLE_XET"]
-    command = [sys.executable, str(SCRIPT), str(demo_parabank), NAME]
+    command = [PYTHON, str(SCRIPT), str(demo_parabank), NAME]
     done = subprocess.run(command, env=own, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
@@ -184,7 +184,7 @@ def test_checksums_of_the_hub_are_those_of_its_files(hub, api, demo_parabank, tm
 def test_a_killed_publication_goes_on(hub, demo_parabank, tmp_path):
     """Killed in the middle of an upload, with kill -9; the same command then completes the version."""
     hub.faults = [Fault("PUT", "/lfs/", "stall", times=1, skip=2)]
-    command = [sys.executable, str(SCRIPT), str(demo_parabank), NAME]
+    command = [PYTHON, str(SCRIPT), str(demo_parabank), NAME]
     with subprocess.Popen(command, env=environment(hub, tmp_path / "home"), stdout=subprocess.DEVNULL) as process:
         assert hub.stalled.wait(120)
         process.send_signal(signal.SIGKILL)

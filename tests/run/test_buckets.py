@@ -4,13 +4,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import fsspec
 import pytest
 
-from tests.tiny import DEMO, ENVIRONMENT, ROOT, killing_at
+from tests.tiny import DEMO, ENVIRONMENT, PYTHON, ROOT, killing_at
 from toolkit.system.urls import below, fetch, read_bytes
 
 pytestmark = pytest.mark.slow
@@ -66,7 +65,7 @@ def build(output, bitext, folder, environment, before="", processes=1):
     flags = [part for key, value in settings.items() for part in (f"--{key}", str(value))]
     start = {"PYTHONPATH": f"{folder / 'start'}{os.pathsep}{ROOT}", "ACCELERATE_USE_CPU": "true"}
     return subprocess.run(
-        [sys.executable, "-m", "builders", "paranmt", *flags],
+        [PYTHON, "-m", "builders", "paranmt", *flags],
         env={**ENVIRONMENT, **start, **environment, "PARABANK_CACHE": str(folder / "cache")},
         capture_output=True,
         text=True,
@@ -154,7 +153,7 @@ def test_what_cannot_be_reached_is_one_line(server, tmp_path, call, port, said):
     code += f"from toolkit.run.mirror import fetch_run; run_command('it', lambda: {call})"
     away = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"} if port else {}
     environment = {**ENVIRONMENT, **server, **away, "PARABANK_CACHE": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([PYTHON, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
     assert done.stderr.count("\n") == 1 and done.stderr.startswith(f"it: {said}"), done.stderr
     assert not list(tmp_path.iterdir())
 

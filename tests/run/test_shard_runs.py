@@ -9,7 +9,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,14 +18,14 @@ import pytest
 from accelerate import PartialState
 from safetensors.torch import load_file, save_file
 
-from tests.tiny import DEMO, ENVIRONMENT, ROOT, folder, killing_at, pairs
+from tests.tiny import DEMO, ENVIRONMENT, PYTHON, ROOT, folder, killing_at, pairs
 from toolkit.data.rows import Row
 from toolkit.data.shards import read_shard, write_shard
 from toolkit.run.shard_runs import few_collections
 from toolkit.system.lock import held
 
 SCRIPT = ROOT / "scripts" / "build_parabank.py"
-ALONE = [sys.executable, str(SCRIPT)]
+ALONE = [PYTHON, str(SCRIPT)]
 KILL_AT_SHARD_3 = killing_at("rows-00003.parquet")
 # Sends SIGTERM to a process when shard 3 of the run is about to get its name, and waits until it has had its effect.
 TERM_AT_SHARD_3 = """
@@ -42,7 +41,7 @@ os.replace = replace
 
 
 def ranks(count: int) -> list[str]:
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(count)]
+    launcher = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(count)]
     return [*launcher, str(SCRIPT)]
 
 

@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from scripts.filter_bitext import main
-from tests.tiny import DEMO, ENVIRONMENT, ROOT, folder, translator
+from tests.tiny import DEMO, ENVIRONMENT, PYTHON, ROOT, folder, translator
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
 from toolkit.score.cross_entropy import BitextFilter, judged, limit_of
@@ -117,7 +116,7 @@ def test_two_processes_write_the_same_bytes(settings, tmp_path):
     filter_bitext(replace(settings, best_share=0.5, output=str(tmp_path / "one.tsv")))
     flags = [f"--{name}={getattr(settings, name)}" for name in ("forward", "backward", "source_lang", "lang", "dtype")]
     flags += ["--bitext", *settings.bitext, "--shard_rows=10", "--threads=1", "--best_share=0.5", "--processes=2"]
-    command = [sys.executable, str(ROOT / "scripts" / "filter_bitext.py"), *flags, f"--output={tmp_path / 'two.tsv'}"]
+    command = [PYTHON, str(ROOT / "scripts" / "filter_bitext.py"), *flags, f"--output={tmp_path / 'two.tsv'}"]
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "12 of 26 lines kept" in done.stdout, done.stderr
     assert (tmp_path / "one.tsv").read_bytes() == (tmp_path / "two.tsv").read_bytes()

@@ -4,12 +4,11 @@ import io
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.tiny import ENVIRONMENT
+from tests.tiny import ENVIRONMENT, PYTHON
 from toolkit import SPIN_BUSY, SPIN_IDLE, spin_count
 from toolkit.system import signals
 from toolkit.system.command import LOST, run_command
@@ -101,7 +100,7 @@ def test_one_line_says_which_path():
 @pytest.fixture
 def program(tmp_path: Path) -> list[str]:
     (tmp_path / "program.py").write_text(PROGRAM)
-    return [sys.executable, str(tmp_path / "program.py")]
+    return [PYTHON, str(tmp_path / "program.py")]
 
 
 @pytest.mark.slow
@@ -143,7 +142,7 @@ def test_interrupted_processes_say_one_line_and_end(program, work):
 @pytest.mark.parametrize("processes", [1, 2])
 def test_after_sigterm_every_process_finishes_what_it_does(processes, tmp_path):
     (tmp_path / "endless.py").write_text(ENDLESS)
-    command = [sys.executable, str(tmp_path / "endless.py"), str(processes)]
+    command = [PYTHON, str(tmp_path / "endless.py"), str(processes)]
     running = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None
     assert [running.stdout.readline() for _ in range(processes)] == ["begun\n"] * processes
@@ -173,7 +172,7 @@ def test_threads_sleep_soon_while_they_wait_unless_the_user_says_otherwise(own, 
         "import sys, toolkit, os\n"
         "print(os.environ['OMP_WAIT_POLICY'], 'GOMP_SPINCOUNT' in os.environ, 'torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run([PYTHON, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == f"{policy} {not own} False\n"
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from tests.tiny import ENVIRONMENT
+from tests.tiny import ENVIRONMENT, PYTHON
 from toolkit.encoder.modules import ParaphrasticEncoder
 from toolkit.encoder.vocabulary import UNKNOWN
 from toolkit.system.processes import processes
@@ -363,7 +362,7 @@ def test_two_processes_are_one_but_for_rounding(base, tmp_path):
     ]
     given = [json.dumps(vars(margin)), json.dumps([vars(one) for one in others]), str(tmp_path / "found.pt")]
     (tmp_path / "ranks.py").write_text(RANKS)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    launcher = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true"}
     command = [*launcher, str(tmp_path / "ranks.py"), *given]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300)

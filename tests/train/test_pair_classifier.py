@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from tests.conftest import demo_rows
-from tests.tiny import ENVIRONMENT
+from tests.tiny import ENVIRONMENT, PYTHON
 from toolkit.pair_classifier.tasks import figures, predict, predict_scores, read_task, score_figures
 from toolkit.train.pair_classifier import PairClassifierSettings, measure, train
 
@@ -187,7 +186,7 @@ def test_a_parabank_has_no_scores():
 def test_two_processes(start, task, tmp_path):
     flags = ["--base_model", start, "--task", str(task), "--output_dir", str(tmp_path / "run"), "--epochs", "1"]
     launched = [
-        sys.executable,
+        PYTHON,
         "-m",
         "torch.distributed.run",
         "--nproc_per_node",

@@ -5,7 +5,6 @@ import json
 import math
 import signal
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 import toolkit
 from tests import families
-from tests.tiny import ENVIRONMENT, ROOT, folder, pairs, plain_model
+from tests.tiny import ENVIRONMENT, PYTHON, ROOT, folder, pairs, plain_model
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.evaluate.ibleu import corpus_ibleu
 from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
@@ -167,7 +166,7 @@ def command(output, bitext, *more):
     given = {"pairs": bitext, "output_dir": output, "base_model": folder() / "de-en", "epochs": 1, "max_steps": 8,
              "save_every": 4, "batch_tokens": 256, "held_out": 4, "dtype": "float32", "threads": 1}  # fmt: skip
     flags = [str(part) for name, value in given.items() for part in (f"--{name}", value)]
-    return [sys.executable, SCRIPT, *flags, *more]
+    return [PYTHON, SCRIPT, *flags, *more]
 
 
 def run(command, start="", cwd=None):

@@ -4,7 +4,6 @@ import importlib.util
 import json
 import shutil
 import subprocess
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-from tests.tiny import ENVIRONMENT
+from tests.tiny import ENVIRONMENT, PYTHON
 from toolkit.encoder.settings import TRANSFORMER_LOSSES
 from toolkit.system.processes import processes
 from toolkit.train.encoder_loss import margin_loss
@@ -189,7 +188,7 @@ def test_a_killed_training_ends_where_the_whole_one_does(base, tmp_path):
 def test_two_processes_end_where_one_does(base, tmp_path, loss):
     one, two = (replace(base, loss=loss, epochs=1, output_dir=str(tmp_path / name)) for name in ("one", "two"))
     (tmp_path / "two.yaml").write_text(json.dumps(asdict(two)))
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    launch = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     command = [*launch, str(SCRIPT), "--config", str(tmp_path / "two.yaml")]
     environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true"}
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=250)

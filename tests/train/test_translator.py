@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from accelerate.state import AcceleratorState
 from safetensors.torch import save_file
 from transformers import MarianMTModel
 
-from tests.tiny import DEMO, ENVIRONMENT, pairs, translator
+from tests.tiny import DEMO, ENVIRONMENT, PYTHON, pairs, translator
 from toolkit.train.checkpoints import average_weights
 from toolkit.train.optimizer import WARMUP_PART, learning_rate
 from toolkit.train.translator import train
@@ -152,7 +151,7 @@ except ValueError as error:
     sys.exit(str(error))
 """
     environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true"}
-    return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run([PYTHON, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture(scope="module")

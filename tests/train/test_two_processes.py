@@ -2,13 +2,12 @@
 
 import json
 import subprocess
-import sys
 from collections import Counter
 
 import pytest
 from transformers import MarianTokenizer
 
-from tests.tiny import DEMO, ENVIRONMENT, ROOT
+from tests.tiny import DEMO, ENVIRONMENT, PYTHON, ROOT
 from toolkit.bitext.subwords import pieces_of
 from toolkit.train.infiller_settings import InfillerTraining
 from toolkit.train.translator_data import open_pairs
@@ -62,7 +61,7 @@ def trained(tmp_path_factory):
         batch_tokens=512, save_every=40, average=1, alpha=0.3, seed=3,
     )  # fmt: skip
     (folder / "ranks.py").write_text(RANKS)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    launcher = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     given = [json.dumps(vars(infiller)), json.dumps(vars(translator)), str(folder)]
     environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true"}
     command = [*launcher, str(folder / "ranks.py"), *given]

@@ -12,7 +12,7 @@ import torch
 
 from builders import parabank2
 from tests import firefox_folders as firefox
-from tests.tiny import DEMO, ENVIRONMENT, ROOT, pairs
+from tests.tiny import DEMO, ENVIRONMENT, PYTHON, ROOT, pairs
 from toolkit import load_translator, starters
 from toolkit.data.shards import read_shard
 from toolkit.decode.constraint_set import ConstraintSet
@@ -205,7 +205,7 @@ def test_two_processes_write_the_bytes_of_one(tmp_path):
         }  # fmt: skip
         flags = [str(part) for name, value in settings.items() for part in (f"--{name}", value)]
         environment = ENVIRONMENT | {"ACCELERATE_USE_CPU": "true"}
-        command = [sys.executable, str(ROOT / "scripts" / "backtranslate_text.py"), *flags]
+        command = [PYTHON, str(ROOT / "scripts" / "backtranslate_text.py"), *flags]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         written[processes] = (tmp_path / f"{processes}.tsv").read_bytes()
