@@ -35,7 +35,7 @@ $(VENV)/.pt: $(VENV)/.run
 		&& touch $@ || echo "The translators of [pt] cannot be installed here: the starters paraphrase."
 
 demo: $(VENV)/.pt  ## build a small ParaBank 2 from the bitext in the package, show it, paraphrase five sentences
-	@$(BIN)/python scripts/run_demo.py
+	@$(BIN)/parabank demo
 
 # One thread in each worker: two for small products on busy cores wait for each other. A worker takes about 1 GB.
 test: $(VENV)/.test  ## run all tests; some of them: make test ARGS='-m "not slow" tests/decode'

@@ -1,8 +1,8 @@
 r"""Build a small parabank from the bitext that ships with the package, show it, and paraphrase five sentences.
 
-    python -m builders demo [--output_dir build/parabank2]
+    parabank demo [--output_dir build/parabank2]
 
-It is equal to `python -m builders parabank2 --config toolkit/demo/parabank2.yaml --bitext ... --output_dir ...` and
+It is equal to `parabank build parabank2 --config toolkit/demo/parabank2.yaml --bitext ... --output_dir ...` and
 then `load_dataset("parabank2")` in the parent folder of the result. The sentences are paraphrased by way of Portuguese,
 with the translators of the extra [pt], or else by the starter paraphraser, which was trained on a larger parabank of
 the same kind.

@@ -140,7 +140,7 @@ class ParaBankRun(ParaBank, BitextRun):
 
     Attributes:
         forward: Translator from the source language to the references': a Hub id, a local path or "starter/de-en".
-        idf: IDF table from scripts/count_idf.py, counted on the translator's training text, or "starter/de-en" for
+        idf: IDF table from parabank count idf, counted on the translator's training text, or "starter/de-en" for
             that of the starter.
         ppdb: File of PPDB 2.0's lexical XL pack, for systems 35 to 37.
         spacy_model: Name of a spaCy model that tags parts of speech; without it a lexicon with a few rules is used.

@@ -1,38 +1,8 @@
-r"""Filter a bitext by dual conditional cross-entropy: keep the pairs that two translators find probable and agree on.
-
-    python scripts/filter_bitext.py --bitext crawled.de-en.tsv.gz --source_lang de --lang en \
-        --forward build/de-en/model --backward build/en-de/model --output filtered.tsv.zst --best_share 0.8
-
-The bitext is cleaned first, by the same rules as everywhere. The translators should be trained on clean text. Run the
-same command again after an interruption: it continues after the last shard; with another --max_cross_entropy or
---best_share it only chooses again. `--processes N` starts N processes on this machine, one for each GPU.
-"""
-
-from __future__ import annotations
+"""The same as `parabank filter bitext`, for `accelerate launch` and `torchrun`."""
 
 import sys
 
-from toolkit.clean.rules import refusals
-from toolkit.score.cross_entropy import BitextFilter
-from toolkit.system.command import run_script
-
-PROGRAM = "filter_bitext.py"
-
-
-def main(arguments: list[str]) -> int:
-    """Parse the command line, filter; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", BitextFilter, work, arguments, resumes=True)
-
-
-def work(settings: BitextFilter) -> None:
-    """Filter, and print how many lines were kept and refused for which reason."""
-    from toolkit.score.filter_bitext import filter_bitext
-
-    counts = filter_bitext(settings)
-    if counts:
-        kept = counts.pop("kept")
-        print(f"{settings.output}: {kept:,} of {kept + counts.total():,} lines kept, refused: {refusals(counts)}")
-
+from builders.commands.filter_bitext import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

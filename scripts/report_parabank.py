@@ -1,43 +1,8 @@
-r"""Write a report of a parabank to look at: one HTML page, which needs no network.
+"""The same as `parabank report`, for `accelerate launch` and `torchrun`."""
 
-    python scripts/report_parabank.py build/my-parabank
-    python scripts/report_parabank.py build/my-parabank --output report.html --rows 2000
-
-The page has the funnel, sliders on every score with the number of pairs that remain, and a sample of references with
-their paraphrases and, if the run is beside the parabank, with the candidates that lost and why.
-"""
-
-from __future__ import annotations
-
-import argparse
 import sys
-from pathlib import Path
 
-from toolkit.system.command import run_command
-from toolkit.system.settings import Parser
-
-PROGRAM = "report_parabank.py"
-
-
-def main(arguments: list[str]) -> int:
-    """Parse the command line, write the page; print an error as one line."""
-    parser = Parser(prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parabank", metavar="DIR", type=Path, help="folder that a builder made")
-    parser.add_argument("--output", type=Path, help="the page (default: DIR.html, beside the folder)")
-    parser.add_argument("--rows", type=int, default=5000, help="references of the sample at most (default 5000)")
-    options = parser.parse_args(arguments)
-    return run_command(PROGRAM, lambda: work(options))
-
-
-def work(options: argparse.Namespace) -> None:
-    """Write the page, and print where it is."""
-    from toolkit.package.report import write_report
-
-    folder = options.parabank.resolve()
-    output = options.output or folder.with_name(f"{folder.name}.html")
-    size = write_report(options.parabank, output, options.rows)
-    print(f"{output}: {size / 1e6:.1f} MB; open it in a browser")
-
+from builders.commands.report_parabank import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

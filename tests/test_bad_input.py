@@ -252,7 +252,7 @@ TABLE = [
         1,
     ),
     # models, sets and files to measure on
-    ("package_encoder.py", f"--model lost --data data {PACKAGE} --output_dir new", "that scripts/train_encoder.py", 1),
+    ("package_encoder.py", f"--model lost --data data {PACKAGE} --output_dir new", "that parabank train encoder", 1),
     ("package_encoder.py", f"--model words --data data {PACKAGE} --output_dir new", "without training.json", 1),
     ("package_encoder.py", f"--model damaged --data data {PACKAGE} --output_dir new", "which is damaged", 1),
     ("package_encoder.py", f"--model encoder --data lost {PACKAGE} --output_dir new", "got lost, which is none", 1),
@@ -264,7 +264,7 @@ TABLE = [
         1,
     ),
     ("package_encoder.py", f"--model encoder --data bad {PACKAGE} --output_dir new", "wanted a score from 0 to 5", 1),
-    ("package_translator.py", f"--model lost {PACKAGED} --output_dir new", "that scripts/train_translator.py made", 1),
+    ("package_translator.py", f"--model lost {PACKAGED} --output_dir new", "that parabank train translator made", 1),
     ("package_translator.py", f"--model words {PACKAGED} --output_dir new", "without training.json", 1),
     ("package_translator.py", f"--model encoder {PACKAGED} --output_dir new", "wanted a translator, got 'encoder'", 1),
     ("package_translator.py", f"--model translator {PACKAGED} --output_dir new --bitext lost.tsv", "got lost.tsv", 1),
@@ -514,7 +514,7 @@ TABLE = [
     ("evaluate_paraphraser.py", "pairs.tsv --json pairs.tsv", "wanted an output that is no input", 1),
     ("evaluate_paraphraser.py", "pairs.tsv --json notes.txt", "got notes.txt, which exists and was not written", 1),
     ("evaluate_paraphraser.py", "pairs.tsv --method magic", "invalid choice: 'magic'", 2),
-    ("package_paraphraser.py", SAVE.format("lost", "new"), "scripts/train_paraphraser.py made, got lost without", 1),
+    ("package_paraphraser.py", SAVE.format("lost", "new"), "parabank train paraphraser made, got lost without", 1),
     ("package_paraphraser.py", SAVE.format("damaged", "new"), "training.json, which is damaged", 1),
     ("package_paraphraser.py", SAVE.format("encoder", "new"), "got encoder, of another training", 1),
     ("package_paraphraser.py", SAVE.format("translator", "theirs"), "which holds files but no measured.json", 1),
@@ -630,7 +630,7 @@ def state_of(folder: Path) -> dict[str, str]:
 )
 def test_bad_input_is_one_line_and_changes_nothing(script, arguments, wanted, status, world, capsys, monkeypatch):
     monkeypatch.chdir(world)
-    main = importlib.import_module(f"scripts.{script.removesuffix('.py')}").main
+    main = importlib.import_module(f"builders.commands.{script.removesuffix('.py')}").main
     before = state_of(world)
     capsys.readouterr()
     try:

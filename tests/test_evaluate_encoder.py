@@ -94,5 +94,5 @@ def test_errors_are_one_line(script, data, encoders, tmp_path, monkeypatch, caps
     given = {"--encoders": encoders[0], "--data": str(data)} | changed
     assert script.main([word for pair in given.items() for word in pair]) == 1
     said = capsys.readouterr()
-    assert said.out == "" and said.err.startswith("evaluate_encoder.py: ") and wanted in said.err
+    assert said.out == "" and said.err.startswith("parabank evaluate encoder: ") and wanted in said.err
     assert len(said.err.splitlines()) == 1

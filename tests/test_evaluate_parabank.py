@@ -124,5 +124,5 @@ def test_errors_are_one_line(script, table, tmp_path, monkeypatch, capsys, argum
     Path("encoder/modules.json").write_text("[]")
     assert script.main(arguments) == 1
     said = capsys.readouterr()
-    assert said.out == "" and said.err.startswith("evaluate_parabank.py: ") and wanted in said.err
+    assert said.out == "" and said.err.startswith("parabank evaluate parabank: ") and wanted in said.err
     assert len(said.err.splitlines()) == 1

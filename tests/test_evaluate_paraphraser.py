@@ -65,7 +65,7 @@ def test_bad_input_is_one_line(test_set, change, message, capsys):
     command = change if change[0].endswith(".tsv") else [str(test_set), *change]
     assert evaluate_paraphraser.main(command) == 1
     said = capsys.readouterr().err.splitlines()
-    assert said[-1].startswith("evaluate_paraphraser.py: ") and message in said[-1]
+    assert said[-1].startswith("parabank evaluate paraphraser: ") and message in said[-1]
 
 
 def test_as_many_lines_of_outputs_as_inputs(test_set, tmp_path, capsys):

@@ -16,7 +16,7 @@ PROGRAM = """
 import contextlib, importlib, io, json, sys
 found = {}
 for script, *arguments in json.loads(sys.argv[1]):
-    main = importlib.import_module("scripts." + script.removesuffix(".py")).main
+    main = importlib.import_module("builders.commands." + script.removesuffix(".py")).main
     screen = io.TextIOWrapper(raw := io.BytesIO(), encoding="cp932", write_through=True)
     with contextlib.redirect_stdout(screen):
         try:

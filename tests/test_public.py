@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 import toolkit
-from builders.__main__ import BUILDERS, main
+from builders.commands.build_parabank import BUILDERS, main
 from tests.tiny import ENVIRONMENT, ROOT
 
 

@@ -85,7 +85,7 @@ def test_killed_and_started_again_it_ends_with_the_same_bits(script, tmp_path, c
     assert script.main(flags(tmp_path, "killed", epochs=4, seed=7)) == 1
     said = capsys.readouterr()
     assert said.out == "" and said.err == (
-        f"train_encoder.py: {folder} holds a run with other settings: epochs was 3, now 4, seed was 0, now 7; "
+        f"parabank train encoder: {folder} holds a run with other settings: epochs was 3, now 4, seed was 0, now 7; "
         "take them back or choose another --output_dir\n"
     )
     assert (folder / "checkpoint.pt").exists()
@@ -161,7 +161,7 @@ def test_several_processes_say_it_once_and_an_interruption_is_one_line(tmp_path)
     stopped.send_signal(signal.SIGINT)
     said = stopped.communicate(timeout=120)[1].splitlines()[-1]
     assert stopped.returncode == 128 + signal.SIGINT
-    assert said == "train_encoder.py: interrupted; what is finished is kept, the same command goes on from there"
+    assert said == "parabank train encoder: interrupted; what is finished is kept, the same command goes on from there"
 
 
 def test_a_full_disk_is_named_and_the_last_checkpoint_kept(script, tmp_path, capsys):
@@ -173,7 +173,7 @@ def test_a_full_disk_is_named_and_the_last_checkpoint_kept(script, tmp_path, cap
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith(f"train_encoder.py: wanted to write {tmp_path}/full/checkpoint.pt, got a full disk (")
+    assert said.startswith(f"parabank train encoder: wanted to write {tmp_path}/full/checkpoint.pt, got a full disk (")
     assert said.endswith("make room; what was finished before is kept, and the same command goes on from it")
     assert sorted(path.name for path in (tmp_path / "full").iterdir()) == [LOCK, "settings.json"]
     assert script.main(flags(tmp_path, "full", save_every=1)) == 0
@@ -195,7 +195,7 @@ def test_errors_are_one_line(script, tmp_path, capsys):
     ):
         assert script.main(flags(tmp_path, f"made-{len(message)}", **changed)) == 1
         said = capsys.readouterr()
-        assert said.out == "" and said.err == f"train_encoder.py: {message}\n"
+        assert said.out == "" and said.err == f"parabank train encoder: {message}\n"
     (tmp_path / "file").write_text("")
     assert script.main(flags(tmp_path, "file")) == 1
     assert capsys.readouterr().err.count("\n") == 1

@@ -60,7 +60,7 @@ def test_killed_and_started_again_it_ends_as_a_translator(tmp_path):
     refused = started(tmp_path, seed=6)
     assert refused.returncode == 1 and refused.stdout == ""
     assert refused.stderr.splitlines()[-1] == (
-        f"train_translator.py: {run} holds a run with other settings: seed was 5, now 6; "
+        f"parabank train translator: {run} holds a run with other settings: seed was 5, now 6; "
         "take them back or choose another --output_dir"
     )
 

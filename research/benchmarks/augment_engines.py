@@ -97,7 +97,7 @@ def ours_two_processes(job: Job, name: str) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
             lines = [json.dumps({"text": text}) + "\n" for text in texts]
             Path(folder, "rows.jsonl").write_text("".join(lines), encoding="utf-8")
-            command = f"-m toolkit.augmentation --data {folder}/rows.jsonl --output {folder}/new.jsonl --columns text"
+            command = f"-m builders augment --data {folder}/rows.jsonl --output {folder}/new.jsonl --columns text"
             command += f" --copies {job.copies} --seed {job.seed} --processes {job.threads} --threads 1 --no-provenance"
             command += f" --paraphraser {job.models['paraphraser']}"
             subprocess.run([sys.executable, *command.split()], check=True, capture_output=True)

@@ -7,7 +7,7 @@ invisible characters, HTML references) and apply the same five rules: characters
 the lengths, share of the letters in the script of the language, duplicates. They must keep the same pairs, up to
 --differing of the lines.
 
-- `ours`: `scripts/clean_bitext.py` with these rules.
+- `ours`: `parabank clean` with these rules.
 - `opusfilter`: `preprocess`, `remove_duplicates` and `filter` of OpusFilter, in an environment of its own, which is
   installed once.
 - `map`: what a user would write with `datasets`: a function that normalises and one of these rules, on batches, and a

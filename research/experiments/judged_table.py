@@ -2,7 +2,7 @@ r"""Human judgments of ParaBank's released outputs: grammaticality (ParaBank, ta
 
     python -m research.experiments.judged_table --judgments DIR --json research/experiments/results/judged.json
 
-`summary` is what `scripts/annotate.py summarise` prints: the scores by the length of the reference (ParaBank, table 4)
+`summary` is what `parabank annotate` summarise` prints: the scores by the length of the reference (ParaBank, table 4)
 and how far annotators agree, without the annotators whom the paper leaves out; all other figures are of all annotators.
 
 DIR holds ref.tsv.gz and candidates.tsv.gz as ParaBank's authors published them, with 299 of the paper's 400 references.

@@ -1,7 +1,7 @@
 r"""The recipe of the starter encoder: sentences with their paraphrases by people, by two translators and of our own.
 
     python -m research.experiments.starter_encoder --data DIR --novels DIR --output build/starter-encoder.tsv
-    python scripts/train_encoder.py --pairs build/starter-encoder.tsv --output_dir build/starter-encoder
+    parabank train encoder --pairs build/starter-encoder.tsv --output_dir build/starter-encoder
 
 DIR of --data holds bitext/tatoeba/{deu,fra,cmn}-eng.train.tsv.gz, sts/2012 to sts/2015 and sts/benchmark; that of
 --novels text files of English novels in the public domain (47 up to 1923, without the words of their distributor). The
@@ -12,7 +12,7 @@ pairs are:
 - texts of our own with two written paraphrases, and these two (own_paraphrases.tsv.gz).
 
 Pairs with a sentence of the STS sets are left out. The encoder is ParaNMT-50M's WORD + TRIGRAM with the settings of the
-script. `scripts/package_encoder.py --dtype float8` then measures it and saves it with its card.
+script. `parabank package encoder` --dtype float8` then measures it and saves it with its card.
 """
 
 from __future__ import annotations

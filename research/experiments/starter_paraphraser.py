@@ -19,7 +19,7 @@ which goes on where it was interrupted:
   high cosine; again many of them a second time with new words.
 - rewrite: the model of the step train learns from these, by which it says more with fewer errors.
 
-`scripts/package_paraphraser.py` then measures the model on questions of QQP and saves it in float16 with its card.
+`parabank package paraphraser` then measures the model on questions of QQP and saves it in float16 with its card.
 """
 
 from __future__ import annotations

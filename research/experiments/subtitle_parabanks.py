@@ -162,7 +162,7 @@ def parabank(options: argparse.Namespace, builder: str, own: dict[str, Any], lin
         }
         write_whole(config, yaml.safe_dump(settings))
         began = time.perf_counter()
-        command = [sys.executable, "-m", "builders", builder, "--config", str(config)]
+        command = [sys.executable, "-m", "builders", "build", builder, "--config", str(config)]
         subprocess.run([*command, "--processes", str(options.processes)], check=True)
         measured = {"seconds": time.perf_counter() - began, "processes": options.processes}
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024  # of the largest process so far

@@ -2,7 +2,7 @@ r"""Syntactic control as by SCPN (ParaNMT-50M, section 6): does a paraphraser wr
 
     python -m research.experiments.syntax_table --data DIR --write_pairs build/syntax
     for name in tatoeba captions; do
-        python scripts/train_paraphraser.py --pairs build/syntax/$name.tsv --base_model starter/paraphraser \
+        parabank train paraphraser --pairs build/syntax/$name.tsv --base_model starter/paraphraser \
             --direction to_reference --syntax link-grammar --learning_rate 1e-3 --warmup_steps 50 \
             --epochs 7 --max_steps 300 --output_dir build/syntax/$name
     done

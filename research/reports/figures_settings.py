@@ -47,72 +47,72 @@ def line(field: dataclasses.Field, hint: Any, meaning: dict[str, str], flag: str
 
 
 def settings_parabank2() -> str:
-    """Of `python -m builders parabank2`."""
+    """Of `parabank build parabank2`."""
     return settings_of(ParaBank2Run)
 
 
 def settings_parabank2_text() -> str:
-    """Of `python -m builders parabank2 --text`."""
+    """Of `parabank build parabank2 --text`."""
     return settings_of(ParaBank2TextRun)
 
 
 def settings_parabank() -> str:
-    """Of `python -m builders parabank`."""
+    """Of `parabank build parabank`."""
     return settings_of(ParaBankRun)
 
 
 def settings_paranmt() -> str:
-    """Of `python -m builders paranmt`."""
+    """Of `parabank build paranmt`."""
     return settings_of(ParaNMTRun)
 
 
 def settings_parazh() -> str:
-    """Of `python -m builders parazh`."""
+    """Of `parabank build parazh`."""
     return settings_of(ParaZhRun)
 
 
 def settings_paranet() -> str:
-    """Of `python -m builders paranet`."""
+    """Of `parabank build paranet`."""
     return settings_of(ParaNetRun)
 
 
 def settings_clean() -> str:
-    """Of scripts/clean_bitext.py."""
+    """Of parabank clean."""
     return settings_of(CleanFile)
 
 
 def settings_infiller() -> str:
-    """Of scripts/train_infiller.py."""
+    """Of parabank train infiller."""
     return settings_of(InfillerTraining)
 
 
 def settings_encoder() -> str:
-    """Of scripts/train_encoder.py."""
+    """Of parabank train encoder."""
     return settings_of(EncoderTraining)
 
 
 def settings_transformer() -> str:
-    """Of scripts/train_transformer_encoder.py."""
+    """Of parabank train transformer_encoder."""
     return settings_of(TransformerTraining)
 
 
 def settings_translator() -> str:
-    """Of scripts/train_translator.py."""
+    """Of parabank train translator."""
     return settings_of(TrainingSettings)
 
 
 def settings_filter_bitext() -> str:
-    """Of scripts/filter_bitext.py."""
+    """Of parabank filter bitext."""
     return settings_of(BitextFilter)
 
 
 def settings_backtranslation() -> str:
-    """Of scripts/backtranslate_text.py."""
+    """Of parabank backtranslate."""
     return settings_of(BackTranslation)
 
 
 def settings_paraphraser() -> str:
-    """Of scripts/train_paraphraser.py."""
+    """Of parabank train paraphraser."""
     return settings_of(ParaphraserTraining)
 
 
@@ -122,17 +122,17 @@ def settings_paraphrasing() -> str:
 
 
 def settings_pair_classifier() -> str:
-    """Of scripts/train_pair_classifier.py."""
+    """Of parabank train pair_classifier."""
     return settings_of(PairClassifierSettings)
 
 
 def settings_augmentation() -> str:
-    """Of scripts/augment_dataset.py."""
+    """Of parabank augment."""
     return settings_of(AugmentFile)
 
 
 def settings_study() -> str:
-    """Of scripts/study_augmentation.py."""
+    """Of parabank study."""
     return settings_of(StudyFile)
 
 

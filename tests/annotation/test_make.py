@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.annotate import main
+from builders.commands.annotate import main
 from toolkit.annotation import make
 from toolkit.annotation.answers import read_items, read_table
 from toolkit.annotation.make import make_sheet

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.annotate import main
+from builders.commands.annotate import main
 from tests.annotation.test_make import write_bank
 from toolkit.annotation import serve
 from toolkit.annotation.answers import read_answers, read_items

@@ -8,7 +8,7 @@ from statistics import fmean
 
 import pytest
 
-from scripts.annotate import main
+from builders.commands.annotate import main
 from tests.annotation.test_make import write_bank
 from toolkit.annotation.answers import read_items, read_table
 from toolkit.annotation.make import make_sheet

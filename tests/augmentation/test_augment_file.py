@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from datasets import Dataset, load_dataset
 
-from scripts.augment_dataset import main
+from builders.commands.augment_dataset import main
 from tests.tiny import ENVIRONMENT, PYTHON, ROOT, pairs
 from toolkit.system.outputs import LOCK
 

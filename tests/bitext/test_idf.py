@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from scripts.count_idf import main
+from builders.commands.count_idf import main
 from toolkit.bitext.idf import MIN_DF, Idf, count_idf, read_idf, write_idf
 from toolkit.starters import starter
 
@@ -100,4 +100,4 @@ def test_the_script_counts_the_column_and_says_what_it_left_out(tmp_path, capsys
 
 def test_the_script_says_what_is_missing(tmp_path, capsys):
     assert main(["--bitext", str(tmp_path / "lost.tsv"), "--output", str(tmp_path / "idf.tsv")]) == 1
-    assert capsys.readouterr().err.startswith("count_idf.py: wanted an existing file, got")
+    assert capsys.readouterr().err.startswith("parabank count idf: wanted an existing file, got")

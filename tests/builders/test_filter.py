@@ -6,9 +6,9 @@ import re
 import pyarrow.compute as pc
 import pytest
 
+from builders.commands.filter_parabank import main
 from builders.filter import Filter, filter_parabank, parse_ranks
 from builders.parabank2 import ParaBank2Run, build
-from scripts.filter_parabank import main
 from tests.tiny import DEMO, folder
 from toolkit.data.shards import read_shard
 from toolkit.package.load import load_parabank
@@ -115,7 +115,7 @@ def test_one_line_for_what_cannot_be(made, tmp_path, capsys):
         flags = flags if "--output_dir" in flags else [*flags, "--output_dir", str(tmp_path / f"out-{number}")]
         assert main([str(parabank), *flags]) == 1, flags
         line = capsys.readouterr().err.splitlines()[-1]
-        assert line.startswith("filter_parabank.py: ") and re.search(message, line), line
+        assert line.startswith("parabank filter parabank: ") and re.search(message, line), line
         assert not (tmp_path / f"out-{number}").exists()
 
 

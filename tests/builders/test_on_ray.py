@@ -85,7 +85,7 @@ def test_on_this_machine_sigterm_ends_it_after_the_shards_in_flight_and_another_
     ended = launch(ALONE, output, TERM_AT_SHARD_3.format(who="os.getpid()"), engine="ray", ray_workers=1)
     assert ended.returncode == 143, ended.stderr
     assert ended.stderr.splitlines()[-1] == (
-        "build_parabank.py: ended by SIGTERM; 4 of 7 shards are finished, the same command goes on from there"
+        "parabank build: ended by SIGTERM; 4 of 7 shards are finished, the same command goes on from there"
     )
     again = launch(ALONE, output)
     assert again.returncode == 0, again.stderr

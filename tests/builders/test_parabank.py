@@ -8,8 +8,8 @@ import subprocess
 import datasets
 import pytest
 
+from builders.commands.build_parabank import main
 from builders.parabank import ParaBankRun, build
-from scripts.build_parabank import main
 from tests.run.test_shard_runs import KILL_AT_SHARD_3, contents, last_line
 from tests.tiny import DEMO, ENVIRONMENT, PYTHON, ROOT, folder, pairs
 from toolkit.bitext.idf import count_idf, write_idf

@@ -3,7 +3,7 @@
 import pytest
 
 from builders import parabank2
-from builders.__main__ import main
+from builders.commands.build_parabank import main
 from builders.parabank2 import ParaBank2TextRun
 from toolkit.package.load import load_parabank
 from toolkit.system.whole_files import read_record

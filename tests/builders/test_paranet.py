@@ -11,7 +11,7 @@ import subprocess
 import datasets
 import pytest
 
-from builders.__main__ import BUILDERS
+from builders.commands.build_parabank import BUILDERS
 from builders.filter import RANKINGS, Filter, filter_parabank
 from builders.paranet import ParaNetRun, build
 from tests.run.test_shard_runs import ALONE, KILL_AT_SHARD_3, ranks

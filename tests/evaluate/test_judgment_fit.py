@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.linear_model import Ridge
 
-from scripts.train_judgment import main
+from builders.commands.train_judgment import main
 from toolkit.encoder.load import load_encoder
 from toolkit.evaluate.judgment_fit import (
     JudgedPairs,
@@ -107,7 +107,7 @@ def test_the_cosine_alone_is_measured_on_the_last_fifth():
 def test_no_judged_pair_is_an_error(tmp_path, capsys):
     write_judgments(tmp_path, [("1", "0", "He said no.", "100", "2")])
     assert main(["--judgments", str(tmp_path), "--output", str(tmp_path / "out.json")]) == 1
-    assert "train_judgment.py: wanted judged pairs in" in capsys.readouterr().err
+    assert "parabank train judgment: wanted judged pairs in" in capsys.readouterr().err
     assert not (tmp_path / "out.json").exists()
 
 
@@ -120,7 +120,10 @@ def test_another_target_wants_a_file_of_its_own(capsys):
         main(["--judgments", "nowhere", "--target", "fluency"])
     assert "wanted target of similarity, grammaticality, got 'fluency'" in capsys.readouterr().err
     assert main(["--judgments", "nowhere"]) == 1
-    assert "train_judgment.py: wanted the authors' judgments, got nowhere without ref.tsv.gz" in capsys.readouterr().err
+    assert (
+        "parabank train judgment: wanted the authors' judgments, got nowhere without ref.tsv.gz"
+        in capsys.readouterr().err
+    )
     assert SHIPPED.read_bytes() == shipped
 
 
@@ -160,7 +163,7 @@ def test_the_command_writes_a_regression_and_prints_its_figures(tmp_path, capsys
     assert (figures["pairs"], figures["references"], len(figures["spearman_by_fold"])) == (200, 40, 10)
     assert figures["spearman"] == pytest.approx(np.mean(figures["spearman_by_fold"]), abs=1e-4)
     assert figures["spearman"] > 0.8
-    assert record["made_by"]["command"] == "python scripts/train_judgment.py --judgments DIR"
+    assert record["made_by"]["command"] == "parabank train judgment --judgments DIR"
     assert spearmanr(read_regression(output).predict(pairs.values), pairs.scores).statistic > 0.8
     test = last_fifth(pairs.references)
     rest = fit(pairs.values[~test], pairs.scores[~test], pairs.groups[~test])

@@ -5,7 +5,7 @@ import shutil
 import pytest
 from transformers import MarianMTModel, MarianTokenizer
 
-from scripts.rewrite_text import main
+from builders.commands.rewrite_text import main
 from toolkit.bitext.idf import read_idf
 from toolkit.generate.recipes import RECIPES, constraint_sets
 from toolkit.starters import idf_file, starter

@@ -238,4 +238,4 @@ def test_the_script_prints_tables_12_and_13(tmp_path, capsys):
 
 def test_the_script_says_in_one_line_what_went_wrong(tmp_path, capsys):
     assert extract("--parabank", tmp_path / "gone.tsv", "--output", tmp_path / "l.parquet") == 1
-    assert capsys.readouterr().err.startswith("extract_lexicon.py: wanted ")
+    assert capsys.readouterr().err.startswith("parabank extract lexicon: wanted ")

@@ -6,11 +6,11 @@ import re
 import pytest
 
 import toolkit
+from builders.commands.rewrite_text import Rewriting
 from builders.parabank import ParaBankRun
 from builders.parabank2 import ParaBank2Run
 from builders.paranet import ParaNetRun
 from builders.paranmt import ParaNMTRun
-from scripts.rewrite_text import Rewriting
 from tests.tiny import ROOT, folder
 from toolkit.augmentation.sources import Pairs
 from toolkit.generate.keywords import STOP_WORDS, keywords

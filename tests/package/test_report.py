@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from scripts.report_parabank import main
+from builders.commands.report_parabank import main
 from tests.conftest import row, write_run
 from tests.package.test_counts import random_rows
 from toolkit.data.rows import Candidate, Row, Scores

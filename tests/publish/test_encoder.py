@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
-from scripts.package_encoder import main
-from scripts.publish_model import main as publish_model
+from builders.commands.package_encoder import main
+from builders.commands.publish_model import main as publish_model
 from tests.train.test_encoder import synonyms
 from toolkit.encoder.load import load_encoder
 from toolkit.publish.encoder import package_encoder
@@ -126,7 +126,7 @@ def test_a_full_disk_leaves_the_old_package_whole(trained, packaged, capsys):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("package_encoder.py: ") and "make room" in error
+    assert error.startswith("parabank package encoder: ") and "make room" in error
     assert {path.name: path.read_bytes() for path in packaged.iterdir()} == before
     assert list(packaged.parent.iterdir()) == [packaged]
 
@@ -140,7 +140,7 @@ def test_the_command_prints_its_figures(trained, packaged, capsys):
 
 
 def test_a_folder_that_was_not_trained_here_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"wanted a folder that scripts/train_encoder.py made, got .* without"):
+    with pytest.raises(ValueError, match=r"wanted a folder that parabank train encoder made, got .* without"):
         package_encoder(str(tmp_path), str(tmp_path), ["benchmark"], str(tmp_path / "x"), "en", "cc0-1.0", "text")
 
 

@@ -71,7 +71,7 @@ def test_it_is_packaged_with_what_was_measured(trained, tmp_path):
 @pytest.mark.parametrize(
     ("model", "test", "message"),
     [
-        ("nowhere", "test.tsv", "wanted a folder that scripts/train_paraphraser.py made, got"),
+        ("nowhere", "test.tsv", "wanted a folder that parabank train paraphraser made, got"),
         ("model", "none.tsv", "which does not exist"),
     ],
 )

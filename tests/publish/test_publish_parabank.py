@@ -146,7 +146,8 @@ def test_a_hub_without_xet(hub, demo_parabank, tmp_path):
     done = subprocess.run(command, env=own, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
-        "publish_parabank.py: wanted a Hub with Xet storage for org/demo, got one without: set HF_HUB_DISABLE_XET=1"
+        "parabank publish parabank: wanted a Hub with Xet storage for org/demo, got one without: "
+        "set HF_HUB_DISABLE_XET=1"
     )
     assert not repository(hub).tags
 
@@ -209,7 +210,7 @@ def test_a_dry_run_without_a_hub_or_a_token(hub, demo_parabank):
     done = publish(hub, demo_parabank, token="")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        "publish_parabank.py: wanted a token that may write to org/demo, got none: run `hf auth login`, or set "
+        "parabank publish parabank: wanted a token that may write to org/demo, got none: run `hf auth login`, or set "
         "HF_TOKEN\n"
     )
 

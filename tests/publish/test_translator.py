@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import MarianMTModel, MarianTokenizer
 
-from scripts.package_translator import main
+from builders.commands.package_translator import main
 from tests.tiny import DEMO
 from toolkit import load_translator
 from toolkit.publish.translator import translator_card
@@ -137,7 +137,7 @@ def test_a_full_disk_leaves_the_old_package_whole_and_the_command_can_be_repeate
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith(f"package_translator.py: wanted to write {packaged}, got a full disk (")
+    assert error.startswith(f"parabank package translator: wanted to write {packaged}, got a full disk (")
     assert {path.name: path.read_bytes() for path in packaged.iterdir()} == before
     assert list(packaged.parent.iterdir()) == [packaged]
     assert main(flags(trained, bitext, packaged)) == 0

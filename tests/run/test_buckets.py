@@ -65,7 +65,7 @@ def build(output, bitext, folder, environment, before="", processes=1):
     flags = [part for key, value in settings.items() for part in (f"--{key}", str(value))]
     start = {"PYTHONPATH": f"{folder / 'start'}{os.pathsep}{ROOT}", "ACCELERATE_USE_CPU": "true"}
     return subprocess.run(
-        [PYTHON, "-m", "builders", "paranmt", *flags],
+        [PYTHON, "-m", "builders", "build", "paranmt", *flags],
         env={**ENVIRONMENT, **start, **environment, "PARABANK_CACHE": str(folder / "cache")},
         capture_output=True,
         text=True,

@@ -152,7 +152,7 @@ def test_after_sigterm_shards_in_flight_are_finished_and_no_other_begins(program
     if program is ALONE:
         assert ended.returncode == 143, ended.stderr
         assert ended.stderr.splitlines()[-1] == (
-            f"build_parabank.py: ended by SIGTERM; {len(finished)} of 7 shards are finished, the same command goes on "
+            f"parabank build: ended by SIGTERM; {len(finished)} of 7 shards are finished, the same command goes on "
             "from there"
         )
     again = launch(program, output)
@@ -204,9 +204,7 @@ def test_a_rank_that_believes_it_is_alone_stops(tmp_path):
     done = subprocess.run([*ALONE, *flags(tmp_path / "bank")], env=start, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
     assert (
-        done.stderr.strip()
-        .splitlines()[-1]
-        .startswith("build_parabank.py: wanted 2 processes (WORLD_SIZE), got this one")
+        done.stderr.strip().splitlines()[-1].startswith("parabank build: wanted 2 processes (WORLD_SIZE), got this one")
     )
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.rglob("*.parquet"))
@@ -385,7 +383,7 @@ def test_a_bitext_without_usable_pairs(main, capsys, tmp_path):
 def test_errors_are_one_line(main, capsys, tmp_path, changed, message):
     assert main(flags(tmp_path / "bank", **{"limit": 3} | changed)) == 1
     error = last_line(capsys)
-    assert error.startswith("build_parabank.py: ")
+    assert error.startswith("parabank build: ")
     assert message in error
 
 
@@ -431,14 +429,14 @@ def test_without_a_builder_the_names_of_all_are_one_line(main, capsys, arguments
     shown = capsys.readouterr()
     assert shown.out == "" and shown.err.count("\n") == 1
     assert "wanted one of parabank2, parabank, paranmt, parazh, paranet, demo, got " in shown.err
-    assert shown.err.endswith(": see python scripts/build_parabank.py --help\n")
+    assert shown.err.endswith(": see parabank build --help\n")
 
 
 def test_the_usage_shows_every_builder_and_the_demo(main, capsys):
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
-    assert "accelerate launch" in shown and "python scripts/build_parabank.py demo --help" in shown
-    assert "python scripts/build_parabank.py parabank2 --help" in shown
+    assert "accelerate launch" in shown and "parabank demo --help" in shown
+    assert "parabank build parabank2 --help" in shown
 
 
 def test_python_searches_for_cycles_less_often_while_shards_are_made_and_as_before_after_an_error():

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scripts.filter_bitext import main
+from builders.commands.filter_bitext import main
 from tests.tiny import DEMO, ENVIRONMENT, PYTHON, ROOT, folder, translator
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.likelihood import log_likelihood
@@ -145,7 +145,7 @@ def test_the_command_says_in_one_line_what_went_wrong(settings, tmp_path, capsys
     flags = ["--bitext", *settings.bitext, "--source_lang", "de", "--lang", "en", "--output", str(tmp_path / "k.tsv")]
     assert main([*flags, "--forward", "starter/en-de", "--backward", "starter/de-en"]) == 1
     error = capsys.readouterr().err.strip().splitlines()[-1]
-    assert error.startswith("filter_bitext.py: wanted a translator from de to en, got 'starter/en-de'")
+    assert error.startswith("parabank filter bitext: wanted a translator from de to en, got 'starter/en-de'")
     shutil.rmtree(tmp_path / "k.tsv.shards", ignore_errors=True)
     strict = ["--forward", settings.forward, "--backward", settings.backward, "--max_cross_entropy", "0.001"]
     assert main([*flags, *strict]) == 1

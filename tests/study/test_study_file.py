@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from datasets import Dataset
 
-from scripts.study_augmentation import main
+from builders.commands.study_augmentation import main
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.study.study_file import sample_texts
 from toolkit.study.study_settings import StudyFile

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from builders.__main__ import main
+from builders.commands.build_parabank import main
 from tests.run.test_shard_runs import flags
 from tests.run.test_workspace import FREE, checked
 from tests.run.test_workspace import settings as settings

@@ -8,7 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from builders.__main__ import main
+from builders.commands.build_parabank import main
 from tests.run.test_shard_runs import flags
 from tests.tiny import DEMO, ROOT
 from toolkit.models.served import connect

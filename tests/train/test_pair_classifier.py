@@ -214,7 +214,7 @@ def test_the_command(start, task, tmp_path, capsys):
     assert script.main([*flags, "--columns", "one", "two", "three", "--output_dir", str(tmp_path / "bad")]) == 1
     said = capsys.readouterr().err.strip().splitlines()[-1]
     assert said.startswith(
-        "train_pair_classifier.py: wanted columns one, two, three, got sentence1, sentence2, label in"
+        "parabank train pair_classifier: wanted columns one, two, three, got sentence1, sentence2, label in"
     )
 
 

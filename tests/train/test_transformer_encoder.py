@@ -242,5 +242,5 @@ def test_the_script_says_in_one_line_what_went_wrong(base, capsys):
     flags = ["--pairs", *base.pairs, "--base_model", base.base_model, "--output_dir", base.output_dir]
     assert script.main([*flags, "--batch", "64"]) == 1
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "train_transformer_encoder.py: wanted at least 64 pairs, got 40; give a smaller --batch"
+        "parabank train transformer_encoder: wanted at least 64 pairs, got 40; give a smaller --batch"
     )

@@ -86,13 +86,13 @@ def read_idf(path: Path) -> Idf:
         ValueError: There is no such file, or it is not such a table.
     """
     if not path.is_file():
-        raise ValueError(f"wanted an IDF table, got {path}, which is no file: make one with scripts/count_idf.py")
+        raise ValueError(f"wanted an IDF table, got {path}, which is no file: make one with parabank count idf")
     try:
         return parse_idf(text_lines(str(path)))
     except (ValueError, OSError) as error:
         raise ValueError(
             f"wanted an IDF table ({HEADER}<TAB>N, then word<TAB>df), got {path} ({error}): "
-            "make one with scripts/count_idf.py"
+            "make one with parabank count idf"
         ) from None
 
 

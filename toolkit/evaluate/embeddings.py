@@ -159,7 +159,7 @@ def evaluate_encoder(
 
     Args:
         encoder: The encoder, from `toolkit.score.semantic.load_encoder`.
-        data: The folder of the official files; scripts/evaluate_encoder.py describes its layout.
+        data: The folder of the official files; parabank evaluate encoder describes its layout.
         tasks: Tasks of `TASKS`.
         without: Sentences from `toolkit.evaluate.sts.read_sentences`: pairs with one of them are left out of every
             similarity task. Transfer tasks use all texts.

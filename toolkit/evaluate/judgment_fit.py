@@ -193,7 +193,7 @@ def regression_record(regression: Regression, figures: dict[str, Any], target: s
     """The content of the file of a regression: weights by feature, intercept, and how they were made."""
     flags = "" if target == SIMILARITY else f" --target {target} --output FILE"
     made_by = {
-        "command": f"python scripts/train_judgment.py --judgments DIR{flags}",
+        "command": f"parabank train judgment --judgments DIR{flags}",
         "text": "human judgments of ParaBank (Hu et al. 2019a): fitted on all references, measured on held-out ones",
         "folds": FOLDS,
         "seed": SEED,

@@ -198,7 +198,7 @@ def check_pools(references: Iterable[str], systems: Sequence[int], idf: Idf) -> 
         raise ValueError(
             f"wanted references with {needed} or more words of an IDF from {MIN_IDF} to {MAX_IDF} bits, got "
             f"{f'at most {largest}' if largest else 'no word that passes these limits'} in {seen:,} references: give "
-            "--idf a table of text in their language (scripts/count_idf.py), or take systems 28 and 32-34 only"
+            "--idf a table of text in their language (parabank count idf), or take systems 28 and 32-34 only"
         )
 
 

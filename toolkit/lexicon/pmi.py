@@ -186,5 +186,5 @@ def paraphrases_of(lexicon: Path, word: str, most: int) -> list[Entry]:
         except duckdb.Error as error:
             reason = first_line(error)
             raise ValueError(
-                f"wanted a lexicon of scripts/extract_lexicon.py, got {lexicon} ({reason}): extract one"
+                f"wanted a lexicon of parabank extract lexicon, got {lexicon} ({reason}): extract one"
             ) from None

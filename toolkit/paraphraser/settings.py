@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from toolkit.bitext.languages import check_code
 from toolkit.evaluate.ibleu import ALPHA
@@ -14,6 +15,7 @@ from toolkit.system.errors import check_lists
 from toolkit.system.settings import check_above_zero, check_among, check_at_least_one, check_between, check_machine
 from toolkit.translator.settings import SIZES
 
+PRESETS = Path(__file__).with_name("presets")  # the papers' settings, for `--preset`
 METHODS = ("auto", "sample", "beam", "top_p")
 RANKINGS = ("dual", "forward", "semantic", "usable")
 DIRECTIONS = ("from_reference", "to_reference", "both")
@@ -137,7 +139,7 @@ class Paraphrasing:
 
 @dataclass(frozen=True, kw_only=True)
 class ParaphraserTraining:
-    """The settings of `toolkit.train.paraphraser.train`. The papers' are in `presets/`, for --config.
+    """The settings of `toolkit.train.paraphraser.train`. The papers' are its presets.
 
     Attributes:
         pairs: Parabanks: folders, Hub names, runs' folders of shards, and .parquet, .tsv or .jsonl files.

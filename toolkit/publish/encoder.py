@@ -24,7 +24,7 @@ from toolkit.version import VERSION
 TEMPLATE = Path(cards.__file__).parent / "encoder.md"
 AVERAGED = ("tables.word", "tables.trigram")  # weights of whose rows a sentence averages many
 STORED = ("float16", "float8")
-NOT_MEASURED = "It was measured on no evaluation set. scripts/evaluate_encoder.py measures it."
+NOT_MEASURED = "It was measured on no evaluation set. parabank evaluate encoder measures it."
 SHOWN = (  # the settings that the card shows
     "dimensions",
     "hidden",
@@ -93,7 +93,7 @@ def package_encoder(
     training = read_training(model, "train_encoder.py", PRIVATE)
     encoder = load_encoder(model)
     if not isinstance(encoder[0], ParaphrasticEncoder):
-        raise ValueError(f"wanted a folder that scripts/train_encoder.py made, got {model} with another encoder")
+        raise ValueError(f"wanted a folder that parabank train encoder made, got {model} with another encoder")
     with made_beside(folder) as made:
         encoder.save(str(made))
         weights = {name: weight.to(stored_dtype(name, dtype)) for name, weight in load_file(made / WEIGHTS).items()}

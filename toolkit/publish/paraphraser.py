@@ -60,7 +60,7 @@ def package_paraphraser(
     items = read_test(test, limit=limit)
     training = read_training(model, "train_paraphraser.py", PRIVATE)
     if not {"direction", "lang"} <= training["settings"].keys():
-        raise ValueError(f"wanted a folder that scripts/train_paraphraser.py made, got {model}, of another training")
+        raise ValueError(f"wanted a folder that parabank train paraphraser made, got {model}, of another training")
     settings = training["settings"]
     lang, base = settings["lang"], settings["base_model"]
     training["settings"] = settings | {"base_model": shown_name(base) if base else None}

@@ -76,7 +76,7 @@ def package_translator(
     if base := training["settings"].get("base_model"):
         training["settings"]["base_model"] = shown_name(base)
     if not words.is_file():
-        raise ValueError(f"wanted a folder that scripts/train_translator.py made, got {model} without {WORDS}")
+        raise ValueError(f"wanted a folder that parabank train translator made, got {model} without {WORDS}")
     load_translator(model, "float32")
     with made_beside(folder) as made:
         whole = MarianMTModel.from_pretrained(model, dtype=torch.float16)

@@ -1,7 +1,7 @@
 """Predict how similar in meaning people would judge a candidate and its reference: a regression on human judgments.
 
 The prediction is a weighted sum of cheap features (`judgment_features.py`), for English only. The weights are in
-`judgment.json`, together with a record of the data that they were fitted on; `scripts/train_judgment.py` writes it.
+`judgment.json`, together with a record of the data that they were fitted on; `parabank train judgment` writes it.
 
 Spearman's rho of predictions and judgments is 0.53 on references that were not fitted on (mean of ten folds, standard
 deviation 0.07), 0.46 on the fifth of the references on which no choice was made, and 0.36 among the candidates of one
@@ -51,7 +51,7 @@ class Regression:
 
 @cache
 def read_regression(path: Path = SHIPPED) -> Regression:
-    """The regression in a file that `scripts/train_judgment.py` wrote.
+    """The regression in a file that `parabank train judgment` wrote.
 
     Raises:
         ValueError: It is no such file, or has other features than `judgment_features.py`.
@@ -60,7 +60,7 @@ def read_regression(path: Path = SHIPPED) -> Regression:
         record = json.loads(path.read_text(encoding="utf-8"))
         weights, intercept = record["weights"], float(record["intercept"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"wanted a regression by scripts/train_judgment.py, got {path} ({error!r})") from error
+        raise ValueError(f"wanted a regression by parabank train judgment, got {path} ({error!r})") from error
     if list(weights) != list(SIGNS):
         raise ValueError(f"wanted weights of {', '.join(SIGNS)}, got {', '.join(weights)} in {path}; train it again")
     return Regression(np.array(list(weights.values()), dtype=np.float64), intercept)

@@ -1,4 +1,4 @@
-"""A study of files: what `scripts/study_augmentation.py` does."""
+"""A study of files: what `parabank study` does."""
 
 from __future__ import annotations
 

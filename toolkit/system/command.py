@@ -11,6 +11,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from toolkit.system.errors import one_line
@@ -35,6 +36,7 @@ def run_script(
     work: Callable[[Settings], None],
     arguments: list[str],
     resumes: bool = False,
+    presets: Path | None = None,
 ) -> int:
     """Run a script: parse the command line, do the work, and print an error as one line.
 
@@ -45,6 +47,7 @@ def run_script(
         work: The function that does the work.
         arguments: The command line.
         resumes: Whether an interrupted command continues from its last state when it is run again.
+        presets: The folder of its presets, for `--preset`.
 
     Returns:
         The exit status: 0, 1 after an error, 130 after an interruption.
@@ -52,7 +55,7 @@ def run_script(
     Raises:
         SystemExit: The command line has --help (status 0) or is wrong (status 2).
     """
-    settings = parse_settings(settings_of, arguments, description, program)
+    settings = parse_settings(settings_of, arguments, description, program, presets)
     return run_command(program, lambda: work(settings), resumes, getattr(settings, "processes", 1))
 
 

@@ -10,7 +10,9 @@ import dataclasses
 import inspect
 import json
 import math
+import os
 import re
+import sys
 import types
 import typing
 from collections.abc import Sequence, Set
@@ -29,6 +31,7 @@ T = TypeVar("T")
 SEEDS = 2**32  # seeds must be below this number, because numpy's generators require it
 SETTINGS = "settings.json"  # the record of the settings with which the run or the training in a folder began
 DTYPES = ("auto", "bfloat16", "float32", "int8")  # arithmetic in which a translator is loaded
+_FLAG = re.compile(r"(?<=^--)[^=]*")
 MAX_THREADS = 1024  # ours: more than any machine has cores; with a hundred thousand threads the process crashes
 
 
@@ -39,6 +42,26 @@ class Parser(argparse.ArgumentParser):
         """Print a help text or an error; argparse calls it for both."""
         if message and file is not None:
             file.write(printable(message, file))
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Parse a command line, where `--source-lang` is `--source_lang`; or complete it, if a shell asks for that."""
+        if "_ARGCOMPLETE" in os.environ:
+            import argcomplete
+
+            argcomplete.autocomplete(self)
+        return super().parse_args(_with_underscores(sys.argv[1:] if args is None else args), namespace)
+
+
+def _with_underscores(arguments: Sequence[str]) -> list[str]:
+    """The arguments, with underscores in the names of flags instead of hyphens.
+
+    >>> _with_underscores(["--source-lang=de", "--dry-run", "my-file", "--", "--a-b"])
+    ['--source_lang=de', '--dry_run', 'my-file', '--', '--a-b']
+    """
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [_FLAG.sub(lambda flag: flag[0].replace("-", "_"), argument) for argument in arguments[:end]] + [
+        *arguments[end:]
+    ]
 
 
 def printable(text: str, file: IO[str]) -> str:
@@ -52,14 +75,21 @@ def printable(text: str, file: IO[str]) -> str:
     return text.encode(encoding, "replace").decode(encoding)
 
 
-def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: str, program: str | None = None) -> T:
-    """Read settings from flags and from the YAML file of `--config`; a flag overrides the file.
+def parse_settings(
+    cls: type[T],
+    arguments: Sequence[str] | None,
+    description: str,
+    program: str | None = None,
+    presets: Path | None = None,
+) -> T:
+    """Read settings from flags, the YAML file of `--config`, and a preset: each overrides those after it.
 
     Args:
         cls: A dataclass with fields of type str, int, float, bool, `X | None` or list[str].
         arguments: The command line; `sys.argv` if None.
         description: The text above the flags in the help.
         program: The command's name in the help.
+        presets: A folder with the settings that `--preset NAME` stands for, as NAME.yaml.
 
     Raises:
         SystemExit: A flag or a key is unknown, a value has the wrong type, or a field without default is missing; the
@@ -73,14 +103,20 @@ def parse_settings(cls: type[T], arguments: Sequence[str] | None, description: s
         allow_abbrev=False,
     )
     parser.add_argument("--config", metavar="FILE", help="YAML file with any of these settings; flags override it")
+    if presets is not None and (names := sorted(path.stem for path in presets.glob("*.yaml"))):
+        parser.add_argument("--preset", choices=names, help="settings that go together; others override them")
     help_of, hints = attribute_help(cls), typing.get_type_hints(cls)
     fields = sorted(dataclasses.fields(cls), key=lambda field: not required(field))  # type: ignore[arg-type]
     for field in fields:
         add_flag(parser, field, hints[field.name], help_of[field.name])
     given = vars(parser.parse_args(arguments))
-    config = given.pop("config")
+    config, preset = given.pop("config"), given.pop("preset", None)
+    files = [presets / f"{preset}.yaml"] if presets is not None and preset else []
     try:
-        values = (read_yaml(Path(config), hints) if config else {}) | given
+        values: dict[str, Any] = {}
+        for file in [*files, *([Path(config)] if config else [])]:
+            values |= read_yaml(file, hints)
+        values |= given
     except (OSError, ValueError) as error:
         parser.error(one_line(error))
     missing = [f"--{f.name}" for f in fields if f.name not in values and required(f)]

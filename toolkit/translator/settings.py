@@ -72,7 +72,7 @@ class TrainingSettings:
         reference_column: Column of the reference.
         check_language: Refuse a bitext of which one side is in another language than said.
         validation: A bitext for the held-out likelihood; unless given, one reference in a hundred is held out.
-        synthetic: Files of back-translated pairs (`scripts/backtranslate_text.py`), each a TSV, Parquet or dataset, to
+        synthetic: Files of back-translated pairs (`parabank backtranslate`), each a TSV, Parquet or dataset, to
             train on beside the bitext; none is held out.
         upsample: How often an epoch has each pair of the bitext, beside each back-translated pair once.
         base_model: A translator of this script to begin with, its weights and its pieces: a folder or "starter/NAME";

@@ -1,10 +1,10 @@
-r"""`python -m toolkit.augmentation`: augment a file, or a data set of the Hub.
+r"""Augment a file, or a data set of the Hub, with paraphrases of its rows.
 
-    python -m toolkit.augmentation --data train.csv --columns text --copies 2 --output bigger.csv
-    python -m toolkit.augmentation --data qa.jsonl --columns context --spans context=answers --output bigger.jsonl
-    python -m toolkit.augmentation --data glue --data_config rte --columns sentence1 sentence2 --output rte.parquet \
+    parabank augment --data train.csv --columns text --copies 2 --output bigger.csv
+    parabank augment --data qa.jsonl --columns context --spans context=answers --output bigger.jsonl
+    parabank augment --data glue --data_config rte --columns sentence1 sentence2 --output rte.parquet \
         --preview rte.html
-    accelerate launch -m toolkit.augmentation --data train.parquet --columns text --output bigger.parquet
+    accelerate launch scripts/augment_dataset.py --data train.parquet --columns text --output bigger.parquet
 
 All rows of the data come first, unchanged; new rows follow. At the end, rows that have no paraphrase are counted by
 reason. `--processes N` starts N processes on this machine. Run the same command again after an interruption: finished
@@ -13,15 +13,15 @@ shards of 1,000 rows are kept.
 
 from __future__ import annotations
 
-import sys
-
 from toolkit.augmentation.file_settings import AugmentFile
 from toolkit.system.command import run_script
 
+PROGRAM = "parabank augment"
 
-def main(arguments: list[str], program: str = "toolkit.augmentation") -> int:
+
+def main(arguments: list[str]) -> int:
     """Parse the command line, augment; print an error as one line."""
-    return run_script(program, __doc__ or "", AugmentFile, work, arguments, resumes=True)
+    return run_script(PROGRAM, __doc__ or "", AugmentFile, work, arguments, resumes=True)
 
 
 def work(settings: AugmentFile) -> None:
@@ -32,7 +32,3 @@ def work(settings: AugmentFile) -> None:
     output = augment_file(settings)
     if processes(exchange=False).is_main_process:
         print(output)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,78 @@
+r"""Build a parabank from a bitext, or from running text.
+
+    parabank build parabank2 --bitext FILE --source_lang de --lang en \
+        --forward starter/de-en --backward starter/en-de --output_dir DIR
+    parabank build parabank2 --text BOOKS --lang en --pivot starter/en-pt starter/pt-en --output_dir DIR
+    parabank build paranmt --bitext FILE --source_lang de --lang en \
+        --forward starter/de-en --semantic_model ENCODER --output_dir DIR
+    parabank build parabank --bitext FILE --source_lang de --lang en \
+        --forward starter/de-en --idf starter/de-en --output_dir DIR
+    parabank build parazh --bitext FILE --source_lang en --lang zh \
+        --forward MODEL --backward MODEL --output_dir DIR
+    parabank build paranet --text BOOKS --lang en \
+        --infiller starter/infiller --fluency_model starter/infiller --output_dir DIR
+
+--processes N starts N processes on this machine, each with a GPU of its own or all on the CPUs. On several machines, or
+under Slurm, use `accelerate launch scripts/build_parabank.py ...` or `torchrun -m builders build ...`, or `--engine
+ray` with a cluster of Ray. After an interruption, run the same command again: it keeps the finished shards and makes
+the others.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from builders import parabank, parabank2, paranet, paranmt, parazh
+from toolkit.run.shard_runs import shards_done
+from toolkit.system.command import run_command
+from toolkit.system.errors import without_secrets
+from toolkit.system.settings import parse_settings, printable
+
+BUILDERS: dict[str, tuple[type[Any], Callable[[Any], dict]]] = {
+    "parabank2": (parabank2.ParaBank2Run, parabank2.build),
+    "parabank": (parabank.ParaBankRun, parabank.build),
+    "paranmt": (paranmt.ParaNMTRun, paranmt.build),
+    "parazh": (parazh.ParaZhRun, parazh.build),
+    "paranet": (paranet.ParaNetRun, paranet.build),
+}
+OF_TEXT: dict[str, type[Any]] = {"parabank2": parabank2.ParaBank2TextRun}  # with --text instead of --bitext
+PROGRAM = "parabank build"
+PRESETS = Path(__file__).parents[1] / "presets"  # a folder for each builder
+
+
+def main(arguments: list[str]) -> int:
+    """Parse the command line, build a parabank, and print an error as one line.
+
+    Args:
+        arguments: The name of a builder and its flags.
+
+    Returns:
+        The exit status.
+    """
+    name = arguments[0] if arguments else "none"
+    if name in ("-h", "--help"):
+        help_commands = "\n".join(f"    {PROGRAM} {builder} --help" for builder in BUILDERS)
+        print(printable(f"{__doc__ or ''}\nEvery setting of a builder:\n{help_commands}", sys.stdout))
+        return 0
+    if name not in BUILDERS:
+        print(f"{PROGRAM}: wanted one of {', '.join(BUILDERS)}, got {name}: see {PROGRAM} --help", file=sys.stderr)
+        return 2
+    settings_of, build = BUILDERS[name]
+    if any(argument.split("=")[0] == "--text" for argument in arguments):
+        settings_of = OF_TEXT.get(name, settings_of)
+    settings = parse_settings(settings_of, arguments[1:], __doc__ or "", f"{PROGRAM} {name}", PRESETS / name)
+
+    def work() -> None:
+        if figures := build(settings):
+            total = figures["total"]
+            print(
+                f"{without_secrets(settings.output_dir)}: {total['pairs']:,} pairs of {total['kept']:,} references, in "
+                f"the splits {', '.join(figures['splits'])}; README.md in it says what was refused and why"
+            )
+
+    done = partial(shards_done, settings.shards_dir)
+    return run_command(PROGRAM, work, resumes=True, processes=settings.processes, done=done)

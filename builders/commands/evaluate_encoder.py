@@ -1,0 +1,104 @@
+r"""Measure sentence encoders on similarity and transfer tasks and print them side by side, in Markdown.
+
+    parabank evaluate encoder --encoders starter/encoder DIR sentence-transformers/all-MiniLM-L6-v2 --data DATA
+
+DATA holds the official files; tasks whose files are missing are left out, and the missing files are listed:
+
+    sts/2012 ... sts/2015         STS.input.NAME.txt and STS.gs.NAME.txt: the public test parts of SemEval
+    sts/2016                      STS2016.input.NAME.txt and STS2016.gs.NAME.txt
+    sts/benchmark                 sts-dev.csv, sts-test.csv of the STS Benchmark
+    sts/sick-msrp/sts/sick2014    SICK_train.txt, SICK_trial.txt, SICK_test_annotated.txt of SemEval 2014, task 1
+    sts/sick-msrp/para/msr        msr-para-train.tsv, msr-para-val.tsv (the official training part: all but its last 500
+                                  pairs, and these), msr-para-test.tsv of the Microsoft Research Paraphrase Corpus
+    sts/chinese/Chinese-STS-B     sts-b-dev.txt, sts-b-test.txt
+    classification                rt-polarity.all (MR), custrev.all (CR), subj.all, mpqa.all, stsa.binary.train,
+                                  stsa.binary.dev, stsa.binary.test (SST), TREC.train.all, TREC.test.all: lines of
+                                  "label text", plain or .gz
+
+--without leaves pairs out of the similarity tasks, for an encoder that was trained on some of their sentences.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import toolkit
+from toolkit.starters import resolve, shown_name
+from toolkit.system.command import run_command
+from toolkit.system.outputs import check_output_file, is_ours
+from toolkit.system.settings import Parser
+from toolkit.system.whole_files import write_whole
+
+PROGRAM = "parabank evaluate encoder"
+
+
+def main(arguments: list[str]) -> int:
+    """Parse the command line, measure, print; print an error as one line."""
+    parser = Parser(prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--encoders",
+        metavar="NAME",
+        nargs="+",
+        required=True,
+        help="encoders to measure: starter/NAME, folder or Hub id",
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder of the official files, see above")
+    parser.add_argument(
+        "--tasks", nargs="+", help="tasks among sts, benchmark, sick, chinese and transfer (default: all)"
+    )
+    parser.add_argument(
+        "--without", type=Path, help="file with a sentence per line; similarity pairs with one of them are left out"
+    )
+    parser.add_argument("--json", type=Path, help="file for all figures, including those of single sets")
+    parser.add_argument("--markdown", type=Path, help="file for the tables, which are also printed")
+    parser.add_argument("--device", default="cpu", help="device of the encoders (default cpu)")
+    options = parser.parse_args(arguments)
+    return run_command(PROGRAM, lambda: measure(options))
+
+
+def check(options: argparse.Namespace) -> None:
+    """Check everything that can stop the command, before a model is loaded.
+
+    Raises:
+        OSError: An output cannot be written, or the data folder does not exist.
+        ValueError: There is no such device.
+    """
+    from toolkit.evaluate.embeddings import is_markdown
+    from toolkit.models.precision import check_device
+
+    inputs = [options.data, *options.encoders, *([options.without] if options.without else [])]
+    for output, is_own_output in ((options.json, is_ours), (options.markdown, is_markdown)):
+        if output:
+            check_output_file(output, inputs, is_own_output)
+    if options.json and options.markdown and options.json.resolve() == options.markdown.resolve():
+        raise FileExistsError(f"wanted two files to write, got {options.json} for both: choose another name")
+    if not options.data.is_dir():
+        raise FileNotFoundError(f"wanted a folder of evaluation sets, got {options.data}, which is none: see --help")
+    check_device(options.device)
+
+
+def measure(options: argparse.Namespace) -> None:
+    """Load all encoders, measure them and print the tables."""
+    from toolkit.encoder.load import load_encoder
+    from toolkit.evaluate.embeddings import TASKS, as_json, check_tasks, evaluate_encoder, markdown
+    from toolkit.evaluate.sts import read_sentences
+
+    tasks = check_tasks(options.tasks or TASKS)
+    check(options)
+    without = read_sentences(options.without) if options.without else set()
+    names = list(dict.fromkeys(options.encoders))
+    short = [shown_name(name) for name in names]
+    encoders = {name: load_encoder(resolve(name), options.device) for name in names}
+    figures_by_name = {}
+    for name, shown in zip(names, short, strict=True):
+        figures = evaluate_encoder(encoders.pop(name), options.data, tasks, without)
+        figures_by_name[shown if short.count(shown) == 1 else name] = figures
+    tables = markdown(figures_by_name, tasks)
+    print(tables)
+    if options.markdown:
+        write_whole(options.markdown, tables + "\n")
+    if options.json:
+        record = {"toolkit": toolkit.__version__, "encoders": as_json(figures_by_name)}
+        write_whole(options.json, json.dumps(record, indent=1) + "\n")

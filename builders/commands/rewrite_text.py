@@ -1,0 +1,97 @@
+r"""Rewrite texts in their own language under ParaBank's constraint systems, with any seq2seq model.
+
+    parabank rewrite --model MODEL --input texts.txt --output rewritten.tsv --systems 28,34
+
+The input has one text per line; the output has the line text TAB systems TAB rewriting for each distinct rewriting.
+Systems that choose words by IDF need --idf FILE (parabank count idf). Unusable texts and rewritings are counted by
+reason on stderr.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolkit.bitext.languages import check_code
+from toolkit.models.coverage import check_language_of
+from toolkit.starters import idf_file
+from toolkit.system.command import run_script
+from toolkit.system.outputs import check_output_file
+from toolkit.system.settings import DTYPES, check_among, check_at_least_one, check_at_most
+from toolkit.system.whole_files import write_whole
+
+PROGRAM = "parabank rewrite"
+MAX_ROWS = 100_000  # ours: hypotheses in a batch; even with the smallest model their caches fill a large machine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rewriting:
+    """The settings of a rewriting.
+
+    Attributes:
+        model: Seq2seq model whose input and output are in the language of the texts: a Hub id or a local path.
+        input: File with one text per line.
+        output: TSV file of the rewritings.
+        systems: Systems of ParaBank's table 3, without 35 to 37: "28,34", "1-34", "evaluated".
+        idf: IDF table of parabank count idf, or "starter/de-en" for that of the starter's English training text.
+        lang: Language of the texts (ISO 639-1).
+        beam: Beam size.
+        batch_rows: Hypotheses in a decoding batch.
+        dtype: Arithmetic of the model: auto, bfloat16, float32 or int8.
+        seed: Seed of the random choice of words and inflections.
+    """
+
+    model: str
+    input: str
+    output: str
+    systems: str = "28"
+    idf: str | None = None
+    lang: str = "en"
+    beam: int = 12
+    batch_rows: int = 1200
+    dtype: str = "auto"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ValueError: A setting is out of its range, or the dtype or the language is unknown.
+        """
+        check_at_least_one(self, "beam", "batch_rows")
+        check_at_most("beam", self.beam, MAX_ROWS)
+        check_at_most("batch_rows", self.batch_rows, MAX_ROWS)
+        check_among(self, "dtype", DTYPES)
+        check_code(self.lang, "--lang")
+        if self.idf:
+            check_language_of(self.idf, self.lang, "--idf")
+
+
+def main(arguments: list[str]) -> int:
+    """Parse the command line, rewrite; print an error as one line."""
+    return run_script(PROGRAM, __doc__ or "", Rewriting, work, arguments)
+
+
+def work(s: Rewriting) -> None:
+    """Write the rewritings, and print the counts of unusable texts.
+
+    Raises:
+        OSError: The input does not exist, or the output cannot be written.
+        ValueError: The input is empty or not UTF-8, or the systems, the table or the model cannot be used.
+    """
+    import torch
+
+    from toolkit.bitext.idf import Idf, read_idf
+    from toolkit.generate.rewrite_file import check_systems, is_rewritten, read_texts, rewrite_lines
+    from toolkit.translator.load import load_translator
+
+    check_output_file(Path(s.output), [s.input, *([s.idf] if s.idf else [])], is_rewritten)
+    check_systems(s.systems, bool(s.idf))
+    texts = read_texts(Path(s.input))
+    idf = read_idf(idf_file(s.idf)) if s.idf else Idf(0, {})
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = load_translator(s.model, s.dtype, device, s.lang, s.lang)
+    written, refused = rewrite_lines(texts, model, s.systems, idf, s.lang, s.beam, s.batch_rows, s.seed)
+    write_whole(Path(s.output), "".join(written))
+    print(f"{s.output}; not used: {dict(refused) or 'nothing'}", file=sys.stderr)
