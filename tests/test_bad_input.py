@@ -630,15 +630,15 @@ def state_of(folder: Path) -> dict[str, str]:
 )
 def test_bad_input_is_one_line_and_changes_nothing(script, arguments, wanted, status, world, capsys, monkeypatch):
     monkeypatch.chdir(world)
-    main = importlib.import_module(f"builders.commands.{script.removesuffix('.py')}").main
+    command = importlib.import_module(f"builders.commands.{script.removesuffix('.py')}")
     before = state_of(world)
     capsys.readouterr()
     try:
-        found = main(shlex.split(arguments))
+        found = command.main(shlex.split(arguments))
     except SystemExit as exit_:
         found = exit_.code
     *usage, line = capsys.readouterr().err.splitlines()
     assert found == status
-    assert line.startswith(script) and wanted in line, line
+    assert line.startswith(command.PROGRAM) and wanted in line, line
     assert not usage or (status == 2 and usage[0].startswith("usage: ") and all(u[0] == " " for u in usage[1:]))
     assert state_of(world) == before
