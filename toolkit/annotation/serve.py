@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import importlib.resources
 import json
 import socket
 import threading
@@ -32,6 +31,7 @@ from toolkit.annotation.answers import (
     read_items,
     value,
 )
+from toolkit.package.templates import TEMPLATES
 from toolkit.system.lock import take, write_holder
 from toolkit.system.outputs import LOCK
 
@@ -163,10 +163,9 @@ def place(annotator: str, page: int) -> bytes:
 
 def render_page(desk: Desk) -> str:
     """The page for the browser."""
-    folder = importlib.resources.files("cards")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     files = ("page.css", "annotate.css", "annotate.js", "annotate.html")
-    style, own_style, script, text = ((folder / name).read_text(encoding="utf-8") for name in files)
+    style, own_style, script, text = ((TEMPLATES / name).read_text(encoding="utf-8") for name in files)
     data = {
         "id": desk.record["id"],
         "questions": [asdict(question) for question in desk.sheet.questions],
@@ -306,7 +305,7 @@ def serve(folder: Path, host: str, port: int) -> None:
         ValueError, OSError: See `server`.
     """
     open_sheet(folder)
-    with (folder / LOCK).open("a+", encoding="utf-8") as lock:
+    with (TEMPLATES / LOCK).open("a+", encoding="utf-8") as lock:
         take(lock, fcntl.LOCK_EX, folder)
         lock.truncate(0)
         write_holder(lock)

@@ -37,6 +37,7 @@ from toolkit.evaluate.judged import (
 )
 from toolkit.evaluate.lengths import LENGTHS
 from toolkit.evaluate.tables import table
+from toolkit.system.extras import require
 
 
 def summarise(folder: Path) -> dict:
@@ -242,8 +243,7 @@ def alpha(ratings: Iterable[tuple[str, object, float]], level: Literal["nominal"
         `alpha`, None if no text has two ratings or all ratings are equal; the `level`; and the number of `texts` that
         have at least two ratings.
     """
-    import krippendorff
-
+    krippendorff = require("krippendorff")
     last = {(annotator, text): rating for annotator, text, rating in ratings}
     rows = {name: number for number, name in enumerate(dict.fromkeys(name for name, _ in last))}
     columns = {text: number for number, text in enumerate(dict.fromkeys(text for _, text in last))}

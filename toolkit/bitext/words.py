@@ -32,6 +32,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from toolkit.bitext.text_file import text_lines
+from toolkit.system.extras import require
 
 PARANMT_TOKENS = 30  # ParaNMT-50M, section 5.4 and A.1: the most tokens of either sentence of a pair
 
@@ -93,8 +94,7 @@ def spaced(text: str) -> str:
     """
     if not is_chinese(text):
         return text
-    from rjieba import cut  # jieba's dictionary and algorithm, in Rust; the dictionary takes a second to load
-
+    cut = require("rjieba").cut  # jieba's dictionary and algorithm, in Rust; the dictionary takes a second to load
     return " ".join(word for word in cut(text) if not word.isspace())
 
 
@@ -116,8 +116,7 @@ def plain_word_spans(text: str) -> Iterator[tuple[int, int]]:
             if match.group().isalpha() and match.group().islower():
                 yield match.span()
         return
-    from rjieba import tag
-
+    tag = require("rjieba").tag
     begin = 0
     for word, kind in tag(text):
         if word.isalpha() and not kind.startswith(WITHOUT_PARAPHRASE):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from toolkit.bitext.normalize import OWN_PUNCTUATION, normalize
+from toolkit.system.extras import require
 
 # ParaZh, section 2.2, step 2: the letters, digits and marks of ASCII as wide as a Chinese character, and their space
 FULL_WIDTH = {**{point: point - 0xFEE0 for point in range(0xFF01, 0xFF5F)}, 0x3000: ord(" ")}
@@ -98,9 +99,7 @@ def normal(text: str, form: NormalForm) -> str:
 @cache
 def simplifier() -> Callable[[str], str]:
     """OpenCC's conversion of Traditional to Simplified characters."""
-    from opencc import OpenCC
-
-    return OpenCC("t2s").convert
+    return require("opencc").OpenCC("t2s").convert
 
 
 @cache

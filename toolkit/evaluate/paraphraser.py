@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import fmean
 
-from rouge_score.rouge_scorer import RougeScorer
-from rouge_score.tokenizers import Tokenizer
 from sacrebleu.metrics import BLEU
 
 from toolkit.evaluate.ibleu import ALPHA, TOKENIZERS, bleu_tokenizer, corpus_ibleu, sentence_ibleu
 from toolkit.evaluate.tables import table
 from toolkit.score.overlap import intersection_over_union
+from toolkit.system.extras import require
 
 ROUGE = ("rouge1", "rouge2", "rougeL")
 CHOICES = ("first", "best")
@@ -145,7 +144,7 @@ def figures(
     references = [[one.references[k] for one in items] for k in range(count)]
     texts = [one.text for one in items]
     ibleu, bleu, copied = corpus_ibleu(chosen, references, texts, alpha, lang)
-    rouge = RougeScorer(ROUGE, tokenizer=None if lang == "en" else Words(lang))
+    rouge = require("rouge_score.rouge_scorer").RougeScorer(ROUGE, tokenizer=None if lang == "en" else Words(lang))
     scores = [rouge.score_multi(one.references[:count], output) for one, output in zip(items, chosen, strict=True)]
     pairs = list(zip(texts, chosen, strict=True))
     separate = [(with_spaces(text, lang), with_spaces(output, lang)) for text, output in pairs]
@@ -160,7 +159,7 @@ def figures(
     }
 
 
-class Words(Tokenizer):
+class Words:
     """Words of letters and digits for ROUGE, whose own tokenizer knows ASCII only; characters where no spaces are."""
 
     def __init__(self, lang: str) -> None:

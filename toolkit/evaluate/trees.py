@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from apted import APTED
+from toolkit.system.extras import require
 
 LEVELS = 3  # ParaBank 2, section 3.6: "the top 3 levels of the parse trees, excluding any terminals"
 WRAPPERS = {
@@ -164,7 +164,7 @@ def tree_edit_distance(a: Tree, b: Tree, levels: int = LEVELS) -> int:
 @lru_cache(DISTANCES)
 def pruned_distance(a: Tree, b: Tree) -> int:
     """The edit distance of two trees without terminals."""
-    return 0 if a == b else int(APTED(a, b).compute_edit_distance())
+    return 0 if a == b else int(require("apted").APTED(a, b).compute_edit_distance())
 
 
 def tree_edit_distance_signature(parser: str) -> str:

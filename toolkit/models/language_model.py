@@ -18,6 +18,7 @@ from toolkit.models.gguf import checkpoint_path, gguf_file
 from toolkit.models.precision import check_device, in_bfloat16
 from toolkit.models.weights import check_tensors, check_whole, loading
 from toolkit.starters import model_name, resolve, shown_name
+from toolkit.system.extras import require
 
 ADAPTER = "adapter_config.json"  # the file of PEFT that marks the folder of an adapter
 BREAK = "\n"  # ours: between a text and its paraphrase
@@ -111,18 +112,17 @@ def _adapted(name: str, folder: Path, dtype: str, device: torch.device | str) ->
         dtype: As of `load_language_model`.
         device: Likewise.
     """
-    from peft import PeftConfig, get_peft_model, load_peft_weights, set_peft_model_state_dict
-
+    peft = require("peft")
     got = "which is no adapter of a causal language model"
     with reading_model(name, "an adapter", got):
-        config = PeftConfig.from_pretrained(str(folder))
-        weights = load_peft_weights(str(folder), device="cpu")
+        config = peft.PeftConfig.from_pretrained(str(folder))
+        weights = peft.load_peft_weights(str(folder), device="cpu")
     base = load_language_model(config.base_model_name_or_path, "float32", device)
     config.base_model_name_or_path = base.model.name_or_path  # where it was unpacked; PEFT warns of another name
     with reading_model(name, "an adapter", got), warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # PEFT asks transformers for a name that becomes another one
-        model: Any = get_peft_model(base.model, config)
-        state: Any = set_peft_model_state_dict(model, {key: value.float() for key, value in weights.items()})
+        model: Any = peft.get_peft_model(base.model, config)
+        state: Any = peft.set_peft_model_state_dict(model, {key: value.float() for key, value in weights.items()})
     lacking = [key for key in state.missing_keys if "lora" in key] + list(state.unexpected_keys)
     check_tensors(lacking, weights, name)
     with reading_model(name, "an adapter that is added to weights (LoRA)", got):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.resources
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from huggingface_hub import DatasetCard, DatasetCardData
 from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
 from toolkit.package.parquet import DATA, PAIR, PAIR_COLUMNS
 from toolkit.package.plots import ASSETS
+from toolkit.package.templates import TEMPLATES
 from toolkit.system.contents import hash_file
 from toolkit.system.outputs import CONTAMINATION
 from toolkit.version import VERSION
@@ -54,11 +54,10 @@ def template(builder: str) -> str:
     Raises:
         FileNotFoundError: There is no such card.
     """
-    folder = importlib.resources.files("cards")
-    path = folder / f"{builder}.md"
+    path = TEMPLATES / f"{builder}.md"
     if not path.is_file():
         raise FileNotFoundError(f"wanted the template cards/{builder}.md, got none: write one, or name another builder")
-    parts = (folder / PARTS).read_text(encoding="utf-8")
+    parts = (TEMPLATES / PARTS).read_text(encoding="utf-8")
     return path.read_text(encoding="utf-8").replace(HEAD, HEAD + parts, 1)
 
 

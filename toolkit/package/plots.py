@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,8 +47,11 @@ def draw_pictures(statistics: dict, folder: Path) -> list[str]:
         folder: The folder of the data set; the pictures are PNG files in its folder `ASSETS`.
 
     Returns:
-        The names of the pictures, without suffix.
+        The names of the pictures, without suffix; none where matplotlib is not installed.
     """
+    if find_spec("matplotlib") is None:
+        print("the card has no pictures, which the package matplotlib draws: pip install '.[plots]' in the checkout")
+        return []
     pictures: dict[str, Callable[[dict], Figure]] = {"funnel": funnel, "scores": scores, "lengths": lengths}
     if most_paraphrases(statistics) > 1:
         pictures["diversity"] = diversity

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import importlib.resources
 import json
 import math
 from collections import Counter
@@ -28,6 +27,7 @@ from toolkit.package.keep import place_of
 from toolkit.package.parquet import finished_shards
 from toolkit.package.plots import OTHERS, READ, TRANSLATED, label, most_first
 from toolkit.package.reasons import OF_CANDIDATES
+from toolkit.package.templates import TEMPLATES
 from toolkit.system.outputs import MANIFEST, check_output_file
 from toolkit.system.whole_files import read_record, write_whole
 from toolkit.version import VERSION
@@ -130,9 +130,8 @@ def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers:
         losers: Whether the rows have candidates that lost.
         path: Where the parabank is, for the commands to copy.
     """
-    folder = importlib.resources.files("cards")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    style, own_style, script, text = ((folder / name).read_text(encoding="utf-8") for name in FILES)
+    style, own_style, script, text = ((TEMPLATES / name).read_text(encoding="utf-8") for name in FILES)
     names = list(statistics["scores"])
     scores = statistics["scores"]
     data = {

@@ -8,12 +8,12 @@ from typing import Any
 
 from huggingface_hub import ModelCard, ModelCardData
 
-import cards
+from toolkit.package.templates import TEMPLATES
 from toolkit.score.guards import LANGUAGES
 from toolkit.starters import shown_name
 from toolkit.version import VERSION
 
-TEMPLATE = Path(cards.__file__).parent / "paraphraser.md"
+TEMPLATE = TEMPLATES / "paraphraser.md"
 
 
 def paraphraser_card(training: dict[str, Any], model_type: str, measured: dict[str, Any] | None = None) -> str:

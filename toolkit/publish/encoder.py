@@ -11,17 +11,17 @@ from huggingface_hub import ModelCard, ModelCardData
 from safetensors.torch import load_file, save_file
 from torch.nn import Module
 
-import cards
 from toolkit.encoder.load import load_encoder
 from toolkit.encoder.modules import WEIGHTS, ParaphrasticEncoder
 from toolkit.evaluate.embeddings import as_json, check_tasks, evaluate_encoder, markdown
+from toolkit.package.templates import TEMPLATES
 from toolkit.publish.folder import made_beside, read_training
 from toolkit.run.workspace import write_record
 from toolkit.system.outputs import MEASURED, check_output_folder
 from toolkit.system.whole_files import write_whole
 from toolkit.version import VERSION
 
-TEMPLATE = Path(cards.__file__).parent / "encoder.md"
+TEMPLATE = TEMPLATES / "encoder.md"
 AVERAGED = ("tables.word", "tables.trigram")  # weights of whose rows a sentence averages many
 STORED = ("float16", "float8")
 NOT_MEASURED = "It was measured on no evaluation set. parabank evaluate encoder measures it."

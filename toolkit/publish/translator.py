@@ -12,11 +12,11 @@ import torch
 from huggingface_hub import ModelCard, ModelCardData
 from transformers import MarianMTModel, MarianTokenizer, PreTrainedModel
 
-import cards
 from toolkit.bitext.languages import check_languages
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.clean.rules import CleanSettings, clean, none_usable
 from toolkit.evaluate.translation import bleu
+from toolkit.package.templates import TEMPLATES
 from toolkit.publish.folder import made_beside, read_training
 from toolkit.run.workspace import RECORD
 from toolkit.starters import WORDS, shown_name
@@ -26,7 +26,7 @@ from toolkit.translator.languages import check_stated
 from toolkit.translator.load import Translator, load_translator
 from toolkit.version import VERSION
 
-TEMPLATE = Path(cards.__file__).parent / "translator.md"
+TEMPLATE = TEMPLATES / "translator.md"
 # settings that describe the machine of the training
 PRIVATE = ("bitext", "validation", "synthetic", "output_dir", "processes")
 

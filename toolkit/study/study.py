@@ -17,6 +17,7 @@ from tqdm import tqdm
 from toolkit.study.row_sample import RowSample, distinct_sizes, few_of_each, row_sample
 from toolkit.study.significance import Comparison, compare
 from toolkit.study.trials import Trial
+from toolkit.system.extras import require
 from toolkit.system.whole_files import write_whole
 
 NONE, OVERSAMPLED = "none", "oversampled"
@@ -97,9 +98,7 @@ class Study:
 
     def plot(self, path: str | Path) -> None:
         """Draw the learning curves: mean accuracy by size, with the deviation over the seeds, as a PNG."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(7, 4.5), layout="constrained")
+        figure = require("matplotlib.figure").Figure(figsize=(7, 4.5), layout="constrained")
         axes = figure.add_subplot()
         sizes = np.arange(len(self.sizes))
         for n, arm in enumerate(self.arms):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from toolkit.system.errors import one_line
+from toolkit.system.extras import EXTRAS
 from toolkit.system.settings import parse_settings
 from toolkit.system.signals import ChildKilled, Stopped
 
@@ -94,6 +95,11 @@ def run_command(
         return status
     except ChildKilled as killed:
         print(f"{program}: {killed}; {_state_of(resumes, done)}", file=sys.stderr)
+        return 1
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        print(f"{name}: {one_line(error)}", file=sys.stderr)
         return 1
     except EXPECTED as error:
         print(f"{name}: {LOST if lost_process(error) else one_line(error)}", file=sys.stderr)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from huggingface_hub import ModelCard, ModelCardData
 
-import cards
+from toolkit.package.templates import TEMPLATES
 from toolkit.starters import shown_name
 
-TEMPLATE = Path(cards.__file__).parent / "infiller.md"
+TEMPLATE = TEMPLATES / "infiller.md"
 
 
 def infiller_card(training: dict[str, Any]) -> str:

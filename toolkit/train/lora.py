@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from peft import LoraConfig, PeftModel, get_peft_model
+from typing import TYPE_CHECKING
+
 from transformers import PreTrainedModel
+
+from toolkit.system.extras import require
+
+if TYPE_CHECKING:
+    from peft import PeftModel
 
 # Linear layers of attention and feed-forward, by what they are called: T5's family, and all that descend from BART.
 T5_LAYERS = ("q", "k", "v", "o", "wi", "wi_0", "wi_1", "wo")
@@ -37,11 +43,12 @@ def with_adapters(model: PreTrainedModel, rank: int, alpha: float, dropout: floa
 
     Source: Hu et al. 2022, "LoRA".
     """
-    config = LoraConfig(
+    peft = require("peft")
+    config = peft.LoraConfig(
         task_type="SEQ_2_SEQ_LM",
         r=rank,
         lora_alpha=round(alpha),
         lora_dropout=dropout,
         target_modules=target_layers(model),
     )
-    return get_peft_model(model, config)
+    return peft.get_peft_model(model, config)

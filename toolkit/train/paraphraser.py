@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
 from accelerate import PartialState
 from datasets import Dataset
-from peft import PeftModel
 from transformers import (
     EarlyStoppingCallback,
     EvalPrediction,
@@ -50,6 +49,9 @@ from toolkit.train.seq2seq import IGNORED, Collate, ParaphraserTrainer
 from toolkit.train.template_pairs import with_templates
 from toolkit.translator.load import load_checkpoint, set_languages
 from toolkit.translator.settings import SIZES
+
+if TYPE_CHECKING:
+    from peft import PeftModel
 
 CHECKPOINTS, TOKENIZER, ADAPTERS, TEMPLATES = "checkpoints", "tokenizer", "adapters", "templates.json"
 KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed

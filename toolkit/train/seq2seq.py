@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from accelerate.data_loader import prepare_data_loader
-from peft import PeftModel
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
@@ -15,6 +14,9 @@ from transformers import PreTrainedModel, Seq2SeqTrainer
 
 from toolkit.models.padding import pad
 from toolkit.train.batches import Batches
+
+if TYPE_CHECKING:
+    from peft import PeftModel
 
 IGNORED = -100  # the label of padding, as in all of transformers
 
