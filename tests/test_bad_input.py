@@ -438,7 +438,7 @@ TABLE = [
     (
         "build_parabank.py",
         "paranoia",
-        "wanted one of parabank2, parabank, paranmt, parazh, paranet, demo, got paranoia",
+        "wanted one of parabank2, parabank, paranmt, parazh, paranet, got paranoia",
         2,
     ),
     ("build_parabank.py", f"{BANK2} --config notes.txt", "wanted a mapping of settings", 2),

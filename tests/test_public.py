@@ -7,6 +7,7 @@ import tomllib
 import pytest
 
 import toolkit
+from builders.commands import run_demo
 from builders.commands.build_parabank import BUILDERS, main
 from tests.tiny import ENVIRONMENT, ROOT
 
@@ -30,7 +31,7 @@ def test_the_package_alone_brings_nothing_slow():
 def test_there_is_one_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["dynamic"] == ["version"]
-    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "toolkit.version.VERSION"}
+    assert project["tool"]["hatch"]["version"] == {"path": "toolkit/version.py"}
     assert (ROOT / "toolkit" / "py.typed").exists()
 
 
@@ -44,6 +45,10 @@ def test_the_builders_are_a_module_too(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["paranmt", "--bitext", "a.tsv"])
     assert ended.value.code == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith("builders paranmt: error: wanted --lang, --output_dir")
-    assert main(["demo", "--output_dir", "README.md/new"]) == 1
-    assert "builders demo: " in (said := capsys.readouterr().err) and said.count("\n") == 1
+    assert (
+        capsys.readouterr()
+        .err.splitlines()[-1]
+        .startswith("parabank build paranmt: error: wanted --lang, --output_dir")
+    )
+    assert run_demo.main(["--output_dir", "README.md/new"]) == 1
+    assert "parabank demo: " in (said := capsys.readouterr().err) and said.count("\n") == 1

@@ -44,7 +44,7 @@ def test_the_file_is_plain_sorted_and_the_same_bytes_each_time(tmp_path):
 
 
 def test_no_file_is_one_error(tmp_path):
-    with pytest.raises(ValueError, match=r"wanted an IDF table, got .*lost\.tsv, which is no file: make one with scr"):
+    with pytest.raises(ValueError, match=r"wanted an IDF table, got .*lost\.tsv, which is no file: make one with par"):
         read_idf(tmp_path / "lost.tsv")
 
 
@@ -66,7 +66,7 @@ def test_no_file_is_one_error(tmp_path):
 def test_what_is_no_table_is_one_error(tmp_path, content, fault, name):
     path = tmp_path / name
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    with pytest.raises(ValueError, match=f"wanted an IDF table .*{name} .*{fault}.*: make one with scripts") as caught:
+    with pytest.raises(ValueError, match=f"wanted an IDF table .*{name} .*{fault}.*: make one with parabank") as caught:
         read_idf(path)
     assert "\n" not in str(caught.value)
 

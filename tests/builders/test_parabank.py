@@ -71,7 +71,7 @@ def test_a_table_that_no_word_passes_is_one_line_and_not_recorded(idf_path, tmp_
     write_idf(other, count_idf(["czech words", "czech words", *["nothing of this"] * 1000]))
     done = launch([PYTHON], tmp_path / "bank", other, systems="evaluated")
     assert done.returncode == 1
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("build_parabank.py")]
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("parabank build")]
     assert "got no word that passes these limits in 12 references: give --idf a table" in line
     build(ParaBankRun(**settings(tmp_path / "bank", idf_path, systems="17", limit=3)))  # the corrected command
 

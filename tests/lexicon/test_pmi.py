@@ -209,7 +209,7 @@ def test_a_lexicon_is_known_and_replaced(tmp_path):
 def test_refuses_what_is_no_lexicon(tmp_path, content):
     if content:
         (tmp_path / "l.parquet").write_bytes(content)
-    with pytest.raises(ValueError, match=r"^wanted a lexicon of scripts/extract_lexicon.py, got .*: extract one$"):
+    with pytest.raises(ValueError, match=r"^wanted a lexicon of parabank extract lexicon, got .*: extract one$"):
         paraphrases_of(tmp_path / "l.parquet", "word", 5)
 
 

@@ -1,5 +1,6 @@
 import json
 import subprocess
+import sys
 
 import pytest
 
@@ -162,7 +163,7 @@ def test_what_is_checked_before_the_work_needs_no_torch():
         "from toolkit.package.folder import check_version; check_version('1.0.0'); template('paranmt');"
         "print('torch' in sys.modules)"
     )
-    found = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT)
     assert found.stdout == "False\n"
 
 

@@ -99,6 +99,6 @@ def test_the_record_of_a_training_is_read_without_private_settings(tmp_path):
 def test_a_damaged_record_is_named(tmp_path, text, name):
     (tmp_path / RECORD).write_text(text)
     with pytest.raises(
-        ValueError, match=rf"^wanted the record of a training by scripts/train.py, .* \({name}\): train"
+        ValueError, match=rf"^wanted the record of a training by `parabank train`, .* \({name}\): train"
     ):
-        read_training(str(tmp_path), "train.py", ())
+        read_training(str(tmp_path), "parabank train", ())

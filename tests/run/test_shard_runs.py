@@ -428,15 +428,14 @@ def test_without_a_builder_the_names_of_all_are_one_line(main, capsys, arguments
     assert main(arguments) == 2
     shown = capsys.readouterr()
     assert shown.out == "" and shown.err.count("\n") == 1
-    assert "wanted one of parabank2, parabank, paranmt, parazh, paranet, demo, got " in shown.err
+    assert "wanted one of parabank2, parabank, paranmt, parazh, paranet, got " in shown.err
     assert shown.err.endswith(": see parabank build --help\n")
 
 
-def test_the_usage_shows_every_builder_and_the_demo(main, capsys):
+def test_the_usage_shows_every_builder(main, capsys):
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
-    assert "accelerate launch" in shown and "parabank demo --help" in shown
-    assert "parabank build parabank2 --help" in shown
+    assert "accelerate launch" in shown and "parabank build parabank2 --help" in shown
 
 
 def test_python_searches_for_cycles_less_often_while_shards_are_made_and_as_before_after_an_error():

@@ -156,7 +156,7 @@ def test_a_file_that_is_no_regression(tmp_path, content):
     path = tmp_path / "model.json"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(ValueError, match=r"wanted (a regression by scripts/train_judgment|weights of aligned_recall)"):
+    with pytest.raises(ValueError, match=r"wanted (a regression by parabank train judgment|weights of aligned_recall)"):
         read_regression(path)
 
 

@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -172,7 +173,7 @@ def test_threads_sleep_soon_while_they_wait_unless_the_user_says_otherwise(own, 
         "import sys, toolkit, os\n"
         "print(os.environ['OMP_WAIT_POLICY'], 'GOMP_SPINCOUNT' in os.environ, 'torch' in sys.modules)"
     )
-    done = subprocess.run([PYTHON, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == f"{policy} {not own} False\n"
 
 

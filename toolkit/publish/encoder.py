@@ -90,7 +90,7 @@ def package_encoder(
     wanted = check_tasks(tasks)
     if data is not None and not Path(data).is_dir():
         raise FileNotFoundError(f"wanted a folder of evaluation sets, got {data}, which is none: check the path")
-    training = read_training(model, "train_encoder.py", PRIVATE)
+    training = read_training(model, "parabank train encoder", PRIVATE)
     encoder = load_encoder(model)
     if not isinstance(encoder[0], ParaphrasticEncoder):
         raise ValueError(f"wanted a folder that parabank train encoder made, got {model} with another encoder")

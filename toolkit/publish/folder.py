@@ -14,12 +14,12 @@ from toolkit.run.workspace import RECORD
 from toolkit.system.outputs import MEASURED
 
 
-def read_training(model: str, script: str, private: Sequence[str]) -> dict:
+def read_training(model: str, command: str, private: Sequence[str]) -> dict:
     """The record of the training of a model, without the settings that describe the machine it ran on.
 
     Args:
         model: Folder of the model.
-        script: The script that makes such a folder, for the error.
+        command: The command that makes such a folder, for the error.
         private: Names of the settings to leave out.
 
     Raises:
@@ -27,7 +27,7 @@ def read_training(model: str, script: str, private: Sequence[str]) -> dict:
     """
     record = Path(model, RECORD)
     if not record.is_file():
-        raise ValueError(f"wanted a folder that scripts/{script} made, got {model} without {RECORD}: check the path")
+        raise ValueError(f"wanted a folder that {command} made, got {model} without {RECORD}: check the path")
     try:
         training = json.loads(record.read_text(encoding="utf-8"))
         if not isinstance(training["settings"], dict):
@@ -36,7 +36,7 @@ def read_training(model: str, script: str, private: Sequence[str]) -> dict:
         return training | {"settings": shown}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"wanted the record of a training by scripts/{script}, got {record}, which is damaged "
+            f"wanted the record of a training by `{command}`, got {record}, which is damaged "
             f"({type(error).__name__}): train again"
         ) from None
 

@@ -58,7 +58,7 @@ def package_paraphraser(
     folder = Path(output_dir)
     check_output_folder(folder, MEASURED, [model, test])
     items = read_test(test, limit=limit)
-    training = read_training(model, "train_paraphraser.py", PRIVATE)
+    training = read_training(model, "parabank train paraphraser", PRIVATE)
     if not {"direction", "lang"} <= training["settings"].keys():
         raise ValueError(f"wanted a folder that parabank train paraphraser made, got {model}, of another training")
     settings = training["settings"]

@@ -70,7 +70,7 @@ def package_translator(
     pairs = held_out(bitext, source_column, reference_column, source_lang, lang)
     if check_language:
         check_languages(pairs, source_lang, lang)
-    training = read_training(model, "train_translator.py", PRIVATE)
+    training = read_training(model, "parabank train translator", PRIVATE)
     trained = training["settings"].get("source_lang"), training["settings"].get("lang")
     check_stated(model, trained, (source_lang, lang))
     if base := training["settings"].get("base_model"):

@@ -31,7 +31,6 @@ T = TypeVar("T")
 SEEDS = 2**32  # seeds must be below this number, because numpy's generators require it
 SETTINGS = "settings.json"  # the record of the settings with which the run or the training in a folder began
 DTYPES = ("auto", "bfloat16", "float32", "int8")  # arithmetic in which a translator is loaded
-_FLAG = re.compile(r"(?<=^--)[^=]*")
 MAX_THREADS = 1024  # ours: more than any machine has cores; with a hundred thousand threads the process crashes
 
 
@@ -43,25 +42,22 @@ class Parser(argparse.ArgumentParser):
         if message and file is not None:
             file.write(printable(message, file))
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse a command line, where `--source-lang` is `--source_lang`; or complete it, if a shell asks for that."""
         if "_ARGCOMPLETE" in os.environ:
             import argcomplete
 
             argcomplete.autocomplete(self)
-        return super().parse_args(_with_underscores(sys.argv[1:] if args is None else args), namespace)
+        return super().parse_known_args(list(map(self._known, sys.argv[1:] if args is None else args)), namespace)
 
-
-def _with_underscores(arguments: Sequence[str]) -> list[str]:
-    """The arguments, with underscores in the names of flags instead of hyphens.
-
-    >>> _with_underscores(["--source-lang=de", "--dry-run", "my-file", "--", "--a-b"])
-    ['--source_lang=de', '--dry_run', 'my-file', '--', '--a-b']
-    """
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    return [_FLAG.sub(lambda flag: flag[0].replace("-", "_"), argument) for argument in arguments[:end]] + [
-        *arguments[end:]
-    ]
+    def _known(self, argument: str) -> str:
+        """An argument; if it is a flag of this parser but for hyphens for underscores, that flag, with its value."""
+        if not argument.startswith("--"):
+            return argument
+        name, equals, value = argument.partition("=")
+        spellings = name, f"--{name[2:].replace('-', '_')}", f"--no-{name[5:].replace('-', '_')}"
+        known = next((spelling for spelling in spellings if spelling in self._option_string_actions), name)
+        return known + equals + value
 
 
 def printable(text: str, file: IO[str]) -> str:
