@@ -35,7 +35,7 @@ JUDGE = "the judge of paraphrases"
 
 
 @dataclass(frozen=True)
-class Source:
+class _Source:
     """Where the candidates of a run come from.
 
     Attributes:
@@ -106,7 +106,7 @@ def build_parabank(
 
         starting = making_on_ray(run, load, files, models, contents, lists)
     else:
-        starting = making_here(run, load, state)
+        starting = _making_here(run, load, state)
     with starting as making, started(recorded, name, state, contents) as inputs:
         if check:
             check(read_inputs(run.shards_dir)["rows"])
@@ -120,7 +120,7 @@ def build_parabank(
         shards = choose(state) if choose else run.shards_dir
         if not state.is_main_process:
             return {}
-        tell_replaced(output, shards)
+        _tell_replaced(output, shards)
         about = run.version, run.license, making.models, name
         figures = package_parabank(shards, output, output.name, *about, pieces=making.pieces)
         send_parabank(run.output_dir)
@@ -128,7 +128,7 @@ def build_parabank(
 
 
 @contextlib.contextmanager
-def making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], state: PartialState) -> Iterator[Making]:
+def _making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], state: PartialState) -> Iterator[Making]:
     """Load the models into this process, which makes its share of the shards."""
     import torch
 
@@ -148,7 +148,7 @@ def making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], stat
     yield Making(make, pipeline.pieces, pipeline.models)
 
 
-def tell_replaced(output: Path, shards: Path) -> None:
+def _tell_replaced(output: Path, shards: Path) -> None:
     """Print a line if a parabank of another choice from the same run is replaced."""
     from toolkit.package.folder import is_parabank
     from toolkit.select.corpus import CHOSEN
@@ -164,7 +164,7 @@ def tell_replaced(output: Path, shards: Path) -> None:
         )
 
 
-def load_source(run: RunSettings, state: PartialState, forward: Translator | None = None) -> Source:
+def load_source(run: RunSettings, state: PartialState, forward: Translator | None = None) -> _Source:
     """Load the language model of a run with `generator` "lm"; other runs have the paper's candidates.
 
     Args:
@@ -173,7 +173,7 @@ def load_source(run: RunSettings, state: PartialState, forward: Translator | Non
         forward: The translator that gives candidates their forward score, if the pipeline has one.
     """
     if run.generator != LM:
-        return Source(None, [])
+        return _Source(None, [])
     from toolkit.generate.language_model import Asking, ask_rows
     from toolkit.models.language_model import LanguageModel, load_language_model
     from toolkit.models.served import ServedModel, connect
@@ -193,7 +193,7 @@ def load_source(run: RunSettings, state: PartialState, forward: Translator | Non
 
     own = {"role": "generator"} | described(name) | {"signature": asking.signature}
     asked = {"role": "prompt", "name": prompt.name, "bleu": None, "signature": prompt.text, "license": None}
-    return Source(generate, [own, asked])
+    return _Source(generate, [own, asked])
 
 
 def check_judge(min_usable: float | None, lang: str) -> None:
@@ -214,14 +214,14 @@ def judge_models(min_usable: float | None) -> dict[str, str]:
     return {"judge_encoder": ENCODER} | ({"judge_critic": critic} if critic else {})
 
 
-def load_judge(min_usable: float | None, state: PartialState) -> Source:
+def load_judge(min_usable: float | None, state: PartialState) -> _Source:
     """Load what judges the chosen candidates of English rows, refuses those below a floor and ranks the others anew.
 
     What only contracts, or has a word in another form, is refused without being judged, as by `toolkit.Paraphraser`.
     The language model is "starter/rewriter" where its package is installed; without it the judge tells much less.
     """
     if min_usable is None:
-        return Source(None, [])
+        return _Source(None, [])
     from toolkit.encoder.load import load_encoder
     from toolkit.paraphraser.english import refuse_english
     from toolkit.paraphraser.judged import BATCH_TEXTS
@@ -246,7 +246,7 @@ def load_judge(min_usable: float | None, state: PartialState) -> Source:
             rows = judge_rows(rows, read_judge(WITHOUT_CRITIC))
         return rank_again(refuse_usable(rows, min_usable), by_usable)
 
-    return Source(judge, [{"role": "judge"} | described(name) for name in names.values()], 2 if critic else 0)
+    return _Source(judge, [{"role": "judge"} | described(name) for name in names.values()], 2 if critic else 0)
 
 
 def load_forward(name: str, run: BitextRun, state: PartialState) -> Translator:

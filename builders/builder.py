@@ -28,12 +28,12 @@ from toolkit.package.parquet import SPLITS, TABLES, finished_shards, splits_in, 
 from toolkit.select.equal import find_equal_pairs
 
 
-class ParabankConfig(datasets.BuilderConfig):
+class _ParabankConfig(datasets.BuilderConfig):
     """A config whose cache id depends on the shards, so that changed shards in the same folder are built anew."""
 
     def create_config_id(self, config_kwargs: dict, custom_features: datasets.Features | None = None) -> str:
         """The name of the cache, from the config's arguments and the shards' names, sizes and modification times."""
-        stats = [(shard.name, shard.stat()) for shard in finished_shards(data_folder(self))]
+        stats = [(shard.name, shard.stat()) for shard in finished_shards(_data_folder(self))]
         state = repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats])
         kwargs = {**config_kwargs, "shards": hashlib.sha256(state.encode()).hexdigest()}
         return super().create_config_id(kwargs, custom_features)
@@ -50,10 +50,10 @@ class ParabankBuilder(datasets.ArrowBasedBuilder):
         ValueError: There is no `data_dir`, or its run is not finished.
     """
 
-    BUILDER_CONFIG_CLASS = ParabankConfig
+    BUILDER_CONFIG_CLASS = _ParabankConfig
     BUILDER_CONFIGS = [  # noqa: RUF012 - the library's name and type
-        ParabankConfig(name="pairs", version=FIRST_VERSION, description="One row per reference and paraphrase."),
-        ParabankConfig(name="references", version=FIRST_VERSION, description="One row per reference, nested."),
+        _ParabankConfig(name="pairs", version=FIRST_VERSION, description="One row per reference and paraphrase."),
+        _ParabankConfig(name="references", version=FIRST_VERSION, description="One row per reference, nested."),
     ]
     DEFAULT_CONFIG_NAME = "pairs"
 
@@ -63,7 +63,7 @@ class ParabankBuilder(datasets.ArrowBasedBuilder):
         return datasets.DatasetInfo(description=self.config.description or "", features=features)
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        shards = finished_shards(data_folder(self.config))
+        shards = finished_shards(_data_folder(self.config))
         repeated = find_equal_pairs(shards).repeated
         shards_by_split: dict[str, list[int]] = {}
         for number, shard in enumerate(shards):
@@ -94,7 +94,7 @@ class ParabankBuilder(datasets.ArrowBasedBuilder):
                     yield Key(number, batch), table
 
 
-def data_folder(config: datasets.BuilderConfig) -> Path:
+def _data_folder(config: datasets.BuilderConfig) -> Path:
     """The run's folder.
 
     Raises:

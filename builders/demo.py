@@ -33,7 +33,7 @@ PARAPHRASES = 3  # ours: shown of each of them at most
 
 
 @dataclass(frozen=True)
-class DemoSettings:
+class _DemoSettings:
     """The settings of the demo.
 
     Attributes:
@@ -50,7 +50,7 @@ def main(arguments: list[str], program: str) -> int:
         arguments: The command line.
         program: The program's name at the beginning of an error line.
     """
-    settings = parse_settings(DemoSettings, arguments, __doc__ or "", program)
+    settings = parse_settings(_DemoSettings, arguments, __doc__ or "", program)
     return run_command(program, lambda: demo(Path(settings.output_dir)), resumes=True)
 
 
@@ -95,16 +95,16 @@ def show(folder: Path, page: Path, figures: dict, seconds: float) -> None:
     for split, rows in pairs.items():
         print(f"  {split:12s}{rows.num_rows:6,} pairs of {references[split].num_rows:4,} references")
     print(f"  {total['kept']} of {total['references']} references kept at least one paraphrase\n")
-    print_table(figures["diversity"])
+    _print_table(figures["diversity"])
     print()
     rows = {row["id"]: row for split in references.values() for row in split}
     for row in [rows[i] for i in SHOWN if i in rows]:
-        print_row(row["reference"], [paraphrase["text"] for paraphrase in row["paraphrases"]])
+        _print_row(row["reference"], [paraphrase["text"] for paraphrase in row["paraphrases"]])
     print("  Some of these are wrong: the starters are small. The toolkit's README says how to use larger translators.")
     print(f"\n  All of them, with the candidates that lost and why: open {page} in a browser.")
 
 
-def print_table(diversity: dict) -> None:
+def _print_table(diversity: dict) -> None:
     """Print the measures by rank and between ranks, beside the paper's figures."""
     from toolkit.evaluate.corpus import PAPER_BETWEEN_RANKS, PAPER_BY_RANK
 
@@ -137,10 +137,10 @@ def paraphrase() -> None:
     print(f"\n  >>> toolkit.Paraphraser().paraphrase(sentences, n={PARAPHRASES})        # {seconds:.1f} s")
     print(f"      by {paraphraser.name}\n")
     for sentence, paraphrases in zip(SENTENCES, results, strict=True):
-        print_row(sentence, paraphrases)
+        _print_row(sentence, paraphrases)
 
 
-def print_row(text: str, paraphrases: list[str]) -> None:
+def _print_row(text: str, paraphrases: list[str]) -> None:
     """Print a text on the left and its paraphrases on the right."""
     width = min(shutil.get_terminal_size((110, 20)).columns, 110)
     half = width // 2 - 4

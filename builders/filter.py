@@ -123,8 +123,8 @@ def filter_parabank(settings: Filter) -> dict:
     from toolkit.package.parquet import finished_shards
     from toolkit.system.processes import processes
 
-    run, manifest = run_of(settings.parabank)
-    folder = shards_beside(settings.output_dir)
+    run, manifest = _run_of(settings.parabank)
+    folder = _shards_beside(settings.output_dir)
     for output, record in ((settings.output_dir, MANIFEST), (folder, SETTINGS)):
         check_output_folder(output, record, [settings.parabank, run])
     shards, recorded = finished_shards(run), read_record(run / SETTINGS)
@@ -134,9 +134,9 @@ def filter_parabank(settings: Filter) -> dict:
     where, ranks = " and ".join(conditions) or "true", settings.ranks or recorded.get("ranks", "1-")
     check_where(where)  # also what the record of the run says
     chosen = {"where": where, "ranks": ranks}
-    remove_other(folder, recorded | chosen, settings.output_dir)
+    _remove_other(folder, recorded | chosen, settings.output_dir)
     write_records(run, chosen, folder)
-    rank, pieces = RANKINGS[recorded["builder"]](recorded), pieces_of(recorded)
+    rank, pieces = RANKINGS[recorded["builder"]](recorded), _pieces_of(recorded)
     first, last = parse_ranks(ranks)
 
     def write_copy(shard: Path, copy: Path) -> None:
@@ -151,7 +151,7 @@ def filter_parabank(settings: Filter) -> dict:
         chosen_from,
         settings.output_dir,
         settings.output_dir.name,
-        settings.version or next_minor(manifest["version"]),
+        settings.version or _next_minor(manifest["version"]),
         manifest["license"],
         manifest["models"],
         manifest["builder"],
@@ -159,7 +159,7 @@ def filter_parabank(settings: Filter) -> dict:
     )
 
 
-def run_of(parabank: Path) -> tuple[Path, dict]:
+def _run_of(parabank: Path) -> tuple[Path, dict]:
     """The folder of the shards that a parabank was packaged from, and its manifest.
 
     Raises:
@@ -168,7 +168,7 @@ def run_of(parabank: Path) -> tuple[Path, dict]:
     if not is_parabank(parabank):
         raise ValueError(f"wanted a packaged parabank, got {parabank} without {MANIFEST}: check the path")
     manifest = read_record(parabank / MANIFEST)
-    run = shards_beside(parabank)
+    run = _shards_beside(parabank)
     if (chosen := run / manifest["settings"].get(CHOSEN, "")).is_dir():
         run = chosen
     if not (run / SETTINGS).is_file():
@@ -176,16 +176,16 @@ def run_of(parabank: Path) -> tuple[Path, dict]:
     return run, manifest
 
 
-def shards_beside(parabank: Path) -> Path:
+def _shards_beside(parabank: Path) -> Path:
     """The folder of the run of a parabank.
 
-    >>> shards_beside(Path("/build/my-parabank")).as_posix()
+    >>> _shards_beside(Path("/build/my-parabank")).as_posix()
     '/build/my-parabank.shards'
     """
     return parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
 
 
-def remove_other(folder: Path, wanted: dict, packaged: Path) -> None:
+def _remove_other(folder: Path, wanted: dict, packaged: Path) -> None:
     """Remove the shards of another choice, of which no parabank came; refuse those of a parabank.
 
     Raises:
@@ -202,7 +202,7 @@ def remove_other(folder: Path, wanted: dict, packaged: Path) -> None:
         )
 
 
-def pieces_of(recorded: dict) -> Pieces | None:
+def _pieces_of(recorded: dict) -> Pieces | None:
     """The pieces in which a card counts overlaps; None, said on the terminal, if the run's model is not here."""
     from toolkit.generate.sentinels import load_infiller
     from toolkit.translator.load import load_translator
@@ -220,10 +220,10 @@ def pieces_of(recorded: dict) -> Pieces | None:
         return None
 
 
-def next_minor(version: str) -> str:
+def _next_minor(version: str) -> str:
     """The next MINOR version.
 
-    >>> next_minor("1.2.3")
+    >>> _next_minor("1.2.3")
     '1.3.0'
     """
     major, minor, _ = map(int, version.split("."))

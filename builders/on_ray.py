@@ -99,7 +99,7 @@ class Worker:
         """
         if self.pipeline is None:
             try:
-                self.pipeline = loaded(self.job)
+                self.pipeline = _loaded(self.job)
             except EXPECTED as error:
                 raise RuntimeError(f"{socket.gethostname()}: {one_line(error)}") from error
         return self.pipeline
@@ -136,7 +136,7 @@ class Worker:
             return {file.name: file.read_bytes() for file in made if file != path}
 
 
-def loaded(job: Job) -> Pipeline:
+def _loaded(job: Job) -> Pipeline:
     """Load the models of a job on this machine.
 
     Raises:
@@ -182,7 +182,7 @@ def making_on_ray(
     named = {
         setting: paths
         for setting, paths in files.items()
-        if setting in lists or names(getattr(run, setting, None), paths)
+        if setting in lists or _names(getattr(run, setting, None), paths)
     }
     with connected(run.ray_address) as alone:
         start = starter(Job(load, run.threads, run.keep, os.getcwd(), named, models, contents), alone)
@@ -193,10 +193,10 @@ def making_on_ray(
         yield Making(make, pieces, models_of_card)
 
 
-def names(value: object, paths: list[str | Path]) -> bool:
+def _names(value: object, paths: list[str | Path]) -> bool:
     """Whether a setting is the path of its only file; a starter or a prompt of the toolkit is no path.
 
-    >>> names("./idf.json", [Path("idf.json")]), names("starter/de-en", [Path("idf.json")])
+    >>> _names("./idf.json", [Path("idf.json")]), _names("starter/de-en", [Path("idf.json")])
     (True, False)
     """
     return paths == [value] or paths == [Path(str(value))]
@@ -237,7 +237,7 @@ def connected(address: str | None) -> Iterator[bool]:
     own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECTS} if address == "local" else {}
     try:
         if address != "local":
-            check_reached(address)
+            _check_reached(address)
         ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL, **own)
     except (OSError, RuntimeError, ValueError) as error:
         raise RuntimeError(
@@ -267,7 +267,7 @@ def _watch_head(address: str, ended: threading.Event) -> None:
     failed = 0
     while not ended.wait(LOOK) and failed < FAILURES:
         try:
-            check_reached(address)
+            _check_reached(address)
             failed = 0
         except OSError:
             failed += 1
@@ -275,7 +275,7 @@ def _watch_head(address: str, ended: threading.Event) -> None:
         print(HEAD.format(address=address), file=sys.stderr)
 
 
-def check_reached(address: str) -> None:
+def _check_reached(address: str) -> None:
     """Refuse an address at which nothing answers; Ray would try it for ever.
 
     Raises:
@@ -334,7 +334,7 @@ def make_shards(
     waiting = deque(path for path in inputs if not output_of(path).exists())
     finished = sum(rows.values()) - sum(rows[path] for path in waiting)
     workers = [first, *(start() for _ in range(min(len(waiting), most) - 1))]
-    tasks: Tasks = {get_ready(worker): (worker, None) for worker in workers}
+    tasks: Tasks = {_get_ready(worker): (worker, None) for worker in workers}
     deaths, errors, slow = Counter[Path](), list[Exception](), _Overdue()
     with rows_bar(sum(rows.values()), finished, 1, "rows", True) as bar, stoppable() as stopped:
         while (waiting and not errors and not stopped()) or _unmade(tasks):
@@ -345,7 +345,7 @@ def make_shards(
                     waiting.appendleft(path)
                     if all(made_by in slow.told for _, made_by in tasks.values()):  # nobody else would take it
                         worker = start()
-                        tasks[get_ready(worker)] = worker, None
+                        tasks[_get_ready(worker)] = worker, None
                 continue
             worker, path = tasks.pop(task)
             try:
@@ -353,7 +353,7 @@ def make_shards(
             except Died as died:
                 slow.begun.pop(path, None)
                 if (path is None and isinstance(died, Away)) or (path is not None and output_of(path).exists()):
-                    tasks[get_ready(worker)] = worker, None
+                    tasks[_get_ready(worker)] = worker, None
                 elif path is None and tasks:
                     print("a worker died again and again, so the others go on without it", file=sys.stderr)
                 elif path is None or deaths[path] + 1 == LIVES:
@@ -362,7 +362,7 @@ def make_shards(
                     print(f"{path.name}: its worker or machine died, so another one makes it", file=sys.stderr)
                     deaths[path] += 1
                     waiting.appendleft(path)
-                    tasks[get_ready(worker)] = worker, None
+                    tasks[_get_ready(worker)] = worker, None
                 continue
             except Exception as error:  # it is raised when the shards in flight are finished
                 slow.begun.pop(path, None)
@@ -445,7 +445,7 @@ class Away(Died):
     """A worker of Ray is not there now, and comes again when a machine has room for it."""
 
 
-def get_ready(worker: Any) -> Any:
+def _get_ready(worker: Any) -> Any:
     """Ask a worker to load its models; Ray repeats that where the worker dies."""
     return worker.ready.options(max_task_retries=WHENEVER).remote()
 

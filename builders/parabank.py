@@ -184,12 +184,12 @@ class ParaBankRun(ParaBank, BitextRun):
         from toolkit.generate.systems import parse_systems
 
         super().check_inputs()
-        lexicon = read_lexicon(self)  # so that a damaged one is refused first
+        lexicon = _read_lexicon(self)  # so that a damaged one is refused first
         references = (pair.reference for pair in self.usable(Counter()))
         check_pools(references, parse_systems(self.systems), lexicon.idf)
 
 
-def read_lexicon(run: ParaBankRun) -> Lexicon:
+def _read_lexicon(run: ParaBankRun) -> Lexicon:
     """Read the lexical resources of a run.
 
     Raises:
@@ -215,14 +215,14 @@ def build(run: ParaBankRun) -> dict:
         files["ppdb"] = [run.ppdb]
     if run.known_words:
         files["known_words"] = [words_file(run.known_words)]
-    return build_parabank(run, "parabank", files, {"forward": run.forward}, lambda state: load(run, state))
+    return build_parabank(run, "parabank", files, {"forward": run.forward}, lambda state: _load(run, state))
 
 
-def load(run: ParaBankRun, state: PartialState) -> Pipeline:
+def _load(run: ParaBankRun, state: PartialState) -> Pipeline:
     """Load the translator and the lexical resources of a run."""
     from toolkit.translator.load import described
 
-    lexicon = read_lexicon(run)
+    lexicon = _read_lexicon(run)
     forward = load_forward(run.forward, run, state)
     source = load_source(run, state, forward)
     models = [*source.models, {"role": "forward"} | described(forward.name)]

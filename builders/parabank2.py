@@ -232,12 +232,12 @@ def build(run: ParaBank2Run | ParaBank2TextRun) -> dict:
     judge = judge_models(run.min_usable)
     if isinstance(run, ParaBank2TextRun):
         files, models = {"text": [*run.text], **files}, {"forward": run.pivot[1], "backward": run.pivot[0], **judge}
-        return build_parabank(run, "parabank2", files, models, lambda state: load_text(run, state))
+        return build_parabank(run, "parabank2", files, models, lambda state: _load_text(run, state))
     files, models = {"bitext": [*run.bitext], **files}, {"forward": run.forward, "backward": run.backward, **judge}
-    return build_parabank(run, "parabank2", files, models, lambda state: load(run, state))
+    return build_parabank(run, "parabank2", files, models, lambda state: _load(run, state))
 
 
-def load_text(run: ParaBank2TextRun, state: PartialState) -> Pipeline:
+def _load_text(run: ParaBank2TextRun, state: PartialState) -> Pipeline:
     """Load the translators of a run on running text.
 
     Raises:
@@ -266,7 +266,7 @@ def load_text(run: ParaBank2TextRun, state: PartialState) -> Pipeline:
     return Pipeline(recipe, forward.target.split, [*source.models, *models, *judge.models], stages=3 + judge.stages)
 
 
-def load(run: ParaBank2Run, state: PartialState) -> Pipeline:
+def _load(run: ParaBank2Run, state: PartialState) -> Pipeline:
     """Load the translators of a run."""
     from toolkit.translator.load import described, load_translator
 

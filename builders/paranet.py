@@ -97,7 +97,7 @@ class ParaNet:
 
 
 @dataclass(frozen=True)
-class Parts:
+class _Parts:
     """The models and words of a run.
 
     Attributes:
@@ -117,7 +117,7 @@ class Parts:
     generate: Callable[[Iterable[Row]], Iterator[Row]] | None = None
 
 
-def paranet(rows: Iterable[Row], parts: Parts, settings: ParaNet, weights: Weights) -> Iterator[Row]:
+def paranet(rows: Iterable[Row], parts: _Parts, settings: ParaNet, weights: Weights) -> Iterator[Row]:
     """The pipeline of section 3, on the rows of one shard.
 
     Args:
@@ -132,12 +132,12 @@ def paranet(rows: Iterable[Row], parts: Parts, settings: ParaNet, weights: Weigh
     # Imported here because it loads torch, so that --help and the error for a mistyped flag appear at once.
     from toolkit.select.rank import rank_by_ranking
 
-    rows = scored(rows, parts, settings)
+    rows = _scored(rows, parts, settings)
     rows = comprehensive_rows(rows, weights)  # 3.3.4
     return rank_by_ranking(rows, settings.paraphrases)  # 3.3
 
 
-def scored(rows: Iterable[Row], parts: Parts, settings: ParaNet) -> Iterator[Row]:
+def _scored(rows: Iterable[Row], parts: _Parts, settings: ParaNet) -> Iterator[Row]:
     """Sections 3.1 to 3.3.3: the rows with their candidates and the three scores of each."""
     from toolkit.generate.infill import infill_rows
     from toolkit.score.fluency import fluency_rows
@@ -225,10 +225,10 @@ def build(run: ParaNetRun) -> dict:
     names = ("infiller", "fluency_model", "semantic_model") if run.generator == PAPER else SCORING
     models = {name: getattr(run, name) for name in names}
     lists = ["text", "decontaminate"] if run.fit_weights else []  # the weights are fitted to rows of the input
-    return build_parabank(run, "paranet", files, models, lambda state: load(run, state), lists=lists)
+    return build_parabank(run, "paranet", files, models, lambda state: _load(run, state), lists=lists)
 
 
-def load(run: ParaNetRun, state: PartialState) -> Pipeline:
+def _load(run: ParaNetRun, state: PartialState) -> Pipeline:
     """Load the models and the words of a run, and fit the weights if that is asked for."""
     from toolkit.generate.sentinels import load_infiller
     from toolkit.generate.synonyms import read_synonyms
@@ -241,8 +241,8 @@ def load(run: ParaNetRun, state: PartialState) -> Pipeline:
     infiller = None if source.generate else load_infiller(run.infiller, run.dtype, state.device, run.lang)
     same = infiller if run.fluency_model == run.infiller else None
     language_model = same or load_fluency(run.fluency_model, run.dtype, state.device, run.lang)
-    measure, semantic = load_measure(run, state)
-    parts = Parts(infiller, measure, language_model, stop_words, synonyms, source.generate)
+    measure, semantic = _load_measure(run, state)
+    parts = _Parts(infiller, measure, language_model, stop_words, synonyms, source.generate)
     weights, how = (fit(run, parts), "fitted") if run.fit_weights else (run.weights, "equation 3")
     models = [
         *(source.models or [{"role": "infiller"} | described(run.infiller)]),
@@ -255,7 +255,7 @@ def load(run: ParaNetRun, state: PartialState) -> Pipeline:
     return Pipeline(lambda rows: paranet(rows, parts, run, weights), pieces, models)
 
 
-def load_measure(run: ParaNetRun, state: PartialState) -> tuple[Measure, str]:
+def _load_measure(run: ParaNetRun, state: PartialState) -> tuple[Measure, str]:
     """The semantic score of a run, and its signature."""
     if run.semantic == "bertscore":
         from toolkit.score.bertscore import bertscore_signature, load_bertscore
@@ -270,7 +270,7 @@ def load_measure(run: ParaNetRun, state: PartialState) -> tuple[Measure, str]:
     return lambda pairs: pair_cosines(pairs, encoder, run.batch_texts), signature
 
 
-def fit(run: ParaNetRun, parts: Parts) -> Weights:
+def fit(run: ParaNetRun, parts: _Parts) -> Weights:
     """Fit the weights to the candidates of the first references; every process finds the same.
 
     Raises:
@@ -278,4 +278,4 @@ def fit(run: ParaNetRun, parts: Parts) -> Weights:
     """
     rows = (row for row in run.input_rows() if row.reason is None)
     first = list(islice(rows, -(-FITTED_ON // run.permutations)))
-    return fitted_weights([one for row in scored(first, parts, run) for one in row.candidates if one.reason is None])
+    return fitted_weights([one for row in _scored(first, parts, run) for one in row.candidates if one.reason is None])

@@ -130,13 +130,13 @@ def build(run: ParaNMTRun) -> dict:
         "paranmt",
         {"bitext": [*run.bitext]},
         models,
-        lambda state: load(run, state),
+        lambda state: _load(run, state),
         recorded=replace(run, **asdict(DecileSettings())),
         choose=lambda state: chosen(run, state),
     )
 
 
-def load(run: ParaNMTRun, state: PartialState) -> Pipeline:
+def _load(run: ParaNMTRun, state: PartialState) -> Pipeline:
     """Load the translator and the encoder of a run."""
     from toolkit.encoder.load import load_encoder
     from toolkit.score.semantic import semantic_signature

@@ -134,14 +134,14 @@ def build(run: ParaZhRun) -> dict:
         "parazh",
         {"bitext": [*run.bitext]},
         models,
-        lambda state: load(run, state),
+        lambda state: _load(run, state),
         recorded=replace(run, **asdict(BestSettings())),
         choose=lambda state: chosen(run, state),
         check=lambda references: check_enough(run, references, "lines that cleaning has kept"),
     )
 
 
-def load(run: ParaZhRun, state: PartialState) -> Pipeline:
+def _load(run: ParaZhRun, state: PartialState) -> Pipeline:
     """Load the translators of a run."""
     from toolkit.translator.load import described, load_translator
 

@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
     return run_command(PROGRAM, lambda: WORK[options.command](options))
 
 
-def make_one(options: argparse.Namespace) -> None:
+def _make_one(options: argparse.Namespace) -> None:
     """Make a sheet and say what is on it."""
     from toolkit.annotation.make import make_sheet
     from toolkit.annotation.sheets import SHEETS as KNOWN
@@ -66,7 +66,7 @@ def make_one(options: argparse.Namespace) -> None:
         KNOWN[options.sheet],
         options.output_dir,
         options.size,
-        parse_ranks(options.ranks),
+        _parse_ranks(options.ranks),
         options.by_length,
         options.judgments,
         options.seed,
@@ -85,7 +85,7 @@ def make_one(options: argparse.Namespace) -> None:
     )
 
 
-def parse_ranks(ranks: str) -> tuple[int, int]:
+def _parse_ranks(ranks: str) -> tuple[int, int]:
     """The first and the last of ranks such as "1" or "1-5".
 
     Raises:
@@ -97,14 +97,14 @@ def parse_ranks(ranks: str) -> tuple[int, int]:
     return int(first), int(last or first)
 
 
-def serve_one(options: argparse.Namespace) -> None:
+def _serve_one(options: argparse.Namespace) -> None:
     """Serve a sheet until Ctrl-C."""
     from toolkit.annotation.serve import serve
 
     serve(options.folder, options.host, options.port)
 
 
-def summarise_one(options: argparse.Namespace) -> None:
+def _summarise_one(options: argparse.Namespace) -> None:
     """Print the tables of a sheet."""
     import toolkit
     from toolkit.annotation.summary import markdown, summarise
@@ -119,4 +119,4 @@ def summarise_one(options: argparse.Namespace) -> None:
         write_whole(options.json, json.dumps({"toolkit": toolkit.__version__, **figures}, indent=1) + "\n")
 
 
-WORK = {"make": make_one, "serve": serve_one, "summarise": summarise_one}
+WORK = {"make": _make_one, "serve": _serve_one, "summarise": _summarise_one}

@@ -21,10 +21,10 @@ PROGRAM = "parabank augment"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, augment; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", AugmentFile, work, arguments, resumes=True)
+    return run_script(PROGRAM, __doc__ or "", AugmentFile, _work, arguments, resumes=True)
 
 
-def work(settings: AugmentFile) -> None:
+def _work(settings: AugmentFile) -> None:
     """Augment, and say where the rows are."""
     from toolkit.augmentation.augment_file import augment_file
     from toolkit.system.processes import processes

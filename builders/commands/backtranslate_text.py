@@ -19,10 +19,10 @@ PROGRAM = "parabank backtranslate"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, translate; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", BackTranslation, work, arguments, resumes=True)
+    return run_script(PROGRAM, __doc__ or "", BackTranslation, _work, arguments, resumes=True)
 
 
-def work(settings: BackTranslation) -> None:
+def _work(settings: BackTranslation) -> None:
     """Translate, and print how many pairs were written and what was refused for which reason."""
     from toolkit.generate.backtranslate import back_translate
 

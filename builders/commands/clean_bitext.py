@@ -19,10 +19,10 @@ PROGRAM = "parabank clean"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, clean; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", CleanFile, work, arguments)
+    return run_script(PROGRAM, __doc__ or "", CleanFile, _work, arguments)
 
 
-def work(settings: CleanFile) -> None:
+def _work(settings: CleanFile) -> None:
     """Clean, and print how many lines were kept and refused for which reason."""
     counts = clean_file(settings)
     kept = counts.pop("kept")

@@ -18,7 +18,7 @@ PROGRAM = "parabank count idf"
 
 
 @dataclass(frozen=True)
-class CountSettings:
+class _CountSettings:
     """The settings of the count.
 
     Attributes:
@@ -47,10 +47,10 @@ def references(pairs: Iterable[Pair], faults: list[int]) -> Iterator[str]:
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, count and write; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", CountSettings, work, arguments)
+    return run_script(PROGRAM, __doc__ or "", _CountSettings, _work, arguments)
 
 
-def work(s: CountSettings) -> None:
+def _work(s: _CountSettings) -> None:
     """Count and write.
 
     Raises:

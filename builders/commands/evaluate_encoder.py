@@ -55,10 +55,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--markdown", type=Path, help="file for the tables, which are also printed")
     parser.add_argument("--device", default="cpu", help="device of the encoders (default cpu)")
     options = parser.parse_args(arguments)
-    return run_command(PROGRAM, lambda: measure(options))
+    return run_command(PROGRAM, lambda: _measure(options))
 
 
-def check(options: argparse.Namespace) -> None:
+def _check(options: argparse.Namespace) -> None:
     """Check everything that can stop the command, before a model is loaded.
 
     Raises:
@@ -79,14 +79,14 @@ def check(options: argparse.Namespace) -> None:
     check_device(options.device)
 
 
-def measure(options: argparse.Namespace) -> None:
+def _measure(options: argparse.Namespace) -> None:
     """Load all encoders, measure them and print the tables."""
     from toolkit.encoder.load import load_encoder
     from toolkit.evaluate.embeddings import TASKS, as_json, check_tasks, evaluate_encoder, markdown
     from toolkit.evaluate.sts import read_sentences
 
     tasks = check_tasks(options.tasks or TASKS)
-    check(options)
+    _check(options)
     without = read_sentences(options.without) if options.without else set()
     names = list(dict.fromkeys(options.encoders))
     short = [shown_name(name) for name in names]

@@ -49,10 +49,10 @@ def main(arguments: list[str]) -> int:
         "--write_texts", type=Path, help="write the texts to parse to this file, one per line, and stop"
     )
     options = parser.parse_args(arguments)
-    return run_command(PROGRAM, lambda: measure(options))
+    return run_command(PROGRAM, lambda: _measure(options))
 
 
-def measure(options: argparse.Namespace) -> None:
+def _measure(options: argparse.Namespace) -> None:
     """Read the parabanks, parse their texts, measure them and print the tables."""
     inputs = [
         *options.parabanks,
@@ -65,7 +65,7 @@ def measure(options: argparse.Namespace) -> None:
     parse_with = open_parser(options.parser) if options.parser else None
     idf = read_idf(idf_file(options.idf)) if options.idf else None
     pieces = read_pieces(options.pieces) if options.pieces else None
-    rows = {name: read_runs(name, options.sample, options.seed) for name in dict.fromkeys(options.parabanks)}
+    rows = {name: _read_runs(name, options.sample, options.seed) for name in dict.fromkeys(options.parabanks)}
     texts = dict.fromkeys(text for runs in rows.values() for run in runs for text in texts_of(run))
     if options.write_texts:
         write_whole(options.write_texts, "".join(f"{one_line(text)}\n" for text in texts))
@@ -80,7 +80,7 @@ def measure(options: argparse.Namespace) -> None:
         write_whole(options.json, json.dumps(record, indent=1) + "\n")
 
 
-def read_runs(name: str, sample: int, seed: int) -> list[list[Row]]:
+def _read_runs(name: str, sample: int, seed: int) -> list[list[Row]]:
     """The rows of a parabank, of its samples, or of several runs that are joined by commas."""
     paths = [name] if Path(name).exists() else name.split(",")
     return [rows for path in paths for rows in samples(path, sample, seed)]

@@ -51,10 +51,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="file for all figures and outputs")
     options = parser.parse_args(arguments)
-    return run_command(PROGRAM, lambda: measure(options))
+    return run_command(PROGRAM, lambda: _measure(options))
 
 
-def measure(options: argparse.Namespace) -> None:
+def _measure(options: argparse.Namespace) -> None:
     """Read the test, run the systems, measure and print."""
     check_at_least_one(options, "n", "references", *(["limit"] if options.limit is not None else []))
     check_between(options, 0, 1, "alpha")

@@ -28,7 +28,7 @@ SCORES = {"cross-sentence PMI": "cross_pmi", "adjusted PMI": "adjusted_pmi"}  # 
 
 
 @dataclass(frozen=True)
-class LexiconSettings:
+class _LexiconSettings:
     """The settings of the extraction.
 
     Attributes:
@@ -59,10 +59,10 @@ class LexiconSettings:
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, extract, print; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", LexiconSettings, work, arguments)
+    return run_script(PROGRAM, __doc__ or "", _LexiconSettings, _work, arguments)
 
 
-def work(s: LexiconSettings) -> None:
+def _work(s: _LexiconSettings) -> None:
     """Extract the lexicon, and print what the settings ask for."""
     inputs = [s.parabank, *([s.simlex] if s.simlex else [])]
     check_output_file(Path(s.output), inputs, is_lexicon)
@@ -70,12 +70,12 @@ def work(s: LexiconSettings) -> None:
         check_output_file(Path(s.json), [*inputs, s.output], is_ours)
     pairs = read_simlex(Path(s.simlex)) if s.simlex else []
     lexicon = extract_lexicon(Path(s.parabank), Path(s.output), s.min_count, [pair[:2] for pair in pairs])
-    print(summary(lexicon.counts))
+    print(_summary(lexicon.counts))
     print(f"{s.output}: {lexicon.entries} entries")
     for word in s.show:
         paraphrases = paraphrases_of(Path(s.output), word, SHOWN)
         print(f"{word}: {', '.join(entry.paraphrase for entry in paraphrases) or 'not in the lexicon'}")
-    correlations = simlex_figures(pairs, lexicon.wanted) if pairs else {}
+    correlations = _simlex_figures(pairs, lexicon.wanted) if pairs else {}
     for name, figures in correlations.items():
         seen = f"{figures['pairs'] - figures['unseen']} of {figures['pairs']} word pairs seen"
         print(f"{name}: {figures['rho']:.2f} ({seen}; the paper's {PAPER[name]:.2f}) {SIMLEX_SIGNATURE}")
@@ -85,13 +85,13 @@ def work(s: LexiconSettings) -> None:
         write_whole(Path(s.json), json.dumps(record, indent=1) + "\n")
 
 
-def summary(counts: dict) -> str:
+def _summary(counts: dict) -> str:
     """The numbers of pairs read, kept and refused, on one line."""
     refused = ", ".join(f"{reason} {number}" for reason, number in counts["refused"].items()) or "none"
     return f"{counts['pairs']} pairs, {counts['kept']} kept ({counts['unscored']} without a score), refused: {refused}"
 
 
-def simlex_figures(pairs: list[WordPair], entries: dict[tuple[str, str], Entry]) -> dict[str, dict[str, float]]:
+def _simlex_figures(pairs: list[WordPair], entries: dict[tuple[str, str], Entry]) -> dict[str, dict[str, float]]:
     """For each PMI: rho x 100, the number of word pairs and the number of unseen pairs, as JSON can represent them."""
     return {
         name: correlation(pairs, {words: getattr(entry, column) for words, entry in entries.items()})._asdict()

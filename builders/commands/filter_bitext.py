@@ -19,10 +19,10 @@ PROGRAM = "parabank filter bitext"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, filter; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", BitextFilter, work, arguments, resumes=True)
+    return run_script(PROGRAM, __doc__ or "", BitextFilter, _work, arguments, resumes=True)
 
 
-def work(settings: BitextFilter) -> None:
+def _work(settings: BitextFilter) -> None:
     """Filter, and print how many lines were kept and refused for which reason."""
     from toolkit.score.filter_bitext import filter_bitext
 

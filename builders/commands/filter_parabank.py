@@ -47,10 +47,10 @@ def main(arguments: list[str]) -> int:
     )  # fmt: skip
     parser.add_argument("--version", help="MAJOR.MINOR.PATCH (default: the next MINOR after that of DIR)")
     options = parser.parse_args(arguments)
-    return run_command(PROGRAM, lambda: work(options), resumes=True)
+    return run_command(PROGRAM, lambda: _work(options), resumes=True)
 
 
-def work(options: argparse.Namespace) -> None:
+def _work(options: argparse.Namespace) -> None:
     """Make the new version, and print what it has."""
     from builders.filter import Filter, filter_parabank
 

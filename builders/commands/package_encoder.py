@@ -17,7 +17,7 @@ PROGRAM = "parabank package encoder"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PackageSettings:
+class _PackageSettings:
     """The settings of the package.
 
     Attributes:
@@ -51,10 +51,10 @@ class PackageSettings:
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, measure and package; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", PackageSettings, work, arguments)
+    return run_script(PROGRAM, __doc__ or "", _PackageSettings, _work, arguments)
 
 
-def work(s: PackageSettings) -> None:
+def _work(s: _PackageSettings) -> None:
     """Package the encoder, and print the figures."""
     from toolkit.publish.encoder import package_encoder
 

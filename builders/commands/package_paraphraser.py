@@ -14,7 +14,7 @@ PROGRAM = "parabank package paraphraser"
 
 
 @dataclass(frozen=True)
-class PackageSettings:
+class _PackageSettings:
     """The settings of the package.
 
     Attributes:
@@ -47,10 +47,10 @@ class PackageSettings:
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, measure and package; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", PackageSettings, work, arguments)
+    return run_script(PROGRAM, __doc__ or "", _PackageSettings, _work, arguments)
 
 
-def work(s: PackageSettings) -> None:
+def _work(s: _PackageSettings) -> None:
     """Package the paraphraser, and print its iBLEU."""
     from toolkit.publish.paraphraser import package_paraphraser
 

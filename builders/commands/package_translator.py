@@ -16,7 +16,7 @@ PROGRAM = "parabank package translator"
 
 
 @dataclass(frozen=True)
-class PackageSettings:
+class _PackageSettings:
     """The settings of the package.
 
     Attributes:
@@ -54,10 +54,10 @@ class PackageSettings:
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, measure and package; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", PackageSettings, work, arguments)
+    return run_script(PROGRAM, __doc__ or "", _PackageSettings, _work, arguments)
 
 
-def work(s: PackageSettings) -> None:
+def _work(s: _PackageSettings) -> None:
     """Package the translator, and print its BLEU."""
     from toolkit.publish.translator import package_translator
 

@@ -30,10 +30,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--public", action="store_true", help="let everybody see a repository that is made now")
     parser.add_argument("--dry_run", action="store_true", help="list the files and their bytes; change nothing")
     options = parser.parse_args(arguments)
-    return run_command(PROGRAM, lambda: work(options), resumes=True)
+    return run_command(PROGRAM, lambda: _work(options), resumes=True)
 
 
-def work(options: argparse.Namespace) -> None:
+def _work(options: argparse.Namespace) -> None:
     """Publish, and print what is sent and where it is."""
     # Imported here because it loads the Hub's library, which --help does not need.
     from huggingface_hub import HfApi

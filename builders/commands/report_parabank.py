@@ -25,10 +25,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--output", type=Path, help="the page (default: DIR.html, beside the folder)")
     parser.add_argument("--rows", type=int, default=5000, help="references of the sample at most (default 5000)")
     options = parser.parse_args(arguments)
-    return run_command(PROGRAM, lambda: work(options))
+    return run_command(PROGRAM, lambda: _work(options))
 
 
-def work(options: argparse.Namespace) -> None:
+def _work(options: argparse.Namespace) -> None:
     """Write the page, and print where it is."""
     from toolkit.package.report import write_report
 

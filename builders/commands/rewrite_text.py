@@ -70,10 +70,10 @@ class Rewriting:
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, rewrite; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", Rewriting, work, arguments)
+    return run_script(PROGRAM, __doc__ or "", Rewriting, _work, arguments)
 
 
-def work(s: Rewriting) -> None:
+def _work(s: Rewriting) -> None:
     """Write the rewritings, and print the counts of unusable texts.
 
     Raises:

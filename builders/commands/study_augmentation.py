@@ -18,10 +18,10 @@ PROGRAM = "parabank study"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, study; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", StudyFile, work, arguments, resumes=True)
+    return run_script(PROGRAM, __doc__ or "", StudyFile, _work, arguments, resumes=True)
 
 
-def work(settings: StudyFile) -> None:
+def _work(settings: StudyFile) -> None:
     """Study, and print the answer."""
     from toolkit.study.study_file import study_file
 

@@ -18,10 +18,10 @@ PROGRAM = "parabank train encoder"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, train; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", EncoderTraining, work, arguments, resumes=True)
+    return run_script(PROGRAM, __doc__ or "", EncoderTraining, _work, arguments, resumes=True)
 
 
-def work(settings: EncoderTraining) -> None:
+def _work(settings: EncoderTraining) -> None:
     """Train, and print how to load the encoder and how good it is."""
     from toolkit.run.workspace import outcome_lines
     from toolkit.system.processes import processes

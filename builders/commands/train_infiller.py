@@ -18,10 +18,10 @@ PROGRAM = "parabank train infiller"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, train; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", InfillerTraining, work, arguments, resumes=True)
+    return run_script(PROGRAM, __doc__ or "", InfillerTraining, _work, arguments, resumes=True)
 
 
-def work(settings: InfillerTraining) -> None:
+def _work(settings: InfillerTraining) -> None:
     """Train, and print where the infiller is and how good it is."""
     from toolkit.run.workspace import outcome_lines
     from toolkit.system.processes import processes

@@ -35,7 +35,7 @@ PROGRAM = "parabank train judgment"
 
 
 @dataclass(frozen=True)
-class JudgmentSettings:
+class _JudgmentSettings:
     """What the regression is fitted on and where it goes.
 
     Attributes:
@@ -63,10 +63,10 @@ class JudgmentSettings:
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, fit and measure, and say in one line what went wrong."""
-    return run_script(PROGRAM, __doc__ or "", JudgmentSettings, train_judgment, arguments)
+    return run_script(PROGRAM, __doc__ or "", _JudgmentSettings, _train_judgment, arguments)
 
 
-def train_judgment(s: JudgmentSettings) -> None:
+def _train_judgment(s: _JudgmentSettings) -> None:
     """Measure on held-out references, fit on all, print the figures and write the regression."""
     output = Path(s.output or SHIPPED)
     check_output_file(output, [s.judgments], is_regression_record)

@@ -25,10 +25,10 @@ PROGRAM = "parabank train pair_classifier"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, train, measure; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", PairClassifierSettings, work, arguments, resumes=True)
+    return run_script(PROGRAM, __doc__ or "", PairClassifierSettings, _work, arguments, resumes=True)
 
 
-def work(settings: PairClassifierSettings) -> None:
+def _work(settings: PairClassifierSettings) -> None:
     """Train, and print the measures of the finished classifier on labelled files."""
     from toolkit.pair_classifier.tasks import SCORES_SIGNATURE, SIGNATURE
     from toolkit.system.processes import processes

@@ -25,10 +25,10 @@ PROGRAM = "parabank train paraphraser"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, train; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", ParaphraserTraining, work, arguments, resumes=True, presets=PRESETS)
+    return run_script(PROGRAM, __doc__ or "", ParaphraserTraining, _work, arguments, resumes=True, presets=PRESETS)
 
 
-def work(settings: ParaphraserTraining) -> None:
+def _work(settings: ParaphraserTraining) -> None:
     """Train, and print how to load the paraphraser and how good it is."""
     from toolkit.run.workspace import outcome_lines
     from toolkit.system.processes import processes

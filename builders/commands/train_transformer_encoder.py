@@ -20,10 +20,10 @@ PROGRAM = "parabank train transformer_encoder"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, train; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", TransformerTraining, work, arguments, resumes=True)
+    return run_script(PROGRAM, __doc__ or "", TransformerTraining, _work, arguments, resumes=True)
 
 
-def work(settings: TransformerTraining) -> None:
+def _work(settings: TransformerTraining) -> None:
     """Train, and print how to load the encoder and how good it is."""
     from toolkit.run.workspace import outcome_lines
     from toolkit.system.processes import processes

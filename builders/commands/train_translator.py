@@ -20,10 +20,10 @@ PROGRAM = "parabank train translator"
 
 def main(arguments: list[str]) -> int:
     """Parse the command line, train; print an error as one line."""
-    return run_script(PROGRAM, __doc__ or "", TrainingSettings, work, arguments, resumes=True)
+    return run_script(PROGRAM, __doc__ or "", TrainingSettings, _work, arguments, resumes=True)
 
 
-def work(settings: TrainingSettings) -> None:
+def _work(settings: TrainingSettings) -> None:
     """Train, and print how to load the translator and how good it is."""
     from toolkit.run.workspace import outcome_lines
     from toolkit.system.processes import processes

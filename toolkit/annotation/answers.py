@@ -39,7 +39,7 @@ Answers = dict[str, float]  # by question
 
 
 @dataclass(frozen=True)
-class Item:
+class _Item:
     """A paraphrase as an annotator sees it.
 
     Attributes:
@@ -70,7 +70,7 @@ def open_sheet(folder: Path) -> tuple[dict, Sheet]:
     return record, SHEETS[record["sheet"]]
 
 
-def read_items(folder: Path) -> list[Item]:
+def read_items(folder: Path) -> list[_Item]:
     """The items of a sheet, in the order of its pages.
 
     Raises:
@@ -79,7 +79,7 @@ def read_items(folder: Path) -> list[Item]:
     rows = read_table(folder / ITEMS, ("item", "page", "reference", "paraphrase"))
     if not all((row["page"] or "").isdecimal() for row in rows):
         raise ValueError(f"wanted the numbers of pages, got {folder / ITEMS} with another text: make the sheet again")
-    return [Item(row["item"], int(row["page"]), row["reference"], row["paraphrase"]) for row in rows]
+    return [_Item(row["item"], int(row["page"]), row["reference"], row["paraphrase"]) for row in rows]
 
 
 def read_answers(file: Path, sheet: Sheet, items: Iterable[str]) -> dict[str, Answers]:
@@ -110,7 +110,7 @@ def read_answers(file: Path, sheet: Sheet, items: Iterable[str]) -> dict[str, An
     return found
 
 
-def check_sheet(file: Path, sheet_id: str, items: Sequence[Item]) -> None:
+def check_sheet(file: Path, sheet_id: str, items: Sequence[_Item]) -> None:
     """Refuse an annotator's file that was filled in on another sheet, as far as its columns say.
 
     Args:
@@ -238,7 +238,7 @@ def append_answers(
         try:
             opened.truncate(end)
             opened.seek(end)
-            opened.write(table_lines(columns, [record]).encode())
+            opened.write(_table_lines(columns, [record]).encode())
             opened.flush()
             os.fsync(opened.fileno())
         except OSError:
@@ -298,10 +298,10 @@ def _from_cell(cell: str) -> str:
 
 def table_text(columns: Sequence[str], rows: Iterable[Mapping]) -> str:
     """A CSV file as spreadsheet programs read it."""
-    return MARK + table_lines(columns, [dict(zip(columns, columns, strict=True)), *rows])
+    return MARK + _table_lines(columns, [dict(zip(columns, columns, strict=True)), *rows])
 
 
-def table_lines(columns: Sequence[str], rows: Iterable[Mapping]) -> str:
+def _table_lines(columns: Sequence[str], rows: Iterable[Mapping]) -> str:
     """Lines of a CSV file."""
     text = io.StringIO(newline="")
     cells = ({name: _to_cell(cell) for name, cell in row.items()} for row in rows)

@@ -28,7 +28,7 @@ GROWTH = 4  # ours: how much further the next sample reaches where parabanks sha
 
 
 @dataclass
-class Text:
+class _Text:
     """A paraphrase to be judged.
 
     Attributes:
@@ -89,16 +89,16 @@ def make_sheet(
     check_output_folder(output, RECORD, parabanks)
     if (output / RECORD).exists():
         raise FileExistsError(f"wanted a new folder for the sheet, got {output}, which holds one: choose another")
-    names = named(parabanks)
+    names = _named(parabanks)
     sampled: dict = {}
     if sheet.controls:
-        texts = list(beside(names, size, ranks, by_length, seed, sampled))
+        texts = list(_beside(names, size, ranks, by_length, seed, sampled))
     else:
         texts = list(chain.from_iterable(apart(name, path, sheet, size, seed, sampled) for name, path in names.items()))
     if not texts:
         every = " that all of them have, letter by letter" if len(names) > 1 and sheet.controls else ""
         raise ValueError(f"wanted references with paraphrases{every}, got none in {', '.join(names)}: check the paths")
-    pages = list(arrange(texts, sheet, seed))
+    pages = list(_arrange(texts, sheet, seed))
     random.Random(seed).shuffle(pages)
     record = {
         "toolkit": VERSION,
@@ -115,11 +115,11 @@ def make_sheet(
         "texts": len(texts),
         "controls": sum(COPIES in text.systems for page in pages for text in page),
     }
-    write_sheet(output, sheet, pages, record)
+    _write_sheet(output, sheet, pages, record)
     return record
 
 
-def named(parabanks: Sequence[str]) -> dict[str, str]:
+def _named(parabanks: Sequence[str]) -> dict[str, str]:
     """The parabanks by their names.
 
     Raises:
@@ -131,9 +131,9 @@ def named(parabanks: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def beside(
+def _beside(
     names: dict[str, str], size: int, ranks: tuple[int, int], by_length: bool, seed: int, sampled: dict
-) -> Iterator[Text]:
+) -> Iterator[_Text]:
     """The distinct paraphrases of references that all parabanks have; equal ones are merged (ParaBank, section 5.3).
 
     A missing rank is filled with the last paraphrase (ParaBank 2, section 3.4). The number of references goes to
@@ -141,19 +141,19 @@ def beside(
     """
     first, last = ranks
     for length in LENGTHS if by_length else (None,):
-        references = shared_references(list(names.values()), size, length, seed)
+        references = _shared_references(list(names.values()), size, length, seed)
         sampled[str(length or "all")] = len(references)
         for rows in references:
-            texts: dict[str, Text] = {}
+            texts: dict[str, _Text] = {}
             for name, row in zip(names, rows, strict=True):
                 for rank in range(first, last + 1):
                     said = row.paraphrases[:rank][-1].text
-                    text = texts.setdefault(said, Text(rows[0].id, row.reference, said, length=length))
+                    text = texts.setdefault(said, _Text(rows[0].id, row.reference, said, length=length))
                     text.systems.append(name if first == last else f"{name}, rank {rank}")
             yield from texts.values()
 
 
-def shared_references(parabanks: Sequence[str], size: int, length: int | None, seed: int) -> list[tuple[Row, ...]]:
+def _shared_references(parabanks: Sequence[str], size: int, length: int | None, seed: int) -> list[tuple[Row, ...]]:
     """The rows of a sample of references that all parabanks have, as `toolkit.package.samples.draw` draws it.
 
     Args:
@@ -164,7 +164,7 @@ def shared_references(parabanks: Sequence[str], size: int, length: int | None, s
     """
 
     def of_length(path: str) -> Iterator[Row]:
-        return (row for row in read_references(path) if is_wanted(row, length))
+        return (row for row in read_references(path) if _is_wanted(row, length))
 
     reach = size
     while True:
@@ -184,24 +184,24 @@ def shared_references(parabanks: Sequence[str], size: int, length: int | None, s
                 if number not in exhausted:
                     rows[number] = {one.reference: one for one in of_length(path) if one.reference in known}
             shared = [reference for reference in known if all(reference in own for own in rows)]
-            return [tuple(own[reference] for own in rows) for reference in in_order(shared, seed)[:size]]
+            return [tuple(own[reference] for own in rows) for reference in _in_order(shared, seed)[:size]]
         reach *= GROWTH
 
 
-def in_order(references: Iterable[str], seed: int) -> list[str]:
+def _in_order(references: Iterable[str], seed: int) -> list[str]:
     """References in the order in which `draw` draws them."""
     return [
         row.reference for row in draw((Row("", "", None, None, one, "", "") for one in references), sys.maxsize, seed)
     ]
 
 
-def is_wanted(row: Row, length: int | None) -> bool:
+def _is_wanted(row: Row, length: int | None) -> bool:
     """Whether a row has a length, and nothing but texts that can be judged."""
     of_length = length is None or length_class(row.reference) == length
     return of_length and all(text.strip() for text in (row.reference, *(one.text for one in row.paraphrases)))
 
 
-def apart(name: str, path: str, sheet: Sheet, size: int, seed: int, sampled: dict) -> Iterator[Text]:
+def apart(name: str, path: str, sheet: Sheet, size: int, seed: int, sampled: dict) -> Iterator[_Text]:
     """Pairs of one parabank, `size` of each range of the paraphrase score if the sheet has ranges.
 
     The number of pairs of each range in the whole parabank goes to `sampled`, and that of pairs with an empty text,
@@ -211,7 +211,7 @@ def apart(name: str, path: str, sheet: Sheet, size: int, seed: int, sampled: dic
         ValueError: The sheet has ranges, but no pair has a score.
     """
     edges: list[tuple[float, float] | None] = [*pairwise(sheet.ranges)] or [None]
-    counts, kept = [0] * len(edges), [Smallest(size) for _ in edges]
+    counts, kept = [0] * len(edges), [_Smallest(size) for _ in edges]
     for pair in chain.from_iterable(table.to_pylist() for table in read_pairs(path)):
         if not (pair["sentence1"].strip() and pair["sentence2"].strip()):
             sampled.setdefault(name, {}).setdefault(EMPTY, 0)
@@ -231,10 +231,10 @@ def apart(name: str, path: str, sheet: Sheet, size: int, seed: int, sampled: dic
         label = "({:g}, {:g}]".format(*edge) if edge else None
         sampled.setdefault(name, {})[label or "all"] = count
         for pair in found.values():
-            yield Text(pair["id"], pair["sentence1"], pair["sentence2"], [name], range=label)
+            yield _Text(pair["id"], pair["sentence1"], pair["sentence2"], [name], range=label)
 
 
-class Smallest:
+class _Smallest:
     """The pairs with the smallest keys of all that were added."""
 
     def __init__(self, size: int) -> None:
@@ -252,27 +252,27 @@ class Smallest:
         return [self.pairs[key] for key in sorted(self.pairs)[: self.size]]
 
 
-def arrange(texts: Iterable[Text], sheet: Sheet, seed: int) -> Iterator[list[Text]]:
+def _arrange(texts: Iterable[_Text], sheet: Sheet, seed: int) -> Iterator[list[_Text]]:
     """Pages of the texts of one reference in random order, with a control now and then."""
     chance = random.Random(seed)
     if sheet.texts == 1:
         yield from ([text] for text in texts)
         return
-    of_reference: dict[str, list[Text]] = {}
+    of_reference: dict[str, list[_Text]] = {}
     for text in texts:
         of_reference.setdefault(text.reference, []).append(text)
     for reference, own in of_reference.items():
         if chance.random() < sheet.controls * len(own) / (1 - sheet.controls):
             copy = next((text for text in own if text.text == reference), None)
             if copy is None:
-                own.append(copy := Text(own[0].id, reference, reference, length=own[0].length))
+                own.append(copy := _Text(own[0].id, reference, reference, length=own[0].length))
             copy.systems.append(COPIES)
         chance.shuffle(own)
         pages = -(-len(own) // sheet.texts)
         yield from (own[number::pages] for number in range(pages))
 
 
-def write_sheet(output: Path, sheet: Sheet, pages: Sequence[Sequence[Text]], record: dict) -> None:
+def _write_sheet(output: Path, sheet: Sheet, pages: Sequence[Sequence[_Text]], record: dict) -> None:
     """Write what annotators see, the key that they must not see, and the record, last."""
     shown: list[dict] = []
     key: list[dict] = []

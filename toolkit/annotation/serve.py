@@ -104,7 +104,7 @@ class Desk:
         wanted, own = self.record["judgments"], set(self.begun(annotator))
         missing = [page for page in self.pages if page not in own and len(done[page]) < wanted]
         found = [page for page in missing if len(people[page]) < wanted]
-        found.sort(key=lambda page: (-len(people[page]), place(annotator, page)))
+        found.sort(key=lambda page: (-len(people[page]), _place(annotator, page)))
         return found, len(missing) - len(found)
 
     def next_page(self, annotator: str) -> dict:
@@ -156,12 +156,12 @@ class Desk:
             self.shown[self.items[item].page][annotator] = time.monotonic()
 
 
-def place(annotator: str, page: int) -> bytes:
+def _place(annotator: str, page: int) -> bytes:
     """A place for a page in an order that is each annotator's own."""
     return blake2b(f"{annotator}\t{page}".encode(), digest_size=8).digest()
 
 
-def render_page(desk: Desk) -> str:
+def _render_page(desk: Desk) -> str:
     """The page for the browser."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     files = ("page.css", "annotate.css", "annotate.js", "annotate.html")
@@ -283,7 +283,7 @@ def server(folder: Path, host: str, port: int) -> ThreadingHTTPServer:
         OSError: The port is taken, or no port of this machine.
     """
     desk = Desk(folder)
-    given = {"desk": desk, "shown_page": render_page(desk).encode(), "hosts": hosts_of(host)}
+    given = {"desk": desk, "shown_page": _render_page(desk).encode(), "hosts": _hosts_of(host)}
     try:
         return ThreadingHTTPServer((host, port), type("SheetHandler", (Handler,), given))
     except OverflowError:
@@ -292,7 +292,7 @@ def server(folder: Path, host: str, port: int) -> ThreadingHTTPServer:
         raise OSError(error.errno, f"{error.strerror}: choose another --port or --host", f"{host}:{port}") from None
 
 
-def hosts_of(host: str) -> frozenset[str]:
+def _hosts_of(host: str) -> frozenset[str]:
     """The names by which a page may be asked for on an address of this machine alone; none where others may ask."""
     return frozenset(LOOPBACK) if host in LOOPBACK else frozenset()
 
@@ -310,7 +310,7 @@ def serve(folder: Path, host: str, port: int) -> None:
         lock.truncate(0)
         write_holder(lock)
         with server(folder, host, port) as serving:
-            name = host if hosts_of(host) else socket.gethostname()
+            name = host if _hosts_of(host) else socket.gethostname()
             address = f"http://{name}:{serving.server_address[1]}/"
             print(f"{address}   Answers go to {folder / ANSWERS}. Ctrl-C ends.", flush=True)
             serving.serve_forever()

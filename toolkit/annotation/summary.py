@@ -53,7 +53,7 @@ def summarise(folder: Path) -> dict:
         ValueError: The folder is neither; a file is damaged; an answer is wrong; or there are no answers.
     """
     if (folder / REFERENCES).is_file():
-        return summarise_judgments(released_judgments(folder))
+        return _summarise_judgments(released_judgments(folder))
     record, sheet = open_sheet(folder)
     shown = read_items(folder)
     items = [item.item for item in shown]
@@ -66,18 +66,18 @@ def summarise(folder: Path) -> dict:
     }
     if not any(answers.values()):
         raise ValueError(f"wanted answers in {folder / ANSWERS}, got none: serve the sheet, or fill in its items.csv")
-    key = read_key(folder)
+    key = _read_key(folder)
     if sheet is PARABANK:
-        figures = summarise_judgments(list(judgments_of(folder, answers, key)), record["judgments"])
+        figures = _summarise_judgments(list(_judgments_of(folder, answers, key)), record["judgments"])
     else:
-        figures = summarise_levels(sheet, answers, key, record["sampled"])
+        figures = _summarise_levels(sheet, answers, key, record["sampled"])
     for name, own in given.items():
         own_figures = figures["annotators"].setdefault(name, {"judgments": 0})
         own_figures["incomplete"] = len(own) - len(answers[name])
     return figures
 
 
-def read_key(folder: Path) -> dict[str, list[dict[str, str]]]:
+def _read_key(folder: Path) -> dict[str, list[dict[str, str]]]:
     """The lines of the key by item."""
     found = defaultdict(list)
     for line in read_table(folder / KEY, ("item", "system", "id", "length", "range", "trigram_overlap")):
@@ -85,7 +85,7 @@ def read_key(folder: Path) -> dict[str, list[dict[str, str]]]:
     return dict(found)
 
 
-def judgments_of(
+def _judgments_of(
     folder: Path, answers: Mapping[str, Mapping[str, Answers]], key: Mapping[str, list[dict[str, str]]]
 ) -> Iterable[Judgment]:
     """The answers to ParaBank's sheet as judgments."""
@@ -104,7 +104,7 @@ def judgments_of(
             )
 
 
-def summarise_judgments(judgments: Sequence[Judgment], wanted: int = PARABANK.judgments) -> dict:
+def _summarise_judgments(judgments: Sequence[Judgment], wanted: int = PARABANK.judgments) -> dict:
     """The figures of judgments as ParaBank's tables 4 and 5 have them; inattentive annotators are left out.
 
     Args:
@@ -162,7 +162,7 @@ def annotators(judgments: Iterable[Judgment], left_out: Mapping[str, str]) -> di
     return {name: own | {"left_out": left_out.get(name)} for name, own in found.items()}
 
 
-def summarise_levels(
+def _summarise_levels(
     sheet: Sheet,
     answers: Mapping[str, Mapping[str, Answers]],
     key: Mapping[str, list[dict[str, str]]],
@@ -191,7 +191,7 @@ def summarise_levels(
             items = groups[name, label]
             overlaps = [float(key[item][0]["trigram_overlap"]) for item in items]
             questions = {
-                one.name: levels([[given[one.name] for given in of_item[item]] for item in items], sorted(one.levels))
+                one.name: _levels([[given[one.name] for given in of_item[item]] for item in items], sorted(one.levels))
                 for one in sheet.questions
             }
             figures = {
@@ -214,8 +214,8 @@ def summarise_levels(
     }
 
 
-def levels(ratings: Sequence[Sequence[float]], known: Sequence[int]) -> dict:
-    """The figures of the ratings of each pair on one question, see `summarise_levels`."""
+def _levels(ratings: Sequence[Sequence[float]], known: Sequence[int]) -> dict:
+    """The figures of the ratings of each pair on one question, see `_summarise_levels`."""
     means = [fmean(own) for own in ratings]
     counts = Counter(int(rating) for own in ratings for rating in own)
     at_least = {n: 100 * fmean(mean >= n for mean in means) for n in known[1:]} if means else {}
@@ -258,7 +258,7 @@ def alpha(ratings: Iterable[tuple[str, object, float]], level: Literal["nominal"
 
 def markdown(figures: dict) -> str:
     """The figures as Markdown tables."""
-    tables = judged_tables(figures) if figures["sheet"] == PARABANK.name else level_tables(figures)
+    tables = _judged_tables(figures) if figures["sheet"] == PARABANK.name else _level_tables(figures)
     agreement = [
         [name, "-" if one["alpha"] is None else f"{one['alpha']:.3f}", one["level"], f"{one['texts']:,}"]
         for name, one in figures["agreement"].items()
@@ -267,7 +267,7 @@ def markdown(figures: dict) -> str:
     return "\n\n".join([*tables, table(head, agreement)])
 
 
-def judged_tables(figures: dict) -> list[str]:
+def _judged_tables(figures: dict) -> list[str]:
     """The tables of ParaBank's sheet: systems, and annotators; and a line if texts have too few judgments."""
     lengths = [n for n in LENGTHS if any(n in one.get("lengths", {}) for one in figures["systems"].values())]
     lines = []
@@ -300,7 +300,7 @@ def judged_tables(figures: dict) -> list[str]:
     return tables
 
 
-def level_tables(figures: dict) -> list[str]:
+def _level_tables(figures: dict) -> list[str]:
     """The tables of a sheet of levels: one for each parabank with ranges, or one for all."""
     tables = []
     for name, ranges in figures["systems"].items():
@@ -309,7 +309,7 @@ def level_tables(figures: dict) -> list[str]:
         lines = []
         for label, one in ranges.items():
             overlap = one["trigram_overlap"]
-            counts = [rating_cell(q, n) for q in one["questions"].values() for n in (1, 2, 3)]
+            counts = [_rating_cell(q, n) for q in one["questions"].values() for n in (1, 2, 3)]
             shown = f"{overlap['mean']:.2f} ± {overlap.get('deviation', 0):.2f}" if overlap else "-"
             lines.append([label, f"{one['pairs']:,}", f"{one['judged']:,}", shown, *counts])
         questions = next(iter(ranges.values()))["questions"]
@@ -326,7 +326,7 @@ def level_tables(figures: dict) -> list[str]:
         questions = next(iter(whole.values()))["questions"]
         pairs = [(name, question) for question in questions for name in whole]
         found = [whole[name]["questions"][question] for name, question in pairs]
-        lines = [[f"{'=' if n == 5 else '>='} {n}, %", *(level_cell(one, n) for one in found)] for n in (5, 4, 3, 2)]
+        lines = [[f"{'=' if n == 5 else '>='} {n}, %", *(_level_cell(one, n) for one in found)] for n in (5, 4, 3, 2)]
         lines.append(
             ["mean", *(f"{q['mean']:.2f} ± {q.get('deviation', 0):.2f}" if "mean" in q else "-" for q in found)]
         )
@@ -337,12 +337,12 @@ def level_tables(figures: dict) -> list[str]:
     return [*tables, table(["annotator", "judgments", "incomplete"], people)]
 
 
-def rating_cell(question: dict, level: int) -> str:
+def _rating_cell(question: dict, level: int) -> str:
     """The percentage of ratings that are a level."""
     given = sum(question["ratings"].values())
     return f"{100 * question['ratings'][level] / given:.1f}" if given else "-"
 
 
-def level_cell(question: dict, level: int) -> str:
+def _level_cell(question: dict, level: int) -> str:
     """The percentage of pairs that have a level."""
     return f"{question['at_least'][level]:.1f}" if question["at_least"] else "-"

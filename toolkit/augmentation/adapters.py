@@ -44,7 +44,7 @@ def loaded(name: str) -> Paraphraser:
     return Paraphraser(name)
 
 
-def model_of(paraphraser: str | Paraphraser) -> Paraphraser:
+def _model_of(paraphraser: str | Paraphraser) -> Paraphraser:
     """A paraphraser by its name, or itself; in a forked process with one thread, because OpenMP's do not survive."""
     if os.getpid() != PROCESS:
         torch.set_num_threads(1)
@@ -92,7 +92,7 @@ class MapAugmenter:
             raise ValueError("wanted a batch of rows, got one row: map with batched=True")
         columns = [list(batch[name]) for name in names]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-        source = Model(model_of(self.paraphraser), self.settings)
+        source = Model(_model_of(self.paraphraser), self.settings)
         made = new_rows(list(enumerate(rows)), self.settings, source, {}, None, Summary())
         rows += [{**rows[one.source], **one.changes} for one in made]
         return {name: [row[name] for row in rows] for name in names}
@@ -183,7 +183,7 @@ class CollateAugmenter:
             if row is not None:
                 found[text] = json.loads(row[0])
         if new := [text for text in dict.fromkeys(texts) if text not in found]:
-            made = model_of(self.paraphraser).paraphrase(new, n=self.copies, seed=self.seed, progress=False)
+            made = _model_of(self.paraphraser).paraphrase(new, n=self.copies, seed=self.seed, progress=False)
             found |= dict(zip(new, made, strict=True))
             self.connection.executemany(
                 "INSERT OR REPLACE INTO said VALUES (?, ?)", [(text, json.dumps(found[text])) for text in new]
@@ -239,7 +239,7 @@ class TextAugmenter(BaseEstimator):
             Dataset.from_dict(columns),
             "text",
             copies=self.copies,
-            paraphraser=model_of(self.paraphraser),
+            paraphraser=_model_of(self.paraphraser),
             label="label" if asked else None,
             stratify=self.stratify,
             check=self.check,
@@ -335,7 +335,7 @@ class NlpaugAugmenter:
         """
         texts, most = ([data], n) if isinstance(data, str) else (texts_of(data, may_lack=False), 1)
         read = [text for text in texts if text.strip()]
-        found = iter(model_of(self.paraphraser).paraphrase(read, n=most, seed=self.seed, progress=False))
+        found = iter(_model_of(self.paraphraser).paraphrase(read, n=most, seed=self.seed, progress=False))
         said = [(next(found) if text.strip() else []) or [text] for text in texts]
         return said[0] if isinstance(data, str) else [one[0] for one in said]
 
@@ -361,6 +361,6 @@ def contrastive_pairs(
         ValueError: Something else than texts is given.
     """
     read = [text for text in dict.fromkeys(texts_of(texts)) if text and text.strip()]
-    found = model_of(paraphraser).paraphrase(read, n=copies, seed=seed)
+    found = _model_of(paraphraser).paraphrase(read, n=copies, seed=seed)
     pairs = [(text, said) for text, some in zip(read, found, strict=True) for said in some]
     return Dataset.from_dict({"anchor": [one for one, _ in pairs], "positive": [other for _, other in pairs]})

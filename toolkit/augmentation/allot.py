@@ -34,22 +34,22 @@ def rows_to_augment(
         most: New rows at most; None is no limit.
         seed: Of the choice.
     """
-    order = shuffled(total, seed)
+    order = _shuffled(total, seed)
     if balance:
         assert labels is not None
-        order = first_of_each(order, labels, {label: needed(lack, copies) for label, lack in lacks(labels).items()})
+        order = _first_of_each(order, labels, {label: _needed(lack, copies) for label, lack in lacks(labels).items()})
     if stratify and most is not None:
         assert labels is not None
         share = Fraction(most, total) if total else Fraction(0)
-        wanted = {label: needed(ceil(share * size), copies) for label, size in Counter(labels).items()}
-        return sorted(first_of_each(order, labels, wanted))
-    return sorted(order if most is None else order[: needed(most, copies)])
+        wanted = {label: _needed(ceil(share * size), copies) for label, size in Counter(labels).items()}
+        return sorted(_first_of_each(order, labels, wanted))
+    return sorted(order if most is None else order[: _needed(most, copies)])
 
 
-def first_of_each(order: Sequence[int], labels: Sequence[Hashable], wanted: Mapping[Hashable, int]) -> list[int]:
+def _first_of_each(order: Sequence[int], labels: Sequence[Hashable], wanted: Mapping[Hashable, int]) -> list[int]:
     """The first rows of each class, as many as are wanted of it.
 
-    >>> first_of_each([4, 3, 2, 1, 0], "aabab", {"a": 2, "b": 1})
+    >>> _first_of_each([4, 3, 2, 1, 0], "aabab", {"a": 2, "b": 1})
     [4, 3, 1]
     """
     left, chosen = dict(wanted), []
@@ -60,7 +60,7 @@ def first_of_each(order: Sequence[int], labels: Sequence[Hashable], wanted: Mapp
     return chosen
 
 
-def needed(new: int, copies: int) -> int:
+def _needed(new: int, copies: int) -> int:
     """The rows that are worked on for so many new rows."""
     return SPARE * -(-new // copies)
 
@@ -126,7 +126,7 @@ def wanted_rows(
         most: New rows at most; None is no limit.
         seed: Of the order of the rows.
     """
-    place = {row: n for n, row in enumerate(shuffled(total, seed))}
+    place = {row: n for n, row in enumerate(_shuffled(total, seed))}
     copy: dict[int, int] = defaultdict(int)
     turns = []
     for new, row in enumerate(sources):
@@ -143,7 +143,7 @@ def wanted_rows(
     return sorted(chosen[:most])
 
 
-def shuffled(total: int, seed: int) -> list[int]:
+def _shuffled(total: int, seed: int) -> list[int]:
     """The numbers below `total` in random order."""
     order = list(range(total))
     random.Random(seed).shuffle(order)

@@ -160,7 +160,7 @@ def augment(
         raise ValueError("wanted label, the column of the classes, for check, got None")
     if isinstance(check, str) and check != CROSS_VALIDATED:
         raise ValueError(f"wanted check {CROSS_VALIDATED!r} or a function from texts to labels, got {check!r}")
-    rows, features = train_rows(data, settings)
+    rows, features = _train_rows(data, settings)
     check_columns(features, settings)
     if balance or stratify or check is not None:
         check_classes(rows, features, settings, may_lack=callable(check) and not balance and not stratify)
@@ -181,21 +181,21 @@ def augment(
         if paraphraser != BEST:
             raise ValueError(f"wanted a paraphraser or a pivot, got both, {tuple(pivot)}: give one of them")
         paraphraser = pivot_name(pivot)
-    source = source_of(paraphraser, pairs, settings)
-    checked = None if check is None else label_check(check, rows, source, settings)
-    record = {} if folder is None else recorded(settings, source, paraphraser, pairs, check)
+    source = _source_of(paraphraser, pairs, settings)
+    checked = None if check is None else _label_check(check, rows, source, settings)
+    record = {} if folder is None else _recorded(settings, source, paraphraser, pairs, check)
     work = Work(settings, source, tags_of(features, settings), checked, folder, state, record)
     shown = progress is not False and state.is_main_process
     if stream:
         summary = Summary()
-        return returned(data, stream_of(rows, features, work, shown, summary), None, settings, summary, with_summary)
+        return _returned(data, stream_of(rows, features, work, shown, summary), None, settings, summary, with_summary)
     new, summary = new_dataset(rows, work, shown)
     if shown:
         print(summary, file=sys.stderr)
-    return returned(data, rows, new, settings, summary, with_summary)
+    return _returned(data, rows, new, settings, summary, with_summary)
 
 
-def recorded(
+def _recorded(
     settings: Augmentation,
     source: Source,
     paraphraser: str | Paraphraser,
@@ -215,7 +215,7 @@ def recorded(
     )
 
 
-def train_rows(data: Any, settings: Augmentation) -> tuple[Dataset | IterableDataset, Features]:
+def _train_rows(data: Any, settings: Augmentation) -> tuple[Dataset | IterableDataset, Features]:
     """The rows that are augmented, and their features.
 
     Raises:
@@ -239,7 +239,7 @@ def train_rows(data: Any, settings: Augmentation) -> tuple[Dataset | IterableDat
     return data, data.features
 
 
-def source_of(paraphraser: str | Paraphraser, pairs: str | Path | None, settings: Augmentation) -> Source:
+def _source_of(paraphraser: str | Paraphraser, pairs: str | Path | None, settings: Augmentation) -> Source:
     """Where paraphrases come from."""
     if pairs is not None:
         if settings.min_forward is not None:
@@ -253,7 +253,7 @@ def source_of(paraphraser: str | Paraphraser, pairs: str | Path | None, settings
     return Model(model, settings)
 
 
-def label_check(
+def _label_check(
     check: str | Classifier, rows: Dataset | IterableDataset, source: Source, settings: Augmentation
 ) -> LabelCheck:
     """The classifier that refuses new rows: the user's, or one that is trained on the rows.
@@ -274,7 +274,7 @@ def label_check(
     return LabelCheck(judge, settings.columns, settings.label, source.lang)
 
 
-def returned(
+def _returned(
     data: Any, rows: Any, new: Dataset | None, settings: Augmentation, summary: Summary, with_summary: bool
 ) -> Any:
     """The data with its new rows, in its own type."""

@@ -42,13 +42,13 @@ def augment_file(settings: AugmentFile) -> Path:
     shards = output.with_name(f"{output.name}.shards")
     check_output_file(output, [settings.data], lambda _: shards.is_dir())
     if settings.preview:
-        check_output_file(Path(settings.preview), [settings.data, output], is_preview)
+        check_output_file(Path(settings.preview), [settings.data, output], _is_preview)
     state = processes(exchange=False)
     tell_idle_gpus(state)
     torch.set_num_threads(settings.threads)
     data = read_file(settings.data, settings.data_split, settings.data_config)
     if settings.provenance:
-        check_free_names(data.rows)
+        _check_free_names(data.rows)
     if output.suffix in DELIMITERS:
         check_fits(data.rows, output)
     bigger = augment(
@@ -62,14 +62,14 @@ def augment_file(settings: AugmentFile) -> Path:
         output_dir=shards,
     )
     if state.is_main_process:
-        write_whole_file(data, bigger, settings, output)
+        _write_whole_file(data, bigger, settings, output)
         if settings.preview and len(bigger) > len(data.rows):
             Preview(bigger, settings.columns).save(settings.preview)
     wait(state)
     return output
 
 
-def write_whole_file(data: FileRows, bigger: Dataset, settings: AugmentFile, output: Path) -> None:
+def _write_whole_file(data: FileRows, bigger: Dataset, settings: AugmentFile, output: Path) -> None:
     """Write all rows, so that the file appears when it is whole.
 
     Args:
@@ -93,7 +93,7 @@ def write_whole_file(data: FileRows, bigger: Dataset, settings: AugmentFile, out
         temporary.unlink(missing_ok=True)
 
 
-def check_free_names(rows: Dataset) -> None:
+def _check_free_names(rows: Dataset) -> None:
     """Refuse data with a column of the name of one that is added.
 
     Raises:
@@ -107,6 +107,6 @@ def check_free_names(rows: Dataset) -> None:
             )
 
 
-def is_preview(path: Path) -> bool:
+def _is_preview(path: Path) -> bool:
     """Whether a file is a preview of this toolkit."""
     return "<title>Augmented rows</title>" in path.read_text(encoding="utf-8", errors="replace")[:500]

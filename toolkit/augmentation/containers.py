@@ -33,24 +33,26 @@ def check_columns(features: Features, settings: Augmentation) -> None:
     Raises:
         ValueError: A column is refused.
     """
-    check_names(list(features), settings)
+    _check_names(list(features), settings)
     for column in settings.columns:
         kind, item = features[column], getattr(features[column], "feature", None)
         if getattr(item or kind, "dtype", None) not in TEXTS:
-            raise ValueError(f"wanted texts in column {column!r}, got {described(kind)}")
+            raise ValueError(f"wanted texts in column {column!r}, got {_described(kind)}")
         if getattr(kind, "length", -1) != -1:
-            raise ValueError(f"wanted lists of any length in column {column!r}, got {described(kind)}: cast the column")
+            raise ValueError(
+                f"wanted lists of any length in column {column!r}, got {_described(kind)}: cast the column"
+            )
         if item is not None and column not in settings.spans:
             raise ValueError(f"wanted spans={{{column!r}: the column of tags}}, because column {column!r} holds tokens")
 
 
-def check_names(names: Sequence[str], settings: Augmentation) -> None:
+def _check_names(names: Sequence[str], settings: Augmentation) -> None:
     """Refuse data without a column that is read, or with a column of the name of one that is added.
 
     Raises:
         ValueError: The data is refused.
     """
-    for column in columns_read(settings):
+    for column in _columns_read(settings):
         if column not in names:
             raise ValueError(f"wanted column {column!r}, got the columns {', '.join(map(str, names))}")
     check_new_names(names, settings)
@@ -77,19 +79,19 @@ def check_classes(rows: Dataset | IterableDataset, features: Features, settings:
     """
     name = settings.label or ""
     if not isinstance(features[name], Value | ClassLabel):
-        raise ValueError(f"wanted one class of each row in column {name!r}, got {described(features[name])}")
+        raise ValueError(f"wanted one class of each row in column {name!r}, got {_described(features[name])}")
     if isinstance(rows, Dataset) and not may_lack:
         labels = list(rows.with_format(None)[name])
         if None in labels:
             raise ValueError(f"row {labels.index(None)}: wanted a class in column {name!r}, got None")
 
 
-def described(kind: Any) -> str:
+def _described(kind: Any) -> str:
     """A feature in a few words."""
     return kind.dtype if isinstance(kind, Value) else f"{kind!r:.80}"
 
 
-def columns_read(settings: Augmentation) -> list[str]:
+def _columns_read(settings: Augmentation) -> list[str]:
     """The columns that are read."""
     keep = [settings.keep] if isinstance(settings.keep, str) else []
     label = [settings.label] if settings.label is not None else []
@@ -106,7 +108,7 @@ def tags_of(features: Features, settings: Augmentation) -> dict[str, Tags]:
     return found
 
 
-def provenance_features(settings: Augmentation) -> Features:
+def _provenance_features(settings: Augmentation) -> Features:
     """The columns of provenance, under the names that they have until the end."""
     return Features(dict(zip(settings.provenance or HIDDEN, KINDS, strict=True)))
 
@@ -120,15 +122,15 @@ def new_dataset(dataset: Dataset, work: Work, shown: bool) -> tuple[Dataset, Sum
         shown: Whether a bar is shown.
     """
     settings = work.settings
-    reading = dataset.with_format(None).select_columns(columns_read(settings))
+    reading = dataset.with_format(None).select_columns(_columns_read(settings))
     labels = None if settings.label is None else list(reading[settings.label])
     copies, most = settings.copies * len(settings.groups), settings.max_new_rows
     chosen = rows_to_augment(len(dataset), labels, copies, settings.balance, settings.stratify, most, settings.seed)
-    rows, finish = dataset.with_format("arrow"), finisher(dataset.features, settings, work.source.name)
+    rows, finish = dataset.with_format("arrow"), _finisher(dataset.features, settings, work.source.name)
     summary, parts = Summary(), []
     with rows_bar(len(chosen), 0, work.source.stages * len(settings.columns), "augmenting", shown) as bar:
         for new, counts in made_shards(
-            shards_of(reading, chosen),
+            _shards_of(reading, chosen),
             work,
             lambda made: finish(made, rows.select([one.source for one in made])[:]),
             lambda some: rows.select([number for number, _ in some])[:].to_pylist(),
@@ -152,14 +154,14 @@ def new_dataset(dataset: Dataset, work: Work, shown: bool) -> tuple[Dataset, Sum
     return found, summary
 
 
-def shards_of(reading: Dataset, chosen: Sequence[int]) -> Iterator[Rows]:
+def _shards_of(reading: Dataset, chosen: Sequence[int]) -> Iterator[Rows]:
     """The chosen rows, `SHARD_ROWS` at a time."""
     for begin in range(0, len(chosen), SHARD_ROWS):
         numbers = chosen[begin : begin + SHARD_ROWS]
         yield list(zip(numbers, reading.select(numbers).to_list(), strict=True))
 
 
-def finisher(features: Features, settings: Augmentation, name: str) -> Callable[[list[NewRow], pa.Table], Dataset]:
+def _finisher(features: Features, settings: Augmentation, name: str) -> Callable[[list[NewRow], pa.Table], Dataset]:
     """A function that makes new rows a data set, given the rows that they are made of as a table.
 
     Args:
@@ -167,7 +169,7 @@ def finisher(features: Features, settings: Augmentation, name: str) -> Callable[
         settings: The names of the columns of provenance.
         name: Of the paraphraser.
     """
-    all_features = Features({**features, **provenance_features(settings)})
+    all_features = Features({**features, **_provenance_features(settings)})
     schema = all_features.arrow_schema
 
     def finish(made: list[NewRow], table: pa.Table) -> Dataset:
@@ -182,7 +184,7 @@ def finisher(features: Features, settings: Augmentation, name: str) -> Callable[
             [name] * len(made),
             [one.score for one in made],
         )
-        for field, given in zip(provenance_features(settings), own, strict=True):
+        for field, given in zip(_provenance_features(settings), own, strict=True):
             table = table.append_column(field, pa.array(given, schema.field(field).type))
         return Dataset(table.select(schema.names).cast(schema))
 
@@ -203,19 +205,19 @@ def with_new_rows(dataset: Dataset, new: Dataset, settings: Augmentation) -> Dat
 
 def with_nulls(dataset: Dataset | IterableDataset, settings: Augmentation) -> Any:
     """A data set with columns of provenance that are null."""
-    added = provenance_features(settings)
+    added = _provenance_features(settings)
     if isinstance(dataset, IterableDataset):
         features = features_of(dataset)
         nulls = dict.fromkeys([*features, *added])
         return dataset.with_format(None).map(
-            lambda row: nulls | dict(checked_keys(row, features)), features=Features({**features, **added})
+            lambda row: nulls | dict(_checked_keys(row, features)), features=Features({**features, **added})
         )
     for name, kind in added.items():
         dataset = dataset.add_column(name, pa.nulls(len(dataset), kind.pa_type), feature=kind)
     return dataset
 
 
-def checked_keys(row: Mapping[str, Any], features: Features) -> Mapping[str, Any]:
+def _checked_keys(row: Mapping[str, Any], features: Features) -> Mapping[str, Any]:
     """A row of a stream, if it has no other keys than the features.
 
     Raises:
@@ -230,7 +232,7 @@ def checked_keys(row: Mapping[str, Any], features: Features) -> Mapping[str, Any
     return row
 
 
-def rows_as_dataset(rows: Sequence[Mapping[str, Any]], features: Features | None) -> Dataset:
+def _rows_as_dataset(rows: Sequence[Mapping[str, Any]], features: Features | None) -> Dataset:
     """Rows of which some may lack keys; without features, with the keys of all of them."""
     names = list(features) if features is not None else list(dict.fromkeys(name for row in rows for name in row))
     return Dataset.from_dict({name: [row.get(name) for row in rows] for name in names}, features=features)
@@ -247,7 +249,7 @@ def features_of(stream: IterableDataset) -> Features:
     first = list(islice(stream.with_format(None), SHARD_ROWS))
     if not first:
         raise ValueError("wanted rows, got an empty stream that states no columns")
-    return rows_as_dataset(first, None).features
+    return _rows_as_dataset(first, None).features
 
 
 def frame_columns(frame: pd.DataFrame, settings: Augmentation) -> Dataset:
@@ -256,11 +258,11 @@ def frame_columns(frame: pd.DataFrame, settings: Augmentation) -> Dataset:
     Raises:
         ValueError: A column is missing, or holds values of several types.
     """
-    check_names(list(frame.columns), settings)
+    _check_names(list(frame.columns), settings)
     try:
-        return Dataset.from_pandas(frame[columns_read(settings)], preserve_index=False)
+        return Dataset.from_pandas(frame[_columns_read(settings)], preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise ValueError(f"wanted values of one type in each of {columns_read(settings)}, got {error}") from None
+        raise ValueError(f"wanted values of one type in each of {_columns_read(settings)}, got {error}") from None
 
 
 def with_new_frame(frame: pd.DataFrame, new: Dataset, settings: Augmentation) -> pd.DataFrame:
@@ -295,8 +297,8 @@ def stream_of(dataset: IterableDataset, features: Features, work: Work, shown: b
         total: Is given what was counted, when the stream has been read.
     """
     settings = work.settings
-    extended = Features({**features, **provenance_features(settings)})
-    finish, read = finisher(features, settings, work.source.name), columns_read(settings)
+    extended = Features({**features, **_provenance_features(settings)})
+    finish, read = _finisher(features, settings, work.source.name), _columns_read(settings)
 
     def new() -> Iterator[dict[str, Any]]:
         worker = get_worker_info()
@@ -307,12 +309,12 @@ def stream_of(dataset: IterableDataset, features: Features, work: Work, shown: b
 
         def shards() -> Iterator[Rows]:
             while some := list(islice(numbered, SHARD_ROWS)):
-                held[:] = [(number, checked_keys(row, features)) for number, row in some]
+                held[:] = [(number, _checked_keys(row, features)) for number, row in some]
                 yield [(number, {column: row.get(column) for column in read}) for number, row in some]
 
         def finished(made: list[NewRow]) -> Dataset:
             rows = dict(held)
-            table = rows_as_dataset([rows[one.source] for one in made], features)
+            table = _rows_as_dataset([rows[one.source] for one in made], features)
             return finish(made, table.with_format("arrow")[:])
 
         total.clear()

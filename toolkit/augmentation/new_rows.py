@@ -36,7 +36,7 @@ def new_rows(
         ValueError: A column holds what cannot be augmented; the message names the row.
     """
     values = dict(rows)
-    groups = [one for number, row in rows for one in groups_of(number, row, settings, source.lang, tags, summary)]
+    groups = [one for number, row in rows for one in _groups_of(number, row, settings, source.lang, tags, summary)]
     texts = [part for _, parts in groups for part in parts]
     found = source.paraphrases(texts, settings.copies, settings.chooses or check is not None) if texts else []
     made, at = [], 0
@@ -52,7 +52,7 @@ def new_rows(
     return [one for some in made for one in some[: settings.copies]]
 
 
-def groups_of(
+def _groups_of(
     number: int,
     row: Mapping[str, Any],
     settings: Augmentation,

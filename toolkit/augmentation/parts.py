@@ -134,7 +134,7 @@ class Part:
         if broken_guard(self.text, paraphrase, self.lang, ALWAYS) is not None:
             raise SkippedError("mark_lost", f"wanted the marks of {self.text!r:.80}, got {paraphrase!r:.80}")
         for phrase in self.keep:
-            if not says(paraphrase, phrase):
+            if not _says(paraphrase, phrase):
                 raise SkippedError("keep_lost", f"wanted {phrase!r} in the paraphrase, got {paraphrase!r}")
         changed: dict[str, Any] | None
         if self.tags is not None:
@@ -170,21 +170,21 @@ def parts_of(row: Mapping[str, Any], settings: Augmentation, lang: str, tags: Ma
         ValueError: A column holds something else than texts, tokens, tags, phrases or spans.
     """
     texts = {column: joined(row[column], column, lang) for column in settings.columns}
-    keep = phrases_of(row, settings)
+    keep = _phrases_of(row, settings)
     for phrase in keep:
-        if not any(says(text, phrase) for text, _ in texts.values()):
+        if not any(_says(text, phrase) for text, _ in texts.values()):
             raise SkippedError(
                 "keep_not_said", f"wanted the phrase {phrase!r} in {' or '.join(texts)}, got {texts!r:.120}"
             )
     parts = {}
     for column, (text, where) in texts.items():
         if text.strip():
-            own = tuple(phrase for phrase in keep if says(text, phrase))
+            own = tuple(phrase for phrase in keep if _says(text, phrase))
             span_column, how = settings.spans.get(column), tags.get(column, Tags()) if where else None
             if how is not None and span_column is None:
                 raise ValueError(f"wanted spans={{{column!r}: the column of tags}}, because {column!r} holds tokens")
             value = None if span_column is None else row[span_column]
-            spans = () if span_column is None else spans_of(text, where, value, how, span_column)
+            spans = () if span_column is None else _spans_of(text, where, value, how, span_column)
             parts[column] = Part(column, text, row[column], own, spans, span_column, value, how, lang)
     return parts
 
@@ -204,7 +204,7 @@ def joined(value: Any, column: str, lang: str) -> tuple[str, list[Span]]:
     raise ValueError(f"wanted a text in column {column!r}, got {value!r:.60} ({type(value).__name__})")
 
 
-def spans_of(text: str, where: Sequence[Span], value: Any, tags: Tags | None, column: str) -> tuple[Span, ...]:
+def _spans_of(text: str, where: Sequence[Span], value: Any, tags: Tags | None, column: str) -> tuple[Span, ...]:
     """The spans of a text in its characters.
 
     Raises:
@@ -224,7 +224,7 @@ def spans_of(text: str, where: Sequence[Span], value: Any, tags: Tags | None, co
     return tuple((where[begin][0], where[end - 1][1]) for begin, end in entities(tags.named(value)))
 
 
-def phrases_of(row: Mapping[str, Any], settings: Augmentation) -> tuple[str, ...]:
+def _phrases_of(row: Mapping[str, Any], settings: Augmentation) -> tuple[str, ...]:
     """The phrases that the paraphrases of a row must say, each once.
 
     Raises:
@@ -238,10 +238,10 @@ def phrases_of(row: Mapping[str, Any], settings: Augmentation) -> tuple[str, ...
     return tuple(dict.fromkeys(phrase.strip() for phrase in phrases if phrase.strip()))
 
 
-def says(text: str, phrase: str) -> bool:
+def _says(text: str, phrase: str) -> bool:
     """Whether a text says a phrase: its words in a row, the first letter in either case.
 
-    >>> says("Solar power is cheap.", "solar power"), says("It is solar powered.", "solar power")
+    >>> _says("Solar power is cheap.", "solar power"), _says("It is solar powered.", "solar power")
     (True, False)
     """
     return times_said(text, phrase) > 0 or times_said(text, phrase[0].swapcase() + phrase[1:]) > 0

@@ -34,7 +34,7 @@ STYLE = """
 """
 
 
-class Change(NamedTuple):
+class _Change(NamedTuple):
     """One column of a new row.
 
     Attributes:
@@ -75,7 +75,7 @@ class Preview:
         provenance: Sequence[str] = PROVENANCE,
     ) -> None:
         wanted = [columns] if isinstance(columns, str) else columns
-        self.changes = list(islice(changes(data, wanted, provenance), rows))
+        self.changes = list(islice(_changes(data, wanted, provenance), rows))
         if not self.changes:
             raise ValueError("wanted new rows to show, got none")
 
@@ -84,7 +84,7 @@ class Preview:
         several = len({one.column for one in self.changes}) > 1
         others = list(dict.fromkeys(name for one in self.changes for name in one.others))
         heads = ["row", *(["column"] if several else []), "before", "after", *others, "cosine"]
-        lines = ["".join(cells(one, several, others)) for one in self.changes]
+        lines = ["".join(_cells(one, several, others)) for one in self.changes]
         return (
             f"<style>{STYLE}</style><table class='augmented'>"
             "<caption>Left: words that the new row no longer has. Right: words that are new.</caption>"
@@ -99,7 +99,7 @@ class Preview:
         write_whole(Path(path), head + body)
 
 
-def changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str]) -> Iterator[Change]:
+def _changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str]) -> Iterator[_Change]:
     """The changed texts of the new rows, in order.
 
     Raises:
@@ -117,16 +117,16 @@ def changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str])
             raise ValueError(f"wanted column {column!r}, got the columns {', '.join(data.column_names)}")
     for new, old in pairs(data, source):
         names = [name for name in new if name not in provenance]
-        texts = [name for name in (columns or names) if is_text(new[name])]
+        texts = [name for name in (columns or names) if _is_text(new[name])]
         for column in texts:
             before, after = (joined(row[column], column, "en")[0] for row in (old, new))
             if before != after:
                 others = {
-                    name: named(new[name], data.features[name])
+                    name: _named(new[name], data.features[name])
                     for name in names
-                    if name not in texts and short(new[name])
+                    if name not in texts and _short(new[name])
                 }
-                yield Change(int(new[source]), column, before, after, others, new.get(score))
+                yield _Change(int(new[source]), column, before, after, others, new.get(score))
 
 
 def pairs(data: Dataset, source: str) -> Iterator[tuple[dict, dict]]:
@@ -137,23 +137,23 @@ def pairs(data: Dataset, source: str) -> Iterator[tuple[dict, dict]]:
         yield data[new], data[int(numbers[new])]  # pandas may have made it a float
 
 
-def is_text(value: Any) -> bool:
+def _is_text(value: Any) -> bool:
     """Whether a value is a text or a list of tokens."""
     return isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
 
 
-def short(value: Any) -> bool:
+def _short(value: Any) -> bool:
     """Whether a value fits into a cell: a number, or few characters."""
     return isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 20)
 
 
-def named(value: Any, feature: Any) -> Any:
+def _named(value: Any, feature: Any) -> Any:
     """A value as a reader knows it: the name of a class instead of its number."""
     known = isinstance(feature, ClassLabel) and value is not None and 0 <= value < feature.num_classes
     return feature.int2str(value) if known else value
 
 
-def cells(change: Change, several: bool, others: Sequence[str]) -> Iterator[str]:
+def _cells(change: _Change, several: bool, others: Sequence[str]) -> Iterator[str]:
     """The cells of a change."""
     before, after = marked(change.before, change.after)
     yield f"<td class='number'>{change.row}</td>"

@@ -166,7 +166,7 @@ class Pairs:
         for key, said, semantic in rows:
             found[key].append(Paraphrase(said, semantic))
         return [
-            distinct([Paraphrase(formed(one.text, form), one.score) for one in found[key]], part.text, self._key)
+            _distinct([Paraphrase(formed(one.text, form), one.score) for one in found[key]], part.text, self._key)
             for part, key, (_, form) in zip(parts, keys, read, strict=True)
         ]
 
@@ -182,7 +182,7 @@ def language_of(pairs: str | Path) -> str:
     return settings.get("lang", "en")
 
 
-def distinct(some: Sequence[Paraphrase], text: str, key: Callable[[str], str]) -> list[Paraphrase]:
+def _distinct(some: Sequence[Paraphrase], text: str, key: Callable[[str], str]) -> list[Paraphrase]:
     """The paraphrases whose key differs from the text's and from those before them."""
     seen, found = {key(text)}, []
     for one in some:

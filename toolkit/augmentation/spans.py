@@ -37,7 +37,7 @@ def read_spans(value: Any, text: str) -> list[Span]:
         ValueError: The value has none of the forms.
     """
     spans = []
-    for one in records(value):
+    for one in _records(value):
         if ANSWER_START in one:
             begin, said = one[ANSWER_START], one.get(TEXT)
             end = begin + len(said) if isinstance(begin, int) and isinstance(said, str) else None
@@ -52,7 +52,7 @@ def read_spans(value: Any, text: str) -> list[Span]:
     return spans
 
 
-def records(value: Any) -> list[dict[str, Any]]:
+def _records(value: Any) -> list[dict[str, Any]]:
     """The spans of a value, each as a dictionary with its start.
 
     Raises:
@@ -61,20 +61,20 @@ def records(value: Any) -> list[dict[str, Any]]:
     if value is None:
         return []
     if isinstance(value, Mapping) and all(isinstance(some, Sequence) for some in value.values()):
-        refuse_other_offsets(value)
+        _refuse_other_offsets(value)
         if len({len(some) for some in value.values()}) <= 1:
             return [dict(zip(value, some, strict=True)) for some in zip(*value.values(), strict=True)]
     elif isinstance(value, Sequence) and not isinstance(value, str):
         if all(isinstance(one, Mapping) for one in value):
             for one in value:
-                refuse_other_offsets(one)
+                _refuse_other_offsets(one)
             return [dict(one) for one in value]
         if all(isinstance(one, Sequence) and not isinstance(one, str) and len(one) >= 2 for one in value):
             return [{START: one[0], END: one[1]} for one in value]
     raise ValueError(f"wanted spans as {FORMS}, got {value!r:.80}")
 
 
-def refuse_other_offsets(names: Iterable[str]) -> None:
+def _refuse_other_offsets(names: Iterable[str]) -> None:
     """Refuse names of offsets besides those that are written again: they would no longer fit.
 
     Raises:
@@ -114,9 +114,9 @@ def wholes(text: str, spans: Sequence[Span]) -> list[Span]:
     """
     found: list[Span] = []
     for begin, end in sorted(spans):
-        while within_word(text, begin):
+        while _within_word(text, begin):
             begin -= 1
-        while within_word(text, end):
+        while _within_word(text, end):
             end += 1
         if found and begin < found[-1][1]:
             found[-1] = found[-1][0], max(end, found[-1][1])
@@ -125,7 +125,7 @@ def wholes(text: str, spans: Sequence[Span]) -> list[Span]:
     return found
 
 
-def within_word(text: str, at: int) -> bool:
+def _within_word(text: str, at: int) -> bool:
     """Whether the place between two characters is within a word."""
     return 0 < at < len(text) and continues_word(text[at]) and continues_word(text[at - 1])
 
@@ -145,7 +145,7 @@ def places(text: str, phrases: Sequence[str]) -> dict[str, list[int]]:
         while begin >= 0:
             end = begin + len(phrase)
             free = all(end <= other or begin >= last for other, last in taken)
-            if free and not within_word(text, begin) and not within_word(text, end):
+            if free and not _within_word(text, begin) and not _within_word(text, end):
                 found[phrase].append(begin)
                 taken.append((begin, end))
             begin = text.find(phrase, begin + 1)

@@ -35,15 +35,15 @@ def join_tokens(said: Sequence[str], lang: str) -> tuple[str, list[Span]]:
     text = NOT.sub(r"\1", MosesDetokenizer(lang=lang).detokenize(said, unescape=False))
     if all(CHARACTER_WITHOUT_SPACES.match(one) for one in said[:1]) or lang in ("zh", "ja"):
         text = "".join(said)
-    found = stand(text, said)
+    found = _stand(text, said)
     if found is None:  # a token with a space in it, or one that Moses writes otherwise
         text = " ".join(said)
-        found = stand(text, said)
+        found = _stand(text, said)
     assert found is not None
     return text, found
 
 
-def stand(text: str, said: Sequence[str]) -> list[Span] | None:
+def _stand(text: str, said: Sequence[str]) -> list[Span] | None:
     """Where tokens stand in a text, one after another; None if they are not all of its visible characters."""
     found, at = [], 0
     for token in said:

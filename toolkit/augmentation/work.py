@@ -80,12 +80,12 @@ def made_shards(
     Raises:
         ValueError: A finished shard was made of other rows.
     """
-    with started(work):
-        yield from shards_in_turn(shards, work, finish, whole, bar)
+    with _started(work):
+        yield from _shards_in_turn(shards, work, finish, whole, bar)
 
 
 @contextlib.contextmanager
-def started(work: Work) -> Iterator[None]:
+def _started(work: Work) -> Iterator[None]:
     """Lock the folder, if there is one, and record the settings; it stays locked until the block ends.
 
     Raises:
@@ -103,7 +103,7 @@ def started(work: Work) -> Iterator[None]:
         yield
 
 
-def shards_in_turn(
+def _shards_in_turn(
     shards: Iterable[Rows], work: Work, finish: Finish, whole: Whole, bar: Progress
 ) -> Iterator[tuple[Dataset, Summary]]:
     """Do the work of `made_shards`."""
@@ -114,22 +114,22 @@ def shards_in_turn(
         begun.append((rows[0][0], len(rows)))
         done += len(rows)
         if work.folder is None:
-            yield make(rows, work, finish) if time.monotonic() <= end else none_made(*begun[-1], work, finish)
+            yield _make(rows, work, finish) if time.monotonic() <= end else _none_made(*begun[-1], work, finish)
         elif number % work.state.num_processes == work.state.process_index:
-            path, content = work.folder / f"new-{number:05d}.json", content_of(whole(rows))
+            path, content = work.folder / f"new-{number:05d}.json", _content_of(whole(rows))
             if path.exists():
-                check_same(path, content)
+                _check_same(path, content)
             elif time.monotonic() <= end:
-                write_shard(path, content, *make(rows, work, finish))
+                _write_shard(path, content, *_make(rows, work, finish))
         bar.update(done - bar.n)  # stages count texts, some of them twice, and no text that is skipped
     if work.folder is not None:
         wait(work.state)
         for number, (first, count) in enumerate(begun):
             path = work.folder / f"new-{number:05d}.json"
-            yield read_shard(path) if path.exists() else none_made(first, count, work, finish)
+            yield _read_shard(path) if path.exists() else _none_made(first, count, work, finish)
 
 
-def make(rows: Rows, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
+def _make(rows: Rows, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
     """The new rows of a shard.
 
     Raises:
@@ -143,19 +143,19 @@ def make(rows: Rows, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
     return finish(made), summary
 
 
-def none_made(first: int, count: int, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
+def _none_made(first: int, count: int, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
     """What a shard is that was not begun: no new row, and all of its rows counted."""
     summary = Summary(rows=count)
     summary.skip(first, SkippedError("out_of_time", f"after {work.settings.minutes} minutes"), count)
     return finish([]), summary
 
 
-def content_of(rows: Iterable[Mapping[str, Any]]) -> str:
+def _content_of(rows: Iterable[Mapping[str, Any]]) -> str:
     """A hash of the names and values of some rows."""
     return hashlib.sha256(repr([dict(row) for row in rows]).encode()).hexdigest()
 
 
-def write_shard(path: Path, content: str, new: Dataset, summary: Summary) -> None:
+def _write_shard(path: Path, content: str, new: Dataset, summary: Summary) -> None:
     """Write a finished shard: an Arrow file, then its record."""
     arrow, temporary = path.with_suffix(".arrow"), path.with_suffix(".tmp")
     with ArrowWriter(features=new.features, path=str(temporary)) as writer:
@@ -165,14 +165,14 @@ def write_shard(path: Path, content: str, new: Dataset, summary: Summary) -> Non
     write_whole(path, json.dumps({"content": content} | summary.record(), indent=1))
 
 
-def read_shard(path: Path) -> tuple[Dataset, Summary]:
+def _read_shard(path: Path) -> tuple[Dataset, Summary]:
     """The new rows of a finished shard, mapped from its file."""
     record = read_record(path)
     record.pop("content")
     return Dataset.from_file(str(path.with_suffix(".arrow"))), Summary.of(record)
 
 
-def check_same(path: Path, content: str) -> None:
+def _check_same(path: Path, content: str) -> None:
     """Refuse a finished shard that was made of other rows.
 
     Raises:

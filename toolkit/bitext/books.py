@@ -63,16 +63,16 @@ def read_books(
             read: a file is damaged, or is no UTF-8.
     """
     ascii_marks = punctuation and lang not in OWN_PUNCTUATION
-    files = {text: text_files(text) for text in texts if not holds_dataset(text)}
+    files = {text: text_files(text) for text in texts if not _holds_dataset(text)}
     names = book_names([path for found in files.values() for path in found])
     for text in texts:
         for path in files.get(text, []):
-            yield Book(names[path], normalized(read_paragraphs(text_lines(path)), ascii_marks))
+            yield Book(names[path], _normalized(read_paragraphs(text_lines(path)), ascii_marks))
         if text not in files:
-            yield from read_dataset(text, column, data_split, ascii_marks)
+            yield from _read_dataset(text, column, data_split, ascii_marks)
 
 
-def read_dataset(address: str, column: str, data_split: str, ascii_marks: bool) -> Iterator[Book]:
+def _read_dataset(address: str, column: str, data_split: str, ascii_marks: bool) -> Iterator[Book]:
     """The books of a dataset; the number of a record, from 1, ends its name."""
     dataset, first = open_dataset(address, data_split)
     if first is None:
@@ -81,10 +81,10 @@ def read_dataset(address: str, column: str, data_split: str, ascii_marks: bool) 
     name = Path(address.partition(":")[0]).name
     for number, record in enumerate(dataset.select_columns([column.partition(".")[0]]), 1):
         text = field_text(record, column, address).split("\n")
-        yield Book(f"{name}-{number}", normalized(read_paragraphs(iter(text)), ascii_marks))
+        yield Book(f"{name}-{number}", _normalized(read_paragraphs(iter(text)), ascii_marks))
 
 
-def holds_dataset(text: str) -> bool:
+def _holds_dataset(text: str) -> bool:
     """Whether a text is a dataset: a Hub id, or a folder without text files."""
     if Path(text).is_dir():
         return any(Path(text).iterdir()) and not any(
@@ -125,10 +125,10 @@ def book_names(paths: Sequence[str]) -> dict[str, str]:
     Raises:
         ValueError: Two files differ in nothing but their suffixes.
     """
-    names = {path: stem(Path(path).name) for path in paths}
+    names = {path: _stem(Path(path).name) for path in paths}
     if len(set(names.values())) < len(names):
         above = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
-        names = {path: stem(os.path.relpath(path, above)) for path in paths}
+        names = {path: _stem(os.path.relpath(path, above)) for path in paths}
     by_name = {name: path for path, name in names.items()}
     for path, name in names.items():
         if by_name[name] != path:
@@ -136,13 +136,13 @@ def book_names(paths: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def stem(path: str) -> str:
+def _stem(path: str) -> str:
     """A path without the suffixes of text files; the file's name up to its first point, if it has others."""
     suffix = next((one for one in TEXT_SUFFIXES if path.endswith(one)), None)
     return path.removesuffix(suffix) if suffix else str(Path(path).with_name(Path(path).name.split(".")[0]))
 
 
-def normalized(paragraphs: Iterator[str], ascii_marks: bool) -> Iterator[str]:
+def _normalized(paragraphs: Iterator[str], ascii_marks: bool) -> Iterator[str]:
     """Paragraphs in the toolkit's form of text, without empty ones."""
     for paragraph in paragraphs:
         if text := normalize(paragraph, ascii_marks):
@@ -151,7 +151,7 @@ def normalized(paragraphs: Iterator[str], ascii_marks: bool) -> Iterator[str]:
 
 def read_paragraphs(source: Iterator[str]) -> Iterator[str]:
     """The paragraphs of lines, each on one line, without the header and footer of Project Gutenberg."""
-    source = without_frame(source)
+    source = _without_frame(source)
     first = list(islice(source, SAMPLE))
     filled = [len(line) for line in first if line.strip()]
     wrapped = sum(length <= WRAPPED for length in filled) >= SHORT * len(filled) and len(filled) < len(first)
@@ -164,7 +164,7 @@ def read_paragraphs(source: Iterator[str]) -> Iterator[str]:
             paragraph.append(line)
 
 
-def without_frame(source: Iterator[str]) -> Iterator[str]:
+def _without_frame(source: Iterator[str]) -> Iterator[str]:
     """Lines without those before a book and after it."""
     first = list(islice(source, HEADER_LINES))
     begin = next((number for number, line in enumerate(first, 1) if HEADER.search(line)), 0)

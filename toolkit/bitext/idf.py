@@ -88,7 +88,7 @@ def read_idf(path: Path) -> Idf:
     if not path.is_file():
         raise ValueError(f"wanted an IDF table, got {path}, which is no file: make one with parabank count idf")
     try:
-        return parse_idf(text_lines(str(path)))
+        return _parse_idf(text_lines(str(path)))
     except (ValueError, OSError) as error:
         raise ValueError(
             f"wanted an IDF table ({HEADER}<TAB>N, then word<TAB>df), got {path} ({error}): "
@@ -104,7 +104,7 @@ def is_idf(path: Path) -> bool:
         return False
 
 
-def parse_idf(lines: Iterable[str]) -> Idf:
+def _parse_idf(lines: Iterable[str]) -> Idf:
     """The table in some lines of text.
 
     Raises:

@@ -54,7 +54,7 @@ def read_passages(
         ValueError: A file is damaged, or is no UTF-8.
     """
     for book in books:
-        yield from passages_of(book.paragraphs, book.name, lang, min_chars, max_chars, context)
+        yield from _passages_of(book.paragraphs, book.name, lang, min_chars, max_chars, context)
 
 
 def drawn(sentences: Iterable[str], wanted: int, seed: int) -> frozenset[bytes]:
@@ -72,9 +72,9 @@ def drawn(sentences: Iterable[str], wanted: int, seed: int) -> frozenset[bytes]:
         if key in found:
             continue
         found.add(key)
-        heapq.heappush(heap, complement(key))
+        heapq.heappush(heap, _complement(key))
         if len(heap) > wanted:
-            found.remove(complement(heapq.heappop(heap)))
+            found.remove(_complement(heapq.heappop(heap)))
     return frozenset(found)
 
 
@@ -83,12 +83,12 @@ def draw_key(sentence: str, seed: int) -> bytes:
     return hashlib.blake2b(f"{seed}\t{sentence}".encode(errors="replace"), digest_size=8).digest()
 
 
-def complement(key: bytes) -> bytes:
+def _complement(key: bytes) -> bytes:
     """The bytes that sort in the opposite order."""
     return bytes(255 - byte for byte in key)
 
 
-def passages_of(
+def _passages_of(
     paragraphs: Iterable[str], origin: str, lang: str, min_chars: int, max_chars: int, context: int
 ) -> Iterator[Passage]:
     """The sentences of paragraphs that have a length, see `read_passages`; a sentence ends with a mark."""
@@ -98,15 +98,15 @@ def passages_of(
     for number, sentence in enumerate(sentences, 1):
         waiting = [(*one[:3], f"{one[3]} {sentence}".lstrip()) for one in waiting]
         while waiting and len(waiting[0][3]) >= context:
-            yield passage_of(origin, waiting.pop(0), context)
-        if min_chars <= len(sentence) <= max_chars and is_complete(sentence):
+            yield _passage_of(origin, waiting.pop(0), context)
+        if min_chars <= len(sentence) <= max_chars and _is_complete(sentence):
             waiting.append((number, sentence, before, ""))
         before = f"{before} {sentence}"[-context - 1 :]
     for one in waiting:
-        yield passage_of(origin, one, context)
+        yield _passage_of(origin, one, context)
 
 
-def passage_of(origin: str, waiting: tuple[int, str, str, str], context: int) -> Passage:
+def _passage_of(origin: str, waiting: tuple[int, str, str, str], context: int) -> Passage:
     """A passage with its context cut at words."""
     number, sentence, before, after = waiting
     before = before.partition(" ")[2] if len(before) > context else before.strip()
@@ -124,11 +124,11 @@ def sentences_of(paragraph: str, lang: str) -> Iterator[str]:
     for part in segment(lang, paragraph.translate(AS_SPACES)):
         sentence = paragraph[place : place + len(part)].strip()
         place += len(part)
-        if sentence := balanced(sentence):
+        if sentence := _balanced(sentence):
             yield sentence
 
 
-def balanced(sentence: str) -> str:
+def _balanced(sentence: str) -> str:
     """A sentence with a partner for its one quotation mark, or without the mark if it stands at an end."""
     if sum(sentence.count(mark) for mark in QUOTES) != 1:
         return sentence
@@ -137,10 +137,10 @@ def balanced(sentence: str) -> str:
     return sentence + '"' if '"' in sentence and ' "' in sentence else sentence
 
 
-def is_complete(sentence: str) -> bool:
+def _is_complete(sentence: str) -> bool:
     """Whether a text is a whole sentence: it begins with a capital, where its script has them, and ends with a mark.
 
-    >>> [is_complete(text) for text in ("He left.", "CHAPTER I", "and he left.", "他走了。")]
+    >>> [_is_complete(text) for text in ("He left.", "CHAPTER I", "and he left.", "他走了。")]
     [True, False, False, True]
     """
     first = next((letter for letter in sentence if letter.isalnum()), "a")

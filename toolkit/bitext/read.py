@@ -118,8 +118,8 @@ def read_blocks(
             raise ValueError(
                 f"wanted no columns with two files, got {source_column!r}, {reference_column!r}: leave the columns out"
             )
-        return with_first_block(read_aligned(*bitext), " and ".join(bitext))
-    return with_first_block(read_one(bitext[0], source_column, reference_column, data_split), bitext[0])
+        return _with_first_block(_read_aligned(*bitext), " and ".join(bitext))
+    return _with_first_block(_read_one(bitext[0], source_column, reference_column, data_split), bitext[0])
 
 
 def read_each(bitexts: Sequence[str]) -> Iterator[Block]:
@@ -131,7 +131,7 @@ def read_each(bitexts: Sequence[str]) -> Iterator[Block]:
     Raises:
         ValueError: As `read_blocks`, when a bitext is reached.
     """
-    return renumbered(block for bitext in bitexts for block in read_blocks([bitext]))
+    return _renumbered(block for bitext in bitexts for block in read_blocks([bitext]))
 
 
 def read_sentences(texts: Sequence[str], column: str | int | None = None, data_split: str = "train") -> Iterator[Block]:
@@ -156,10 +156,10 @@ def read_sentences(texts: Sequence[str], column: str | int | None = None, data_s
         own = (0 if text_suffix(text) in (".tsv", ".txt") else "text") if column is None else column
         return read_blocks([text], own, own, data_split)
 
-    return renumbered(block for text in texts for block in blocks(text))
+    return _renumbered(block for text in texts for block in blocks(text))
 
 
-def renumbered(blocks: Iterable[Block]) -> Iterator[Block]:
+def _renumbered(blocks: Iterable[Block]) -> Iterator[Block]:
     """The same blocks; the numbers of their lines run on from each to the next."""
     line = 1
     for block in blocks:
@@ -167,19 +167,19 @@ def renumbered(blocks: Iterable[Block]) -> Iterator[Block]:
         line += block.sides[0].count(b"\n")
 
 
-def read_one(
+def _read_one(
     address: str, source_column: str | int | None, reference_column: str | int | None, data_split: str
 ) -> Iterator[Block]:
     """The lines of one file, glob or dataset. Its name, and what is on the disk, decide how it is read."""
     suffix = text_suffix(address)
     if Path(address).is_dir() or is_dataset(address):
-        names = column_name(source_column, "source"), column_name(reference_column, "reference")
-        return read_dataset(address, *names, data_split)
+        names = _column_name(source_column, "source"), _column_name(reference_column, "reference")
+        return _read_dataset(address, *names, data_split)
     if suffix == ".parquet":
-        names = column_name(source_column, "source"), column_name(reference_column, "reference")
-        return read_parquet(matching_paths(address), *names)
+        names = _column_name(source_column, "source"), _column_name(reference_column, "reference")
+        return _read_parquet(_matching_paths(address), *names)
     if suffix in (".tsv", ".txt"):
-        return read_tsv(address, column_number(source_column, 0), column_number(reference_column, 1))
+        return _read_tsv(address, _column_number(source_column, 0), _column_number(reference_column, 1))
     checked_path(address)
     raise ValueError(
         f"wanted a bitext in {', '.join(SUFFIXES)} (text also {', '.join(COMPRESSED)}), got {address}: "
@@ -187,7 +187,7 @@ def read_one(
     )
 
 
-def with_first_block(blocks: Iterator[Block], name: str) -> Iterator[Block]:
+def _with_first_block(blocks: Iterator[Block], name: str) -> Iterator[Block]:
     """The same blocks, the first of which has been read already, so that an unusable bitext is an error at once.
 
     Raises:
@@ -199,7 +199,7 @@ def with_first_block(blocks: Iterator[Block], name: str) -> Iterator[Block]:
     return chain([first], blocks)
 
 
-def read_tsv(path: str, source_column: int, reference_column: int) -> Iterator[Block]:
+def _read_tsv(path: str, source_column: int, reference_column: int) -> Iterator[Block]:
     """The lines of a tab-separated file without quoting; columns count from 0.
 
     All lines have as many columns as most lines of the first block.
@@ -229,7 +229,7 @@ def _usual_width(text: bytes, least: int) -> int:
     return int(counts.argmax()) if len(counts) else least
 
 
-def read_aligned(source: str, reference: str) -> Iterator[Block]:
+def _read_aligned(source: str, reference: str) -> Iterator[Block]:
     """The lines of two files; the suffix is free ("corpus.de", "corpus.en").
 
     Raises:
@@ -238,20 +238,20 @@ def read_aligned(source: str, reference: str) -> Iterator[Block]:
     for path in (source, reference):
         if text_suffix(checked_path(path)) == ".parquet":
             raise ValueError(f"wanted two text files, got {path}: give one Parquet file and its columns")
-    sources, references, line = whole_lines(source), Lines(whole_lines(reference)), 1
+    sources, references, line = whole_lines(source), _Lines(whole_lines(reference)), 1
     for left in sources:
         wanted = left.count(b"\n")
         right = references.next(wanted)
         if (got := right.count(b"\n")) < wanted:
             longer = line - 1 + wanted + sum(block.count(b"\n") for block in sources)
-            raise unequal(source, longer, reference, line - 1 + got)
+            raise _unequal(source, longer, reference, line - 1 + got)
         yield Block(line, (left, right))
         line += wanted
     if rest := references.rest():
-        raise unequal(source, line - 1, reference, line - 1 + rest)
+        raise _unequal(source, line - 1, reference, line - 1 + rest)
 
 
-class Lines:
+class _Lines:
     """Lines that are taken some at a time from blocks of others."""
 
     def __init__(self, blocks: Iterator[bytes]):
@@ -276,26 +276,26 @@ class Lines:
         return self.left.count(b"\n") + sum(block.count(b"\n") for block in self.blocks)
 
 
-def unequal(source: str, left: int, reference: str, right: int) -> ValueError:
+def _unequal(source: str, left: int, reference: str, right: int) -> ValueError:
     """The error of two files with different numbers of lines."""
     return ValueError(
         f"wanted files with equally many lines, got {left} in {source} and {right} in {reference}: align them again"
     )
 
 
-def read_parquet(paths: Sequence[str], source_column: str, reference_column: str) -> Iterator[Block]:
+def _read_parquet(paths: Sequence[str], source_column: str, reference_column: str) -> Iterator[Block]:
     """The pairs of Parquet files, one record batch in memory at a time."""
     record = 1
     for path in paths:
         with open_parquet(path) as file:
             names = [column_in(file.schema_arrow, name, path) for name in (source_column, reference_column)]
             for batch in file.iter_batches(BLOCK_LINES, columns=names):
-                source, reference = (joined(column_bytes(batch, name, path)) for name in names)
+                source, reference = (_joined(_column_bytes(batch, name, path)) for name in names)
                 yield Block(record, (source, reference))
                 record += len(batch)
 
 
-def read_dataset(address: str, source_column: str, reference_column: str, data_split: str) -> Iterator[Block]:
+def _read_dataset(address: str, source_column: str, reference_column: str, data_split: str) -> Iterator[Block]:
     """The pairs of a dataset on the Hub or in a local directory, streamed.
 
     Raises:
@@ -313,7 +313,7 @@ def read_dataset(address: str, source_column: str, reference_column: str, data_s
         if not some:
             return
         texts = ([field_text(record, name, address) for record in some] for name in columns)
-        source, reference = (joined([text.encode("utf-8", "surrogatepass") for text in side]) for side in texts)
+        source, reference = (_joined([text.encode("utf-8", "surrogatepass") for text in side]) for side in texts)
         yield Block(line, (source, reference))
 
 
@@ -322,7 +322,7 @@ def pairs_of(block: Block) -> Iterator[Pair]:
     split = [side.split(b"\n")[:-1] for side in block.sides]
     if block.columns is None:
         for line, (source, reference) in enumerate(zip(*split, strict=True), block.line):
-            yield decoded_pair(line, source, reference)
+            yield _decoded_pair(line, source, reference)
         return
     needed = max(block.columns) + 1
     for line, raw in enumerate(split[0], block.line):
@@ -330,7 +330,7 @@ def pairs_of(block: Block) -> Iterator[Pair]:
         if len(columns) < needed or (block.width is not None and len(columns) != block.width):
             yield Pair(line, decode(raw)[0], "", "columns")
         else:
-            yield decoded_pair(line, *(columns[column] for column in block.columns))
+            yield _decoded_pair(line, *(columns[column] for column in block.columns))
 
 
 def first_lines(blocks: Iterable[Block], limit: int) -> Iterator[Block]:
@@ -349,7 +349,7 @@ def first_lines(blocks: Iterable[Block], limit: int) -> Iterator[Block]:
         yield block
 
 
-def joined(texts: Sequence[bytes | None]) -> bytes:
+def _joined(texts: Sequence[bytes | None]) -> bytes:
     """Texts as lines; a missing one is an empty line, line feeds within a text are spaces, and long texts are cut."""
     if any(text is not None and len(text) > LONGEST_FIELD for text in texts):
         texts = [text and cut(text) for text in texts]
@@ -392,7 +392,7 @@ def load_dataset(address: str, data_split: str) -> Any:
     return datasets.load_dataset(name, configuration or None, split=data_split, streaming=True, **options)
 
 
-def decoded_pair(line: int, source: bytes | None, reference: bytes | None) -> Pair:
+def _decoded_pair(line: int, source: bytes | None, reference: bytes | None) -> Pair:
     """A pair from the bytes of its two sides; a missing value is an empty text."""
     source_text, source_fault = decode(source or b"")
     reference_text, reference_fault = decode(reference or b"")
@@ -411,7 +411,7 @@ def open_parquet(path: str) -> pq.ParquetFile:
         raise ValueError(f"wanted a Parquet file, got {path}, which is none ({error}): write it again") from error
 
 
-def column_bytes(batch: pa.RecordBatch, name: str, path: str) -> list[bytes | None]:
+def _column_bytes(batch: pa.RecordBatch, name: str, path: str) -> list[bytes | None]:
     """A text column of a batch, undecoded, because Parquet does not promise that text is UTF-8.
 
     Raises:
@@ -463,7 +463,7 @@ def column_in(schema: pa.Schema, name: str, path: str) -> str:
     return name
 
 
-def column_name(column: str | int | None, default: str) -> str:
+def _column_name(column: str | int | None, default: str) -> str:
     """The name of a column in data with named columns.
 
     Raises:
@@ -474,7 +474,7 @@ def column_name(column: str | int | None, default: str) -> str:
     return default if column is None else column
 
 
-def column_number(column: str | int | None, default: int) -> int:
+def _column_number(column: str | int | None, default: int) -> int:
     """The number of a column of a TSV file, from 0; it may be a string of digits, as from the command line.
 
     Raises:
@@ -487,7 +487,7 @@ def column_number(column: str | int | None, default: int) -> int:
     return int(column)
 
 
-def matching_paths(pattern: str) -> list[str]:
+def _matching_paths(pattern: str) -> list[str]:
     """The files that a path, a URL or a glob of either names, sorted.
 
     Raises:

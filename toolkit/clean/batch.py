@@ -85,10 +85,10 @@ def normal_side(texts: Texts, lang: str, form: NormalForm, most: int, find_misre
     flagged = (texts.count(odd) > 0) | spaces[begins] | spaces[ends - 1]
     flagged &= (texts.lengths > 0) & (texts.lengths <= most)
     found = misread_texts(texts) if find_misread else np.zeros(len(flagged), bool)
-    return Side(lang, normalized(texts, as_read, np.flatnonzero(flagged), form) if flagged.any() else as_read, found)
+    return Side(lang, _normalized(texts, as_read, np.flatnonzero(flagged), form) if flagged.any() else as_read, found)
 
 
-def normalized(texts: Texts, replaced_texts: Texts, flagged: np.ndarray, form: NormalForm) -> Texts:
+def _normalized(texts: Texts, replaced_texts: Texts, flagged: np.ndarray, form: NormalForm) -> Texts:
     """Lines of which some are normalised one by one, and the others are those of `replaced_texts`."""
     whole, done = text_of(texts.points), 0
     rest, parts = text_of(replaced_texts.points), []

@@ -17,7 +17,7 @@ REPLACEMENT = 0xFFFD
 
 
 @dataclass(frozen=True)
-class Judged:
+class _Judged:
     """The pairs of a block after the rules.
 
     Attributes:
@@ -31,23 +31,23 @@ class Judged:
     reasons: list[str | None]
 
 
-def judged_block(block: Block, settings: CleanSettings, source_lang: str, lang: str) -> Judged:
+def judged_block(block: Block, settings: CleanSettings, source_lang: str, lang: str) -> _Judged:
     """The pairs of a block, and the reason for which each is refused."""
-    source, reference, faults = sides_of(block)
+    source, reference, faults = _sides_of(block)
     batch = normal_batch(source, reference, settings, source_lang, lang)
     lines = np.arange(block.line, block.line + len(faults))
-    return Judged(lines, batch, first_reasons(batch, settings, faults))
+    return _Judged(lines, batch, first_reasons(batch, settings, faults))
 
 
-def sides_of(block: Block) -> tuple[Texts, Texts, list[str | None]]:
+def _sides_of(block: Block) -> tuple[Texts, Texts, list[str | None]]:
     """Both sides of a block as they were read, and for each pair why it could not be read, as in `Pair.fault`."""
-    buffers = [decoded(side) for side in block.sides]
+    buffers = [_decoded(side) for side in block.sides]
     if block.columns is None:
         sides = [Texts(points, line_bounds(points)) for points in buffers]
         missing = np.zeros(len(sides[0].lengths), bool)
     else:
         (points,) = buffers
-        bounds, missing = column_bounds(points, block.columns, block.width)
+        bounds, missing = _column_bounds(points, block.columns, block.width)
         sides = [Texts(points, one) for one in bounds]
     bad = np.zeros(len(missing), bool)
     for number, texts in enumerate(sides):
@@ -61,19 +61,19 @@ def sides_of(block: Block) -> tuple[Texts, Texts, list[str | None]]:
     return sides[0], sides[1], faults
 
 
-def decoded(raw: bytes) -> np.ndarray:
+def _decoded(raw: bytes) -> np.ndarray:
     """The code points of UTF-8, with those of `ESCAPED` for bytes that are none; Windows line ends are line feeds."""
     return code_points(raw.replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape"))
 
 
-def column_bounds(
+def _column_bounds(
     points: np.ndarray, columns: tuple[int, int], width: int | None = None
 ) -> tuple[list[np.ndarray], np.ndarray]:
     r"""The bounds of two columns in the lines of a text, and which lines do not have both, or have another width.
 
     A line that has not is the text of the first column, and the second is empty.
 
-    >>> bounds, missing = column_bounds(code_points("a\tbc\tdef\nno tab\n"), (2, 0))
+    >>> bounds, missing = _column_bounds(code_points("a\tbc\tdef\nno tab\n"), (2, 0))
     >>> [one.tolist() for one in bounds], missing.tolist()
     ([[5, 8, 9, 15], [0, 1, 15, 15]], [False, True])
 

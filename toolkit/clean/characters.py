@@ -32,7 +32,7 @@ def all_characters() -> str:
     return text_of(points[(points < 0x40000) | ((points >= 0xE0000) & (points < 0xE0200))])
 
 
-def matching(pattern: re.Pattern[str]) -> np.ndarray:
+def _matching(pattern: re.Pattern[str]) -> np.ndarray:
     """Whether each code point matches a pattern of one character, or of runs of characters: (POINTS,) of bool."""
     table, points = np.zeros(POINTS, bool), code_points(all_characters())
     for run in pattern.finditer(all_characters()):
@@ -44,8 +44,8 @@ def matching(pattern: re.Pattern[str]) -> np.ndarray:
 def letters(lang: str) -> np.ndarray:
     """`OWN`, `OTHER` or 0 for every code point: the letters of a language's scripts, other letters, all else."""
     table = np.zeros(POINTS, np.uint8)
-    table[matching(OTHER_LETTERS[lang])] = OTHER
-    table[matching(OWN_LETTERS[lang])] = OWN
+    table[_matching(OTHER_LETTERS[lang])] = OTHER
+    table[_matching(OWN_LETTERS[lang])] = OWN
     return table
 
 
@@ -60,7 +60,7 @@ def encodable(lang: str) -> np.ndarray:
 @cache
 def wide() -> np.ndarray:
     """Whether each code point is as wide as a Chinese character, and says as much."""
-    return matching(WIDE)
+    return _matching(WIDE)
 
 
 @cache
@@ -120,6 +120,6 @@ def misread() -> np.ndarray:
     from ftfy.badness import MOJIBAKE_CATEGORIES
 
     table = np.zeros(POINTS, np.uint8)
-    table[matching(re.compile(f"[{''.join(MOJIBAKE_CATEGORIES.values())}{BESIDE_TOO}]"))] = BESIDE
-    table[matching(re.compile(f"[{MOJIBAKE_CATEGORIES['c1']}ŒœÃÂ]"))] = ALONE
+    table[_matching(re.compile(f"[{''.join(MOJIBAKE_CATEGORIES.values())}{BESIDE_TOO}]"))] = BESIDE
+    table[_matching(re.compile(f"[{MOJIBAKE_CATEGORIES['c1']}ŒœÃÂ]"))] = ALONE
     return table

@@ -137,18 +137,18 @@ def writer(path: Path, with_reasons: bool) -> Iterator[Callable[[pa.Table], None
     try:
         with ExitStack() as stack:
             if path.suffix == ".parquet":
-                yield parquet_rows(temporary, stack)
+                yield _parquet_rows(temporary, stack)
             else:
                 codec = CODECS.get(path.suffix)
                 file = stack.enter_context(pa.output_stream(str(temporary), compression=codec))
                 columns = ["line", "reason", "source", "reference"] if with_reasons else ["source", "reference"]
-                yield lambda table: file.write(lines_of(table.select(columns), with_reasons))
+                yield lambda table: file.write(_lines_of(table.select(columns), with_reasons))
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def parquet_rows(path: Path, stack: ExitStack) -> Callable[[pa.Table], None]:
+def _parquet_rows(path: Path, stack: ExitStack) -> Callable[[pa.Table], None]:
     """A function that appends tables to a Parquet file."""
     opened: list[pq.ParquetWriter] = []
 
@@ -160,7 +160,7 @@ def parquet_rows(path: Path, stack: ExitStack) -> Callable[[pa.Table], None]:
     return write
 
 
-def lines_of(table: pa.Table, with_breaks: bool) -> bytes:
+def _lines_of(table: pa.Table, with_breaks: bool) -> bytes:
     """The rows of a table as lines with TABs between the columns.
 
     Args:
@@ -173,10 +173,10 @@ def lines_of(table: pa.Table, with_breaks: bool) -> bytes:
         columns = [pc.replace_substring_regex(column, BREAKS, " ") for column in columns]
     between, end, nothing = (pa.scalar(mark, large) for mark in ("\t", "\n", ""))
     rows = pc.binary_join_element_wise(pc.binary_join_element_wise(*columns, between), nothing, end)
-    return b"".join(data_of(chunk) for chunk in rows.chunks)
+    return b"".join(_data_of(chunk) for chunk in rows.chunks)
 
 
-def data_of(texts: pa.LargeStringArray) -> bytes:
+def _data_of(texts: pa.LargeStringArray) -> bytes:
     """The texts of an array, one after the other, as they lie in its memory."""
     offsets = np.frombuffer(texts.buffers()[1], np.int64)
     first, last = int(offsets[texts.offset]), int(offsets[texts.offset + len(texts)])

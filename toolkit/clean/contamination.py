@@ -44,7 +44,7 @@ class EvaluationSet:
 
 
 @dataclass(frozen=True)
-class Index:
+class _Index:
     """Evaluation texts, to be looked up.
 
     Attributes:
@@ -64,23 +64,23 @@ class Index:
     owners: np.ndarray
 
 
-def index_of(sets: Sequence[EvaluationSet]) -> Index:
+def index_of(sets: Sequence[EvaluationSet]) -> _Index:
     """The index of evaluation sets."""
     exact: dict[str, int] = {}
     for number, one in enumerate(sets):
         for key in match_keys(pa.array(one.texts, pa.large_string())).to_pylist():
             exact.setdefault(key, number)
     keys = [key for key in exact if len(key) >= NGRAM + LEAST_NGRAMS - 1]
-    hashes, offsets = key_ngrams(keys)
+    hashes, offsets = _key_ngrams(keys)
     owners = np.repeat(np.arange(len(keys)), np.diff(offsets))
     distinct = np.unique(np.stack([owners.astype(np.uint64), hashes]), axis=1)
     owners, hashes = distinct[0].astype(np.int64), distinct[1]
     order = np.argsort(hashes, kind="stable")
     sizes = np.bincount(owners, minlength=len(keys))
-    return Index(sets, exact, np.array([exact[key] for key in keys], np.int64), sizes, hashes[order], owners[order])
+    return _Index(sets, exact, np.array([exact[key] for key in keys], np.int64), sizes, hashes[order], owners[order])
 
 
-def key_ngrams(keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def _key_ngrams(keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Hashes of the n-grams of match keys; a key that is shorter than an n-gram has none.
 
     Returns:
@@ -97,7 +97,7 @@ def key_ngrams(keys: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     return (hashes ^ (hashes >> np.uint64(31))) * MIXER, offsets
 
 
-def found_in(index: Index, texts: pa.Array) -> list[tuple[int, str] | None]:
+def found_in(index: _Index, texts: pa.Array) -> list[tuple[int, str] | None]:
     """Where each text is in the evaluation sets.
 
     >>> index = index_of([EvaluationSet("demo", "1", ["The cat sat on the mat, and the dog barked at it."])])
@@ -115,13 +115,13 @@ def found_in(index: Index, texts: pa.Array) -> list[tuple[int, str] | None]:
     """
     keys = match_keys(texts).to_pylist()
     found = [None if (number := index.exact.get(key)) is None else (number, EXACT) for key in keys]
-    for number, text in contained_in(index, keys):
+    for number, text in _contained_in(index, keys):
         if found[number] is None:
             found[number] = int(index.set_of[text]), CONTAINS
     return found
 
 
-def contained_in(index: Index, keys: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _contained_in(index: _Index, keys: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Which keys contain which evaluation texts.
 
     Args:
@@ -131,7 +131,7 @@ def contained_in(index: Index, keys: Sequence[str]) -> Iterator[tuple[int, int]]
     Yields:
         The number of a key, and that of an evaluation text which it contains; the texts of a key in order.
     """
-    hashes, offsets = key_ngrams(keys)
+    hashes, offsets = _key_ngrams(keys)
     if not len(index.grams):
         return
     begins = np.searchsorted(index.grams, hashes)
@@ -147,14 +147,14 @@ def contained_in(index: Index, keys: Sequence[str]) -> Iterator[tuple[int, int]]
     numbers, texts = np.divmod(distinct, max(1, len(index.sizes)))
     if not rare.all():
         common = key_of[~rare], begins[~rare], counts[~rare]
-        times += common_shared(index, *common, numbers, texts)
+        times += _common_shared(index, *common, numbers, texts)
     enough = times >= CONTAINED * index.sizes[texts]
     order = np.lexsort((index.set_of[texts[enough]], numbers[enough]))
     yield from zip(numbers[enough][order].tolist(), texts[enough][order].tolist(), strict=True)
 
 
-def common_shared(
-    index: Index, key_of: np.ndarray, begins: np.ndarray, counts: np.ndarray, numbers: np.ndarray, texts: np.ndarray
+def _common_shared(
+    index: _Index, key_of: np.ndarray, begins: np.ndarray, counts: np.ndarray, numbers: np.ndarray, texts: np.ndarray
 ) -> np.ndarray:
     """How many common n-grams some keys share with some evaluation texts.
 
@@ -190,7 +190,7 @@ class Search:
         counts: How many records were found, by the number of the set and by how.
     """
 
-    index: Index
+    index: _Index
     counts: Counter[tuple[int, str]]
 
     def found(self, *columns: pa.Array | pa.ChunkedArray) -> np.ndarray:

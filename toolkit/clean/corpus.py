@@ -121,19 +121,19 @@ def clean_corpus(
     Raises:
         ChildKilled: A process ended without an error of its own, as when memory is short.
     """
-    parts = list(clean_blocks(blocks, settings, source_lang, lang, folder, processes or cores()))
+    parts = list(_clean_blocks(blocks, settings, source_lang, lang, folder, processes or _cores()))
     with database(MEMORY_LIMIT, THREADS, folder) as connection:
-        refuse_over_corpus(connection, parts, settings)
+        _refuse_over_corpus(connection, parts, settings)
         for part in parts:
-            yield with_refused(pq.read_table(part, columns=SCHEMA.names), connection)
+            yield _with_refused(pq.read_table(part, columns=SCHEMA.names), connection)
 
 
-def cores() -> int:
+def _cores() -> int:
     """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def clean_blocks(
+def _clean_blocks(
     blocks: Iterable[Block], settings: CleanSettings, source_lang: str, lang: str, folder: Path, processes: int
 ) -> Iterator[Path]:
     """Clean each block by itself and write it to a file, in several processes if there are several blocks.
@@ -142,7 +142,7 @@ def clean_blocks(
         The files, in the order of the blocks.
     """
     numbered = enumerate(blocks)
-    work = partial(clean_block, settings=settings, source_lang=source_lang, lang=lang, folder=folder)
+    work = partial(_clean_block, settings=settings, source_lang=source_lang, lang=lang, folder=folder)
     first = list(islice(numbered, 2))
     if processes == 1 or len(first) < 2:
         yield from (work(number, block) for number, block in chain(first, numbered))
@@ -176,7 +176,7 @@ def _cause_of(error: BrokenProcessPool) -> str:
     return signal_cause(signal.Signals[named[1]]) if named else "itself; fewer --workers need less memory"
 
 
-def clean_block(number: int, block: Block, settings: CleanSettings, source_lang: str, lang: str, folder: Path) -> Path:
+def _clean_block(number: int, block: Block, settings: CleanSettings, source_lang: str, lang: str, folder: Path) -> Path:
     """Clean a block and write its pairs to a file of the folder."""
     judged = judged_block(block, settings, source_lang, lang)
     batch, reasons = judged.batch, pa.array(judged.reasons, pa.string())
@@ -189,7 +189,7 @@ def clean_block(number: int, block: Block, settings: CleanSettings, source_lang:
     return path
 
 
-def refuse_over_corpus(connection: duckdb.DuckDBPyConnection, parts: list[Path], settings: CleanSettings) -> None:
+def _refuse_over_corpus(connection: duckdb.DuckDBPyConnection, parts: list[Path], settings: CleanSettings) -> None:
     """Fill the table `refused` with the lines that only a look at the whole corpus refuses, and their reasons."""
     connection.execute(REFUSED_SQL)
     files = {"parts": [str(part) for part in parts]}
@@ -205,7 +205,7 @@ def refuse_over_corpus(connection: duckdb.DuckDBPyConnection, parts: list[Path],
         connection.execute(RARE_SQL, files | share)
 
 
-def with_refused(part: pa.Table, connection: duckdb.DuckDBPyConnection) -> pa.Table:
+def _with_refused(part: pa.Table, connection: duckdb.DuckDBPyConnection) -> pa.Table:
     """The pairs of a part with the reasons of the table `refused`."""
     first, last = (int(part["line"][place].as_py()) for place in (0, -1))
     query = "SELECT line, reason FROM refused WHERE line BETWEEN ? AND ? ORDER BY line"

@@ -42,10 +42,10 @@ def read_sets(addresses: Sequence[str]) -> list[EvaluationSet]:
         FileNotFoundError: There is no such file.
         ValueError: A file cannot be read, or a set has no text.
     """
-    return [read_set(path) for address in addresses for path in expanded(address)]
+    return [read_set(path) for address in addresses for path in _expanded(address)]
 
 
-def expanded(address: str) -> list[str]:
+def _expanded(address: str) -> list[str]:
     """The files of a glob; any other address alone."""
     if glob.has_magic(address) and not Path(address).exists() and not is_file(address):
         return matching(address) or [checked_path(address)]
@@ -60,10 +60,10 @@ def read_set(address: str) -> EvaluationSet:
         ValueError: The file cannot be read, or has no text.
     """
     if Path(address).is_dir() or is_dataset(address):
-        revision, found = dataset_texts(address)
+        revision, found = _dataset_texts(address)
     else:
-        revision, found = content_of([checked_path(address)]).split()[-1][:REVISION_DIGITS], file_texts(address)
-    texts = list(dict.fromkeys(text for text in found if is_sentence(text)))
+        revision, found = content_of([checked_path(address)]).split()[-1][:REVISION_DIGITS], _file_texts(address)
+    texts = list(dict.fromkeys(text for text in found if _is_sentence(text)))
     if not texts:
         raise ValueError(f"wanted sentences in {address}, got none of {LEAST_LETTERS} letters: check the file")
     is_place = Path(address).is_absolute() or is_url(address)
@@ -71,10 +71,10 @@ def read_set(address: str) -> EvaluationSet:
     return EvaluationSet(name, revision, texts)
 
 
-def is_sentence(text: str) -> bool:
+def _is_sentence(text: str) -> bool:
     """Whether a field of a record is a text to look for, not a label or a number.
 
-    >>> [is_sentence(text) for text in ("entailment", "3.250", "A man is playing a flute.", "他在吹笛子。")]
+    >>> [_is_sentence(text) for text in ("entailment", "3.250", "A man is playing a flute.", "他在吹笛子。")]
     [False, False, True, True]
     """
     key = match_key(text)
@@ -82,7 +82,7 @@ def is_sentence(text: str) -> bool:
     return wide >= WIDE_LETTERS or (len(key) >= LEAST_LETTERS and any(c.isspace() for c in text.strip()))
 
 
-def file_texts(path: str) -> Iterator[str]:
+def _file_texts(path: str) -> Iterator[str]:
     """The fields of all records of a file.
 
     Raises:
@@ -91,12 +91,12 @@ def file_texts(path: str) -> Iterator[str]:
     suffix = text_suffix(path)
     if suffix == ".parquet":
         for batch in open_parquet(path).iter_batches():
-            yield from strings_of(batch.to_pylist())
+            yield from _strings_of(batch.to_pylist())
     elif suffix in (".json", ".jsonl"):
         for number, line in enumerate(text_lines(path), 1):
             if line.strip():
                 try:
-                    yield from strings_of(json.loads(line))
+                    yield from _strings_of(json.loads(line))
                 except ValueError as error:
                     raise ValueError(
                         f"{path}, line {number}: wanted a record in JSON, got {line[:60]!r} ({error})"
@@ -133,16 +133,16 @@ def _even_delimiter(lines: Sequence[str]) -> str:
     return max(sorted(columns), key=columns.__getitem__, default="\t")
 
 
-def strings_of(value: Any) -> Iterator[str]:
+def _strings_of(value: Any) -> Iterator[str]:
     """The strings within a record, whatever their depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
         for one in value.values() if isinstance(value, dict) else value:
-            yield from strings_of(one)
+            yield from _strings_of(one)
 
 
-def dataset_texts(address: str) -> tuple[str, Iterator[str]]:
+def _dataset_texts(address: str) -> tuple[str, Iterator[str]]:
     """The revision of a data set, and the strings of all records of all its splits.
 
     A folder is read anew each time: the cache of `datasets` knows its files by their names, sizes and times.
@@ -176,4 +176,4 @@ def dataset_texts(address: str) -> tuple[str, Iterator[str]]:
         revision = content_of(files).split()[-1][:REVISION_DIGITS]
     else:
         revision = "-".join(split._fingerprint[:REVISION_DIGITS] for split in splits)
-    return revision, (text for split in splits for batch in split.iter(1000) for text in strings_of(batch))
+    return revision, (text for split in splits for batch in split.iter(1000) for text in _strings_of(batch))

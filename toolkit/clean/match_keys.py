@@ -18,7 +18,7 @@ CONTEXT = "\u03a3"  # its lower case is another one at the end of a word
 
 
 @cache
-def keys_of_characters() -> np.ndarray:
+def _keys_of_characters() -> np.ndarray:
     """What `match_key` leaves of each code point: its lower case, 0 for nothing, or `ODD`: (POINTS,) of uint32."""
     table, may_compose = np.zeros(POINTS, np.uint32), unstable()
     for character in all_characters():
@@ -28,12 +28,12 @@ def keys_of_characters() -> np.ndarray:
             key = match_key(character)
             odd = len(key) > 1 or may_compose[code_points(form)].any() or character in CONTEXT
             table[ord(character)] = ODD if odd else ord(key) if key else 0
-    table[:0x80] = keys_of_bytes()[:0x80]  # control characters count as unstable, but leave nothing
+    table[:0x80] = _keys_of_bytes()[:0x80]  # control characters count as unstable, but leave nothing
     return table
 
 
 @cache
-def keys_of_bytes() -> np.ndarray:
+def _keys_of_bytes() -> np.ndarray:
     """The same of ASCII, and nothing of other bytes: (256,) of uint8."""
     kept = [ord(chr(point).lower()) if chr(point).isalnum() else 0 for point in range(0x80)]
     return np.array(kept + [0] * 0x80, np.uint8)
@@ -59,16 +59,16 @@ def match_keys(texts: pa.StringArray | pa.LargeStringArray) -> pa.LargeStringArr
     raw = np.frombuffer(data, np.uint8)[byte_bounds[0] : byte_bounds[-1]]
     byte_bounds = byte_bounds - byte_bounds[0]
     if raw.size == 0 or raw.max() < 0x80:
-        return assembled(texts, keys_of_bytes()[raw], byte_bounds)
+        return _assembled(texts, _keys_of_bytes()[raw], byte_bounds)
     begins = np.concatenate([np.zeros(1, np.int64), np.cumsum((raw & 0xC0) != 0x80)])[byte_bounds]
-    keys = keys_of_characters()[code_points(raw.tobytes().decode())]
+    keys = _keys_of_characters()[code_points(raw.tobytes().decode())]
     odd = np.concatenate([np.zeros(1, np.int64), np.cumsum(keys == ODD)])[begins]
     if odd[-1]:
         keys[np.repeat(odd[1:] > odd[:-1], np.diff(begins))] = 0
-    return assembled(texts, keys, begins)
+    return _assembled(texts, keys, begins)
 
 
-def assembled(texts: pa.LargeStringArray, keys: np.ndarray, bounds: np.ndarray) -> pa.LargeStringArray:
+def _assembled(texts: pa.LargeStringArray, keys: np.ndarray, bounds: np.ndarray) -> pa.LargeStringArray:
     """The keys of texts of the keys of their characters; those of which none is left by `match_key`.
 
     Args:

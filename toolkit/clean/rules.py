@@ -215,17 +215,17 @@ def first_reasons(batch: Batch, settings: CleanSettings, faults: Sequence[str | 
 
 def misread(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side whose bytes were decoded by a wrong codec."""
-    return either(batch, lambda side: side.misread)
+    return _either(batch, lambda side: side.misread)
 
 
 def empty(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side with fewer than `min_chars` characters."""
-    return either(batch, lambda side: side.texts.lengths < settings.min_chars)
+    return _either(batch, lambda side: side.texts.lengths < settings.min_chars)
 
 
 def too_long(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side with more than `max_chars` characters or `max_words` words."""
-    return either(
+    return _either(
         batch,
         lambda side: (side.texts.lengths > settings.max_chars) | (measures.words(side.texts) > settings.max_words),
     )
@@ -260,14 +260,14 @@ def english(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarr
 
 def wrong_script(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side whose letters are mostly not in the script of its language."""
-    return either(batch, lambda side: measures.script_shares(side.texts, side.lang) < settings.min_script_share)
+    return _either(batch, lambda side: measures.script_shares(side.texts, side.lang) < settings.min_script_share)
 
 
 def latin(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side that the 8-bit alphabet of its language cannot encode; ParaBank 2, section 3.1."""
     if not settings.latin:
         return np.zeros(len(left), bool)
-    return either(batch, lambda side: measures.unencodable(side.texts, side.lang) > 0)
+    return _either(batch, lambda side: measures.unencodable(side.texts, side.lang) > 0)
 
 
 def wrong_language(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
@@ -280,7 +280,7 @@ def wrong_language(batch: Batch, settings: CleanSettings, left: np.ndarray) -> n
     return refused
 
 
-def either(batch: Batch, refused: Callable[[Side], np.ndarray]) -> np.ndarray:
+def _either(batch: Batch, refused: Callable[[Side], np.ndarray]) -> np.ndarray:
     """Whether one side of each pair is refused or both are: (N,) of bool."""
     return refused(batch.source) | refused(batch.reference)
 

@@ -204,12 +204,12 @@ class Row:
 ARROW_TYPES: dict[type, pa.DataType] = {str: pa.string(), int: pa.int32(), float: pa.float64(), bool: pa.bool_()}
 
 
-def arrow_type(annotation: object) -> pa.DataType:
+def _arrow_type(annotation: object) -> pa.DataType:
     """The Arrow type of a field's annotation: a scalar, `X | None`, `list[X]` or a dataclass."""
     if isinstance(annotation, types.UnionType):
-        return arrow_type(next(a for a in typing.get_args(annotation) if a is not type(None)))
+        return _arrow_type(next(a for a in typing.get_args(annotation) if a is not type(None)))
     if typing.get_origin(annotation) is list:
-        return pa.list_(arrow_type(typing.get_args(annotation)[0]))
+        return pa.list_(_arrow_type(typing.get_args(annotation)[0]))
     if is_dataclass(annotation):
         return pa.struct(list(schema(typing.cast(type, annotation))))
     return ARROW_TYPES[typing.cast(type, annotation)]
@@ -224,7 +224,7 @@ def hints_of(of: type) -> dict[str, object]:
 @cache
 def schema(of: type = Row) -> pa.Schema:
     """The Arrow schema of a dataclass."""
-    return pa.schema([(name, arrow_type(hint)) for name, hint in hints_of(of).items()])
+    return pa.schema([(name, _arrow_type(hint)) for name, hint in hints_of(of).items()])
 
 
 def to_table(rows: Iterable[Row]) -> pa.Table:
@@ -237,14 +237,14 @@ def arrow_array(values: Sequence[Any], annotation: object) -> pa.Array:
 
     Args:
         values: The field of each record.
-        annotation: That of the field, as of `arrow_type`.
+        annotation: That of the field, as of `_arrow_type`.
     """
     if typing.get_origin(annotation) is list:
         offsets = pa.array([0, *accumulate(map(len, values))], pa.int32())
         items = arrow_array(list(chain.from_iterable(values)), typing.get_args(annotation)[0])
-        return pa.ListArray.from_arrays(offsets, items, arrow_type(annotation))
+        return pa.ListArray.from_arrays(offsets, items, _arrow_type(annotation))
     if not isinstance(annotation, type) or not is_dataclass(annotation):
-        return pa.array(values, arrow_type(annotation))
+        return pa.array(values, _arrow_type(annotation))
     distinct = {id(value): value for value in values}  # all samples under one constraint set have one origin
     if len(distinct) < len(values):
         place = {key: n for n, key in enumerate(distinct)}

@@ -84,7 +84,7 @@ def write_shard(path: Path, rows: Iterable[Row]) -> None:
     """
     whole = list(rows)
     table = to_table(whole)
-    check_scores(table, whole)
+    _check_scores(table, whole)
     write_table(path, table)
 
 
@@ -99,7 +99,7 @@ def write_table(path: Path, table: pa.Table) -> None:
     write_whole(path, sink.getvalue().to_pybytes())
 
 
-def check_scores(table: pa.Table, rows: Sequence[Row]) -> None:
+def _check_scores(table: pa.Table, rows: Sequence[Row]) -> None:
     """Refuse scores that are not finite: no filter can compare NaN, and so decide on the row.
 
     Args:

@@ -84,7 +84,7 @@ class StepsLayer(DynamicLayer):
         return wide
 
 
-def attend_steps(query: Tensor, keys: Tensor, values: Tensor, scaling: float, bias: Tensor | None = None) -> Tensor:
+def _attend_steps(query: Tensor, keys: Tensor, values: Tensor, scaling: float, bias: Tensor | None = None) -> Tensor:
     """One query per row over that row's own steps.
 
     On a CPU a product and a sum for each step are twice as fast as a batched matrix product of one query, which
@@ -140,7 +140,7 @@ def attend_source(query: Tensor, keys: Tensor, values: Tensor, scaling: float, r
     return out if place is None else out.index_select(0, place)
 
 
-def attend(
+def _attend(
     module: nn.Module,
     query: Tensor,
     key: Tensor,
@@ -160,11 +160,11 @@ def attend(
     if key is rows.keys[module.layer_idx]:  # type: ignore[index]
         return attend_source(query, key, value, scaling, rows).unsqueeze(1), None
     if getattr(module, "has_relative_attention_bias", False):
-        rows.bias = distance_bias(module, len(key))
-    return attend_steps(query, key, value, scaling, rows.bias).unsqueeze(1), None
+        rows.bias = _distance_bias(module, len(key))
+    return _attend_steps(query, key, value, scaling, rows.bias).unsqueeze(1), None
 
 
-def distance_bias(module: nn.Module, steps: int) -> Tensor:
+def _distance_bias(module: nn.Module, steps: int) -> Tensor:
     """The bias (steps, heads) that T5 adds to the scores of the last step by its distance from every step.
 
     In T5 the first layer has it and all others use it, too; in UMT5 every layer has its own. What `transformers` hands
@@ -173,7 +173,7 @@ def distance_bias(module: nn.Module, steps: int) -> Tensor:
     return module.compute_bias(1, steps, past_seen_tokens=steps - 1)[0, :, 0].T.float()  # type: ignore[operator]
 
 
-AttentionInterface.register(NAME, attend)
+AttentionInterface.register(NAME, _attend)
 
 
 def new_cache(keys: list[Tensor], values: list[Tensor], steps: int) -> EncoderDecoderCache:

@@ -27,7 +27,7 @@ COMPACT = 8  # ours: done searches leave when they are an eighth of all; until t
 
 
 @dataclass
-class Beams:
+class _Beams:
     """Searches in flight, `beam` rows of each.
 
     Attributes:
@@ -45,7 +45,7 @@ class Beams:
     constraints: ConstraintState | None
 
     @classmethod
-    def start(cls, engine: Engine, limits: Sequence[int], beam: int, constraints: LexicalConstraints | None) -> Beams:
+    def start(cls, engine: Engine, limits: Sequence[int], beam: int, constraints: LexicalConstraints | None) -> _Beams:
         """One empty hypothesis in each search, which has one row until it has its first token (`widen`)."""
         return cls(
             torch.arange(len(limits), device=engine.device),
@@ -64,9 +64,9 @@ class Beams:
         if self.constraints is not None:
             self.constraints = self.constraints.pick(torch.zeros(searches, beam, dtype=torch.long, device=device))
 
-    def keep(self, searches: Tensor) -> Beams:
+    def keep(self, searches: Tensor) -> _Beams:
         """The searches in these places, in this order."""
-        return Beams(
+        return _Beams(
             self.number[searches],
             self.limit[searches],
             self.score[searches],
@@ -120,7 +120,7 @@ def beam_search(
         return []
     _check_lengths(constraints, limits)
     state = engine.start(sources, each, max(limits))
-    beams = Beams.start(engine, limits, beam, constraints)
+    beams = _Beams.start(engine, limits, beam, constraints)
     finished = n_best_lists(constraints, len(limits), beam, n_best)
     alive = torch.ones(len(limits), dtype=torch.bool, device=engine.device)
     last = torch.full((len(limits),), engine.given[-1], device=engine.device)
@@ -155,7 +155,7 @@ def _check_lengths(constraints: LexicalConstraints | None, limits: Sequence[int]
 
 
 def _finish(
-    beams: Beams,
+    beams: _Beams,
     candidates: Candidates,
     ending: Tensor,
     step: int,
@@ -173,7 +173,7 @@ def _finish(
 
 
 def _advance(
-    engine: Engine, state: State, beams: Beams, parents: Tensor, tokens: Tensor, scores: Tensor, step: int
+    engine: Engine, state: State, beams: _Beams, parents: Tensor, tokens: Tensor, scores: Tensor, step: int
 ) -> None:
     """Replace the hypotheses by the chosen candidates.
 
@@ -208,14 +208,14 @@ def _advance(
         beams.constraints, _ = beams.constraints.pick(parent).advance(beams.said[:, :, step])
 
 
-def _can_improve(beams: Beams, finished: Sequence[NBestList], divisor: float) -> Tensor:
+def _can_improve(beams: _Beams, finished: Sequence[NBestList], divisor: float) -> Tensor:
     """(searches,) whether the best running hypothesis of a search exceeds the threshold of its n-best list."""
     thresholds = [finished[number].threshold for number in beams.number.tolist()]
     best = beams.score.amax(-1) / divisor
     return best > torch.tensor(thresholds, device=best.device).double()
 
 
-def _drop_done(engine: Engine, state: State, beams: Beams, alive: Tensor) -> tuple[Beams, Tensor]:
+def _drop_done(engine: Engine, state: State, beams: _Beams, alive: Tensor) -> tuple[_Beams, Tensor]:
     """Drop the searches that are done; the last ones take their places, as their rows do."""
     beam = beams.score.shape[1]
     source, target, left = moves_to_front(alive.repeat_interleave(beam))

@@ -1,6 +1,6 @@
 """One step of beam search without its bookkeeping: which tokens continue the hypotheses, and which of those are kept.
 
-Every hypothesis proposes its best tokens and the tokens that continue its required phrases (`propose`). The best of
+Every hypothesis proposes its best tokens and the tokens that continue its required phrases (`_propose`). The best of
 all rows of a search, in falling order of score, are its `Candidates`. Dynamic beam allocation (Post & Vilar 2018)
 shares out the beam among them.
 """
@@ -100,10 +100,10 @@ def best_candidates(
         beam: Rows that a search goes on with.
     """
     searches, rows = scores.shape
-    tokens, proposed = propose(engine, hidden, scores, state, 2 * beam)
+    tokens, proposed = _propose(engine, hidden, scores, state, 2 * beam)
     free = tokens.shape[2] - (0 if state is None else state.constraints.phrases)
     parents = torch.arange(rows, device=tokens.device).repeat_interleave(tokens.shape[2]).expand(searches, -1)
-    order, values = eligible(tokens, proposed, free, 2 * beam)
+    order, values = _eligible(tokens, proposed, free, 2 * beam)
     parents, tokens = parents.gather(1, order), tokens.flatten(1).gather(1, order)
     if state is None or not state.constraints.phrases:
         return Candidates(parents, tokens, values, torch.zeros_like(tokens), None, 1)
@@ -111,7 +111,7 @@ def best_candidates(
     return Candidates(parents, tokens, values, bank, required, int(required.max()) + 1)
 
 
-def propose(
+def _propose(
     engine: Engine, hidden: Tensor, scores: Tensor, state: ConstraintState | None, count: int
 ) -> tuple[Tensor, Tensor]:
     """The best tokens of each row, then the tokens that continue its required phrases.
@@ -127,7 +127,7 @@ def propose(
         (searches, rows, n) tokens, and the log-probabilities of the hypotheses that say them; NEVER where a token must
         not be said, and where a token of a phrase is among the best already or comes twice.
     """
-    permitted = None if state is None else Permitted.of(state)
+    permitted = None if state is None else _Permitted.of(state)
     tokens, gained = [], []
     for part, logits in engine.logits(hidden):
         logprobs = log_probabilities(logits)
@@ -149,7 +149,7 @@ def propose(
 
 
 @dataclass
-class Permitted:
+class _Permitted:
     """What the constraints permit the rows of all searches to say at one step.
 
     Attributes:
@@ -167,7 +167,7 @@ class Permitted:
     next_pieces: Tensor
 
     @classmethod
-    def of(cls, state: ConstraintState) -> Permitted:
+    def of(cls, state: ConstraintState) -> _Permitted:
         """What a state permits, with the rows of one search after those of the other."""
         violates, complete = (t.flatten() for t in state.closing())
         refused = state.refused().flatten(0, 1) if len(state.constraints.checked) else None
@@ -198,7 +198,7 @@ class Permitted:
         return tokens
 
 
-def eligible(tokens: Tensor, scores: Tensor, free: int, count: int) -> tuple[Tensor, Tensor]:
+def _eligible(tokens: Tensor, scores: Tensor, free: int, count: int) -> tuple[Tensor, Tensor]:
     """The proposals of a search that may enter its beam, in falling order of score, each once.
 
     These are the `count` best of all rows, the best of each row, and all that continue required phrases.

@@ -33,7 +33,7 @@ LOGITS = 1 << 26  # ours: numbers of the logits that are held at a time when out
 
 
 @dataclass
-class ExpandedState(State):
+class _ExpandedState(State):
     """Rows in flight.
 
     Attributes:
@@ -73,15 +73,15 @@ class ExpandedEngine:
         self.limit = getattr(self.config, "max_position_embeddings", None) or UNBOUNDED
 
     @torch.inference_mode()
-    def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> ExpandedState:
+    def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> _ExpandedState:
         """See `Engine.start`."""
         ids, is_token = padded_sources(self, sources)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
         sentence = sentence_of_rows(self, len(sources), rows_each)
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-        return read_given(self, ExpandedState(sentence, 0, cache, encoded[sentence], is_token[sentence].long()))
+        return read_given(self, _ExpandedState(sentence, 0, cache, encoded[sentence], is_token[sentence].long()))
 
-    def step(self, state: ExpandedState, ids: Tensor) -> Tensor:
+    def step(self, state: _ExpandedState, ids: Tensor) -> Tensor:
         """Advance every row by one token; (rows, vocabulary) logits, which `logits` cuts."""
         state.steps += 1
         return self.model(
@@ -113,7 +113,7 @@ class ExpandedEngine:
             found.append(torch.log_softmax(logits.float(), -1).gather(2, chosen[..., None])[..., 0])
         return torch.cat(found)
 
-    def move(self, state: ExpandedState, source: Tensor, target: Tensor, rows: int) -> None:
+    def move(self, state: _ExpandedState, source: Tensor, target: Tensor, rows: int) -> None:
         """See `Engine.move`. Rows of one sentence have the same source, so only self-attention moves among them."""
         caches = [state.cache.self_attention_cache]
         if not stays_in_sentences(state, source, target, rows):

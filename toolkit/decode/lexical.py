@@ -26,7 +26,7 @@ PhraseHashes = tuple[list[int], list[int]]  # the hashes of a phrase's words in 
 
 
 @dataclass
-class HashedPhrases:
+class _HashedPhrases:
     """The phrases of each search as hashes of their words.
 
     Attributes:
@@ -40,7 +40,7 @@ class HashedPhrases:
     @classmethod
     def of(
         cls, phrases: Sequence[Sequence[PhraseHashes]], window: int, device: torch.device | None = None
-    ) -> HashedPhrases:
+    ) -> _HashedPhrases:
         """The tensor of each search's phrases; `window` is the greatest number of words of any."""
         most = max(map(len, phrases), default=0)
         found = torch.full((2, len(phrases), most, window), NOTHING)
@@ -50,9 +50,9 @@ class HashedPhrases:
                     found[form, search, number, window - len(words) :] = torch.tensor(words)
         return cls(found.to(device))
 
-    def keep(self, searches: Tensor) -> HashedPhrases:
+    def keep(self, searches: Tensor) -> _HashedPhrases:
         """The phrases of the searches of these numbers, in this order."""
-        return HashedPhrases(self.forms[:, searches])
+        return _HashedPhrases(self.forms[:, searches])
 
     def match(self, window: Tensor) -> Tensor:
         """Whether the last words of each row are a phrase.
@@ -84,8 +84,8 @@ class LexicalConstraints:
     """
 
     table: WordTable
-    required: HashedPhrases
-    forbidden: HashedPhrases
+    required: _HashedPhrases
+    forbidden: _HashedPhrases
     times: Tensor
     automata: PieceAutomata
     checked: Tensor
@@ -114,18 +114,18 @@ class LexicalConstraints:
             return None
         device = table.head.device
         distinct = [list(dict.fromkeys(one.positive)) for one in sets]
-        spelled = [[spelled_phrase(phrase, spell) for phrase in phrases] for phrases in distinct]
-        required = [[hashed(phrase_forms(phrase)) for phrase in phrases] for phrases in distinct]
-        forbidden = [forbidden_phrases(one) for one in sets]
+        spelled = [[_spelled_phrase(phrase, spell) for phrase in phrases] for phrases in distinct]
+        required = [[_hashed(phrase_forms(phrase)) for phrase in phrases] for phrases in distinct]
+        forbidden = [_forbidden_phrases(one) for one in sets]
         times = [[one.positive.count(p) for p in phrases] for one, phrases in zip(sets, distinct, strict=True)]
         window = max((len(form) for search in (*required, *forbidden) for forms in search for form in forms), default=1)
         return cls(
             table,
-            HashedPhrases.of(required, window, device),
-            HashedPhrases.of(forbidden, window, device),
+            _HashedPhrases.of(required, window, device),
+            _HashedPhrases.of(forbidden, window, device),
             pad(times, 0).to(device),
             PieceAutomata.of(spelled, device),
-            checked_pieces(table, forbidden, known),
+            _checked_pieces(table, forbidden, known),
             known,
         )
 
@@ -156,7 +156,7 @@ class LexicalConstraints:
         )
 
 
-def spelled_phrase(phrase: str, spell: Callable[[str], list[int] | None]) -> list[int]:
+def _spelled_phrase(phrase: str, spell: Callable[[str], list[int] | None]) -> list[int]:
     """The ids of a required phrase.
 
     Raises:
@@ -171,20 +171,20 @@ def spelled_phrase(phrase: str, spell: Callable[[str], list[int] | None]) -> lis
     return ids
 
 
-def hashed(forms: tuple[list[str], list[str]], *before: int) -> PhraseHashes:
+def _hashed(forms: tuple[list[str], list[str]], *before: int) -> PhraseHashes:
     """The hashes of the words of a phrase in both forms, after the hashes `before`."""
     one, other = ([*before, *map(word_hash, form)] for form in forms)
     return one, other
 
 
-def forbidden_phrases(constraints: ConstraintSet) -> list[PhraseHashes]:
+def _forbidden_phrases(constraints: ConstraintSet) -> list[PhraseHashes]:
     """The phrases that a text must not say, then those that it must not begin with."""
-    anywhere = [hashed(phrase_forms(phrase)) for phrase in dict.fromkeys(constraints.negative)]
-    first = [hashed(anchored_forms(phrase), BOS) for phrase in dict.fromkeys(constraints.not_first)]
+    anywhere = [_hashed(phrase_forms(phrase)) for phrase in dict.fromkeys(constraints.negative)]
+    first = [_hashed(anchored_forms(phrase), BOS) for phrase in dict.fromkeys(constraints.not_first)]
     return [*anywhere, *first]
 
 
-def checked_pieces(table: WordTable, forbidden: Sequence[Sequence[PhraseHashes]], known: KnownWords | None) -> Tensor:
+def _checked_pieces(table: WordTable, forbidden: Sequence[Sequence[PhraseHashes]], known: KnownWords | None) -> Tensor:
     """(n,) the ids that can close a forbidden or unknown word within their own text.
 
     These are pieces that first continue the open word and then close it, if any word is forbidden or unknown, and

@@ -32,7 +32,7 @@ SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a 
 
 
 @dataclass
-class RecurrentState(State):
+class _RecurrentState(State):
     """Rows in flight.
 
     Attributes:
@@ -64,7 +64,7 @@ class RecurrentEngine:
         self.refused: Tensor | None = None  # (sentences, vocabulary) what the shortlist leaves out, of the last `start`
 
     @torch.inference_mode()
-    def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> RecurrentState:
+    def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> _RecurrentState:
         """See `Engine.start`."""
         keys, values, mask = encode_in_runs(sources, self._encode_run)
         sentence = sentence_of_rows(self, len(sources), rows_each)
@@ -72,7 +72,7 @@ class RecurrentEngine:
         self.refused = self._refused(sources)
         number = torch.promote_types(self.model.dtype, torch.float32)
         memory = [torch.zeros(len(sentence), self.config.d_model, dtype=number, device=self.device) for _ in keys]
-        return RecurrentState(sentence, 0, memory, values, Rows(keys, mask, place, width))
+        return _RecurrentState(sentence, 0, memory, values, Rows(keys, mask, place, width))
 
     def _encode_run(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor]:
         """Keys and values for `encode_in_runs`."""
@@ -88,7 +88,7 @@ class RecurrentEngine:
         permitted = [self.shortlist.permitted(source, self.tokens) for source in sources]
         return torch.from_numpy(~np.stack(permitted)).to(self.device)
 
-    def step(self, state: RecurrentState, ids: Tensor) -> Tensor:
+    def step(self, state: _RecurrentState, ids: Tensor) -> Tensor:
         """See `Engine.step`; with a shortlist the last column is the number of the row's sentence, for `logits`."""
         x = self.decoder.embed(ids, state.steps)
         for layer, memory, keys, values in zip(
@@ -101,7 +101,7 @@ class RecurrentEngine:
             attended = attend_source(query, keys, values, query.shape[-1] ** -0.5, state.rows)
             x = layer.after_attention(x, attended.flatten(1))
         state.steps += 1
-        return x if self.refused is None else beside(x, state.sentence)
+        return x if self.refused is None else _beside(x, state.sentence)
 
     def logits(self, hidden: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """See `Engine.logits`."""
@@ -127,14 +127,14 @@ class RecurrentEngine:
         hidden = self.decoder.read(tokens, keys, values, padding_mask(is_token)).flatten(0, 1)
         refused = self._refused(sources)
         if refused is not None:
-            hidden = beside(hidden, sentence_of_rows(self, len(sources), tokens.shape[1]))
+            hidden = _beside(hidden, sentence_of_rows(self, len(sources), tokens.shape[1]))
         scores = [
             log_probabilities(logits).gather(1, tokens.flatten()[part, None])
             for part, logits in self._logits(hidden, refused)
         ]
         return torch.cat(scores).view_as(tokens)
 
-    def move(self, state: RecurrentState, source: Tensor, target: Tensor, rows: int) -> None:
+    def move(self, state: _RecurrentState, source: Tensor, target: Tensor, rows: int) -> None:
         """See `Engine.move`."""
         state.memory = [moved(memory, source, target, rows) for memory in state.memory]
         if not stays_in_sentences(state, source, target, rows):
@@ -142,6 +142,6 @@ class RecurrentEngine:
             state.rows.place, state.rows.width = places(state.sentence, len(state.rows.keys[0]))
 
 
-def beside(hidden: Tensor, sentence: Tensor) -> Tensor:
+def _beside(hidden: Tensor, sentence: Tensor) -> Tensor:
     """(rows, width + 1) hidden states, and in the last column the number of the row's sentence, which is exact."""
     return torch.cat([hidden.to(torch.promote_types(hidden.dtype, torch.float32)), sentence[:, None]], 1)

@@ -161,29 +161,29 @@ def branch(engine: Engine[S], state: S, row: Tensor, drawn: Tensor) -> tuple[Ten
     unused, wanted = torch.nonzero(~used).flatten(), int(further.sum())
     place, left = parent.clone(), len(unused) - wanted  # unused places that are left; new ones are wanted below 0
     if wanted:
-        grown = whole(rows - left) if left < 0 else rows
+        grown = _whole(rows - left) if left < 0 else rows
         free = torch.cat([unused, torch.arange(rows, grown, device=device)])
         place[further], spare = free[:wanted], free[max(wanted, len(unused)) :]
         evenly = torch.arange(len(spare), device=device) * len(parent) // max(1, len(spare))
         copied = torch.cat([parent[further], parent[evenly]])  # spare rows are copies of some of all sentences
         engine.move(state, copied, torch.cat([place[further], spare]), grown)
         rows = grown
-    if left * COMPACT >= rows > whole(rows - left):
+    if left * COMPACT >= rows > _whole(rows - left):
         used[place] = True
         source, target, alive = moves_to_front(used)
-        engine.move(state, source, target, whole(alive))
+        engine.move(state, source, target, _whole(alive))
         moved_to = torch.arange(rows, device=device)
         moved_to[source] = target
-        place, rows = moved_to[place], whole(alive)
+        place, rows = moved_to[place], _whole(alive)
     last = torch.full((rows,), engine.pad, device=device)
     last[place] = token
     return place[child], last
 
 
-def whole(rows: int) -> int:
+def _whole(rows: int) -> int:
     """The next multiple of `WHOLE`.
 
-    >>> whole(16), whole(17)
+    >>> _whole(16), _whole(17)
     (16, 32)
     """
     return -(-rows // WHOLE) * WHOLE

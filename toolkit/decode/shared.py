@@ -35,7 +35,7 @@ FAMILIES = (  # decoders of `SharedEngine`
 
 
 @dataclass
-class SharedState(State):
+class _SharedState(State):
     """Rows in flight.
 
     Attributes:
@@ -69,7 +69,7 @@ class SharedEngine:
         self.bias = bias if bias is not None and bool(bias.any()) else None
         self.given, self.eos, self.pad = special_tokens(model)
         self.limit = getattr(self.config, "max_position_embeddings", None) or UNBOUNDED
-        self.scale = output_scale(self.config)
+        self.scale = _output_scale(self.config)
         self.wide = torch.empty(0)  # where the logits of a slice become float32 on a CPU: new memory costs more
 
     @torch.inference_mode()
@@ -96,15 +96,15 @@ class SharedEngine:
         values = [cast(Tensor, layer.values).contiguous() for layer in layers]
         return keys, values, is_token
 
-    def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> SharedState:
+    def start(self, sources: Sequence[Sequence[int]], rows_each: int | Sequence[int], steps: int) -> _SharedState:
         """See `Engine.start`."""
         keys, values, mask = self.encode(sources)
         sentence = sentence_of_rows(self, len(sources), rows_each)
         place, width = places(sentence, len(sources))
         cache = new_cache(keys, values, steps + len(self.given) - 1)
-        return read_given(self, SharedState(sentence, 0, cache, Rows(keys, mask, place, width)))
+        return read_given(self, _SharedState(sentence, 0, cache, Rows(keys, mask, place, width)))
 
-    def step(self, state: SharedState, ids: Tensor) -> Tensor:
+    def step(self, state: _SharedState, ids: Tensor) -> Tensor:
         """See `Engine.step`."""
         unused = state.rows.keys[0].new_empty(1, 1, self.config.d_model)  # the keys are in the cache already
         with self.attending():
@@ -152,7 +152,7 @@ class SharedEngine:
         ]
         return torch.cat(found).view_as(chosen)
 
-    def move(self, state: SharedState, source: Tensor, target: Tensor, rows: int) -> None:
+    def move(self, state: _SharedState, source: Tensor, target: Tensor, rows: int) -> None:
         """See `Engine.move`."""
         for layer in state.cache.self_attention_cache.layers:
             assert isinstance(layer, StepsLayer)
@@ -173,7 +173,7 @@ class SharedEngine:
             config._attn_implementation = own
 
 
-def output_scale(config: PreTrainedConfig) -> float:
+def _output_scale(config: PreTrainedConfig) -> float:
     """The factor of the last hidden states before the output layer: T5 and UMT5 scale where it is the embeddings."""
     scaled = {"t5": "scale_decoder_outputs", "umt5": "tie_word_embeddings"}.get(config.model_type)
     return config.d_model**-0.5 if scaled and getattr(config, scaled) else 1.0

@@ -121,7 +121,7 @@ class ParaphrasticEncoder(InputModule):
             (texts, size); zeros for a text without a known word or trigram.
         """
         vectors = [
-            self.states(features, tables[part]) if part == "lstm" else averages_of(part, features, tables[part])
+            self.states(features, tables[part]) if part == "lstm" else _averages_of(part, features, tables[part])
             for part in self.architecture.parts
         ]
         if self.architecture.combine == "concatenation":
@@ -215,7 +215,7 @@ def kind_of(part: str) -> str:
     return "trigram" if part == "trigram" else "word"
 
 
-def averages_of(part: str, features: Features, table: Tensor) -> Tensor:
+def _averages_of(part: str, features: Features, table: Tensor) -> Tensor:
     """`averages` of the features of a part."""
     texts, rows = (features.get(f"{part}_{name}") for name in ("texts", "rows"))
     return averages(table, features[f"{part}_ids"], features[f"{part}_offsets"], texts, rows)
@@ -237,11 +237,11 @@ def averages(
         rows: (rows + 1,) where each row begins among `texts`.
     """
     if texts is not None:
-        return Averages.apply(table, ids, offsets, texts, rows)
+        return _Averages.apply(table, ids, offsets, texts, rows)
     return nn.functional.embedding_bag(ids, table, offsets, mode="mean", include_last_offset=True)
 
 
-class Averages(torch.autograd.Function):
+class _Averages(torch.autograd.Function):
     """`averages` with a gradient by the same kernel: the gradient of a row is a sum over the texts that contain it.
 
     The gradient of torch adds up token by token, which takes four times as long on a CPU.

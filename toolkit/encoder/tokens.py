@@ -57,7 +57,7 @@ def classes(chinese: str) -> np.ndarray:
     return kinds
 
 
-def code_points(texts: Sequence[str]) -> np.ndarray:
+def _code_points(texts: Sequence[str]) -> np.ndarray:
     """The texts joined by NUL, normalised to NFC and lower-cased, as uint32 code points."""
     if any(BETWEEN_TEXTS in text for text in texts):
         texts = [text.replace(BETWEEN_TEXTS, " ") for text in texts]
@@ -86,7 +86,7 @@ def tokenize(texts: Sequence[str], chinese: str = CHARACTERS) -> Tokens:
     """
     if not len(texts):
         return Tokens(np.zeros(0, np.uint32), np.zeros(1, np.int64), np.zeros(1, np.int64))
-    codes = code_points(texts if chinese == CHARACTERS else [spaced(text) for text in texts])
+    codes = _code_points(texts if chinese == CHARACTERS else [spaced(text) for text in texts])
     kind = classes(chinese)[codes]
     before = np.empty_like(kind)
     before[:1], before[1:] = SPACE, kind[:-1]
@@ -110,7 +110,7 @@ def spell(tokens: Tokens) -> list[str]:
 
 
 @cache
-def powers() -> np.ndarray:
+def _powers() -> np.ndarray:
     """The powers of FACTOR modulo 2^64, (LONGEST_WORD,)."""
     return np.multiply.accumulate(np.full(LONGEST_WORD, FACTOR, np.uint64))
 
@@ -120,7 +120,7 @@ def word_keys(tokens: Tokens) -> np.ndarray:
     if len(tokens.starts) == 1:
         return np.zeros(0, np.uint64)
     place = np.arange(len(tokens.codes)) - np.repeat(tokens.starts[:-1], np.diff(tokens.starts))
-    terms = powers()[np.minimum(place, LONGEST_WORD - 1)] * (tokens.codes.astype(np.uint64) + np.uint64(1))
+    terms = _powers()[np.minimum(place, LONGEST_WORD - 1)] * (tokens.codes.astype(np.uint64) + np.uint64(1))
     return np.add.reduceat(terms, tokens.starts[:-1])
 
 

@@ -85,10 +85,10 @@ def words(entries: Sequence[str]) -> Vocabulary:
     >>> words([UNKNOWN, "tom", "'s"]).find(word_keys(tokenize(["Tom's dog"]))).tolist()
     [1, 2, -1]
     """
-    return Vocabulary(entries, keys_of_words)
+    return Vocabulary(entries, _keys_of_words)
 
 
-def keys_of_words(entries: Sequence[str]) -> np.ndarray:
+def _keys_of_words(entries: Sequence[str]) -> np.ndarray:
     """The keys of words, (entries,) uint64; an entry is one word, whatever characters it has."""
     lengths = np.array([len(entry) for entry in entries], np.int64)
     codes = np.frombuffer("".join(entries).encode("utf-32-le", "surrogatepass"), np.uint32)
@@ -123,13 +123,13 @@ def count_words(texts: Iterable[str], min_count: int, most: int, chinese: str = 
         tokens = tokenize(batch, chinese)
         keys, first, counts = np.unique(word_keys(tokens), return_index=True, return_counts=True)
         new = [n for n, key in enumerate(keys.tolist()) if key not in count]
-        spelling.update(zip(keys[new].tolist(), words_at(tokens, first[new]), strict=True))
+        spelling.update(zip(keys[new].tolist(), _words_at(tokens, first[new]), strict=True))
         for key, occurrences in zip(keys.tolist(), counts.tolist(), strict=True):
             count[key] = count.get(key, 0) + occurrences
-    return most_frequent({spelling[key]: total for key, total in count.items()}, min_count, most)
+    return _most_frequent({spelling[key]: total for key, total in count.items()}, min_count, most)
 
 
-def words_at(tokens: Tokens, chosen: np.ndarray) -> list[str]:
+def _words_at(tokens: Tokens, chosen: np.ndarray) -> list[str]:
     """The words at some indices."""
     bounds = zip(tokens.starts[chosen].tolist(), tokens.starts[chosen + 1].tolist(), strict=True)
     return [tokens.codes[a:b].tobytes().decode("utf-32-le", "surrogatepass") for a, b in bounds]
@@ -142,10 +142,10 @@ def count_trigrams(texts: Iterable[str], min_count: int, most: int, chinese: str
         keys, counts = np.unique(trigrams(tokenize(batch, chinese))[0], return_counts=True)
         for key, occurrences in zip(keys.tolist(), counts.tolist(), strict=True):
             count[key] = count.get(key, 0) + occurrences
-    return most_frequent({spell_trigram(key): total for key, total in count.items()}, min_count, most)
+    return _most_frequent({spell_trigram(key): total for key, total in count.items()}, min_count, most)
 
 
-def most_frequent(count: dict[str, int], min_count: int, most: int) -> list[str]:
+def _most_frequent(count: dict[str, int], min_count: int, most: int) -> list[str]:
     """The entries with the largest counts; a lone surrogate cannot be written to a file and is left out."""
     frequent = [entry for entry, total in count.items() if total >= min_count and writable(entry)]
     return sorted(frequent, key=lambda entry: (-count[entry], entry))[:most]

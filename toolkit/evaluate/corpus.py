@@ -69,7 +69,7 @@ def one_minus_bleu(references: Sequence[str], paraphrases: Sequence[str]) -> flo
     Source: ParaBank 2, section 3.6; lower case, no punctuation and no brevity penalty as ParaBank (Hu et al. 2019a),
     section 5.4. That n-grams do not cross sentence boundaries is ours.
     """
-    check_pairs(references, paraphrases)
+    _check_pairs(references, paraphrases)
     comparison = Comparison()
     for reference, paraphrase in zip(references, paraphrases, strict=True):
         comparison.add(reference, paraphrase)
@@ -87,12 +87,12 @@ def length_ratio(references: Sequence[str], paraphrases: Sequence[str]) -> float
 
     Source: ParaBank 2, table 1, "Len. Ratio".
     """
-    check_pairs(references, paraphrases)
+    _check_pairs(references, paraphrases)
     words = [sum(len(bare_text(text).split()) for text in texts) for texts in (references, paraphrases)]
-    return ratio(words[1], words[0])
+    return _ratio(words[1], words[0])
 
 
-def check_pairs(references: Sequence[str], paraphrases: Sequence[str]) -> None:
+def _check_pairs(references: Sequence[str], paraphrases: Sequence[str]) -> None:
     """Refuse lists of different lengths, and empty lists.
 
     Raises:
@@ -105,7 +105,7 @@ def check_pairs(references: Sequence[str], paraphrases: Sequence[str]) -> None:
         )
 
 
-def ratio(words: int, reference_words: int) -> float:
+def _ratio(words: int, reference_words: int) -> float:
     """A length ratio from the numbers of words of both sides.
 
     Raises:
@@ -170,7 +170,7 @@ class Comparison:
             ValueError: There is no pair, or no reference has a word.
         """
         self.count()
-        lengths = ratio(self.words, self.reference_words)
+        lengths = _ratio(self.words, self.reference_words)
         bleu = BLEU.compute_bleu(
             self.correct, self.total, sys_len=1, ref_len=1
         )  # equal lengths, so that there is no brevity penalty

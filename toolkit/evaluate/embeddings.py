@@ -72,7 +72,7 @@ Figures = dict[str, Figure]
 
 
 @dataclass(frozen=True)
-class Table:
+class _Table:
     """The content of one table.
 
     Args:
@@ -91,15 +91,15 @@ class Table:
 
 
 TABLES = (
-    Table(
+    _Table(
         "sts",
         "STS, Pearson x 100, mean over sets",
         {f"STS {y}": str(y) for y in sts.SETS},
         PAPER_STS,
         "ParaNMT, table 8",
     ),
-    Table("sts", "STS, Spearman x 100, mean over sets", {f"STS {y} Spearman": str(y) for y in sts.SETS}, {}, ""),
-    Table(
+    _Table("sts", "STS, Spearman x 100, mean over sets", {f"STS {y} Spearman": str(y) for y in sts.SETS}, {}, ""),
+    _Table(
         "sts",
         "STS 2016",
         {
@@ -111,7 +111,7 @@ TABLES = (
         PAPER_2016,
         "ParaBank 2, table 3",
     ),
-    Table(
+    _Table(
         "benchmark",
         "STS Benchmark",
         {
@@ -123,8 +123,10 @@ TABLES = (
         PAPER_BENCHMARK,
         "ParaNMT, table 9",
     ),
-    Table("sick", "SICK relatedness by cosine", {"SICK cosine": "Pearson", "SICK cosine Spearman": "Spearman"}, {}, ""),
-    Table(
+    _Table(
+        "sick", "SICK relatedness by cosine", {"SICK cosine": "Pearson", "SICK cosine Spearman": "Spearman"}, {}, ""
+    ),
+    _Table(
         "chinese",
         "Chinese STS-B, and paraphrase identification by cosine",
         {
@@ -136,7 +138,7 @@ TABLES = (
         {},
         "",
     ),
-    Table(
+    _Table(
         "transfer",
         "Frozen embeddings",
         {
@@ -174,11 +176,11 @@ def evaluate_encoder(
     missing: list[str] = []
     figures: Figures = {}
     if "sts" in wanted:
-        figures |= sts_figures(encoder, data, without, missing)
+        figures |= _sts_figures(encoder, data, without, missing)
     if similar := [task for task in wanted if task in ("benchmark", "sick", "chinese")]:
-        figures |= similarity_figures(encoder, data, similar, without, missing)
+        figures |= _similarity_figures(encoder, data, similar, without, missing)
     if "transfer" in wanted:
-        figures |= transfer_figures(encoder, data, missing)
+        figures |= _transfer_figures(encoder, data, missing)
     if not figures:
         first = missing[0].partition(",")[0]
         raise ValueError(f"wanted the files of at least one task in {data}, got none ({first} and so on): see --help")
@@ -197,7 +199,7 @@ def check_tasks(tasks: Iterable[str]) -> list[str]:
     return wanted
 
 
-def files_exist(name: str, data: Path, paths: Iterable[Path], missing: list[str]) -> bool:
+def _files_exist(name: str, data: Path, paths: Iterable[Path], missing: list[str]) -> bool:
     """Whether all files of a figure exist; if not, append a line that names the missing files to `missing`."""
     absent = [path.relative_to(data).as_posix() for path in paths if not path.is_file()]
     if absent:
@@ -205,7 +207,7 @@ def files_exist(name: str, data: Path, paths: Iterable[Path], missing: list[str]
     return not absent
 
 
-def pearson_and_spearman(name: str, values: tuple[float, float], settings: str) -> Figures:
+def _pearson_and_spearman(name: str, values: tuple[float, float], settings: str) -> Figures:
     """Two figures: Pearson's correlation under `name`, and Spearman's under `name` with " Spearman"."""
     pearson, spearman = (
         Figure(value, f"{kind} x100|{settings}") for kind, value in zip(("pearson", "spearman"), values, strict=True)
@@ -213,7 +215,7 @@ def pearson_and_spearman(name: str, values: tuple[float, float], settings: str) 
     return {name: pearson, f"{name} Spearman": spearman}
 
 
-def settings_of(key: str, sets: Sequence[Pairs]) -> str:
+def _settings_of(key: str, sets: Sequence[Pairs]) -> str:
     """The signature of a correlation over sets, without the kind of correlation."""
     pairs, left_out = (
         sum(len(pairs_of_set.scores) for pairs_of_set in sets),
@@ -222,30 +224,30 @@ def settings_of(key: str, sets: Sequence[Pairs]) -> str:
     return f"{key}|cosine|pairs:{pairs}|left out:{left_out}|{VERSION}"
 
 
-def sts_figures(encoder: SentenceTransformer, data: Path, without: Collection[str], missing: list[str]) -> Figures:
+def _sts_figures(encoder: SentenceTransformer, data: Path, without: Collection[str], missing: list[str]) -> Figures:
     """For every year of SemEval whose files all exist: the mean over its sets, all its pairs pooled, and each set."""
     figures: Figures = {}
     for year in sts.SETS:
         folder, name = data / "sts" / str(year), f"STS {year}"
-        if not files_exist(name, data, sts.set_files(folder, year), missing):
+        if not _files_exist(name, data, sts.set_files(folder, year), missing):
             continue
         sets = [sts.leave_out(pairs, without) for pairs in sts.read_year(folder)]
         correlations, names = sts.year_correlations(encoder, sets), ",".join(pairs.name for pairs in sets)
         names += "|without SMT, which is not public" if year == 2013 and "SMT" not in names else ""
-        figures |= pearson_and_spearman(
-            name, correlations["mean"], settings_of(f"sts{year}|mean over sets:{names}", sets)
+        figures |= _pearson_and_spearman(
+            name, correlations["mean"], _settings_of(f"sts{year}|mean over sets:{names}", sets)
         )
-        figures |= pearson_and_spearman(
-            f"{name} pooled", correlations["pooled"], settings_of(f"sts{year}|pooled sets:{names}", sets)
+        figures |= _pearson_and_spearman(
+            f"{name} pooled", correlations["pooled"], _settings_of(f"sts{year}|pooled sets:{names}", sets)
         )
         for pairs in sets:
-            figures |= pearson_and_spearman(
-                f"{name} {pairs.name}", correlations[pairs.name], settings_of(f"sts{year}:{pairs.name}", [pairs])
+            figures |= _pearson_and_spearman(
+                f"{name} {pairs.name}", correlations[pairs.name], _settings_of(f"sts{year}:{pairs.name}", [pairs])
             )
     return figures
 
 
-def similarity_figures(
+def _similarity_figures(
     encoder: SentenceTransformer, data: Path, tasks: Sequence[str], without: Collection[str], missing: list[str]
 ) -> Figures:
     """The figures of the similarity tasks other than the years of SemEval; each has one file."""
@@ -260,59 +262,59 @@ def similarity_figures(
     ]
     figures: Figures = {}
     for task, name, path, read in files:
-        if task in tasks and files_exist(name, data, [path], missing):
+        if task in tasks and _files_exist(name, data, [path], missing):
             pairs = sts.leave_out(read(path), without)
-            figures |= pearson_and_spearman(name, sts.correlations(encoder, pairs), settings_of(pairs.name, [pairs]))
+            figures |= _pearson_and_spearman(name, sts.correlations(encoder, pairs), _settings_of(pairs.name, [pairs]))
     return figures
 
 
-def transfer_figures(encoder: SentenceTransformer, data: Path, missing: list[str]) -> Figures:
+def _transfer_figures(encoder: SentenceTransformer, data: Path, missing: list[str]) -> Figures:
     """The figures of ParaNMT's table 14 whose files exist."""
-    figures = classification_figures(encoder, data, missing)
+    figures = _classification_figures(encoder, data, missing)
     folder = data / MRPC
-    if files_exist("MRPC", data, [folder / name for name in (*transfer.MRPC_TRAIN, transfer.MRPC_TEST)], missing):
+    if _files_exist("MRPC", data, [folder / name for name in (*transfer.MRPC_TRAIN, transfer.MRPC_TEST)], missing):
         for name, kind, value in zip(
             ("MRPC", "MRPC F1"), ("accuracy", "F1"), transfer.mrpc(encoder, folder), strict=True
         ):
-            figures[name] = protocol(f"MRPC|{kind}", f"abs(u-v),u*v|test|{transfer.CHOSEN_BY_FOLDS}", value)
+            figures[name] = _protocol(f"MRPC|{kind}", f"abs(u-v),u*v|test|{transfer.CHOSEN_BY_FOLDS}", value)
     folder = data / SICK
-    if files_exist("SICK-R, SICK-E", data, [folder / name for name in transfer.SICK], missing):
+    if _files_exist("SICK-R, SICK-E", data, [folder / name for name in transfer.SICK], missing):
         relatedness, entailment = transfer.sick(encoder, folder)
-        figures["SICK-R"] = protocol("SICK-R|pearson", "abs(u-v),u*v|test|penalty by the trial part", relatedness)
-        figures["SICK-E"] = protocol("SICK-E|accuracy", "abs(u-v),u*v|test|penalty by the trial part", entailment)
+        figures["SICK-R"] = _protocol("SICK-R|pearson", "abs(u-v),u*v|test|penalty by the trial part", relatedness)
+        figures["SICK-E"] = _protocol("SICK-E|accuracy", "abs(u-v),u*v|test|penalty by the trial part", entailment)
     return figures
 
 
-def classification_figures(encoder: SentenceTransformer, data: Path, missing: list[str]) -> Figures:
+def _classification_figures(encoder: SentenceTransformer, data: Path, missing: list[str]) -> Figures:
     """The figures of files with "label text" lines; where the test part is missing, a substitute under another name."""
     by_folds, folded, figures = transfer.CHOSEN_BY_FOLDS, f"mean of {transfer.FOLDS} folds", Figures()
     for name, file in transfer.FOLDED.items():
-        if paths := classification_paths(name, data, [file], missing):
+        if paths := _classification_paths(name, data, [file], missing):
             value = transfer.accuracy_over_folds(encoder, *paths)
-            figures[name] = protocol(f"{name}|accuracy", f"{folded}|{by_folds}", value)
-    if paths := classification_paths("SST", data, transfer.SST, missing):
+            figures[name] = _protocol(f"{name}|accuracy", f"{folded}|{by_folds}", value)
+    if paths := _classification_paths("SST", data, transfer.SST, missing):
         value = transfer.accuracy_with_dev(encoder, *paths)
-        figures["SST"] = protocol("SST|accuracy", "test|penalty by dev", value)
-    elif paths := classification_paths("SST (dev)", data, transfer.SST[:2], missing):
+        figures["SST"] = _protocol("SST|accuracy", "test|penalty by dev", value)
+    elif paths := _classification_paths("SST (dev)", data, transfer.SST[:2], missing):
         value = transfer.accuracy_on_test(encoder, *paths)
-        figures["SST (dev)"] = protocol("SST|accuracy", f"dev|{by_folds}", value)
-    if paths := classification_paths("TREC", data, transfer.TREC, missing):
+        figures["SST (dev)"] = _protocol("SST|accuracy", f"dev|{by_folds}", value)
+    if paths := _classification_paths("TREC", data, transfer.TREC, missing):
         value = transfer.accuracy_on_test(encoder, *paths)
-        figures["TREC"] = protocol("TREC|accuracy", f"test|{by_folds}", value)
-    elif paths := classification_paths("TREC (10 folds)", data, transfer.TREC[:1], missing):
+        figures["TREC"] = _protocol("TREC|accuracy", f"test|{by_folds}", value)
+    elif paths := _classification_paths("TREC (10 folds)", data, transfer.TREC[:1], missing):
         value = transfer.accuracy_over_folds(encoder, *paths)
-        figures["TREC (10 folds)"] = protocol("TREC|accuracy", f"{folded} of train|{by_folds}", value)
+        figures["TREC (10 folds)"] = _protocol("TREC|accuracy", f"{folded} of train|{by_folds}", value)
     return figures
 
 
-def classification_paths(name: str, data: Path, files: Sequence[str], missing: list[str]) -> list[Path]:
+def _classification_paths(name: str, data: Path, files: Sequence[str], missing: list[str]) -> list[Path]:
     """Paths in the folder `classification`, plain or .gz; if one is missing, an empty list and a line in `missing`."""
     folder = data / "classification"
     paths = [transfer.classification_file(folder, file) or folder / file for file in files]
-    return paths if files_exist(name, data, paths, missing) else []
+    return paths if _files_exist(name, data, paths, missing) else []
 
 
-def protocol(measure: str, settings: str, value: float) -> Figure:
+def _protocol(measure: str, settings: str, value: float) -> Figure:
     """A figure of a transfer task."""
     return Figure(value, f"{measure} x100|{settings}|{transfer.PROTOCOL}|{VERSION}")
 
@@ -337,7 +339,8 @@ def markdown(encoders: Mapping[str, tuple[Figures, list[str]]], tasks: Collectio
     measured = {name for figures, _ in encoders.values() for name in figures}
     shown = [shown_table for shown_table in TABLES if shown_table.task in tasks and measured & set(shown_table.columns)]
     parts = [
-        encoders_table(shown_table, {name: figures for name, (figures, _) in encoders.items()}) for shown_table in shown
+        _encoders_table(shown_table, {name: figures for name, (figures, _) in encoders.items()})
+        for shown_table in shown
     ]
     missing = dict.fromkeys(line for _, absent in encoders.values() for line in absent)
     signatures = dict.fromkeys(
@@ -361,7 +364,7 @@ def is_markdown(path: Path) -> bool:
     return text.startswith("## ") and text.endswith(f"{VERSION}`\n")
 
 
-def encoders_table(shown: Table, encoders: Mapping[str, Figures]) -> str:
+def _encoders_table(shown: _Table, encoders: Mapping[str, Figures]) -> str:
     """One table as Markdown; a missing figure is a dash."""
     lines = []
     for name, figures in encoders.items():

@@ -114,17 +114,17 @@ def read_judged(folder: Path) -> tuple[dict[str, str], list[JudgedText]]:
     Raises:
         ValueError: A file is missing or damaged or lacks a column, or a judgment is no number.
     """
-    return released_references(folder), judged_texts(released_judgments(folder))
+    return _released_references(folder), judged_texts(released_judgments(folder))
 
 
-def released_references(folder: Path) -> dict[str, str]:
+def _released_references(folder: Path) -> dict[str, str]:
     """Read the references that the authors released, by id; see `read_judged`."""
-    return {record["ref_id"]: record["ref_sent"].strip() for record in records(folder / REFERENCES)}
+    return {record["ref_id"]: record["ref_sent"].strip() for record in _records(folder / REFERENCES)}
 
 
 def released_judgments(folder: Path) -> list[Judgment]:
     """Read the judgments that the authors released, in their order; see `read_judged`."""
-    candidates = records(folder / CANDIDATES)
+    candidates = _records(folder / CANDIDATES)
     try:
         judgments = [
             Judgment(
@@ -147,7 +147,7 @@ def released_judgments(folder: Path) -> list[Judgment]:
         ) from error
 
 
-def records(path: Path) -> list[dict[str, str]]:
+def _records(path: Path) -> list[dict[str, str]]:
     """Read the records of a gzipped TSV file with a header.
 
     Raises:
@@ -232,10 +232,10 @@ def by_system(texts: Iterable[JudgedText]) -> dict[str, dict[str, float]]:
     for text in texts:
         for name in text.systems:
             of_system.setdefault(name, []).append(text)
-    return {name: figures(of_system[name]) for name in sorted(of_system, key=table_position)}
+    return {name: figures(of_system[name]) for name in sorted(of_system, key=_table_position)}
 
 
-def table_position(name: str) -> tuple[bool, int, str]:
+def _table_position(name: str) -> tuple[bool, int, str]:
     """The sort key of a system in a table: ParaBank's systems come last, by number."""
     number = name.removeprefix("ParaBank ")
     return number.isdigit(), int(number) if number.isdigit() else 0, name

@@ -67,16 +67,16 @@ def read_judgments(folder: Path, target: str = SIMILARITY) -> JudgedPairs:
         ValueError: A file is missing or damaged, or there is no such pair.
     """
     references, texts = read_judged(folder)
-    kept = [(references[t.id], t) for t in texts if score_of(t, target) is not None and t.text != references[t.id]]
+    kept = [(references[t.id], t) for t in texts if _score_of(t, target) is not None and t.text != references[t.id]]
     kept = [(reference, t) for reference, t in kept if scorable(reference) and scorable(t.text)]
     if not kept:
         raise ValueError(f"wanted judged pairs in {folder}, got none that can be scored")
     ones, others = [reference for reference, _ in kept], [t.text for _, t in kept]
-    scores, groups = np.array([score_of(t, target) for _, t in kept]), np.array([int(t.id) for _, t in kept])
+    scores, groups = np.array([_score_of(t, target) for _, t in kept]), np.array([int(t.id) for _, t in kept])
     return JudgedPairs(ones, others, [t.systems for _, t in kept], scores, groups, features(ones, others))
 
 
-def score_of(text: JudgedText, target: str) -> float | None:
+def _score_of(text: JudgedText, target: str) -> float | None:
     """The mean of a text's judgments, in [0, 100]; None if nobody gave one."""
     if target == SIMILARITY:
         return float(np.mean(text.scores)) if text.scores else None
@@ -120,7 +120,7 @@ def last_fifth(references: list[str]) -> np.ndarray:
     return np.array([int(hashlib.sha256(r.encode()).hexdigest(), 16) % 5 == 0 for r in references])
 
 
-def rho(one: np.ndarray, other: np.ndarray) -> float:
+def _rho(one: np.ndarray, other: np.ndarray) -> float:
     """Spearman's rank correlation."""
     return float(spearmanr(one, other).statistic)
 
@@ -133,7 +133,7 @@ def within_references(predicted: np.ndarray, judged: JudgedPairs) -> float:
     """
     members = [np.flatnonzero(judged.groups == group) for group in np.unique(judged.groups)]
     members = [m for m in members if len(m) >= 5 and np.ptp(judged.scores[m]) > 0 and np.ptp(predicted[m]) > 0]
-    return float(np.mean([rho(predicted[m], judged.scores[m]) for m in members]))
+    return float(np.mean([_rho(predicted[m], judged.scores[m]) for m in members]))
 
 
 def system_means(predicted: np.ndarray, judged: JudgedPairs) -> tuple[list[float], list[float]]:
@@ -151,7 +151,7 @@ def fit_figures(judged: JudgedPairs) -> dict[str, float | list[float]]:
     texts = zip(judged.references, judged.candidates, strict=True)
     bleu = np.array([sacrebleu.sentence_bleu(candidate, [reference]).score for reference, candidate in texts])
     length = -judged.values[:, list(SIGNS).index("length_difference")]
-    rhos = [rho(predicted[fold], judged.scores[fold]) for fold in folds]
+    rhos = [_rho(predicted[fold], judged.scores[fold]) for fold in folds]
     linear = [float(pearsonr(predicted[fold], judged.scores[fold]).statistic) for fold in folds]
     figures: dict[str, float | list[float]] = {
         "pairs": len(predicted),
@@ -163,10 +163,10 @@ def fit_figures(judged: JudgedPairs) -> dict[str, float | list[float]]:
         "pearson": float(np.mean(linear)),
         "pearson_deviation_of_folds": float(np.std(linear, ddof=1)),
         "spearman_within_references": within_references(predicted, judged),
-        "spearman_bleu_alone": float(np.mean([rho(bleu[fold], judged.scores[fold]) for fold in folds])),
-        "spearman_length_alone": float(np.mean([rho(length[fold], judged.scores[fold]) for fold in folds])),
-        "spearman_last_fifth": rho(held_out, judged.scores[test]),
-        "spearman_last_fifth_bleu_alone": rho(bleu[test], judged.scores[test]),
+        "spearman_bleu_alone": float(np.mean([_rho(bleu[fold], judged.scores[fold]) for fold in folds])),
+        "spearman_length_alone": float(np.mean([_rho(length[fold], judged.scores[fold]) for fold in folds])),
+        "spearman_last_fifth": _rho(held_out, judged.scores[test]),
+        "spearman_last_fifth_bleu_alone": _rho(bleu[test], judged.scores[test]),
         "pearson_of_system_means": float(pearsonr(*system_means(predicted, judged)).statistic),
     }
     return {name: np.round(figure, 4).tolist() for name, figure in figures.items()}
@@ -185,7 +185,7 @@ def cosine_figures(judged: JudgedPairs, encoder: SentenceTransformer, name: str)
         encoder.encode([text for text, chosen in zip(texts, test, strict=True) if chosen], normalize_embeddings=True)
         for texts in (judged.references, judged.candidates)
     )
-    correlation = rho((one * other).sum(1), judged.scores[test])
+    correlation = _rho((one * other).sum(1), judged.scores[test])
     return {"encoder": semantic_signature(encoder, name), "spearman_last_fifth_cosine_alone": round(correlation, 4)}
 
 

@@ -144,10 +144,10 @@ def figures(
     references = [[one.references[k] for one in items] for k in range(count)]
     texts = [one.text for one in items]
     ibleu, bleu, copied = corpus_ibleu(chosen, references, texts, alpha, lang)
-    rouge = require("rouge_score.rouge_scorer").RougeScorer(ROUGE, tokenizer=None if lang == "en" else Words(lang))
+    rouge = require("rouge_score.rouge_scorer").RougeScorer(ROUGE, tokenizer=None if lang == "en" else _Words(lang))
     scores = [rouge.score_multi(one.references[:count], output) for one, output in zip(items, chosen, strict=True)]
     pairs = list(zip(texts, chosen, strict=True))
-    separate = [(with_spaces(text, lang), with_spaces(output, lang)) for text, output in pairs]
+    separate = [(_with_spaces(text, lang), _with_spaces(output, lang)) for text, output in pairs]
     return {
         "ibleu": ibleu,
         "bleu": bleu,
@@ -159,7 +159,7 @@ def figures(
     }
 
 
-class Words:
+class _Words:
     """Words of letters and digits for ROUGE, whose own tokenizer knows ASCII only; characters where no spaces are."""
 
     def __init__(self, lang: str) -> None:
@@ -167,10 +167,10 @@ class Words:
 
     def tokenize(self, text: str) -> list[str]:
         """The words in lower case."""
-        return re.findall(r"\w+", with_spaces(text, self.lang).lower())
+        return re.findall(r"\w+", _with_spaces(text, self.lang).lower())
 
 
-def with_spaces(text: str, lang: str) -> str:
+def _with_spaces(text: str, lang: str) -> str:
     """A text with its characters apart, in a language that has no spaces."""
     return " ".join(text) if lang in TOKENIZERS else text
 

@@ -52,11 +52,11 @@ def parse(texts: Iterable[str], parser: Parser, signature: str, levels: int = LE
             f"wanted a tree or None for each of {len(distinct)} texts, got {len(bracketed)} from {signature}: "
             "give the parser the same texts"
         )
-    trees = [None if brackets is None else top(tree_of(brackets, signature), levels) for brackets in bracketed]
+    trees = [None if brackets is None else top(_tree_of(brackets, signature), levels) for brackets in bracketed]
     return Parses(signature, dict(zip(distinct, trees, strict=True)))
 
 
-def tree_of(bracketed: str, origin: str) -> Tree:
+def _tree_of(bracketed: str, origin: str) -> Tree:
     """Parse a bracketed tree; the error message for malformed brackets names their origin."""
     try:
         return read_tree(bracketed)
@@ -199,7 +199,7 @@ def from_file(path: Path) -> Parser:
     pairs = [(one_line(text), tree.strip()) for text, _, tree in (line.rpartition("\t") for line in lines)]
     for number, (_, tree) in enumerate(pairs, 1):
         if tree:
-            tree_of(tree, f"{path}, line {number}")
+            _tree_of(tree, f"{path}, line {number}")
     trees = [tree or None for _, tree in pairs]
     aligned = not any("\t" in line for line in lines)
     known = {text: tree for (text, _), tree in zip(pairs, trees, strict=True)}

@@ -54,7 +54,7 @@ def parse_entropy_signature(parser: str) -> str:
 
 
 @cache
-def tokenizer() -> Tokenizer13a:
+def _tokenizer() -> Tokenizer13a:
     """mteval-v13a's tokenizer, sacreBLEU's own default."""
     return Tokenizer13a()
 
@@ -65,7 +65,7 @@ def tokens(text: str) -> list[str]:
     >>> tokens("So, what's half an hour?")
     ['so', ',', "what's", 'half', 'an', 'hour', '?']
     """
-    return tokenizer()(spaced(text.lower())).split()
+    return _tokenizer()(spaced(text.lower())).split()
 
 
 def entropy(counts: Iterable[int]) -> float:
@@ -134,13 +134,13 @@ def profile(texts: Sequence[str], idf: Idf | None = None, parses: Parses | None 
         "sentences": len(texts),
         "words": len(vocabulary),
         **spread("length", [len(sentence) for sentence in tokenized]),
-        **(idf_figures(texts, idf) if idf else {}),
+        **(_idf_figures(texts, idf) if idf else {}),
         "vocabulary_entropy": entropy(vocabulary.values()),
-        **(parse_figures(texts, parses) if parses else {}),
+        **(_parse_figures(texts, parses) if parses else {}),
     }
 
 
-def idf_figures(texts: Sequence[str], idf: Idf) -> dict[str, float]:
+def _idf_figures(texts: Sequence[str], idf: Idf) -> dict[str, float]:
     """The mean IDF over sentences with a known word, and the share of unknown words."""
     means = [mean for mean in (mean_idf(text, idf) for text in texts) if mean is not None]
     words = [word for text in texts for word in lower_words(text)]
@@ -148,7 +148,7 @@ def idf_figures(texts: Sequence[str], idf: Idf) -> dict[str, float]:
     return {**spread("idf", means), "idf_unknown": unknown / len(words) if words else 0.0}
 
 
-def parse_figures(texts: Sequence[str], parses: Parses) -> dict[str, float]:
+def _parse_figures(texts: Sequence[str], parses: Parses) -> dict[str, float]:
     """The entropy of the upper levels of the trees, and the number of texts without tree."""
     trees = [tree for tree in map(parses.tree, texts) if tree is not None]
     entropies = {"parse_entropy": entropy(Counter(shape(top(tree, PARSE_LEVELS)) for tree in trees).values())}

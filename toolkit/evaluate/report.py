@@ -108,7 +108,7 @@ def evaluate(
         ValueError: No row has a paraphrase; a text was not parsed.
     """
     chosen = [c for row in rows for c in row.paraphrases]
-    ranks = without_missing_ranks(
+    ranks = _without_missing_ranks(
         corpus.rank_table(rows, pieces, parses), max((len(row.paraphrases) for row in rows), default=0)
     )
     semantic = [c.scores.semantic for c in chosen if c.scores.semantic is not None]
@@ -130,7 +130,7 @@ def evaluate(
     }
 
 
-def without_missing_ranks(table: dict, paraphrases: int) -> dict:
+def _without_missing_ranks(table: dict, paraphrases: int) -> dict:
     """A result of `rank_table` without the ranks that no reference has, which hold only copies of better ranks.
 
     Args:
@@ -151,8 +151,8 @@ def cells(figures: dict) -> Cells:
     average = {"average": lengths["average"]} if "average" in lengths else {}
     counts = {f"{COUNT}, {line['length']} words": line["references"] for line in lengths["lengths"]}
     return {
-        AGAINST: {COUNT: ranks["references"]} | measures_by_line(by_rank, MEASURES),
-        BETWEEN: measures_by_line(between, {key: name for key, name in MEASURES.items() if key != "length_ratio"}),
+        AGAINST: {COUNT: ranks["references"]} | _measures_by_line(by_rank, MEASURES),
+        BETWEEN: _measures_by_line(between, {key: name for key, name in MEASURES.items() if key != "length_ratio"}),
         LENGTHS: bleus | average | counts | {f"{COUNT}, shorter": lengths["shorter"]},
         **{
             table: {name: figures[table.lower()][key] for key, name in PROFILE.items() if key in figures[table.lower()]}
@@ -161,7 +161,7 @@ def cells(figures: dict) -> Cells:
     }
 
 
-def measures_by_line(lines: Mapping[str, Mapping[str, float]], names: Mapping[str, str]) -> dict[str, float]:
+def _measures_by_line(lines: Mapping[str, Mapping[str, float]], names: Mapping[str, str]) -> dict[str, float]:
     """Measures by line of the table, "MEASURE, RANK", ordered by measure."""
     return {
         f"{name}, {place}": line[key] for key, name in names.items() for place, line in lines.items() if key in line
@@ -201,7 +201,7 @@ def markdown(parabanks: Mapping[str, Sequence[dict]]) -> str:
     columns = {name: [cells(figures) for figures in runs] for name, runs in parabanks.items()}
     paper = paper_cells()
     parts = [
-        measures_table(title, {name: [run[title] for run in runs] for name, runs in columns.items()}, paper[title])
+        _measures_table(title, {name: [run[title] for run in runs] for name, runs in columns.items()}, paper[title])
         for title in paper
         if any(run[title] for runs in columns.values() for run in runs)
     ]
@@ -212,7 +212,9 @@ def markdown(parabanks: Mapping[str, Sequence[dict]]) -> str:
     return "\n\n".join([*parts, "\n".join(f"- `{signature}`" for signature in signatures)])
 
 
-def measures_table(title: str, columns: Mapping[str, Sequence[Mapping[str, float]]], paper: Mapping[str, float]) -> str:
+def _measures_table(
+    title: str, columns: Mapping[str, Sequence[Mapping[str, float]]], paper: Mapping[str, float]
+) -> str:
     """One table, with a line for every measure that at least one parabank has."""
     names = dict.fromkeys(name for runs in columns.values() for run in runs for name in run)
     lines = []

@@ -42,7 +42,7 @@ class WordPair(NamedTuple):
     similarity: float
 
 
-class Correlation(NamedTuple):
+class _Correlation(NamedTuple):
     """Spearman's rho x 100, the number of word pairs, and the number of pairs without a score."""
 
     rho: float
@@ -59,13 +59,13 @@ def read_simlex(path: Path) -> list[WordPair]:
     if not path.is_file():
         raise ValueError(f"wanted SimLex-999.txt, got {path}, which is no file: fetch it from fh295.github.io/simlex")
     records = csv.DictReader(text_lines(str(path)), delimiter="\t", quoting=csv.QUOTE_NONE)
-    pairs = [read_pair(record, number, path) for number, record in enumerate(records, 2)]
+    pairs = [_read_pair(record, number, path) for number, record in enumerate(records, 2)]
     if not pairs:
         raise ValueError(f"wanted SimLex-999.txt, got {path}, which has no word pair: fetch the file again")
     return pairs
 
 
-def read_pair(record: dict[str, str | None], number: int, path: Path) -> WordPair:
+def _read_pair(record: dict[str, str | None], number: int, path: Path) -> WordPair:
     """The word pair of one line of SimLex-999.txt.
 
     Raises:
@@ -98,7 +98,7 @@ def pair_score(scores: WordScores, word1: str, word2: str) -> float | None:
     return fmean(known) if known else None
 
 
-def correlation(pairs: Sequence[WordPair], scores: WordScores) -> Correlation:
+def correlation(pairs: Sequence[WordPair], scores: WordScores) -> _Correlation:
     """Spearman's correlation between scores of word pairs and their human similarity.
 
     >>> pairs = [WordPair("old", "new", 1.6), WordPair("smart", "bright", 7.0), WordPair("coast", "shore", 8.8)]
@@ -124,4 +124,4 @@ def correlation(pairs: Sequence[WordPair], scores: WordScores) -> Correlation:
             "unseen: count on more text"
         )
     rho = float(spearmanr(values, [pair.similarity for pair in pairs]).statistic)
-    return Correlation(100 * rho, len(pairs), unseen)
+    return _Correlation(100 * rho, len(pairs), unseen)

@@ -67,16 +67,16 @@ def read_year(folder: Path) -> list[Pairs]:
         folder: The folder of `STS.input.NAME.txt` and `STS.gs.NAME.txt`; for 2016, `STS2016.input.NAME.txt` and so on.
 
     Raises:
-        ValueError: There is no input file, or a file is damaged, see `read_set`.
+        ValueError: There is no input file, or a file is damaged, see `_read_set`.
         FileNotFoundError: A gs file is missing.
     """
     inputs = sorted(folder.glob("STS*.input.*.txt"))
     if not inputs:
         raise ValueError(f"wanted STS.input.NAME.txt or STS2016.input.NAME.txt, got none in {folder}: check the folder")
-    return [read_set(path, path.with_name(path.name.replace(".input.", ".gs."))) for path in inputs]
+    return [_read_set(path, path.with_name(path.name.replace(".input.", ".gs."))) for path in inputs]
 
 
-def read_set(inputs: Path, golds: Path) -> Pairs:
+def _read_set(inputs: Path, golds: Path) -> Pairs:
     """Read one set of a SemEval year: two sentences per line (further columns are ignored), and one score per line.
 
     Args:
@@ -94,7 +94,7 @@ def read_set(inputs: Path, golds: Path) -> Pairs:
         )
     numbered = enumerate(zip(texts, scores, strict=True), 1)
     records = [(n, (*fields(text, (0, 1), inputs, n), score)) for n, (text, score) in numbered if score.strip()]
-    return pairs_of_records(inputs.name.split(".input.")[1].removesuffix(".txt"), records, golds, 0.0)
+    return _pairs_of_records(inputs.name.split(".input.")[1].removesuffix(".txt"), records, golds, 0.0)
 
 
 def read_benchmark(path: Path) -> Pairs:
@@ -136,7 +136,7 @@ def read_chinese_identification(path: Path) -> Pairs:
 
 def read_table(path: Path, name: str, columns: tuple[int, int, int], lowest: float, header: bool = False) -> Pairs:
     """Read a tab-separated file; `columns` are those of the two sentences and the score, which every line has."""
-    return pairs_of_records(name, list(table_rows(path, columns, header)), path, lowest)
+    return _pairs_of_records(name, list(table_rows(path, columns, header)), path, lowest)
 
 
 def table_rows(path: Path, columns: Sequence[int], header: bool) -> Iterator[Record]:
@@ -169,7 +169,7 @@ def fields(text: str, columns: Sequence[int], path: Path, number: int, width: in
     return tuple(cells[i].strip() for i in columns)
 
 
-def pairs_of_records(name: str, records: Sequence[Record], path: Path, lowest: float) -> Pairs:
+def _pairs_of_records(name: str, records: Sequence[Record], path: Path, lowest: float) -> Pairs:
     """Convert records to `Pairs`.
 
     Raises:
@@ -177,12 +177,12 @@ def pairs_of_records(name: str, records: Sequence[Record], path: Path, lowest: f
     """
     if not records:
         raise ValueError(f"wanted scored pairs, got none in {path}: fetch it again")
-    scores = [parse_score(score, lowest, path, number) for number, (_, _, score) in records]
+    scores = [_parse_score(score, lowest, path, number) for number, (_, _, score) in records]
     sentences1, sentences2 = ([texts[side] for _, texts in records] for side in (0, 1))
     return Pairs(name, sentences1, sentences2, np.array(scores))
 
 
-def parse_score(text: str, lowest: float, path: Path, number: int) -> float:
+def _parse_score(text: str, lowest: float, path: Path, number: int) -> float:
     """Convert a score to a number.
 
     Raises:

@@ -83,7 +83,7 @@ def read_labelled(path: Path) -> tuple[list[str], np.ndarray]:
     return texts, np.array(labels)
 
 
-def labelled(encoder: SentenceTransformer, paths: Sequence[Path]) -> list[Labelled]:
+def _labelled(encoder: SentenceTransformer, paths: Sequence[Path]) -> list[Labelled]:
     """The embeddings and labels of each file; all files are encoded together."""
     files = [read_labelled(path) for path in paths]
     vectors, rows = encode_distinct(encoder, [text for texts, _ in files for text in texts])
@@ -91,7 +91,7 @@ def labelled(encoder: SentenceTransformer, paths: Sequence[Path]) -> list[Labell
     return [(vectors[part], labels) for part, (_, labels) in zip(np.split(rows, ends), files, strict=True)]
 
 
-def read_pairs(path: Path, columns: Sequence[int], known: Sequence[str]) -> tuple[list[tuple[str, str]], np.ndarray]:
+def _read_pairs(path: Path, columns: Sequence[int], known: Sequence[str]) -> tuple[list[tuple[str, str]], np.ndarray]:
     """Read the pairs and labels of a tab-separated file with a header.
 
     Args:
@@ -131,14 +131,14 @@ def classifier(penalty: float) -> Pipeline:
     return make_pipeline(StandardScaler(), LogisticRegression(C=penalty, max_iter=ITERATIONS))
 
 
-def folds(number: int) -> StratifiedKFold:
+def _folds(number: int) -> StratifiedKFold:
     """Stratified folds, which depend only on the labels and the seed."""
     return StratifiedKFold(number, shuffle=True, random_state=SEED)
 
 
 def fit_by_folds(train: Labelled) -> Pipeline:
     """Fit a classifier to the training part, with the penalty that is best in cross-validation on it."""
-    qualities = [cross_val_score(classifier(penalty), *train, cv=folds(INNER_FOLDS)).mean() for penalty in PENALTIES]
+    qualities = [cross_val_score(classifier(penalty), *train, cv=_folds(INNER_FOLDS)).mean() for penalty in PENALTIES]
     return classifier(PENALTIES[int(np.argmax(qualities))]).fit(*train)
 
 
@@ -163,7 +163,7 @@ def accuracy(fitted: Pipeline, features: np.ndarray, labels: np.ndarray) -> floa
 def fold_accuracy(data: Labelled) -> float:
     """The mean accuracy x 100 over ten folds; the penalty for each is chosen on the other nine."""
     features, labels = data
-    parts = folds(FOLDS).split(features, labels)
+    parts = _folds(FOLDS).split(features, labels)
     accuracies = [
         accuracy(fit_by_folds((features[train], labels[train])), features[test], labels[test]) for train, test in parts
     ]
@@ -172,18 +172,18 @@ def fold_accuracy(data: Labelled) -> float:
 
 def accuracy_over_folds(encoder: SentenceTransformer, path: Path) -> float:
     """Accuracy x 100 in ten-fold cross-validation, for MR, CR, SUBJ, MPQA or another file of "label text" lines."""
-    return fold_accuracy(labelled(encoder, [path])[0])
+    return fold_accuracy(_labelled(encoder, [path])[0])
 
 
 def accuracy_on_test(encoder: SentenceTransformer, train: Path, test: Path) -> float:
     """Accuracy x 100 on a test file, for TREC; the penalty is chosen by cross-validation on the training file."""
-    train_data, test_data = labelled(encoder, [train, test])
+    train_data, test_data = _labelled(encoder, [train, test])
     return accuracy(fit_by_folds(train_data), *test_data)
 
 
 def accuracy_with_dev(encoder: SentenceTransformer, train: Path, dev: Path, test: Path) -> float:
     """Accuracy x 100 on a test file, for SST; the penalty is chosen on a development file."""
-    train_data, dev_data, test_data = labelled(encoder, [train, dev, test])
+    train_data, dev_data, test_data = _labelled(encoder, [train, dev, test])
     return accuracy(fit_by_dev(train_data, dev_data, accuracy), *test_data)
 
 
@@ -197,7 +197,7 @@ def mrpc(encoder: SentenceTransformer, folder: Path) -> tuple[float, float]:
     Raises:
         ValueError: A line has fewer than five columns, or its label is not 0 or 1.
     """
-    files = [read_pairs(folder / name, (3, 4, 0), ("0", "1")) for name in (*MRPC_TRAIN, MRPC_TEST)]
+    files = [_read_pairs(folder / name, (3, 4, 0), ("0", "1")) for name in (*MRPC_TRAIN, MRPC_TEST)]
     *train, test = pair_features(encoder, [pairs for pairs, _ in files])
     *train_labels, test_labels = [labels for _, labels in files]
     predictions = fit_by_folds((np.concatenate(train), np.concatenate(train_labels))).predict(test)
@@ -220,7 +220,7 @@ def sick(encoder: SentenceTransformer, folder: Path) -> tuple[float, float]:
 
     Source: SentEval; the distribution is that of Tai et al. 2015, section 4.2.
     """
-    files = [read_pairs(folder / name, (1, 2, 4), JUDGMENTS) for name in SICK]
+    files = [_read_pairs(folder / name, (1, 2, 4), JUDGMENTS) for name in SICK]
     scores = [read_sick(folder / name).scores for name in SICK]
     train, trial, test = pair_features(encoder, [pairs for pairs, _ in files])
     train_labels, trial_labels, test_labels = [labels for _, labels in files]

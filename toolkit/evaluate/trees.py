@@ -82,7 +82,7 @@ def read_tree(bracketed: str) -> Tree:
     stack: list[tuple[str, list[Tree | str]]] = [("", [])]
     for token in TOKEN.finditer(bracketed):
         if len(stack) == 1 and (token.lastgroup != "label" or stack[0][1]):
-            raise ValueError(misplaced(bracketed, token.start(), "the end" if stack[0][1] else "an opening bracket"))
+            raise ValueError(_misplaced(bracketed, token.start(), "the end" if stack[0][1] else "an opening bracket"))
         if token.lastgroup == "label":
             stack.append((token["label"], []))
         elif token.lastgroup == "word":
@@ -92,19 +92,19 @@ def read_tree(bracketed: str) -> Tree:
             stack[-1][1].append(Tree(name, tuple(children)))
     if len(stack) > 1 or not stack[0][1]:
         wanted = f"a closing bracket ({len(stack) - 1} open)" if len(stack) > 1 else "an opening bracket"
-        raise ValueError(misplaced(bracketed, len(bracketed), wanted))
+        raise ValueError(_misplaced(bracketed, len(bracketed), wanted))
     tree = stack[0][1][0]
     assert isinstance(tree, Tree)
-    return unwrapped(tree)
+    return _unwrapped(tree)
 
 
-def misplaced(bracketed: str, position: int, wanted: str) -> str:
+def _misplaced(bracketed: str, position: int, wanted: str) -> str:
     """The error message for malformed brackets."""
     found = repr(bracketed[position : position + 20]) if position < len(bracketed) else "the end"
     return f"wanted one tree in brackets, got {found} at character {position + 1} instead of {wanted}: correct it"
 
 
-def unwrapped(tree: Tree) -> Tree:
+def _unwrapped(tree: Tree) -> Tree:
     """A tree without its `WRAPPERS`."""
     while tree.name in WRAPPERS and len(tree.children) == 1 and isinstance(tree.children[0], Tree):
         tree = tree.children[0]
@@ -158,11 +158,11 @@ def tree_edit_distance(a: Tree, b: Tree, levels: int = LEVELS) -> int:
 
     Source: ParaBank 2, section 3.6; APTED (Pawlik and Augsten 2015) by the `apted` package, every edit costing 1.
     """
-    return pruned_distance(top(a, levels), top(b, levels))
+    return _pruned_distance(top(a, levels), top(b, levels))
 
 
 @lru_cache(DISTANCES)
-def pruned_distance(a: Tree, b: Tree) -> int:
+def _pruned_distance(a: Tree, b: Tree) -> int:
     """The edit distance of two trees without terminals."""
     return 0 if a == b else int(require("apted").APTED(a, b).compute_edit_distance())
 

@@ -71,7 +71,9 @@ def back_translate(settings: BackTranslation) -> Counter[str]:
             make_run(folder, settings.input_rows(), settings.shard_rows, recipe, state)
         if not state.is_main_process:
             return Counter()
-        return write_pairs(list(map(output_of, input_shards(folder))), output) + Counter(read_inputs(folder)["refused"])
+        return _write_pairs(list(map(output_of, input_shards(folder))), output) + Counter(
+            read_inputs(folder)["refused"]
+        )
 
 
 def back_translated(rows: Iterable[Row], translator: Translator, settings: BackTranslation) -> Iterator[Row]:
@@ -112,7 +114,7 @@ def refuse_pairs(rows: Sequence[Row], settings: CleanSettings, source_lang: str)
         candidate.text, candidate.reason = text, reason or lost
 
 
-def write_pairs(shards: Sequence[Path], output: Path) -> Counter[str]:
+def _write_pairs(shards: Sequence[Path], output: Path) -> Counter[str]:
     """Write the pairs of finished shards that were not refused to one file, whole or not at all.
 
     Returns:
@@ -123,7 +125,7 @@ def write_pairs(shards: Sequence[Path], output: Path) -> Counter[str]:
     """
     counts: Counter[str] = Counter()
     with writer(output, with_reasons=False) as write:
-        for table in (table for shard in shards for table in pairs_of_shard(shard)):
+        for table in (table for shard in shards for table in _pairs_of_shard(shard)):
             counts.update(table["reason"].drop_null().to_pylist())
             kept = table.filter(pc.is_null(table["reason"])).drop_columns("reason")
             counts["kept"] += len(kept)
@@ -136,7 +138,7 @@ def write_pairs(shards: Sequence[Path], output: Path) -> Counter[str]:
     return counts
 
 
-def pairs_of_shard(shard: Path) -> Iterator[pa.Table]:
+def _pairs_of_shard(shard: Path) -> Iterator[pa.Table]:
     """The columns source, reference and reason of the translated rows of a finished shard, in their order."""
     for rows in read_tables(shard):
         translated = rows.filter(pc.is_null(rows["reason"]))

@@ -30,7 +30,7 @@ AT_A_TIME = 192  # ours: candidates; a processor gains nothing from more
 LONGER, MORE_TOKENS = 1.4, 6  # ours: a paraphrase has at most so many times the tokens of its text, and so many more
 
 
-class Branch(NamedTuple):
+class _Branch(NamedTuple):
     """The beginning of a candidate.
 
     Attributes:
@@ -131,7 +131,7 @@ def _read_twice(
     return cache, logits, list(map(len, asked))
 
 
-def _branches(text: int, logits: Tensor, copy: Sequence[int], each: int) -> list[Branch]:
+def _branches(text: int, logits: Tensor, copy: Sequence[int], each: int) -> list[_Branch]:
     """The most probable departures of a text from its repetition.
 
     Args:
@@ -144,7 +144,7 @@ def _branches(text: int, logits: Tensor, copy: Sequence[int], each: int) -> list
     logs[torch.arange(len(copy)), torch.tensor(copy)] = -torch.inf
     values, tokens = logs.topk(min(EACH, logs.shape[-1] - 1))
     found = [
-        Branch(value, text, place, token)
+        _Branch(value, text, place, token)
         for place, (some, ids) in enumerate(zip(values.tolist(), tokens.tolist(), strict=True))
         for value, token in zip(some, ids, strict=True)
     ]
@@ -152,7 +152,7 @@ def _branches(text: int, logits: Tensor, copy: Sequence[int], each: int) -> list
 
 
 def _go_on(
-    branches: Sequence[Branch],
+    branches: Sequence[_Branch],
     cache: DynamicCache,
     lengths: Sequence[int],
     copies: Sequence[Sequence[int]],

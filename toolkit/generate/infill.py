@@ -71,7 +71,7 @@ def infill_rows(
     shard = list(rows)
     found = [keywords(row.reference, stop_words)[:MOST_KEYWORDS] for row in shard]
     chosen = informative([row.reference for row in shard], found, infiller, drop_rate, batch_tokens)
-    said_of = substituted(shard, chosen, infiller, synonyms, batch_rows) if synonyms else named(chosen)
+    said_of = substituted(shard, chosen, infiller, synonyms, batch_rows) if synonyms else _named(chosen)
     searches: list[Search] = []
     for number, (row, own) in enumerate(zip(shard, said_of, strict=True)):
         chance = random.Random(f"{seed}\t{row.id}")
@@ -122,7 +122,7 @@ def search(
     return found
 
 
-def named(chosen: Iterable[Sequence[Keyword]]) -> list[list[str]]:
+def _named(chosen: Iterable[Sequence[Keyword]]) -> list[list[str]]:
     """The texts of keywords."""
     return [[one.text for one in own] for own in chosen]
 

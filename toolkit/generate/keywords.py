@@ -103,21 +103,21 @@ def whole_words(sentence: str) -> list[Keyword]:
     for begin, end in token_spans(sentence):
         text, last = sentence[begin:end], found[-1] if found else None
         beside = last is not None and last.end == begin
-        if beside and last and (joins(last.text, text, sentence[end : end + 1]) or is_modal(last.text, text)):
+        if beside and last and (_joins(last.text, text, sentence[end : end + 1]) or _is_modal(last.text, text)):
             found[-1] = Keyword(sentence[last.begin : end], last.begin, end)
         else:
             found.append(Keyword(text, begin, end))
     return found
 
 
-def joins(before: str, text: str, after: str) -> bool:
+def _joins(before: str, text: str, after: str) -> bool:
     """Whether two neighbouring tokens are parts of a hyphenated word, by the character after them."""
     if text == "-":
         return before[-1].isalnum() and after.isalnum()
     return before[-1] == "-" and before[-2:-1].isalnum() and text[0].isalnum()
 
 
-def is_modal(before: str, text: str) -> bool:
+def _is_modal(before: str, text: str) -> bool:
     """Whether two neighbouring tokens are a content word and its "n't"."""
     return text.lower().replace("’", "'") == NEGATION and before.lower() not in STOP_WORDS
 

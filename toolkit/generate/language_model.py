@@ -66,12 +66,12 @@ def ask_rows(rows: Iterable[Row], model: LanguageModel | ServedModel, asking: As
         "empty" where it said nothing, "unfinished" where the reply did not end.
     """
     shard = list(rows)
-    asked = [as_ids(asking.prompt.asked(row), model.tokenizer) for row in shard]
+    asked = [_as_ids(asking.prompt.asked(row), model.tokenizer) for row in shard]
     limits = [2 * len(model.tokenizer(row.reference)["input_ids"]) + MORE_TOKENS for row in shard]
     replies = (
-        from_server(shard, asked, limits, model, asking)
+        _from_server(shard, asked, limits, model, asking)
         if isinstance(model, ServedModel)
-        else in_batches(shard, asked, limits, model, asking)
+        else _in_batches(shard, asked, limits, model, asking)
     )
     signature = f"{model.signature}|{asking.signature}"
     for row, own in zip(shard, replies, strict=True):
@@ -79,7 +79,7 @@ def ask_rows(rows: Iterable[Row], model: LanguageModel | ServedModel, asking: As
     yield from shard
 
 
-def in_batches(
+def _in_batches(
     shard: Sequence[Row], asked: Sequence[Sequence[int]], limits: Sequence[int], model: LanguageModel, asking: Asking
 ) -> list[list[tuple[str, bool]]]:
     """The replies to the prompt of each row, and whether each ended; prompts of similar length are decoded together."""
@@ -89,14 +89,14 @@ def in_batches(
     for begin in range(0, len(order), at_a_time):
         batch = order[begin : begin + at_a_time]
         with at_hand([shard[i] for i in batch], len(batch)):
-            seed = seed_of([shard[i].id for i in batch], asking.seed)
-            found = drawn([asked[i] for i in batch], max(limits[i] for i in batch), model, asking, seed)
+            seed = _seed_of([shard[i].id for i in batch], asking.seed)
+            found = _drawn([asked[i] for i in batch], max(limits[i] for i in batch), model, asking, seed)
             for place, i in enumerate(batch):
                 replies[i] = found[place * asking.samples : (place + 1) * asking.samples]
     return replies
 
 
-def from_server(
+def _from_server(
     shard: Sequence[Row], asked: Sequence[Sequence[int]], limits: Sequence[int], model: ServedModel, asking: Asking
 ) -> list[list[tuple[str, bool]]]:
     """The replies of a server to the prompt of each row, and whether each ended.
@@ -106,7 +106,7 @@ def from_server(
     replies, how = [], (asking.temperature, asking.top_p)
     with ThreadPoolExecutor(max(1, asking.batch_rows // asking.samples)) as requests:
         futures = [
-            requests.submit(served_replies, model, ids, asking.samples, most, *how, seed_of([row.id], asking.seed))
+            requests.submit(served_replies, model, ids, asking.samples, most, *how, _seed_of([row.id], asking.seed))
             for row, ids, most in zip(shard, asked, limits, strict=True)
         ]
         try:
@@ -118,7 +118,7 @@ def from_server(
     return replies
 
 
-def as_ids(prompt: str, tokenizer: Any) -> list[int]:
+def _as_ids(prompt: str, tokenizer: Any) -> list[int]:
     """A prompt as the model reads it."""
     if getattr(tokenizer, "chat_template", None):
         chat = [{"role": "user", "content": prompt}]
@@ -127,13 +127,13 @@ def as_ids(prompt: str, tokenizer: Any) -> list[int]:
     return tokenizer(prompt, verbose=False)["input_ids"]
 
 
-def seed_of(ids: Sequence[str], seed: int) -> int:
+def _seed_of(ids: Sequence[str], seed: int) -> int:
     """The seed of a batch."""
     return int.from_bytes(hashlib.blake2b("\t".join([str(seed), *ids]).encode(), digest_size=4).digest(), "big")
 
 
 @torch.inference_mode()
-def drawn(
+def _drawn(
     asked: Sequence[Sequence[int]], most: int, model: LanguageModel, asking: Asking, seed: int
 ) -> list[tuple[str, bool]]:
     """The replies to prompts, `samples` of each, and whether each ended.

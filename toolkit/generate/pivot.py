@@ -90,7 +90,7 @@ def pivot_rows(
         row_id: [] if pivots[row_id] else [replace(c, text="") for c in some] for row_id, some in translations.items()
     }
     sets = {row.id: constraints.get(row.id, ConstraintSet()) for row in shard}
-    for row in translate_back(back, backward, settings, sets):
+    for row in _translate_back(back, backward, settings, sets):
         name, _, number = row.id.rpartition("/")
         for candidate in row.candidates:
             candidate.method, candidate.generator = METHOD, f"{forward.signature}>{backward.signature}"
@@ -110,7 +110,7 @@ def find_pivots(rows: Sequence[Row], forward: Translator, settings: PivotDecodin
     return {row.id: row.candidates for row in translated}
 
 
-def translate_back(
+def _translate_back(
     rows: Sequence[Row], backward: Translator, settings: PivotDecoding, constraints: Mapping[str, ConstraintSet]
 ) -> Iterator[Row]:
     """Fill the candidates of rows whose sources are pivots; by beam search alone where words are required.
@@ -127,7 +127,9 @@ def translate_back(
 
     def each_word(row: Row) -> Sequence[NamedSet]:
         number = int(row.id.rpartition("/")[2])
-        return [(None, one) for one in forbidding(row.reference, asked(row))] if number < settings.greedy_pivots else ()
+        return (
+            [(None, one) for one in _forbidding(row.reference, asked(row))] if number < settings.greedy_pivots else ()
+        )
 
     free = [row for row in rows if not asked(row).positive]
     searched = constrain_rows(
@@ -160,10 +162,10 @@ def translate_back(
     )
 
 
-def forbidding(text: str, constraints: ConstraintSet) -> list[ConstraintSet]:
+def _forbidding(text: str, constraints: ConstraintSet) -> list[ConstraintSet]:
     """The constraints with one more word forbidden, for each word of a text that is no name and no number.
 
-    >>> [one.negative for one in forbidding("We met Tom at home.", ConstraintSet())]
+    >>> [one.negative for one in _forbidding("We met Tom at home.", ConstraintSet())]
     [('met',), ('at',), ('home',)]
     """
     words = dict.fromkeys(text[begin:end] for begin, end in plain_word_spans(text))

@@ -68,8 +68,8 @@ def constraint_sets(
         return [ConstraintSet(not_first=forbidden_forms(phrase))] if phrase else []
     pool, chance = token_pool(reference, idf), random.Random(row_seed(seed, row_id, f"recipe-{recipe.name}"))
     if recipe.kind == "ppdb":
-        return paraphrase_pairs(recipe, pool, _part_of_speech_by_word(reference, tag), ppdb, chance)
-    chosen = choose(recipe, pool, idf, chance)
+        return _paraphrase_pairs(recipe, pool, _part_of_speech_by_word(reference, tag), ppdb, chance)
+    chosen = _choose(recipe, pool, idf, chance)
     if not chosen:
         return []
     if recipe.kind == "verb_form":
@@ -91,7 +91,7 @@ def token_pool(reference: str, idf: Idf) -> list[str]:
     return sorted(pool, key=lambda word: -known[word])
 
 
-def choose(recipe: Recipe, pool: Sequence[str], idf: Idf, chance: random.Random) -> list[str]:
+def _choose(recipe: Recipe, pool: Sequence[str], idf: Idf, chance: random.Random) -> list[str]:
     """The words that a recipe selects from a pool in descending IDF; none if the pool is smaller than its ranks need.
 
     Source: ParaBank (Hu et al. 2019a), table 3, footnote 4: "Highest within the token pool. Same for lowest."
@@ -143,7 +143,7 @@ def forbidden_forms(phrase: str) -> tuple[str, ...]:
     return (phrase, f"{phrase}n't", f"{phrase}n’t") if TAKES_NOT.search(phrase) else (phrase,)
 
 
-def paraphrase_pairs(
+def _paraphrase_pairs(
     recipe: Recipe, pool: Sequence[str], part_of: dict[str, str], ppdb: Ppdb | None, chance: random.Random
 ) -> list[ConstraintSet]:
     """One constraint set for each word of a pool with paraphrases: forbid the word, require one paraphrase at random.

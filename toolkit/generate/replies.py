@@ -44,9 +44,9 @@ def sentence_in(reply: str, reference: str) -> tuple[str, bool]:
     ('He went away.', False)
     """
     whole = reply.strip()
-    text = without_opening(whole, reference)
+    text = _without_opening(whole, reference)
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    first = without_opening(first, reference) if first != whole else first
+    first = _without_opening(first, reference) if first != whole else first
     if not CLOSING.search(reference):
         first = CLOSING.sub("", first).strip()
     for begin, end in QUOTES:
@@ -56,7 +56,7 @@ def sentence_in(reply: str, reference: str) -> tuple[str, bool]:
     return first, first != whole
 
 
-def without_opening(text: str, reference: str) -> str:
+def _without_opening(text: str, reference: str) -> str:
     """A text without what models say first, unless the reference begins so, too."""
     found = OPENING.match(text)
     own = OPENING.match(reference)

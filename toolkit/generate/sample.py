@@ -100,11 +100,11 @@ def sample_rows(
                     [_with(avoid.get(shard[i].id, ()), own) for own in sets]
                     for i, sets in zip(batch, words, strict=True)
                 ]
-            forbidden = constraints_of([chosen for sets in words for chosen in sets], forbid, translator)
+            forbidden = _constraints_of([chosen for sets in words for chosen in sets], forbid, translator)
             sample_keys = [key for i in batch for key in row_seeds(seed, shard[i].id, stages)]
             limits = [max_output_tokens(len(sources[i])) for i in batch]
             drawn = sample(engine, [sources[i] for i in batch], forbidden, sample_keys, top_k, limits, min_p, top_p)
-            texts = texts_of(drawn, translator.target)
+            texts = _texts_of(drawn, translator.target)
             for n, i in enumerate(batch):
                 part = slice(n * each, (n + 1) * each)
                 origins = [Origin(f"set-{k}", [], [w for w, _ in chosen]) for k, chosen in enumerate(words[n])]
@@ -118,7 +118,7 @@ def _with(phrases: Sequence[str], words: Sequence[NegativeWord]) -> list[Negativ
     return [*((phrase, []) for phrase in phrases), *(word for word in words if word[0] not in phrases)]
 
 
-def texts_of(drawn: Sequence[Sample], pieces: Pieces) -> list[str]:
+def _texts_of(drawn: Sequence[Sample], pieces: Pieces) -> list[str]:
     """The text of each sample; a sample that stands there several times is detokenised once."""
     distinct = {id(one): one for one in drawn}
     texts = dict(zip(distinct, pieces.decode([one.ids for one in distinct.values()]), strict=True))
@@ -188,7 +188,7 @@ def _visible_text(i: int, pieces: Pieces) -> str:
     return NO_TEXT if SPECIAL.fullmatch(name) else name.replace(SPACE, " ")
 
 
-def constraints_of(
+def _constraints_of(
     sets: Sequence[Sequence[NegativeWord]], forbid: str, translator: Translator
 ) -> Phrases | LexicalConstraints | None:
     """The constraints of some sets of words, as `sample` takes them; `forbid` is that of `sample_rows`."""

@@ -55,7 +55,7 @@ def read_synonyms(path: Path) -> Synonyms:
         ValueError: The folder has none of WordNet's files, a line has another form, or there is no pair of synonyms.
     """
     groups: defaultdict[str, set[int]] = defaultdict(set)
-    sets = wordnet_sets(path) if path.is_dir() else own_sets(path)
+    sets = _wordnet_sets(path) if path.is_dir() else own_sets(path)
     pairs = 0
     for number, words in enumerate(sets):
         pairs += len(words) > 1
@@ -80,7 +80,7 @@ def own_sets(path: Path) -> list[set[str]]:
     return found
 
 
-def wordnet_sets(folder: Path) -> list[set[str]]:
+def _wordnet_sets(folder: Path) -> list[set[str]]:
     """The single words of each synset of WordNet's database files."""
     files = [folder / f"data.{part}" for part in PARTS if (folder / f"data.{part}").is_file()]
     if not files:
@@ -88,19 +88,19 @@ def wordnet_sets(folder: Path) -> list[set[str]]:
             f"wanted {', '.join(f'data.{part}' for part in PARTS)} of WordNet, got a folder without them: {folder}; "
             "on Debian the package wordnet-base has them in /usr/share/wordnet"
         )
-    return [synset(line, number, file) for file in files for number, line in numbered(file)]
+    return [_synset(line, number, file) for file in files for number, line in _numbered(file)]
 
 
-def numbered(file: Path) -> list[tuple[int, str]]:
+def _numbered(file: Path) -> list[tuple[int, str]]:
     """The lines of a database file after its licence, which stands in lines that begin with two spaces."""
     decoded = ((number, decode(raw)[0]) for number, raw in enumerate(lines(str(file)), 1))
     return [(number, line) for number, line in decoded if line.strip() and not line.startswith("  ")]
 
 
-def synset(line: str, number: int, file: Path) -> set[str]:
+def _synset(line: str, number: int, file: Path) -> set[str]:
     """The single words of a synset; a phrase has "_", an adjective may end with its place, as in "galore(ip)".
 
-    >>> sorted(synset("01382086 00 a 02 large 0 big 0 001 & 01382086 a 0000 | above average", 1, Path("data.adj")))
+    >>> sorted(_synset("01382086 00 a 02 large 0 big 0 001 & 01382086 a 0000 | above average", 1, Path("data.adj")))
     ['big', 'large']
 
     Raises:

@@ -63,7 +63,7 @@ FROM across LEFT JOIN in_references USING (pair) LEFT JOIN in_paraphrases USING 
 """
 
 
-def cooccurrences(column1: str, column2: str, table: str) -> str:
+def _cooccurrences(column1: str, column2: str, table: str) -> str:
     """The SQL query of all co-occurrences of a word in one column with a word of a higher number in another column.
 
     Both numbers are below `$words`; pass `$number` of `$passes` takes the share of the lower numbers that is congruent
@@ -103,10 +103,10 @@ def count_joint(connection: duckdb.DuckDBPyConnection, words: int, min_count: in
         "(pair UBIGINT, across BIGINT, in_references BIGINT, in_paraphrases BIGINT)"
     )
     query = JOINT_SQL.format(
-        forward=cooccurrences("reference_words", "paraphrase_words", "pairs"),
-        backward=cooccurrences("paraphrase_words", "reference_words", "pairs"),
-        references=cooccurrences("words", "words", "reference_sentences"),
-        paraphrases=cooccurrences("words", "words", "paraphrase_sentences"),
+        forward=_cooccurrences("reference_words", "paraphrase_words", "pairs"),
+        backward=_cooccurrences("paraphrase_words", "reference_words", "pairs"),
+        references=_cooccurrences("words", "words", "reference_sentences"),
+        paraphrases=_cooccurrences("words", "words", "paraphrase_sentences"),
     )
     passes = 1 + connection.execute(COOCCURRENCES_SQL, {"words": words}).fetchall()[0][0] // PASS_COOCCURRENCES
     for number in range(passes):

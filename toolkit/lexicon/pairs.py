@@ -18,7 +18,7 @@ MIN_SCORE = 0.35  # ParaNMT-50M, A.1: pairs "with a paraphrase score less than 0
 BATCH_SQL = "SELECT sentence1, sentence2, semantic AS score FROM batch"
 
 
-def tokens_of(pairs: str) -> str:
+def _tokens_of(pairs: str) -> str:
     """The SQL query that turns the texts of pairs into sets of words, or gives the reason why a pair is left out.
 
     The words are those that a card counts, lower-cased and without marks, of Chinese those of jieba; that is ours.
@@ -65,11 +65,11 @@ def fill_tokens(connection: duckdb.DuckDBPyConnection, parabank: Path) -> dict:
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), appendix A.1. That pairs without a score stay is ours.
     """
-    empty = tokens_of("SELECT '' AS sentence1, '' AS sentence2, 0.0::DOUBLE AS score")
+    empty = _tokens_of("SELECT '' AS sentence1, '' AS sentence2, 0.0::DOUBLE AS score")
     connection.execute(f"CREATE TEMP TABLE tokens AS FROM ({empty}) LIMIT 0")
     for batch in read_pairs(parabank):
         connection.register("batch", batch)
-        connection.execute(f"INSERT INTO tokens {tokens_of(BATCH_SQL)}")
+        connection.execute(f"INSERT INTO tokens {_tokens_of(BATCH_SQL)}")
     return counts(connection, parabank)
 
 

@@ -71,7 +71,7 @@ class Entry:
 COLUMNS = tuple(column.name for column in fields(Entry))
 
 
-class Lexicon(NamedTuple):
+class _Lexicon(NamedTuple):
     """The result of `extract_lexicon`.
 
     Attributes:
@@ -87,7 +87,7 @@ class Lexicon(NamedTuple):
 
 def extract_lexicon(
     parabank: Path, output: Path, min_count: int = MIN_COUNT, wanted: Iterable[tuple[str, str]] = ()
-) -> Lexicon:
+) -> _Lexicon:
     """Write the words that co-occur across the pairs of a parabank, with their PMIs, to a Parquet file.
 
     Args:
@@ -109,9 +109,9 @@ def extract_lexicon(
     with database() as connection:
         counts = fill_tokens(connection, parabank)
         number_words(connection, {word.lower() for pair in wanted_pairs for word in pair})
-        entries = wanted_entries(connection, wanted_pairs)
-        associate(connection, frequent_words(connection, min_count), min_count)
-        return Lexicon(counts, write_lexicon(connection, output), entries)
+        entries = _wanted_entries(connection, wanted_pairs)
+        _associate(connection, frequent_words(connection, min_count), min_count)
+        return _Lexicon(counts, _write_lexicon(connection, output), entries)
 
 
 def is_lexicon(path: Path) -> bool:
@@ -122,7 +122,7 @@ def is_lexicon(path: Path) -> bool:
         return False
 
 
-def associate(connection: duckdb.DuckDBPyConnection, words: int, min_count: int) -> None:
+def _associate(connection: duckdb.DuckDBPyConnection, words: int, min_count: int) -> None:
     """Create the table `associations`: the PMIs of each pair of words in `joint_counts`."""
     count_joint(connection, words, min_count)
     tables = ("pairs", "reference_sentences", "paraphrase_sentences")
@@ -130,13 +130,13 @@ def associate(connection: duckdb.DuckDBPyConnection, words: int, min_count: int)
     connection.execute(ASSOCIATIONS_SQL, totals)
 
 
-def wanted_entries(
+def _wanted_entries(
     connection: duckdb.DuckDBPyConnection, wanted_pairs: list[tuple[str, str]]
 ) -> dict[tuple[str, str], Entry]:
     """The entries of those pairs of words that co-occur at least once."""
     if not wanted_pairs:
         return {}
-    associate(connection, frequent_words(connection, None), 1)
+    _associate(connection, frequent_words(connection, None), 1)
     pairs = {(word.lower(), paraphrase.lower()): (word, paraphrase) for word, paraphrase in wanted_pairs}
     wanted = "SELECT unnest($words) AS word, unnest($paraphrases) AS paraphrase"
     query = f"{LEXICON_SQL} SEMI JOIN ({wanted}) USING (word, paraphrase)"
@@ -147,7 +147,7 @@ def wanted_entries(
     return {pairs[entry.word, entry.paraphrase]: entry for entry in entries}
 
 
-def write_lexicon(connection: duckdb.DuckDBPyConnection, output: Path) -> int:
+def _write_lexicon(connection: duckdb.DuckDBPyConnection, output: Path) -> int:
     """Write `associations` to a Parquet file, completely or not at all, and return the number of rows."""
     temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     name = str(temporary).replace("'", "''")

@@ -20,7 +20,7 @@ MULTILINGUAL_ENCODER = "a sentence encoder of that language, such as sentence-tr
 
 
 @dataclass(frozen=True)
-class Part:
+class _Part:
     """A part of the toolkit, or a model that it has by default.
 
     Attributes:
@@ -34,21 +34,21 @@ class Part:
     instead: str
 
 
-PARTS: dict[str, Part] = {
-    "starter/encoder": Part(ENGLISH, "the cosine of two texts", MULTILINGUAL_ENCODER),
-    "starter/paraphraser": Part(ENGLISH, "paraphrases, and its known words", "a paraphraser of that language"),
-    "starter/infiller": Part(ENGLISH, "ParaNet's gaps, and the fluency", "a T5 or mT5 of that language"),
-    "google-t5/t5-large": Part(ENGLISH, "ParaNet's gaps", "a T5 or mT5 of that language"),
-    "openai-community/gpt2": Part(ENGLISH, "the fluency", "a causal language model of that language"),
-    "starter/smollm2": Part(ENGLISH, "the fluency", "a causal language model of that language"),
-    "starter/rewriter": Part(ENGLISH, "the critic, and paraphrases", "a causal language model of that language"),
-    "starter/de-en": Part(ENGLISH, "translations, its IDF table and its known words", "a file of that language"),
-    "starter/en-de": Part(("de",), "translations", "a translator into that language"),
-    "the guards": Part(("en", "de", "fr", "es", "zh"), "negation, numbers and names", "no guards"),
-    "the stop words": Part(ENGLISH, "words that are no keywords", "a file with one word per line"),
-    "the judge of paraphrases": Part(ENGLISH, "rank_by usable, and min_usable", "rank_by dual"),
-    "the judgment score": Part(ENGLISH, "ParaBank's ranking", "another builder, such as parabank2"),
-    "link-grammar": Part(ENGLISH, "trees of sentences", "stanza:LANGUAGE or file:PATH"),
+PARTS: dict[str, _Part] = {
+    "starter/encoder": _Part(ENGLISH, "the cosine of two texts", MULTILINGUAL_ENCODER),
+    "starter/paraphraser": _Part(ENGLISH, "paraphrases, and its known words", "a paraphraser of that language"),
+    "starter/infiller": _Part(ENGLISH, "ParaNet's gaps, and the fluency", "a T5 or mT5 of that language"),
+    "google-t5/t5-large": _Part(ENGLISH, "ParaNet's gaps", "a T5 or mT5 of that language"),
+    "openai-community/gpt2": _Part(ENGLISH, "the fluency", "a causal language model of that language"),
+    "starter/smollm2": _Part(ENGLISH, "the fluency", "a causal language model of that language"),
+    "starter/rewriter": _Part(ENGLISH, "the critic, and paraphrases", "a causal language model of that language"),
+    "starter/de-en": _Part(ENGLISH, "translations, its IDF table and its known words", "a file of that language"),
+    "starter/en-de": _Part(("de",), "translations", "a translator into that language"),
+    "the guards": _Part(("en", "de", "fr", "es", "zh"), "negation, numbers and names", "no guards"),
+    "the stop words": _Part(ENGLISH, "words that are no keywords", "a file with one word per line"),
+    "the judge of paraphrases": _Part(ENGLISH, "rank_by usable, and min_usable", "rank_by dual"),
+    "the judgment score": _Part(ENGLISH, "ParaBank's ranking", "another builder, such as parabank2"),
+    "link-grammar": _Part(ENGLISH, "trees of sentences", "stanza:LANGUAGE or file:PATH"),
 }
 
 

@@ -160,7 +160,7 @@ def log_probabilities(texts: Sequence[str], model: LanguageModel, batch_tokens: 
     ids = [(begin + own)[:most] for own in read]
     found = [(0.0, 0)] * len(ids)
     most_tokens = max(1, min(batch_tokens, LOGITS // config.vocab_size))
-    for batch in batches(ids, most_tokens):
+    for batch in _batches(ids, most_tokens):
         longest = max(len(ids[i]) for i in batch)
         rows = torch.tensor([ids[i] + [0] * (longest - len(ids[i])) for i in batch], device=network.device)
         lengths = torch.tensor([len(ids[i]) for i in batch], device=rows.device)
@@ -173,7 +173,7 @@ def log_probabilities(texts: Sequence[str], model: LanguageModel, batch_tokens: 
     return found
 
 
-def batches(ids: Sequence[Sequence[int]], batch_tokens: int) -> Iterator[list[int]]:
+def _batches(ids: Sequence[Sequence[int]], batch_tokens: int) -> Iterator[list[int]]:
     """Cut the texts of more than one token into batches of similar length."""
     batch: list[int] = []
     for i in sorted((i for i in range(len(ids)) if len(ids[i]) > 1), key=lambda i: len(ids[i])):

@@ -16,7 +16,7 @@ from toolkit.models.marian_file import MarianFile
 CONVERT = "convert it for transformers (MarianMTModel), and give that folder"
 
 
-class Tensors(UserDict[str, np.ndarray]):
+class _Tensors(UserDict[str, np.ndarray]):
     """The tensors of a file, and the names of those that were read."""
 
     def __init__(self, tensors: dict[str, np.ndarray]):
@@ -35,7 +35,7 @@ def is_recurrent(content: MarianFile) -> bool:
 def weights_of(content: MarianFile, path: Path) -> list[tuple[str, np.ndarray]]:
     """The tensors by the names of layers here; none may be missing, and none without a place in a model."""
     recurrent = is_recurrent(content)
-    tensors = Tensors(content.tensors)
+    tensors = _Tensors(content.tensors)
     try:
         weights = [
             ("encoder.embed_tokens.weight", tensors[embeddings(tensors, "encoder")]),

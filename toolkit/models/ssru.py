@@ -30,7 +30,7 @@ class SsruConfig(MarianConfig):
     model_type = "ssru"
 
 
-class RecurrentUnit(nn.Module):
+class _RecurrentUnit(nn.Module):
     """The simple recurrent unit: f = sigmoid(W_f x + b_f); c' = f c + (1 - f) W x; its output is relu(c')."""
 
     def __init__(self, dim: int):
@@ -44,7 +44,7 @@ class RecurrentUnit(nn.Module):
         return added * (1 - forget), forget
 
 
-class SourceAttention(nn.Module):
+class _SourceAttention(nn.Module):
     """The layers of the attention to the source; `toolkit.decode` computes the attention itself."""
 
     def __init__(self, dim: int):
@@ -52,14 +52,14 @@ class SourceAttention(nn.Module):
         self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(dim, dim) for _ in range(4))
 
 
-class RecurrentLayer(nn.Module):
+class _RecurrentLayer(nn.Module):
     """A layer of the decoder: a recurrent unit, attention to the source and a feed-forward network, each normalised."""
 
     def __init__(self, config: SsruConfig):
         super().__init__()
         dim, self.heads = config.d_model, config.decoder_attention_heads
-        self.unit, self.unit_layer_norm = RecurrentUnit(dim), nn.LayerNorm(dim, EPSILON)
-        self.encoder_attn, self.encoder_attn_layer_norm = SourceAttention(dim), nn.LayerNorm(dim, EPSILON)
+        self.unit, self.unit_layer_norm = _RecurrentUnit(dim), nn.LayerNorm(dim, EPSILON)
+        self.encoder_attn, self.encoder_attn_layer_norm = _SourceAttention(dim), nn.LayerNorm(dim, EPSILON)
         self.fc1, self.fc2 = nn.Linear(dim, config.decoder_ffn_dim), nn.Linear(config.decoder_ffn_dim, dim)
         self.final_layer_norm = nn.LayerNorm(dim, EPSILON)
 
@@ -81,7 +81,7 @@ class RecurrentLayer(nn.Module):
         return self.final_layer_norm(x + self.fc2(self.fc1(x).relu()))
 
 
-class RecurrentDecoder(nn.Module):
+class _RecurrentDecoder(nn.Module):
     """The decoder. Its first input is a vector of zeros in place of an embedding."""
 
     positions: Tensor
@@ -91,12 +91,12 @@ class RecurrentDecoder(nn.Module):
         assert config.decoder_vocab_size is not None
         self.dim = config.d_model
         self.embed_tokens = nn.Embedding(config.decoder_vocab_size, config.d_model)
-        self.layers = nn.ModuleList(RecurrentLayer(config) for _ in range(config.decoder_layers))
+        self.layers = nn.ModuleList(_RecurrentLayer(config) for _ in range(config.decoder_layers))
         self.register_buffer("positions", positions(config.max_position_embeddings, config.d_model), persistent=False)
 
-    def recurrent_layers(self) -> list[RecurrentLayer]:
+    def recurrent_layers(self) -> list[_RecurrentLayer]:
         """The layers."""
-        return [cast(RecurrentLayer, layer) for layer in self.layers]
+        return [cast(_RecurrentLayer, layer) for layer in self.layers]
 
     def embed(self, ids: Tensor, position: int) -> Tensor:
         """(rows, dim) inputs of one step; ids are those of the step before, and do not count at position 0."""
@@ -143,7 +143,7 @@ class SsruModel(MarianPreTrainedModel):
     def __init__(self, config: SsruConfig):
         super().__init__(config)
         assert config.decoder_vocab_size is not None
-        self.encoder, self.decoder = MarianEncoder(config), RecurrentDecoder(config)
+        self.encoder, self.decoder = MarianEncoder(config), _RecurrentDecoder(config)
         self.generation_config = GenerationConfig.from_model_config(config)
         self.lm_head = nn.Linear(config.d_model, config.decoder_vocab_size)
         for module in self.encoder.modules():
@@ -156,7 +156,7 @@ class SsruModel(MarianPreTrainedModel):
         """The encoder; it reads text and nothing else."""
         return self.encoder
 
-    def get_decoder(self) -> RecurrentDecoder:
+    def get_decoder(self) -> _RecurrentDecoder:
         """The decoder."""
         return self.decoder
 

@@ -163,7 +163,7 @@ def _batches(
     trees, numbers = TokenTrees(), list[int]()
     for number, (beginning, texts) in enumerate(asked):
         beginning = beginning[-(most // 2) :]
-        for part in parts([text[: most - len(beginning)] for text in texts], most_tokens - len(beginning)):
+        for part in _parts([text[: most - len(beginning)] for text in texts], most_tokens - len(beginning)):
             trees.add(beginning, part)
             numbers += [number] * len(part)
             if len(trees.ids) >= full:
@@ -173,10 +173,10 @@ def _batches(
         yield trees, numbers
 
 
-def parts(texts: Sequence[Sequence[int]], most: int) -> Iterator[Sequence[Sequence[int]]]:
+def _parts(texts: Sequence[Sequence[int]], most: int) -> Iterator[Sequence[Sequence[int]]]:
     """Cut texts into groups of at most so many tokens, or of one text.
 
-    >>> list(parts(["abc", "de", "f", "ghijkl", ""], 3))
+    >>> list(_parts(["abc", "de", "f", "ghijkl", ""], 3))
     [['abc'], ['de', 'f'], ['ghijkl', '']]
     """
     group: list[Sequence[int]] = []

@@ -70,11 +70,11 @@ def load_whole(
     with reading_model(name, wanted, f"which is {alternatives}"), loading() as missing:
         model = load()
     if pretrained_of is None:
-        check_tensors(without_poolers(missing), model.state_dict(), name)
+        check_tensors(_without_poolers(missing), model.state_dict(), name)
     else:
         pretrained = pretrained_of(model)
         required = [tensor for tensor in missing if tensor.startswith(f"{pretrained.base_model_prefix}.")]
-        check_tensors(without_poolers(required), pretrained.base_model.state_dict(), name)
+        check_tensors(_without_poolers(required), pretrained.base_model.state_dict(), name)
     return model
 
 
@@ -179,10 +179,10 @@ def loading() -> Iterator[list[str]]:
         logger.removeFilter(keep)
 
 
-def without_poolers(missing: Sequence[str]) -> list[str]:
+def _without_poolers(missing: Sequence[str]) -> list[str]:
     """The names of missing tensors, sorted, without those of BERT's pooler.
 
-    >>> without_poolers(["pooler.dense.bias", "bert.pooler.dense.weight", "layer.2.weight"])
+    >>> _without_poolers(["pooler.dense.bias", "bert.pooler.dense.weight", "layer.2.weight"])
     ['layer.2.weight']
     """
     return sorted(tensor for tensor in missing if "pooler" not in tensor.split("."))

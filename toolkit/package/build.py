@@ -72,9 +72,9 @@ def package_parabank(
             a key.
     """
     check_package(output_dir, version, builder)
-    check_models(models)
+    _check_models(models)
     finished, settings = finished_shards(shards), read_record(shards / SETTINGS)
-    with made_in_sibling(output_dir.resolve()) as folder:
+    with _made_in_sibling(output_dir.resolve()) as folder:
         equal = find_equal_pairs(finished)
         files = write_parquet(finished, folder, equal.repeated, max_rows_per_file)
         if not files["pairs"]:
@@ -82,7 +82,7 @@ def package_parabank(
         statistics = measure(finished, files, equal.copies, pieces)
         if settings.get("text") and statistics["source_languages"]:
             statistics[TRANSLATED] = True
-        manifest = manifest_of(name, version, license, builder, settings, statistics, models)
+        manifest = _manifest_of(name, version, license, builder, settings, statistics, models)
         write_whole(folder / MANIFEST, as_json(manifest))
         write_whole(folder / STATISTICS, as_json(statistics))
         if (shards / CONTAMINATION).is_file():
@@ -106,7 +106,7 @@ def check_package(output_dir: Path, version: str, builder: str) -> None:
     template(builder)
 
 
-def check_models(models: list[dict]) -> None:
+def _check_models(models: list[dict]) -> None:
     """Refuse a model without one of the keys that the card shows.
 
     Raises:
@@ -117,7 +117,7 @@ def check_models(models: list[dict]) -> None:
             raise ValueError(f"wanted models with {', '.join(ROLES)}, got one without {missing}: None says 'not known'")
 
 
-def manifest_of(
+def _manifest_of(
     name: str, version: str, license: str, builder: str, settings: dict, statistics: dict, models: list[dict]
 ) -> dict:
     """What parabank.json says of a data set: its names, how it was made, how much there is, and by which models."""
@@ -127,7 +127,7 @@ def manifest_of(
         "license": license,
         "builder": builder,
         "toolkit": VERSION,
-        "settings": public(settings),
+        "settings": _public(settings),
         "counts": {"total": statistics["total"], **statistics["splits"]},
         "models": [{key: model[key] for key in ROLES} for model in models],
     }
@@ -139,7 +139,7 @@ def as_json(content: dict) -> bytes:
 
 
 @contextlib.contextmanager
-def made_in_sibling(output_dir: Path) -> Iterator[Path]:
+def _made_in_sibling(output_dir: Path) -> Iterator[Path]:
     """A hidden folder beside another, which takes its place at the end of the block.
 
     After an error the hidden folder is removed, and the other is as it was. What killed processes left is removed.
@@ -151,7 +151,7 @@ def made_in_sibling(output_dir: Path) -> Iterator[Path]:
         The path of the hidden folder, which does not exist yet.
     """
     folder = sibling(output_dir, "packaging")
-    remove_leftovers(output_dir, "packaging")
+    _remove_leftovers(output_dir, "packaging")
     try:
         yield folder
         replace_folder(output_dir, folder)
@@ -159,12 +159,12 @@ def made_in_sibling(output_dir: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def public(settings: dict) -> dict:
+def _public(settings: dict) -> dict:
     """Settings without this machine's places, servers and processes: a URL or absolute path is cut to its last part.
 
-    >>> public({"seed": 1, "processes": 8, "forward": "/home/me/models/de-en", "bitext": ["/home/me/a.de", "a.en"]})
+    >>> _public({"seed": 1, "processes": 8, "forward": "/home/me/models/de-en", "bitext": ["/home/me/a.de", "a.en"]})
     {'seed': 1, 'forward': 'de-en', 'bitext': ['a.de', 'a.en']}
-    >>> public({"server": "http://10.0.0.7:8000/v1", "output_dir": "s3://bucket/bank"})
+    >>> _public({"server": "http://10.0.0.7:8000/v1", "output_dir": "s3://bucket/bank"})
     {'server': 'yes', 'output_dir': 'bank'}
     """
 
@@ -189,19 +189,19 @@ def sibling(folder: Path, purpose: str) -> Path:
     return folder.with_name(f".{folder.name}.{purpose}.{platform.node()}.{os.getpid()}")
 
 
-def remove_leftovers(folder: Path, purpose: str) -> None:
+def _remove_leftovers(folder: Path, purpose: str) -> None:
     """Remove the hidden siblings of a folder that ended processes of this machine left; those of running ones stay."""
     name = sibling(folder, purpose).stem
     for leftover in folder.parent.iterdir() if folder.parent.is_dir() else ():
         process = leftover.suffix[1:]
-        if leftover.stem == name and process.isdigit() and (int(process) == os.getpid() or not alive(int(process))):
+        if leftover.stem == name and process.isdigit() and (int(process) == os.getpid() or not _alive(int(process))):
             shutil.rmtree(leftover, ignore_errors=True)
 
 
-def alive(process: int) -> bool:
+def _alive(process: int) -> bool:
     """Whether a process of this machine is running.
 
-    >>> alive(os.getpid())
+    >>> _alive(os.getpid())
     True
     """
     try:
@@ -227,4 +227,4 @@ def replace_folder(folder: Path, complete: Path) -> None:
         raise
     finally:
         shutil.rmtree(old, ignore_errors=True)
-    remove_leftovers(folder, "replaced")
+    _remove_leftovers(folder, "replaced")

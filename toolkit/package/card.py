@@ -61,7 +61,7 @@ def template(builder: str) -> str:
     return path.read_text(encoding="utf-8").replace(HEAD, HEAD + parts, 1)
 
 
-def configurations(files: dict[str, dict[str, list[Path]]], version: str) -> list[dict]:
+def _configurations(files: dict[str, dict[str, list[Path]]], version: str) -> list[dict]:
     """The `configs:` of the YAML: which files make which split of which config; the first config is the default.
 
     The config `pair` has two columns of the files of `pairs`, so that the texts are on the disk once.
@@ -90,7 +90,7 @@ def content(splits: dict[str, list[Path]]) -> str:
     return hashlib.sha256(sums.encode()).hexdigest()[:16]
 
 
-def render_card(
+def _render_card(
     manifest: dict,
     files: dict[str, dict[str, list[Path]]],
     statistics: dict,
@@ -118,8 +118,8 @@ def render_card(
         task_categories=["sentence-similarity", "text-generation"],
         size_categories=[size_category(statistics["total"]["pairs"])],
         pretty_name=manifest["name"],
-        tags=list(dict.fromkeys(["paraphrase", "parabank", manifest["builder"], "synthetic", *made_by(statistics)])),
-        configs=configurations(files, manifest["version"]),
+        tags=list(dict.fromkeys(["paraphrase", "parabank", manifest["builder"], "synthetic", *_made_by(statistics)])),
+        configs=_configurations(files, manifest["version"]),
     )
     card = DatasetCard.from_template(
         data,
@@ -132,20 +132,20 @@ def render_card(
         pictures=pictures,
         assets=ASSETS,
         contamination=contamination,
-        record=shown_record(first_record(files["pairs"])),
+        record=_shown_record(_first_record(files["pairs"])),
         revision=f'revision="v{manifest["version"]}", ' if "versions" in manifest else "",
-        versions=versions_table(manifest.get("versions", [])),
+        versions=_versions_table(manifest.get("versions", [])),
     )
     return str(card)
 
 
-def made_by(statistics: dict) -> list[str]:
+def _made_by(statistics: dict) -> list[str]:
     """The tag of a data set that says how its paraphrases were made."""
     return ["machine-translated"] if statistics["source_languages"] else []
 
 
 def card_of(folder: Path, manifest: dict, files: dict[str, dict[str, list[Path]]], statistics: dict) -> str:
-    """The card of a data set whose other files are in a folder; see `render_card`.
+    """The card of a data set whose other files are in a folder; see `_render_card`.
 
     Raises:
         FileNotFoundError: The manifest's builder has no card.
@@ -157,20 +157,20 @@ def card_of(folder: Path, manifest: dict, files: dict[str, dict[str, list[Path]]
     except ValueError as error:
         raise ValueError(f"wanted a list of test sets, got {found}, which is damaged ({error}): delete it") from None
     pictures = sorted(path.stem for path in (folder / ASSETS).glob("*.png"))
-    return render_card(manifest, files, statistics, pictures, contamination)
+    return _render_card(manifest, files, statistics, pictures, contamination)
 
 
-def first_record(files: dict[str, list[Path]]) -> dict:
+def _first_record(files: dict[str, list[Path]]) -> dict:
     """The first record of a config."""
     (first, *_), *_ = files.values()
     with pq.ParquetFile(first) as file:
         return next(file.iter_batches(1)).to_pylist()[0]
 
 
-def shown_record(record: dict) -> str:
+def _shown_record(record: dict) -> str:
     """A record as JSON, a line for each column that is not null.
 
-    >>> print(shown_record({"id": "demo-1", "rank": 0, "judgment": None}))
+    >>> print(_shown_record({"id": "demo-1", "rank": 0, "judgment": None}))
     {
      "id": "demo-1",
      "rank": 0
@@ -184,10 +184,10 @@ def shown_record(record: dict) -> str:
     return "\n".join(["{", ",\n".join(lines), "}"])
 
 
-def versions_table(versions: Sequence[dict]) -> str:
+def _versions_table(versions: Sequence[dict]) -> str:
     """The section of a card on the Hub that lists its versions, the newest first; empty for a card that is not there.
 
-    >>> print(versions_table([{"version": "1.0.0", "pairs": 7000, "kept": 900, "changes": ""}]))
+    >>> print(_versions_table([{"version": "1.0.0", "pairs": 7000, "kept": 900, "changes": ""}]))
     ## Versions
     <BLANKLINE>
     | version | pairs | references with a paraphrase | what is new |

@@ -29,7 +29,7 @@ MILLIONTHS = 10**6  # ours: trigram overlaps are added as integers of millionths
 WORD = r"[\p{L}\p{M}\p{N}]+(?:[''’-][\p{L}\p{M}\p{N}]+)*"
 
 
-def bin_of(nats: str, score: str) -> str:
+def _bin_of(nats: str, score: str) -> str:
     """The SQL expression for the bin of a score; NULL if there is no score (`least` ignores NULL)."""
     number = f"least(floor(({nats}) / {WIDTHS[score]}), {BINS - 1})::INTEGER"
     return f"CASE WHEN ({nats}) IS NOT NULL THEN {number} END AS {score}"
@@ -50,7 +50,7 @@ FROM {rows} WHERE reason IS NULL GROUP BY ALL
 CANDIDATES_SQL = rf"""
 SELECT published, reason, rank IS NOT NULL AS chosen,
     cluster IS NOT NULL AS clustered, coalesce(cluster = 0, false) AS own_cluster,
-    {bin_of("forward + backward", "dual")}, {bin_of("forward", "forward")}, {bin_of("backward", "backward")},
+    {_bin_of("forward + backward", "dual")}, {_bin_of("forward", "forward")}, {_bin_of("backward", "backward")},
     coalesce(len(forbidden), 0) > 0 AS constrained,
     list_has_any(regexp_extract_all(spaced(text), '{WORD}'), forbidden) AS came_back,
     {" + ".join(f"(semantic > {above})::INTEGER" for above, _ in RANGES)} AS score_range,
@@ -131,7 +131,7 @@ def count(connection: duckdb.DuckDBPyConnection, shards: Sequence[Path], pairs: 
         if dropped:
             query = f"SELECT unnest({name}, recursive := true) FROM {DROPPED}"
             connection.execute(f"INSERT INTO {name} BY NAME {query}", {"dropped": dropped})
-            connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {summed(name, added)}")
+            connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {_summed(name, added)}")
 
 
 def _check_counts(files: Iterable[Path]) -> None:
@@ -149,7 +149,7 @@ def _check_counts(files: Iterable[Path]) -> None:
             )
 
 
-def summed(table: str, added: Sequence[str], factor: str = "1") -> str:
+def _summed(table: str, added: Sequence[str], factor: str = "1") -> str:
     """The SQL query for the kinds of a table with the sums of their counts, without those that are all zero.
 
     Args:
@@ -178,7 +178,7 @@ def differences(whole: pa.Table, kept: pa.Table) -> pa.Table:
     lists = []
     for name, (query, _, added) in TABLES.items():
         parts = [f"SELECT {sign} AS sign, * FROM ({query.replace(ROWS, rows)})" for sign, rows in SIGNS.items()]
-        kinds = summed(f"({' UNION ALL '.join(parts)})", added, "sign")
+        kinds = _summed(f"({' UNION ALL '.join(parts)})", added, "sign")
         lists.append(f"(SELECT list(kind) FROM ({kinds}) AS kind) AS {name}")
     with database() as connection:
         connection.register("whole", whole)

@@ -61,7 +61,7 @@ def urls_of(folder: str, config: str, split: str | None = None) -> list[str]:
         raise FileNotFoundError(f"wanted a packaged parabank, got {folder} without {MANIFEST}: check the URL")
     splits = SPLITS if split is None else (split,)
     found = {name: matching(joined_url(folder, DATA, config, f"{name}-*.parquet")) for name in splits}
-    check_counts(json.loads(manifest)["counts"], config, found, joined_url(folder, DATA))
+    _check_counts(json.loads(manifest)["counts"], config, found, joined_url(folder, DATA))
     return [url for urls in found.values() for url in urls]
 
 
@@ -72,10 +72,10 @@ def check_whole(folder: Path, config: str) -> None:
         ValueError: A file is truncated, or a split has another number of rows than its manifest says.
     """
     counts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["counts"]
-    check_counts(counts, config, {name: files_of(folder, config, name) for name in SPLITS}, str(folder / DATA))
+    _check_counts(counts, config, {name: files_of(folder, config, name) for name in SPLITS}, str(folder / DATA))
 
 
-def check_counts(counts: dict, config: str, files: Mapping[str, Sequence[str | Path]], folder: str) -> None:
+def _check_counts(counts: dict, config: str, files: Mapping[str, Sequence[str | Path]], folder: str) -> None:
     """Refuse splits with another number of rows than a manifest says.
 
     Args:
@@ -89,13 +89,13 @@ def check_counts(counts: dict, config: str, files: Mapping[str, Sequence[str | P
     """
     for split in (split for split in files if split in counts):
         wanted = counts[split]["pairs" if config == "pairs" else "kept"]
-        found = sum(map(rows_of, files[split]))
+        found = sum(map(_rows_of, files[split]))
         if found != wanted:
             names = f"{folder}/{config}/{split}-*.parquet"
             raise ValueError(f"wanted {wanted:,} rows in {names}, got {found:,}: a file is missing or another; {AGAIN}")
 
 
-def rows_of(file: str | Path) -> int:
+def _rows_of(file: str | Path) -> int:
     """The number of rows of a Parquet file, from its footer.
 
     Raises:

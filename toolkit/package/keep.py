@@ -35,7 +35,7 @@ def write_kept(path: Path, rows: Iterable[Row], keep: str = ALL) -> None:
         return write_shard(path, rows)
     whole = list(rows)
     most = 0 if keep == CHOSEN else int(keep)
-    kept = [replace(row, candidates=kept_of(row, most)) for row in whole]
+    kept = [replace(row, candidates=_kept_of(row, most)) for row in whole]
     sink = pa.BufferOutputStream()
     counts = differences(to_table(whole), to_table(kept))
     pq.write_table(counts, sink, compression="zstd", write_page_checksum=True)
@@ -43,7 +43,7 @@ def write_kept(path: Path, rows: Iterable[Row], keep: str = ALL) -> None:
     write_shard(path, kept)
 
 
-def kept_of(row: Row, most: int) -> list[Candidate]:
+def _kept_of(row: Row, most: int) -> list[Candidate]:
     """The chosen candidates of a row, and of the others the `most` with the best scores, in their order.
 
     Candidates with a dual score come first, then those with a predicted judgment, then those with a translation score,

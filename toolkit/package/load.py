@@ -52,14 +52,14 @@ def load_parabank(
     options = {"columns": PAIR_COLUMNS} if config == PAIR else {}  # so that versions without the config have it, too
     config = "pairs" if config == PAIR else config
     if is_url(path_or_name):
-        return load_url(str(path_or_name), config, split, streaming, revision, options)
+        return _load_url(str(path_or_name), config, split, streaming, revision, options)
     folder = Path(path_or_name).expanduser()
     if folder.is_dir():
-        check_local(folder, revision)
+        _check_local(folder, revision)
         check_whole(folder, config)
         try:
             if glob.has_magic(str(folder.resolve())):  # `datasets` takes [ ] * ? of a folder's path for a pattern
-                files = escaped_files(folder.resolve(), config)
+                files = _escaped_files(folder.resolve(), config)
                 return load_dataset("parquet", data_files=files, split=split, streaming=streaming, **options)
             return load_dataset(str(folder.resolve()), config, split=split, streaming=streaming, **options)
         except DatasetGenerationError as error:
@@ -84,7 +84,7 @@ def load_parabank(
         ) from error
 
 
-def load_url(
+def _load_url(
     url: str, config: str, split: str | None, streaming: bool, revision: str | None, options: dict[str, list[str]]
 ) -> Dataset | DatasetDict | IterableDataset | IterableDatasetDict:
     """Load a parabank from a URL; arguments and errors as of `load_parabank`, and `options` for `datasets`."""
@@ -98,13 +98,13 @@ def load_url(
         raise OSError(f"wanted a network for {url}, got HF_HUB_OFFLINE, which `datasets` obeys: unset it") from error
 
 
-def escaped_files(folder: Path, config: str) -> dict[str, list[str]]:
+def _escaped_files(folder: Path, config: str) -> dict[str, list[str]]:
     """The files of each split of a local parabank, as patterns that mean just them."""
     files = {split: sorted((folder / DATA / config).glob(f"{split}-*.parquet")) for split in SPLITS}
     return {split: [glob.escape(str(path)) for path in paths] for split, paths in files.items() if paths}
 
 
-def check_local(folder: Path, revision: str | None) -> None:
+def _check_local(folder: Path, revision: str | None) -> None:
     """Refuse a local folder that is no parabank, and a revision, which only the Hub has.
 
     Raises:

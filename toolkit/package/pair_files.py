@@ -49,7 +49,7 @@ def file_tables(file: str | Path, columns: Sequence[str] | None = None) -> Itera
         raise ValueError(f"wanted a Parquet file, got {file} ({first_line(error)}): write it again") from None
 
 
-def parquet_pairs(file: str | Path, refused: Counter[str], say: Say) -> Iterator[pa.Table]:
+def _parquet_pairs(file: str | Path, refused: Counter[str], say: Say) -> Iterator[pa.Table]:
     """Read the pairs of a Parquet file, whose columns are known by their names (`toolkit.package.pair_columns`).
 
     Raises:
@@ -111,7 +111,7 @@ def pairs_of(table: pa.Table) -> pa.Table:
     return pa.table([ids, *texts, scores], names=PAIRS.names).cast(PAIRS)
 
 
-def table_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[pa.Table]:
+def _table_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[pa.Table]:
     """Read the pairs of a .tsv or .csv file; `table_form` says which forms it may have.
 
     Raises:
@@ -141,7 +141,7 @@ def _row_batches(path: str | Path) -> Iterator[tuple[list[int], pa.ListArray]]:
             numbers, fields = map(list, zip(*batch, strict=True))
             yield numbers, _trimmed(pa.array(fields, pa.list_(pa.string())))
     else:
-        for numbers, texts in text_batches(path):
+        for numbers, texts in _text_batches(path):
             yield numbers, _trimmed(pc.split_pattern(texts, "\t"))
 
 
@@ -150,7 +150,7 @@ def _trimmed(rows: pa.ListArray) -> pa.ListArray:
     return pa.ListArray.from_arrays(rows.offsets, pc.utf8_trim_whitespace(rows.values))
 
 
-def json_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[pa.Table]:
+def _json_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[pa.Table]:
     """Read the pairs of a .jsonl file, whose keys are known by their names (`toolkit.package.pair_columns`).
 
     Raises:
@@ -159,7 +159,7 @@ def json_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[pa
     """
     known: dict[tuple[str, ...], PairColumns] = {}
     is_checked = False
-    for numbers, texts in text_batches(path):
+    for numbers, texts in _text_batches(path):
         records: list[dict] = []
         for number, line in zip(numbers, texts.to_pylist(), strict=True):
             is_first = not known
@@ -177,7 +177,7 @@ def json_pairs(path: str | Path, refused: Counter[str], say: Say) -> Iterator[pa
         yield pairs
 
 
-def text_batches(path: str | Path) -> Iterator[tuple[list[int], pa.StringArray]]:
+def _text_batches(path: str | Path) -> Iterator[tuple[list[int], pa.StringArray]]:
     """Read the lines of a text file, `BATCH_ROWS` at a time, with their numbers from 1; empty lines are left out.
 
     Raises:
@@ -203,10 +203,15 @@ def understood(path: str | Path) -> str | None:
     if suffix == ".parquet":
         return str(_parquet_columns(path, _parquet_names(path)))
     if suffix == ".jsonl":
-        first_lines = next(text_batches(path), None)
+        first_lines = next(_text_batches(path), None)
         return str(json_record(first_lines[1][0].as_py(), first_lines[0][0], path, {})[1]) if first_lines else None
     first_rows = next(_row_batches(path), None)
     return table_form(first_rows[1], path).text if first_rows else None
 
 
-FILE_READERS = {".parquet": parquet_pairs, ".tsv": table_pairs, ".csv": table_pairs, ".jsonl": json_pairs}  # by suffix
+FILE_READERS = {
+    ".parquet": _parquet_pairs,
+    ".tsv": _table_pairs,
+    ".csv": _table_pairs,
+    ".jsonl": _json_pairs,
+}  # by suffix

@@ -38,7 +38,7 @@ HIGHEST = 1.001  # ours: a cosine of 1 with its rounding; scores beyond are huma
 
 
 @dataclass(frozen=True)
-class TableForm:
+class _TableForm:
     """Where the parts of a pair are in the fields of a row; columns count from 0.
 
     Attributes:
@@ -74,7 +74,7 @@ class TableForm:
         return (widths >= self.least) & (widths <= self.most)
 
 
-def table_form(rows: pa.ListArray, path: object) -> TableForm:
+def table_form(rows: pa.ListArray, path: object) -> _TableForm:
     """The form of a table of pairs.
 
     Args:
@@ -100,13 +100,13 @@ def table_form(rows: pa.ListArray, path: object) -> TableForm:
     return form
 
 
-def _named_form(names: list[str], path: object) -> TableForm:
+def _named_form(names: list[str], path: object) -> _TableForm:
     """The form of a table with names in its first line; a last column `paraphrases` may go on in further fields."""
     columns = pair_columns(names, path)
     assert columns is not None
     many = columns.paraphrase.casefold() == "paraphrases" and names[-1] == columns.paraphrase
     place = {name: names.index(name) for name in names}
-    return TableForm(
+    return _TableForm(
         shape=f"{len(names)} columns{' and more' if many else ''}, as in the first line, with a finite score if any",
         text=str(columns),
         least=len(names),
@@ -121,7 +121,7 @@ def _named_form(names: list[str], path: object) -> TableForm:
     )
 
 
-def _unnamed_form(rows: pa.ListArray) -> TableForm:
+def _unnamed_form(rows: pa.ListArray) -> _TableForm:
     """The form of a table without names: pairs; pairs with a score or a label; or references with their paraphrases.
 
     A third field that is a number in at least half of the rows with three is a score, or a label if all are 0 or 1.
@@ -130,9 +130,9 @@ def _unnamed_form(rows: pa.ListArray) -> TableForm:
     third = [row[2].casefold() for row in rows.filter(pa.array(widths == 3)).to_pylist()]
     if third and set(third) <= {*YES, *NO}:
         shape = f"reference TAB paraphrase TAB {'0 or 1' if {*third} & {*NO} else 'score'}"
-        return TableForm(shape, "no names; reference, paraphrase and label: rows with 0 are left out", 3, 3, label=2)
+        return _TableForm(shape, "no names; reference, paraphrase and label: rows with 0 are left out", 3, 3, label=2)
     if third and 2 * sum(not math.isnan(number_of(text)) for text in third) >= len(third):
-        return TableForm(
+        return _TableForm(
             "reference TAB paraphrase TAB score", "no names; reference, paraphrase and score", 2, 3, semantic=2,
             highest=HIGHEST,
         )  # fmt: skip
@@ -140,8 +140,8 @@ def _unnamed_form(rows: pa.ListArray) -> TableForm:
     shape = "reference TAB paraphrase [TAB paraphrase ...]"
     if len(rows) >= LEAST_ROWS and (widths == usual).mean() >= USUAL:
         shape += f" in {usual} columns as in the other lines (for lists of any length: {LISTS})"
-        return TableForm(shape, PLAIN, 2, max(2, usual), many=True)
-    return TableForm(shape, PLAIN, 2, many=True)
+        return _TableForm(shape, PLAIN, 2, max(2, usual), many=True)
+    return _TableForm(shape, PLAIN, 2, many=True)
 
 
 def _are_names(fields: list[str]) -> bool:
@@ -154,7 +154,7 @@ def _are_names(fields: list[str]) -> bool:
 
 
 def form_pairs(
-    form: TableForm, numbers: Sequence[int], rows: pa.ListArray, path: str | Path, refused: Counter[str]
+    form: _TableForm, numbers: Sequence[int], rows: pa.ListArray, path: str | Path, refused: Counter[str]
 ) -> pa.Table:
     """The pairs of some rows of a table.
 
@@ -199,7 +199,7 @@ def form_pairs(
 
 
 def _wrong_rows(
-    form: TableForm, numbers: Sequence[int], rows: pa.ListArray, is_wrong: np.ndarray, path: str | Path
+    form: _TableForm, numbers: Sequence[int], rows: pa.ListArray, is_wrong: np.ndarray, path: str | Path
 ) -> ValueError:
     """The error of rows that do not have the form of their table."""
     first, count = int(is_wrong.argmax()), int(is_wrong.sum())

@@ -33,7 +33,7 @@ def paraphrase_fields() -> list[pa.Field]:
     return [candidate.field("text"), candidate.field("rank"), *schema(Scores), *rest]
 
 
-def row_fields() -> list[pa.Field]:
+def _row_fields() -> list[pa.Field]:
     """The published fields of a row besides id and reference; the split is given by the file."""
     return [field for field in schema(Row) if field.name not in ("id", "reference", "split", "candidates", "reason")]
 
@@ -42,16 +42,16 @@ def pairs_schema() -> pa.Schema:
     """Config `pairs`: one row per reference (`sentence1`) and paraphrase (`sentence2`)."""
     text, *rest = paraphrase_fields()
     reference = schema(Row).field("reference").with_name("sentence1")
-    return pa.schema([schema(Row).field("id"), reference, text.with_name("sentence2"), *rest, *row_fields()])
+    return pa.schema([schema(Row).field("id"), reference, text.with_name("sentence2"), *rest, *_row_fields()])
 
 
 def references_schema() -> pa.Schema:
     """Config `references`: one row per reference that has a paraphrase, with the list of all, best first."""
     paraphrases = pa.field("paraphrases", pa.list_(pa.struct(paraphrase_fields())))
-    return pa.schema([schema(Row).field("id"), schema(Row).field("reference"), paraphrases, *row_fields()])
+    return pa.schema([schema(Row).field("id"), schema(Row).field("reference"), paraphrases, *_row_fields()])
 
 
-def chosen_candidates(rows: pa.Table) -> pa.Table:
+def _chosen_candidates(rows: pa.Table) -> pa.Table:
     """The chosen candidates of rows, best first within a row, with their ranks renumbered to 0, 1, 2, ...
 
     Returns:
@@ -70,8 +70,8 @@ def chosen_candidates(rows: pa.Table) -> pa.Table:
 
 def pairs_table(rows: pa.Table) -> pa.Table:
     """The pairs of a table of rows (`toolkit.data.rows.schema`), in order; columns `pairs_schema()`."""
-    candidates = chosen_candidates(rows)
-    parents = rows.select(["id", "reference", *(field.name for field in row_fields())]).take(candidates["row"])
+    candidates = _chosen_candidates(rows)
+    parents = rows.select(["id", "reference", *(field.name for field in _row_fields())]).take(candidates["row"])
     columns = dict(zip(parents.column_names, parents.columns, strict=True))
     columns |= dict(zip(candidates.column_names, candidates.columns, strict=True))
     columns |= {"sentence1": columns["reference"], "sentence2": columns["text"]}
@@ -80,12 +80,12 @@ def pairs_table(rows: pa.Table) -> pa.Table:
 
 def references_table(rows: pa.Table) -> pa.Table:
     """The references with a paraphrase of a table of rows, in order; columns `references_schema()`."""
-    candidates = chosen_candidates(rows)
+    candidates = _chosen_candidates(rows)
     row_indices, counts = np.unique(candidates["row"].to_numpy(), return_counts=True)
     offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
     structs = candidates.drop_columns(["row"]).combine_chunks().to_struct_array()
     values = pa.concat_arrays(structs.chunks) if structs.num_chunks else pa.array([], structs.type)
-    parents = rows.select(["id", "reference", *(field.name for field in row_fields())]).take(
+    parents = rows.select(["id", "reference", *(field.name for field in _row_fields())]).take(
         pa.array(row_indices, pa.int64())
     )
     parents = parents.append_column("paraphrases", pa.ListArray.from_arrays(offsets, values))
@@ -112,7 +112,7 @@ def finished_shards(folder: Path) -> list[Path]:
     return shards
 
 
-class SplitWriter:
+class _SplitWriter:
     """Writes one split of one config to numbered files.
 
     Args:
@@ -211,7 +211,7 @@ def write_parquet(
     """
     if max_rows_per_file < 1:
         raise ValueError(f"wanted max_rows_per_file of at least 1, got {max_rows_per_file}: leave it at 500000")
-    writers: dict[tuple[str, str], SplitWriter] = {}
+    writers: dict[tuple[str, str], _SplitWriter] = {}
     for config in CONFIGS:
         (folder / DATA / config).mkdir(parents=True, exist_ok=True)
     tables = (without_repeats(read_tables(shard), indices) for shard, indices in zip(shards, repeated, strict=True))
@@ -221,7 +221,7 @@ def write_parquet(
             for config, (columns, make_table) in TABLES.items():
                 if (config, split) not in writers:
                     target = folder / DATA / config
-                    writers[config, split] = SplitWriter(target, split, columns(), max_rows_per_file)
+                    writers[config, split] = _SplitWriter(target, split, columns(), max_rows_per_file)
                 writers[config, split].write(make_table(rows))
     files: dict[str, dict[str, list[Path]]] = {config: {} for config in CONFIGS}
     for config, split in sorted(writers, key=lambda key: (key[0], SPLITS.index(key[1]))):

@@ -53,7 +53,7 @@ def draw_pictures(statistics: dict, folder: Path) -> list[str]:
         print("the card has no pictures, which the package matplotlib draws: pip install '.[plots]' in the checkout")
         return []
     pictures: dict[str, Callable[[dict], Figure]] = {"funnel": funnel, "scores": scores, "lengths": lengths}
-    if most_paraphrases(statistics) > 1:
+    if _most_paraphrases(statistics) > 1:
         pictures["diversity"] = diversity
     if not statistics["scores"]:
         del pictures["scores"]
@@ -64,7 +64,7 @@ def draw_pictures(statistics: dict, folder: Path) -> list[str]:
     return list(pictures)
 
 
-def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
+def _panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
     """A figure with so many panels, some in a row."""
     from matplotlib.figure import Figure
 
@@ -124,7 +124,7 @@ def label(score: str, statistics: dict) -> str:
 def scores(statistics: dict) -> Figure:
     """Histograms of the pairs by each score that they have."""
     found = statistics["scores"]
-    figure, axes = panels(len(found), 2 if len(found) == 4 else 3, 2.1)
+    figure, axes = _panels(len(found), 2 if len(found) == 4 else 3, 2.1)
     for one, (name, bins) in zip(axes, found.items(), strict=True):
         edges = [bins["least"] + bins["width"] * number for number in range(BINS)]
         one.bar(edges, bins["pairs"], width=0.92 * bins["width"], align="edge", color=BLUE)
@@ -138,7 +138,7 @@ def lengths(statistics: dict) -> Figure:
     """The lengths of references and of paraphrases in words."""
     from matplotlib.ticker import MaxNLocator
 
-    figure, (axes,) = panels(1, 1, 2.4)
+    figure, (axes,) = _panels(1, 1, 2.4)
     for (name, counts), colour in zip(statistics["length_histograms"].items(), (GREY, BLUE), strict=True):
         whole = max(sum(counts), 1)
         axes.step(range(len(counts)), [100 * count / whole for count in counts], where="mid", color=colour, label=name)
@@ -153,8 +153,8 @@ def lengths(statistics: dict) -> Figure:
 
 def diversity(statistics: dict) -> Figure:
     """How different the paraphrases of each rank are from their references, beside the figures of ParaBank 2."""
-    ranks = statistics["diversity"]["by_rank"][: most_paraphrases(statistics)]
-    figure, axes = panels(2, 2, 2.3)
+    ranks = statistics["diversity"]["by_rank"][: _most_paraphrases(statistics)]
+    figure, axes = _panels(2, 2, 2.3)
     shown = (("one_minus_bleu", "(1-BLEU) x 100", 0), ("intersection_over_union", "intersection over union x 100", 1))
     for one, (key, label, place) in zip(axes, shown, strict=True):
         numbers = [line["rank"] for line in ranks]
@@ -168,6 +168,6 @@ def diversity(statistics: dict) -> Figure:
     return figure
 
 
-def most_paraphrases(statistics: dict) -> int:
+def _most_paraphrases(statistics: dict) -> int:
     """The most paraphrases of a reference; the measures of further ranks are those of its last one."""
     return max(map(int, statistics["paraphrases_per_reference"]))

@@ -59,7 +59,7 @@ def read_pairs(source: str | Path, split: str | None = None, refused: Counter[st
     """
     if is_file(source):
         return _file_pairs(source, Counter() if refused is None else refused)
-    return map(pairs_of, read_config(source, "pairs", split))
+    return map(pairs_of, _read_config(source, "pairs", split))
 
 
 def _file_pairs(source: str | Path, refused: Counter[str]) -> Iterator[pa.Table]:
@@ -101,8 +101,8 @@ def read_references(source: str | Path, split: str | None = None, refused: Count
         ValueError: It has another form; a run is not finished; a file is damaged; a line is wrong, with its number.
     """
     if is_file(source):
-        return grouped(read_pairs(source, refused=refused))
-    return (row_of(record) for table in read_config(source, "references", split) for record in table.to_pylist())
+        return _grouped(read_pairs(source, refused=refused))
+    return (_row_of(record) for table in _read_config(source, "references", split) for record in table.to_pylist())
 
 
 def is_file(source: str | Path) -> bool:
@@ -120,7 +120,7 @@ def is_file(source: str | Path) -> bool:
     return found
 
 
-def read_config(source: str | Path, config: str, split: str | None) -> Iterator[pa.Table]:
+def _read_config(source: str | Path, config: str, split: str | None) -> Iterator[pa.Table]:
     """Read the tables of a packaged parabank, or of a run as they would be packaged.
 
     Args:
@@ -137,16 +137,16 @@ def read_config(source: str | Path, config: str, split: str | None) -> Iterator[
         return chain.from_iterable(file_tables(url, columns) for url in urls_of(str(source), config, split))
     folder = Path(source).expanduser()
     if (folder / INPUTS).is_file():
-        return run_tables(finished_shards(folder), config, split)
+        return _run_tables(finished_shards(folder), config, split)
     if not folder.is_dir():
-        return hub_tables(str(source), config, split)
+        return _hub_tables(str(source), config, split)
     if not is_parabank(folder):
         raise ValueError(f"wanted {FORMS}, got the folder {folder}: check the path")
     check_whole(folder, config)
     return chain.from_iterable(file_tables(file, columns) for file in files_of(folder, config, split))
 
 
-def run_tables(shards: list[Path], config: str, split: str | None) -> Iterator[pa.Table]:
+def _run_tables(shards: list[Path], config: str, split: str | None) -> Iterator[pa.Table]:
     """Read the tables of a run's shards, without repeated pairs (`toolkit.select.equal`)."""
     _, make_table = TABLES[config]
     for shard, repeated in zip(shards, find_equal_pairs(shards).repeated, strict=True):
@@ -154,7 +154,7 @@ def run_tables(shards: list[Path], config: str, split: str | None) -> Iterator[p
             yield make_table(rows if split is None else rows.filter(pc.equal(rows["split"], split)))
 
 
-def hub_tables(name: str, config: str, split: str | None) -> Iterator[pa.Table]:
+def _hub_tables(name: str, config: str, split: str | None) -> Iterator[pa.Table]:
     """Read the tables of a parabank on the Hub.
 
     Raises:
@@ -168,7 +168,7 @@ def hub_tables(name: str, config: str, split: str | None) -> Iterator[pa.Table]:
     return chain.from_iterable(part.with_format("arrow").iter(BATCH_ROWS) for part in parts)
 
 
-def grouped(tables: Iterable[pa.Table]) -> Iterator[Row]:
+def _grouped(tables: Iterable[pa.Table]) -> Iterator[Row]:
     """Group consecutive pairs with the same reference into rows; pairs with an empty paraphrase are left out."""
     pairs = (record for table in tables for record in table.to_pylist() if record["sentence2"])
     for number, (key, group) in enumerate(groupby(pairs, key=lambda pair: (pair["id"], pair["sentence1"]))):
@@ -179,7 +179,7 @@ def grouped(tables: Iterable[pa.Table]) -> Iterator[Row]:
         yield Row(f"line-{number}", "", None, None, key[1], "", "", candidates=candidates)
 
 
-def row_of(record: dict) -> Row:
+def _row_of(record: dict) -> Row:
     """The row of one record of config `references`."""
     scores = [
         Scores(**{f.name: paraphrase.get(f.name) for f in fields(Scores)}) for paraphrase in record["paraphrases"]

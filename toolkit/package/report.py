@@ -74,12 +74,12 @@ def write_report(parabank: Path, output: Path, rows: int = ROWS) -> int:
         raise ValueError(f"wanted a parabank with histograms, got {parabank} of an older toolkit: package it again")
     run = parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
     shards = finished_shards(run) if (run / INPUTS).is_file() else []
-    page = render_report(manifest, statistics, sampled(parabank, shards, rows), bool(shards), parabank.as_posix())
+    page = render_report(manifest, statistics, _sampled(parabank, shards, rows), bool(shards), parabank.as_posix())
     write_whole(output, page)
     return len(page.encode())
 
 
-def sampled(parabank: Path, shards: Sequence[Path], rows: int) -> list[Row]:
+def _sampled(parabank: Path, shards: Sequence[Path], rows: int) -> list[Row]:
     """A sample of the references: published paraphrases have a rank, all others a reason.
 
     Args:
@@ -88,11 +88,12 @@ def sampled(parabank: Path, shards: Sequence[Path], rows: int) -> list[Row]:
         rows: The most rows.
     """
     published = {
-        row.id: row for row in (published_row(record) for record in records(files_of(parabank, "references"), rows, ""))
+        row.id: row
+        for row in (_published_row(record) for record in _records(files_of(parabank, "references"), rows, ""))
     }
     if not shards:
         return list(published.values())
-    found = [from_record(record) for record in records(shards, rows, "WHERE reason IS NULL")]
+    found = [from_record(record) for record in _records(shards, rows, "WHERE reason IS NULL")]
     for row in found:
         texts = {one.text for one in row.paraphrases}
         kept = {one.text for one in published[row.id].paraphrases} if row.id in published else set()
@@ -102,7 +103,7 @@ def sampled(parabank: Path, shards: Sequence[Path], rows: int) -> list[Row]:
     return found
 
 
-def records(files: Sequence[Path], rows: int, where: str) -> list[dict]:
+def _records(files: Sequence[Path], rows: int, where: str) -> list[dict]:
     """The records of the files with the smallest hashes of their ids, in the order of these hashes."""
     with database() as connection:
         parameters = {"files": [str(file) for file in files], "rows": rows}
@@ -110,7 +111,7 @@ def records(files: Sequence[Path], rows: int, where: str) -> list[dict]:
         return found.to_arrow_table().to_pylist()
 
 
-def published_row(record: dict) -> Row:
+def _published_row(record: dict) -> Row:
     """The row of a record of config `references`."""
     candidates = [
         Candidate(one["text"], one["method"], rank=one["rank"], scores=Scores(**{name: one[name] for name in SCORED}))
@@ -144,12 +145,12 @@ def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers:
         },
         "columns": [name for name in names if SCORES[name][0] == name],
         "reasons": OF_CANDIDATES,
-        "rows": [shown_row(row, names) for row in rows],
+        "rows": [_shown_row(row, names) for row in rows],
     }
     return environment.from_string(text).render(
         manifest=manifest,
         statistics=statistics,
-        funnel=funnel(statistics),
+        funnel=_funnel(statistics),
         sample=len(rows),
         total=statistics["total"]["references" if losers else "kept"],
         losers=losers,
@@ -160,7 +161,7 @@ def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers:
     )
 
 
-def funnel(statistics: dict) -> list[dict]:
+def _funnel(statistics: dict) -> list[dict]:
     """The two parts of the funnel: what came, what was refused and what was kept, as lines with their share of all."""
     inputs, outcomes, total = statistics["inputs"], statistics["candidates"], statistics["total"]
     others = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
@@ -195,7 +196,7 @@ def funnel(statistics: dict) -> list[dict]:
     ]
 
 
-def shown_row(row: Row, names: Sequence[str]) -> list:
+def _shown_row(row: Row, names: Sequence[str]) -> list:
     """A row as the page holds it: id, texts and languages, paraphrases, losers, and the numbers of others by reason."""
     losers = sorted((one for one in row.candidates if one.rank is None), key=place_of)
     seen: Counter[str] = Counter()
@@ -211,13 +212,13 @@ def shown_row(row: Row, names: Sequence[str]) -> list:
         row.lang,
         row.source,
         row.source_lang,
-        [[one.text, numbers(one, names)] for one in row.paraphrases],
-        [[one.text, one.reason, numbers(one, names)] for one in shown],
+        [[one.text, _numbers(one, names)] for one in row.paraphrases],
+        [[one.text, one.reason, _numbers(one, names)] for one in shown],
         dict(sorted(more.items())),
     ]
 
 
-def numbers(candidate: Candidate, names: Sequence[str]) -> list[float | None]:
+def _numbers(candidate: Candidate, names: Sequence[str]) -> list[float | None]:
     """The scores of a candidate, rounded."""
     found = (getattr(candidate.scores, name) for name in names)
     return [None if score is None or not math.isfinite(score) else round(score, DIGITS) for score in found]

@@ -69,7 +69,7 @@ def measure(
     inputs = read_inputs(shards[0].parent)
     with database() as connection:
         count(connection, shards, pairs)
-        splits = by_split(connection, files)
+        splits = _by_split(connection, files)
         total = {key: sum(split[key] for split in splits.values()) for key in next(iter(splits.values()))}
         if total["references"] != inputs["rows"]:
             raise ValueError(
@@ -78,10 +78,10 @@ def measure(
             )
         return {
             "inputs": {"lines": inputs["rows"] + sum(inputs["refused"].values()), "refused": inputs["refused"]},
-            "languages": distinct_values(connection, pairs, "lang"),
-            "source_languages": distinct_values(connection, pairs, "source_lang"),
-            "origins": distinct_values(connection, pairs, "origin"),
-            "generators": distinct_values(connection, pairs, "generator"),
+            "languages": _distinct_values(connection, pairs, "lang"),
+            "source_languages": _distinct_values(connection, pairs, "source_lang"),
+            "origins": _distinct_values(connection, pairs, "origin"),
+            "generators": _distinct_values(connection, pairs, "generator"),
             "total": total,
             "splits": splits,
             "paraphrases_per_reference": paraphrases_per_reference(connection, references, total["references"]),
@@ -96,43 +96,43 @@ def measure(
             "scores": (by_score := score_histograms(connection, pairs)),
             "examples": examples(connection, pairs, list(by_score)),
             "copies": copies,
-            "candidates": candidate_outcomes(connection),
-            "histograms": {name: histogram(connection, name) for name in WIDTHS},
-            "paraphrase_scores": score_ranges(connection),
+            "candidates": _candidate_outcomes(connection),
+            "histograms": {name: _histogram(connection, name) for name in WIDTHS},
+            "paraphrase_scores": _score_ranges(connection),
             "clusters": clusters(connection),
             "systems": systems(connection),
-            "negative_constraints": forbidden_words_used(connection),
+            "negative_constraints": _forbidden_words_used(connection),
             "diversity": rank_table(sample(connection, references, total["kept"]), pieces),
         }
 
 
-def by_split(
+def _by_split(
     connection: duckdb.DuckDBPyConnection, files: dict[str, dict[str, list[Path]]]
 ) -> dict[str, dict[str, int]]:
     """For each split the numbers of references, references with a paraphrase, pairs, distinct candidates and draws."""
     query = "SELECT split, sum(n), sum(candidates), sum(draws) FROM references_by_kind GROUP BY split"
-    counts_by_split = {split: map(as_integer, counts) for split, *counts in connection.execute(query).fetchall()}
+    counts_by_split = {split: map(_as_integer, counts) for split, *counts in connection.execute(query).fetchall()}
     figures = {}
     for split in (split for split in SPLITS if split in counts_by_split):
         references, candidates, draws = counts_by_split[split]
-        with_paraphrase, pairs = (rows_in_files(files[config].get(split, [])) for config in ("references", "pairs"))
+        with_paraphrase, pairs = (_rows_in_files(files[config].get(split, [])) for config in ("references", "pairs"))
         figures[split] = {
             "references": references, "kept": with_paraphrase, "pairs": pairs, "candidates": candidates, "draws": draws
         }  # fmt: skip
     return figures
 
 
-def rows_in_files(files: list[Path]) -> int:
+def _rows_in_files(files: list[Path]) -> int:
     """The number of rows of Parquet files."""
     return sum(pq.read_metadata(file).num_rows for file in files)
 
 
-def as_integer(number: int | None) -> int:
+def _as_integer(number: int | None) -> int:
     """The result of an SQL sum as an integer; NULL, the sum of no rows, is 0."""
     return int(number or 0)
 
 
-def distinct_values(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> list[str]:
+def _distinct_values(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> list[str]:
     """The distinct values of a column, sorted, without None."""
     query = f"SELECT DISTINCT {column} FROM read_parquet($files) WHERE {column} IS NOT NULL ORDER BY 1"
     return [value for (value,) in connection.execute(query, {"files": files}).fetchall()]
@@ -155,7 +155,7 @@ def lengths(connection: duckdb.DuckDBPyConnection, files: list[str], column: str
     return {unit: {"mean": total / n, "min": low, "max": high} for unit, (total, low, high) in units.items()}
 
 
-def candidate_outcomes(connection: duckdb.DuckDBPyConnection) -> dict:
+def _candidate_outcomes(connection: duckdb.DuckDBPyConnection) -> dict:
     """The numbers of distinct candidates: refused (by reason), not chosen, repeats of a better pair, chosen."""
     query = "SELECT reason, chosen, sum(n) FROM candidates_by_kind WHERE NOT published GROUP BY ALL"
     counts: Counter[str | None] = Counter()
@@ -163,11 +163,11 @@ def candidate_outcomes(connection: duckdb.DuckDBPyConnection) -> dict:
         counts[None if chosen else reason or ""] += int(n)
     refused = {str(reason): counts[reason] for reason in sorted(filter(None, counts))}
     (pairs,) = connection.execute("SELECT sum(n) FROM candidates_by_kind WHERE published").fetchone() or (0,)
-    repeated = counts[None] - as_integer(pairs)
-    return {"refused": refused, "not_chosen": counts[""], "repeated": repeated, "chosen": as_integer(pairs)}
+    repeated = counts[None] - _as_integer(pairs)
+    return {"refused": refused, "not_chosen": counts[""], "repeated": repeated, "chosen": _as_integer(pairs)}
 
 
-def histogram(connection: duckdb.DuckDBPyConnection, score: str) -> list[dict]:
+def _histogram(connection: duckdb.DuckDBPyConnection, score: str) -> list[dict]:
     """Histogram of the candidates and paraphrases by a score, the negative log-likelihood in nats per token.
 
     Args:
@@ -179,7 +179,8 @@ def histogram(connection: duckdb.DuckDBPyConnection, score: str) -> list[dict]:
     """
     query = f"SELECT {score}, {COUNTS} FROM candidates_by_kind GROUP BY 1"
     counts = {
-        number: (as_integer(n), as_integer(published)) for number, n, published in connection.execute(query).fetchall()
+        number: (_as_integer(n), _as_integer(published))
+        for number, n, published in connection.execute(query).fetchall()
     }
     bins = []
     for number in range(BINS):
@@ -190,7 +191,7 @@ def histogram(connection: duckdb.DuckDBPyConnection, score: str) -> list[dict]:
     return bins
 
 
-def score_ranges(connection: duckdb.DuckDBPyConnection) -> list[dict]:
+def _score_ranges(connection: duckdb.DuckDBPyConnection) -> list[dict]:
     """Candidates and paraphrases by range of paraphrase score, with the candidates' trigram overlap, and the paper's.
 
     Returns:
@@ -205,20 +206,20 @@ def score_ranges(connection: duckdb.DuckDBPyConnection) -> list[dict]:
         "sum(total) FILTER (WHERE NOT published), sum(squares) FILTER (WHERE NOT published) "
         "FROM candidates_by_kind WHERE score_range IS NOT NULL GROUP BY 1"
     ).fetchall()
-    counts = {number: [as_integer(value) for value in values] for number, *values in lines}
+    counts = {number: [_as_integer(value) for value in values] for number, *values in lines}
     table = []
     for number, (above, up_to) in enumerate(((None, RANGES[0][0]), *RANGES)):
         candidates, paraphrases, *overlaps = counts.get(number, [0] * 5)
         line: dict = {"above": above, "up_to": up_to, "candidates": candidates, "paraphrases": paraphrases}
         paper = dict(zip(("millions", "mean", "sd"), PAPER_RANGES[number - 1], strict=True)) if number else None
-        table.append(line | {"trigram_overlap": mean_and_deviation(*overlaps), "paper": paper})
+        table.append(line | {"trigram_overlap": _mean_and_deviation(*overlaps), "paper": paper})
     return table if counts else []
 
 
-def mean_and_deviation(n: int, total: int, squares: int) -> dict[str, float] | None:
+def _mean_and_deviation(n: int, total: int, squares: int) -> dict[str, float] | None:
     """Mean and standard deviation of `n` numbers, from their sum and the sum of their squares in millionths.
 
-    >>> mean_and_deviation(2, 1_500_000, 1_250_000_000_000)
+    >>> _mean_and_deviation(2, 1_500_000, 1_250_000_000_000)
     {'mean': 0.75, 'sd': 0.25}
     """
     if not n:
@@ -234,7 +235,7 @@ def clusters(connection: duckdb.DuckDBPyConnection) -> dict:
     ).fetchone()
     query = "SELECT clusters, sum(n) FROM references_by_kind WHERE clusters > 0 GROUP BY 1 ORDER BY 1"
     references = {str(number): int(n) for number, n in connection.execute(query).fetchall()}
-    clustered, in_reference_cluster = map(as_integer, counts or (0, 0))
+    clustered, in_reference_cluster = map(_as_integer, counts or (0, 0))
     return {"candidates": clustered, "in_reference_cluster": in_reference_cluster, "clusters_per_reference": references}
 
 
@@ -250,7 +251,7 @@ def systems(connection: duckdb.DuckDBPyConnection) -> list[dict]:
     return [dict(zip(keys, line, strict=True)) for line in lines]
 
 
-def forbidden_words_used(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
+def _forbidden_words_used(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, int]]:
     """How many texts contain a word that all their origins forbade, because it was spelled with other pieces.
 
     Words are compared with case.
@@ -260,7 +261,7 @@ def forbidden_words_used(connection: duckdb.DuckDBPyConnection) -> dict[str, dic
     lines = connection.execute(
         "SELECT published, sum(n), sum(n) FILTER (WHERE came_back) FROM candidates_by_kind WHERE constrained GROUP BY 1"
     ).fetchall()
-    counts = {published: (as_integer(n), as_integer(used)) for published, n, used in lines}
+    counts = {published: (_as_integer(n), _as_integer(used)) for published, n, used in lines}
     return {
         name: dict(zip(("constrained", "came_back"), counts.get(published, (0, 0)), strict=True))
         for name, published in (("candidates", False), ("paraphrases", True))

@@ -88,14 +88,14 @@ def new_classifier(base_model: str, max_length: int, seed: int, outputs: int = L
             base_model, num_labels=outputs, max_length=max_length, device=device_name(),
             model_kwargs={"ignore_mismatched_sizes": True},  # of the output layer, which is initialised anew
         )  # fmt: skip
-        initialise_output_layer(model_of(classifier), seed)
+        _initialise_output_layer(_model_of(classifier), seed)
         return classifier
 
     wanted, alternatives = "a checkpoint that can have an output layer", "no folder or Hub id of one"
-    return load_whole(load, base_model, wanted, alternatives, pretrained_of=model_of)
+    return load_whole(load, base_model, wanted, alternatives, pretrained_of=_model_of)
 
 
-def model_of(classifier: CrossEncoder) -> PreTrainedModel:
+def _model_of(classifier: CrossEncoder) -> PreTrainedModel:
     """The model of transformers in a cross-encoder.
 
     Raises:
@@ -106,7 +106,7 @@ def model_of(classifier: CrossEncoder) -> PreTrainedModel:
     return classifier.model
 
 
-def initialise_output_layer(model: PreTrainedModel, seed: int) -> None:
+def _initialise_output_layer(model: PreTrainedModel, seed: int) -> None:
     """Give the layers above a model's base model random weights, which depend on the seed alone."""
     set_seed(seed)
     fresh = AutoModelForSequenceClassification.from_config(model.config)

@@ -41,7 +41,7 @@ def nearest(
     for begin in range(0, len(queries), BLOCK):
         block = torch.tensor(queries[begin : begin + BLOCK], device=vectors.device)
         cosines = (vectors[block] @ vectors.T).clamp(-1, 1)
-        cosines[coordinates(forbidden[begin : begin + BLOCK], vectors.device)] = NONE
+        cosines[_coordinates(forbidden[begin : begin + BLOCK], vectors.device)] = NONE
         if max_cosine < 1:
             cosines[cosines > max_cosine] = NONE
         best, place = cosines.max(1)
@@ -50,10 +50,10 @@ def nearest(
     return neighbours, neighbour_cosines
 
 
-def coordinates(lists: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+def _coordinates(lists: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
     """The rows and columns of a matrix that lists of columns name, one list for each row.
 
-    >>> [t.tolist() for t in coordinates([[7, 8], [], [9]], torch.device("cpu"))]
+    >>> [t.tolist() for t in _coordinates([[7, 8], [], [9]], torch.device("cpu"))]
     [[0, 0, 2], [7, 8, 9]]
     """
     lengths = torch.tensor([len(one) for one in lists], dtype=torch.long, device=device)

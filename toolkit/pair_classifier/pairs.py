@@ -30,7 +30,7 @@ class LabelledPair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sentences:
+class _Sentences:
     """The distinct sentences of a parabank; sentences that differ only in case or punctuation are one.
 
     Attributes:
@@ -44,7 +44,7 @@ class Sentences:
     related: list[list[int]]
 
 
-def sentences_of(rows: Iterable[Mapping[str, str]]) -> Sentences:
+def sentences_of(rows: Iterable[Mapping[str, str]]) -> _Sentences:
     """The distinct sentences of rows, and which are paired or share a reference.
 
     >>> rows = [{"id": "a", "sentence1": "I go.", "sentence2": text} for text in ("I leave.", "i go!", "I'm off.")]
@@ -75,7 +75,7 @@ def sentences_of(rows: Iterable[Mapping[str, str]]) -> Sentences:
     for group in groups.values():
         for number in group:
             related[number].update(group)
-    return Sentences(texts, [list(p) for p in partners], [sorted(r) for r in related])
+    return _Sentences(texts, [list(p) for p in partners], [sorted(r) for r in related])
 
 
 def identification_pairs(
@@ -111,7 +111,7 @@ def identification_pairs(
     draw.shuffle(anchors)
     chosen = anchors[: None if limit is None else limit // 2]
     pairs = []
-    for anchor, neighbour in neighbours_of(sentences, chosen, encoder, max_cosine, batch_size).items():
+    for anchor, neighbour in _neighbours_of(sentences, chosen, encoder, max_cosine, batch_size).items():
         paraphrase = draw.choice(sentences.partners[anchor])
         pairs.append(LabelledPair(sentences.texts[anchor], sentences.texts[paraphrase], 1))
         pairs.append(LabelledPair(sentences.texts[anchor], sentences.texts[neighbour], 0))
@@ -123,8 +123,8 @@ def identification_pairs(
     return pairs
 
 
-def neighbours_of(
-    sentences: Sentences,
+def _neighbours_of(
+    sentences: _Sentences,
     anchors: list[int],
     encoder: SentenceTransformer,
     max_cosine: float,

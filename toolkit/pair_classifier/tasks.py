@@ -56,7 +56,7 @@ def read_task(path: str | Path, columns: Sequence[str] = NAMED, scored: bool = F
         raise FileNotFoundError(f"wanted a file of labelled pairs, got {path}: check the path")
     if len(columns) != len(NAMED):
         raise ValueError(f"wanted the columns of two sentences and a label, got {', '.join(columns)}: name three")
-    pairs = list(labelled(split_lines(text_lines(str(path)), Path(path)), columns, path, scored))
+    pairs = list(_labelled(_split_lines(text_lines(str(path)), Path(path)), columns, path, scored))
     if not pairs:
         raise ValueError(f"wanted labelled pairs, got none in {path}: give another file")
     for side, column in enumerate(columns[:2]):
@@ -64,7 +64,7 @@ def read_task(path: str | Path, columns: Sequence[str] = NAMED, scored: bool = F
     return pairs
 
 
-def split_lines(file: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
+def _split_lines(file: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
     """The fields of each record, with the number of its last line; the TSV files of STS-B have the suffix .csv."""
     first = next(file, "")
     every = itertools.chain([first] if first else [], file)
@@ -73,7 +73,7 @@ def split_lines(file: Iterator[str], path: Path) -> Iterator[tuple[int, list[str
     return ((number, line.split("\t")) for number, line in enumerate(every, 1))
 
 
-def labelled(
+def _labelled(
     lines: Iterator[tuple[int, list[str]]], columns: Sequence[str], path: str | Path, scored: bool
 ) -> Iterator[LabelledPair]:
     """One pair per line; see `read_task`.
@@ -93,7 +93,7 @@ def labelled(
     for number, line in lines:
         if not numbered and len(line) > len(header):
             raise ValueError(f"wanted {len(header)} columns, got {len(line)} in line {number} of {path}: correct it")
-        label = None if len(line) <= max(places) else label_of(line[places[2]], scored)
+        label = None if len(line) <= max(places) else _label_of(line[places[2]], scored)
         if label is None:
             raise ValueError(f"wanted two sentences and a {wanted}, got {line!r:.100} in line {number} of {path}")
         yield LabelledPair(line[places[0]], line[places[1]], label)
@@ -108,10 +108,10 @@ def _usual_columns(header: Sequence[str], path: str | Path) -> list[str] | None:
     return [found.reference, found.paraphrase, found.label]
 
 
-def label_of(text: str, scored: bool) -> float | None:
+def _label_of(text: str, scored: bool) -> float | None:
     """A label, 0 or 1, or a score from 0 to 5; None if the text is neither.
 
-    >>> label_of("1", False), label_of("3.25", True), label_of("6", True), label_of("3.25", False)
+    >>> _label_of("1", False), _label_of("3.25", True), _label_of("6", True), _label_of("3.25", False)
     (1, 3.25, None, None)
     """
     if not scored:

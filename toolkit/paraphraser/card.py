@@ -30,7 +30,7 @@ def paraphraser_card(training: dict[str, Any], model_type: str, measured: dict[s
     data = ModelCardData(
         language=settings["lang"],
         license=licence,
-        base_model=settings["base_model"] if on_hub(settings["base_model"]) else None,
+        base_model=settings["base_model"] if _on_hub(settings["base_model"]) else None,
         library_name="transformers",
         tags=["paraphrase", "parabank-toolkit"],
     )
@@ -65,10 +65,10 @@ def stated(settings: Mapping[str, Any], marked: float | None = None) -> dict[str
     return said if marked is None else said | {"marked": marked}
 
 
-def on_hub(base_model: str | None) -> bool:
+def _on_hub(base_model: str | None) -> bool:
     """Whether a model has a Hub id, rather than being a starter or a folder.
 
-    >>> on_hub("google-t5/t5-base"), on_hub("starter/de-en"), on_hub("/models/t5"), on_hub(None)
+    >>> _on_hub("google-t5/t5-base"), _on_hub("starter/de-en"), _on_hub("/models/t5"), _on_hub(None)
     (True, False, False, False)
     """
     name = base_model or ""

@@ -177,19 +177,19 @@ def misreads_possessive(reference: str, candidate: str) -> bool:
     return any(re.search(rf"\b{o} (?:is|has)\b", other) and not re.search(rf"\b{o} (?:is|has)\b", text) for o in owners)
 
 
-def counts_article(reference: str, candidate: str) -> bool:
+def _counts_article(reference: str, candidate: str) -> bool:
     """Whether a candidate says "one" where its reference has an article alone, as translators from other languages do.
 
-    >>> counts_article("A boy kicks the ball.", "One boy kicks the ball.")
+    >>> _counts_article("A boy kicks the ball.", "One boy kicks the ball.")
     True
     """
     return ONE.search(candidate) is not None and ONE.search(reference) is None and "a" in reference.lower().split()
 
 
-def with_spelling(text: str, reference: str) -> str:
+def _with_spelling(text: str, reference: str) -> str:
     """A text with the words of its reference as that spells them, in British or American English.
 
-    >>> with_spelling("A grey dog of that colour.", "The color of the dog is gray.")
+    >>> _with_spelling("A grey dog of that colour.", "The color of the dog is gray.")
     'A grey dog of that color.'
     """
     spelt = {_american(word): word for word in LOWER_WORD.findall(reference)}
@@ -204,12 +204,12 @@ def _american(word: str) -> str:
     return word
 
 
-def swaps_closed_word(reference: str, candidate: str) -> bool:
+def _swaps_closed_word(reference: str, candidate: str) -> bool:
     """Whether a candidate has a word of a closed group in the place of another one of it, or a negation of its own.
 
-    >>> swaps_closed_word("It failed on Tuesday morning.", "It failed on Tuesday afternoon.")
+    >>> _swaps_closed_word("It failed on Tuesday morning.", "It failed on Tuesday afternoon.")
     True
-    >>> swaps_closed_word("Don't apologize, it was an accident.", "Do not apologize, it wasn't an accident.")
+    >>> _swaps_closed_word("Don't apologize, it was an accident.", "Do not apologize, it wasn't an accident.")
     True
     """
     for old, new in _replaced_words(reference.translate(APOSTROPHES), candidate.translate(APOSTROPHES)):
@@ -227,12 +227,12 @@ def _replaced_words(reference: str, candidate: str) -> Iterator[tuple[str, str]]
             yield before[begin], after[first]
 
 
-def changes_form(reference: str, candidate: str) -> bool:
+def _changes_form(reference: str, candidate: str) -> bool:
     """Whether a candidate has another form of a word in its place: another number or tense, or an error of agreement.
 
-    >>> changes_form("The prices rose again.", "The price rose again.")
+    >>> _changes_form("The prices rose again.", "The price rose again.")
     True
-    >>> changes_form("The prices have risen again.", "The prices rose again.")
+    >>> _changes_form("The prices have risen again.", "The prices rose again.")
     False
     """
     return any(
@@ -252,15 +252,15 @@ def correct_english(rows: Iterable[Row]) -> Iterator[Row]:
     """Write "a" and "an" by sound, and words as their reference spells them, in the candidates of English rows."""
     for row in rows:
         for candidate in row.candidates if row.lang == "en" else ():
-            candidate.text = with_spelling(with_articles(candidate.text, row.reference), row.reference)
+            candidate.text = _with_spelling(with_articles(candidate.text, row.reference), row.reference)
         yield row
 
 
 def refuse_english(rows: Iterable[Row], allow_trivial: bool, forms: bool = False) -> Iterator[Row]:
     """Refuse candidates of English rows that read a possessive as a verb, or only contract or expand.
 
-    The reasons are "possessive", "article" (`counts_article`), "trivial", and of the candidates of translators "form"
-    (`changes_form`, `swaps_closed_word`).
+    The reasons are "possessive", "article" (`_counts_article`), "trivial", and of the candidates of translators "form"
+    (`_changes_form`, `_swaps_closed_word`).
 
     Args:
         rows: Rows with candidates.
@@ -273,12 +273,12 @@ def refuse_english(rows: Iterable[Row], allow_trivial: bool, forms: bool = False
         for candidate in waiting:
             if misreads_possessive(row.reference, candidate.text):
                 candidate.reason = "possessive"
-            elif counts_article(row.reference, candidate.text):
+            elif _counts_article(row.reference, candidate.text):
                 candidate.reason = "article"
             elif not allow_trivial and contraction_key(candidate.text) == key:
                 candidate.reason = "trivial"
             elif forms and (
-                changes_form(row.reference, candidate.text) or swaps_closed_word(row.reference, candidate.text)
+                _changes_form(row.reference, candidate.text) or _swaps_closed_word(row.reference, candidate.text)
             ):
                 candidate.reason = "form"
         yield row

@@ -82,7 +82,7 @@ def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
     form = Form(
         before=text[: len(text) - len(text.lstrip())],
         after=text[len(text.rstrip()) :],
-        case=case_of(body),
+        case=_case_of(body),
         marked=is_marked(body),
         quotes=quotes,
         apostrophe=apostrophe,
@@ -112,10 +112,10 @@ def is_marked(text: str) -> bool:
     return text.rstrip(CLOSING).endswith(MARKS)
 
 
-def case_of(text: str) -> str:
+def _case_of(text: str) -> str:
     """The case of a text, see `Form`.
 
-    >>> [case_of(text) for text in ("GO AWAY", "go away", "go to Boston", "Go away", "123", "I")]
+    >>> [_case_of(text) for text in ("GO AWAY", "go away", "go to Boston", "Go away", "123", "I")]
     ['upper', 'lower', 'first_lower', '', '', '']
     """
     if text.isupper() and sum(c.isalpha() for c in text) > 3:
@@ -140,7 +140,7 @@ def formed(paraphrase: str, form: Form) -> str:
         paraphrase = paraphrase.upper()
     elif form.case == "lower":
         paraphrase = paraphrase.lower()
-    elif form.case == "first_lower" and not keeps_capital(paraphrase, form):
+    elif form.case == "first_lower" and not _keeps_capital(paraphrase, form):
         paraphrase = paraphrase[:1].lower() + paraphrase[1:]
     if form.quotes:
         pair = cycle(form.quotes)
@@ -150,7 +150,7 @@ def formed(paraphrase: str, form: Form) -> str:
     return form.before + paraphrase + form.after
 
 
-def keeps_capital(paraphrase: str, form: Form) -> bool:
+def _keeps_capital(paraphrase: str, form: Form) -> bool:
     """Whether the first word of a paraphrase has a capital wherever it stands."""
     first = re.match(r"\w+", paraphrase)
     return first is not None and (first.group() in form.words or PRONOUN.match(paraphrase) is not None)

@@ -83,7 +83,7 @@ def judged_rows(
     most = settings.pool * settings.n
     for rewriter in (rewriter for rewriter in rewriters if outputs_of(rewriter, settings)):
         some = rewrites(shard, rewriter, settings, constraints)
-        extend(shard, new_rows(shard, some, constraints, scorers, settings, checks))
+        _extend(shard, _new_rows(shard, some, constraints, scorers, settings, checks))
     scored = judged(refuse_improbable(shard, 2 * most) if most else shard, scorers, settings, most)
     yield from scored if settings.min_usable is None else refuse_usable(scored, settings.min_usable)
 
@@ -142,13 +142,13 @@ def rewrites(
     return [[replace(c, scores=Scores()) for c in row.candidates if c.reason is None] for row in found]
 
 
-def extend(rows: Sequence[Row], others: Iterable[Row]) -> None:
+def _extend(rows: Sequence[Row], others: Iterable[Row]) -> None:
     """Give each row the candidates of another one, too."""
     for row, other in zip(rows, others, strict=True):
         row.candidates += other.candidates
 
 
-def new_rows(
+def _new_rows(
     rows: Sequence[Row],
     candidates: Sequence[Sequence[Candidate]],
     constraints: Mapping[str, ConstraintSet],

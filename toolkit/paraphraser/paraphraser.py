@@ -169,7 +169,7 @@ class Paraphraser:
         if rewriters and not self.settings.judges:
             raise ValueError(f"wanted rewriters only where English candidates are judged, got {list(rewriters)!r}")
         self.rewriters = [
-            self.critic if self.critic and name == critic else load_rewriter(name, self.lang, dtype, device)
+            self.critic if self.critic and name == critic else _load_rewriter(name, self.lang, dtype, device)
             for name in rewriters or ()
         ]
         words = Path(resolve(name), WORDS)
@@ -180,7 +180,7 @@ class Paraphraser:
         self._check_encoder(self.settings)
         self.warned = False
         if model == BEST and pivot is None:
-            tell_choice(self.name)
+            _tell_choice(self.name)
 
     def _load_model(
         self, name: str, backward: str | None, prefix: str | None, dtype: str, device: torch.device | str
@@ -315,9 +315,9 @@ class Paraphraser:
         self._check_encoder(settings)
         if isinstance(texts, Sequence):
             for index, text in enumerate(texts):
-                check_text(text, index)
+                _check_text(text, index)
         total = len(texts) if isinstance(texts, Sequence) else None
-        phrases = zip(each(require, total, "require"), each(avoid, total, "avoid"), strict=False)
+        phrases = zip(_each(require, total, "require"), _each(avoid, total, "avoid"), strict=False)
         return self._chunks(enumerate(texts), phrases, settings, template, total, progress)
 
     def _chunks(
@@ -336,7 +336,7 @@ class Paraphraser:
         with rows_bar(total, 0, stages, "paraphrasing", shown) as bar:
             while chunk := list(islice(texts, CHUNK)):
                 for index, text in chunk:
-                    check_text(text, index)
+                    _check_text(text, index)
                 self._warn_of_language([text for _, text in chunk])
                 sets = [ConstraintSet(tuple(say), tuple(avoid)) for say, avoid in islice(phrases, len(chunk))]
                 yield from self._chunk([text for _, text in chunk], sets, settings, template)
@@ -360,10 +360,10 @@ class Paraphraser:
                     places[-1].append((part, "", None))
                     continue
                 body, form = plain(part, self.lang, self.mark)
-                own = lower_cased(one) if form.case == "upper" else one
+                own = _lower_cased(one) if form.case == "upper" else one
                 if len(parts) > 1:
-                    own = within(own, body)
-                name = row_id(body, own)
+                    own = _within(own, body)
+                name = _row_id(body, own)
                 read = with_template(body, template)
                 rows.setdefault(name, Row(name, "text", read, self.lang, body, self.lang, ""))
                 constraints[name] = own
@@ -390,7 +390,7 @@ class Paraphraser:
                 continue
             chosen = [[c for c in some if c.rank is not None] for some in candidates]
             joined = join([part for part, _, _ in placed], chosen, settings.n)
-            yield [c for c in joined if meets(c.text, constraint_set)]
+            yield [c for c in joined if _meets(c.text, constraint_set)]
 
     def _check_encoder(self, settings: Paraphrasing) -> None:
         """Refuse settings that need a cosine where there is no encoder, or the judge, which reads English."""
@@ -412,7 +412,7 @@ class Paraphraser:
             warnings.warn(f"{self.name} paraphrases {self.lang!r}, and most texts seem to be in {got!r}", stacklevel=4)
 
 
-def load_rewriter(name: str, lang: str, dtype: str, device: torch.device | str) -> Rewriter:
+def _load_rewriter(name: str, lang: str, dtype: str, device: torch.device | str) -> Rewriter:
     """Load a paraphraser of a language, a seq2seq model or a causal one.
 
     Args:
@@ -427,7 +427,7 @@ def load_rewriter(name: str, lang: str, dtype: str, device: torch.device | str) 
 
 
 @cache
-def tell_choice(name: str) -> None:
+def _tell_choice(name: str) -> None:
     """Say on stderr, once in a process, which paraphraser the name "best" stands for."""
     print(f"paraphraser: {name}", file=sys.stderr)
 
@@ -459,7 +459,7 @@ def defaults(
     return replace(settings, min_usable=MIN_USABLE, pool=READ_POOL, method="beam", greedy_pivots=0)
 
 
-def check_text(text: object, index: int) -> None:
+def _check_text(text: object, index: int) -> None:
     """Refuse what cannot be paraphrased.
 
     Raises:
@@ -471,7 +471,7 @@ def check_text(text: object, index: int) -> None:
         raise ValueError(f"wanted a text at index {index}, got {'an empty string' if not text else 'white space'}")
 
 
-def each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[str]]:
+def _each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[str]]:
     """The phrases of each text.
 
     Args:
@@ -515,22 +515,22 @@ def in_form(text: str, candidates: Iterable[Candidate], form: Form, lang: str) -
     return own + lost
 
 
-def within(constraints: ConstraintSet, part: str) -> ConstraintSet:
+def _within(constraints: ConstraintSet, part: str) -> ConstraintSet:
     """The constraints of a part of a text: required are only phrases that the part says."""
     return replace(constraints, positive=tuple(one for one in constraints.positive if times_said(part, one)))
 
 
-def meets(text: str, constraints: ConstraintSet) -> bool:
+def _meets(text: str, constraints: ConstraintSet) -> bool:
     """Whether a text meets its constraints; one in capitals meets them in lower case."""
-    return not (lower_cased(constraints).unmet(text.lower()) if text.isupper() else constraints.unmet(text))
+    return not (_lower_cased(constraints).unmet(text.lower()) if text.isupper() else constraints.unmet(text))
 
 
-def lower_cased(constraints: ConstraintSet) -> ConstraintSet:
+def _lower_cased(constraints: ConstraintSet) -> ConstraintSet:
     """The constraints in lower case, for a text that is read so."""
     return ConstraintSet(*(tuple(map(str.lower, one)) for one in (constraints.positive, constraints.negative)))
 
 
-def row_id(text: str, constraints: ConstraintSet) -> str:
+def _row_id(text: str, constraints: ConstraintSet) -> str:
     """A name that is the same for the same text and constraints, from which its random numbers come."""
     content = repr((text, constraints.positive, constraints.negative))
     return f"text-{hashlib.blake2b(content.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"

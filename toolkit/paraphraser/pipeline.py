@@ -77,17 +77,17 @@ def paraphrase_rows(
         rewriters: Paraphrase the rows' language: their candidates join those of the translators, which are judged.
     """
     if forward is not None:
-        rows = pivot_rows(rows, forward, model, pivot_lang, pivot_decoding(settings), constraints)
+        rows = pivot_rows(rows, forward, model, pivot_lang, _pivot_decoding(settings), constraints)
     else:
-        rows = without_templates(generate(rows, model, settings, constraints))
-    checks = partial(checked, known_words=known_words, pieces=model.target if forward else None, settings=settings)
+        rows = _without_templates(generate(rows, model, settings, constraints))
+    checks = partial(_checked, known_words=known_words, pieces=model.target if forward else None, settings=settings)
     rows = checks(rows)
     if settings.min_forward is not None:
         rows = refuse_forward(rows, settings.min_forward)
     if settings.judges:
         scorers = Scorers(model, backward, encoder, critic)
         rows = judged_rows(rows, scorers, settings, checks, constraints, rewriters)
-        return chosen_rows(rows, model, settings)
+        return _chosen_rows(rows, model, settings)
     rows = overlap_rows(rows, model.target)
     if settings.max_iou is not None:
         rows = refuse_overlap(rows, settings.max_iou)
@@ -101,7 +101,7 @@ def paraphrase_rows(
         rows = dual_rows(rows, backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
         rows = refuse_dual(rows, settings.max_dual_nll)
-    return chosen_rows(rows, model, settings)
+    return _chosen_rows(rows, model, settings)
 
 
 def reporting_stages(
@@ -113,7 +113,7 @@ def reporting_stages(
     backward score, a language model when it has read the text and when it has read back, and a rewriter its outputs and
     their forward score.
     """
-    pivots, decoding = settings.pivots, pivot_decoding(settings)
+    pivots, decoding = settings.pivots, _pivot_decoding(settings)
     sampled, greedy = bool(decoding.constraint_sets), min(decoding.greedy_pivots, pivots)
     back = pivots * (1 + sampled) + greedy if forward else 0
     if not settings.judges:
@@ -121,7 +121,9 @@ def reporting_stages(
     return 2 + back + 2 * (critic is not None) + 2 * sum(outputs_of(one, settings) > 0 for one in rewriters)
 
 
-def checked(rows: Iterable[Row], known_words: Set[str], pieces: Pieces | None, settings: Paraphrasing) -> Iterator[Row]:
+def _checked(
+    rows: Iterable[Row], known_words: Set[str], pieces: Pieces | None, settings: Paraphrasing
+) -> Iterator[Row]:
     """Refuse candidates by their text: copies and repeats, words that do not exist, guards, and what English adds.
 
     Args:
@@ -136,7 +138,7 @@ def checked(rows: Iterable[Row], known_words: Set[str], pieces: Pieces | None, s
     return refuse_english(guard_rows(rows, settings.guards), settings.allow_trivial, forms=pieces is not None)
 
 
-def chosen_rows(rows: Iterable[Row], model: Translator, settings: Paraphrasing) -> Iterator[Row]:
+def _chosen_rows(rows: Iterable[Row], model: Translator, settings: Paraphrasing) -> Iterator[Row]:
     """Rank the best candidates of each row that differ from each other."""
     order = ORDERS[settings.rank_by]
     rows = cluster_rows(rows, model.target, max(CLUSTERS, settings.n), order)
@@ -167,7 +169,7 @@ def generate(
     yield from (done[row.id] for row in shard)
 
 
-def pivot_decoding(settings: Paraphrasing) -> PivotDecoding:
+def _pivot_decoding(settings: Paraphrasing) -> PivotDecoding:
     """How much is decoded by way of another language."""
     searched, drawn = settings.method != "sample", settings.method != "beam"
     return PivotDecoding(
@@ -182,7 +184,7 @@ def pivot_decoding(settings: Paraphrasing) -> PivotDecoding:
     )
 
 
-def without_templates(rows: Iterable[Row]) -> Iterator[Row]:
+def _without_templates(rows: Iterable[Row]) -> Iterator[Row]:
     """Make the text the source of each row, which the backward score is of."""
     for row in rows:
         row.source = row.reference
@@ -211,9 +213,9 @@ def sampling(
     )
 
 
-def by_semantic(candidate: Candidate) -> tuple[float, str]:
+def _by_semantic(candidate: Candidate) -> tuple[float, str]:
     """The sort key of candidates: greater cosine first, then by text."""
     return -(candidate.scores.semantic or 0.0), candidate.text
 
 
-ORDERS = {"dual": best_first, "forward": by_forward, "semantic": by_semantic, "usable": by_usable}
+ORDERS = {"dual": best_first, "forward": by_forward, "semantic": _by_semantic, "usable": by_usable}

@@ -62,12 +62,12 @@ def join(parts: Sequence[str], chosen: Sequence[Sequence[Candidate]], n: int) ->
         text = "".join(part if one is None else one.text for part, one in zip(parts, picked, strict=True))
         if text not in found:
             origins = [origin for one in changed for origin in one.origins]
-            scores = summed([one.scores for one in changed])
+            scores = _summed([one.scores for one in changed])
             found[text] = replace(changed[0], text=text, origins=origins, scores=scores, rank=len(found), cluster=None)
     return list(found.values())
 
 
-def summed(scores: Sequence[Scores]) -> Scores:
+def _summed(scores: Sequence[Scores]) -> Scores:
     """The log-likelihoods and tokens of several texts together; a score that one of them lacks is None."""
     names = ("forward_logprob", "forward_tokens", "backward_logprob", "backward_tokens")
     values = {name: [getattr(one, name) for one in scores] for name in names}

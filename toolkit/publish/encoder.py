@@ -96,7 +96,7 @@ def package_encoder(
         raise ValueError(f"wanted a folder that parabank train encoder made, got {model} with another encoder")
     with made_beside(folder) as made:
         encoder.save(str(made))
-        weights = {name: weight.to(stored_dtype(name, dtype)) for name, weight in load_file(made / WEIGHTS).items()}
+        weights = {name: weight.to(_stored_dtype(name, dtype)) for name, weight in load_file(made / WEIGHTS).items()}
         save_file(weights, made / WEIGHTS)
         saved = load_encoder(str(made))
         figures = evaluate_encoder(saved, Path(data), wanted) if data else None
@@ -114,16 +114,16 @@ def package_encoder(
         measured["megabytes"] = round(sum(f.stat().st_size for f in made.iterdir()) / 1e6, 1)
         shown = markdown({folder.name: figures}, wanted) if figures else NOT_MEASURED
         tables = shown.replace("\n## ", "\n### ").replace("## ", "### ", 1)
-        write_whole(made / "README.md", encoder_card(saved[0], folder.name, measured, training, tables))
+        write_whole(made / "README.md", _encoder_card(saved[0], folder.name, measured, training, tables))
     return measured
 
 
-def stored_dtype(name: str, dtype: str) -> torch.dtype:
+def _stored_dtype(name: str, dtype: str) -> torch.dtype:
     """What a weight is stored in (`package_encoder`)."""
     return torch.float8_e4m3fn if dtype == "float8" and name in AVERAGED else torch.float16
 
 
-def encoder_card(encoder: Module, name: str, measured: dict[str, Any], training: dict[str, Any], tables: str) -> str:
+def _encoder_card(encoder: Module, name: str, measured: dict[str, Any], training: dict[str, Any], tables: str) -> str:
     """The card of a packaged encoder.
 
     Args:
@@ -141,12 +141,12 @@ def encoder_card(encoder: Module, name: str, measured: dict[str, Any], training:
         tags=["sentence-transformers", "paraphrase", "parabank-toolkit"],
     )
     refused = ", ".join(f"{count:,} {reason}" for reason, count in training["refused"].items())
-    content = card_content(encoder, name) | measured | {"training": training, "tables": tables}
+    content = _card_content(encoder, name) | measured | {"training": training, "tables": tables}
     content["refused"] = f"Left out were {refused}" if refused else "None was left out"
     return str(ModelCard.from_template(data, template_path=str(TEMPLATE), **content))
 
 
-def card_content(encoder: Module, name: str) -> dict[str, Any]:
+def _card_content(encoder: Module, name: str) -> dict[str, Any]:
     """The values that the card's template shows of the architecture."""
     architecture = cast(ParaphrasticEncoder, encoder).architecture
     return {

@@ -76,7 +76,7 @@ class Version:
 
     def __str__(self) -> str:
         """A line for each file, and one for all of them."""
-        sizes = {path: size_of(content) for path, content in self.files.items()}
+        sizes = {path: _size_of(content) for path, content in self.files.items()}
         lines = [f"{state:>9} {sizes.get(path, 0):>15,} bytes  {path}" for path, state in self.states.items()]
         states = list(self.states.values())
         said = ", ".join(f"{states.count(state)} {state}" for state in (NEW, CHANGED, UNCHANGED, REMOVED))
@@ -132,11 +132,11 @@ def check_token(api: HfApi, name: str) -> None:
         OSError: The Hub cannot be reached.
     """
     if not (get_token() if api.token is None else api.token):
-        raise PermissionError(token_wanted(name, "none"))
-    with explained(name):
-        role = patiently(api.whoami).get("auth", {}).get("accessToken", {}).get("role")
+        raise PermissionError(_token_wanted(name, "none"))
+    with _explained(name):
+        role = _patiently(api.whoami).get("auth", {}).get("accessToken", {}).get("role")
     if role == "read":
-        raise PermissionError(token_wanted(name, "one that may only read"))
+        raise PermissionError(_token_wanted(name, "one that may only read"))
 
 
 def planned(
@@ -159,19 +159,19 @@ def planned(
     """
     tag = f"v{check_version(version)}"
     if api is None:
-        return Version(check_name(name), kind, tag, files, compared(files, {}))
-    with explained(check_name(name)):
+        return Version(check_name(name), kind, tag, files, _compared(files, {}))
+    with _explained(check_name(name)):
         try:
-            refs = patiently(lambda: api.list_repo_refs(name, repo_type=kind))
+            refs = _patiently(lambda: api.list_repo_refs(name, repo_type=kind))
         except RepositoryNotFoundError:
-            return Version(name, kind, tag, files, compared(files, {}))
+            return Version(name, kind, tag, files, _compared(files, {}))
         tags = {ref.name: ref.target_commit for ref in refs.tags}
         head = next((ref.target_commit for ref in refs.branches if ref.name == constants.DEFAULT_REVISION), None)
-        there = listed(api, name, kind, tags.get(tag, head))
-        states = compared(files, there, published_before(api, name, kind, tags.get(tag, head)))
+        there = _listed(api, name, kind, tags.get(tag, head))
+        states = _compared(files, there, _published_before(api, name, kind, tags.get(tag, head)))
     if tag not in tags:
-        check_order(name, version, tags)
-        check_ours(name, set(there), record)
+        _check_order(name, version, tags)
+        _check_ours(name, set(there), record)
     elif changed := sorted(path for path, state in states.items() if state != UNCHANGED):
         raise ValueError(
             f"wanted a version that {name} does not have, got {version}, which it has with another {changed[0]}: "
@@ -196,24 +196,24 @@ def published(api: HfApi, version: Version, public: bool = False) -> str:
     """
     name, kind = version.name, version.kind
     if not version.tagged:
-        with explained(name):
+        with _explained(name):
             if version.head is None:
-                patiently(lambda: api.create_repo(name, repo_type=kind, private=not public, exist_ok=True))
-            commit = committed(api, version)
-            states = compared(version.files, listed(api, name, kind, commit))
-        check_complete(name, states)
-        with explained(name):
-            patiently(lambda: api.create_tag(name, tag=version.tag, revision=commit, repo_type=kind))
+                _patiently(lambda: api.create_repo(name, repo_type=kind, private=not public, exist_ok=True))
+            commit = _committed(api, version)
+            states = _compared(version.files, _listed(api, name, kind, commit))
+        _check_complete(name, states)
+        with _explained(name):
+            _patiently(lambda: api.create_tag(name, tag=version.tag, revision=commit, repo_type=kind))
     return f"{api.endpoint}/{'datasets/' if kind == 'dataset' else ''}{name}/tree/{version.tag}"
 
 
-def committed(api: HfApi, version: Version) -> str:
+def _committed(api: HfApi, version: Version) -> str:
     """Send the contents of the files, then make the commit; return its id.
 
     Large files are sent some at a time, and those that the Hub has are not sent again. The branch must be where the
     plan found it. If nothing has changed, there is no new commit.
     """
-    additions = [CommitOperationAdd(path, content_of(version.files[path])) for path in version.sent]
+    additions = [CommitOperationAdd(path, _content_of(version.files[path])) for path in version.sent]
     deletions = [CommitOperationDelete(path) for path, state in version.states.items() if state == REMOVED]
     if version.head is not None and not additions and not deletions:
         return version.head
@@ -221,7 +221,7 @@ def committed(api: HfApi, version: Version) -> str:
         group = additions[start : start + GROUP]
         api.preupload_lfs_files(version.name, group, repo_type=version.kind, free_memory=False)
     message = f"Version {version.tag[1:]}"
-    made = patiently(
+    made = _patiently(
         lambda: api.create_commit(
             version.name,
             [*additions, *deletions],
@@ -233,13 +233,13 @@ def committed(api: HfApi, version: Version) -> str:
     return made.oid
 
 
-def listed(api: HfApi, name: str, kind: str, revision: str | None) -> dict[str, RepoFile]:
+def _listed(api: HfApi, name: str, kind: str, revision: str | None) -> dict[str, RepoFile]:
     """The files of a revision on the Hub, by path."""
     tree = api.list_repo_tree(name, recursive=True, revision=revision, repo_type=kind)
     return {entry.path: entry for entry in tree if isinstance(entry, RepoFile) and entry.path != GIT}
 
 
-def published_before(api: HfApi, name: str, kind: str, revision: str | None) -> set[str]:
+def _published_before(api: HfApi, name: str, kind: str, revision: str | None) -> set[str]:
     """The files that an earlier version listed in its SHA256SUMS."""
     try:
         sums = Path(api.hf_hub_download(name, CHECKSUMS, repo_type=kind, revision=revision))
@@ -254,14 +254,14 @@ def record_on_hub(api: HfApi, name: str, kind: str, record: str) -> dict:
     Raises:
         OSError: The Hub cannot be reached.
     """
-    with explained(name):
+    with _explained(name):
         try:
             return json.loads(Path(api.hf_hub_download(name, record, repo_type=kind)).read_text(encoding="utf-8"))
         except (EntryNotFoundError, RepositoryNotFoundError):
             return {}
 
 
-def compared(
+def _compared(
     files: Mapping[str, Content], there: Mapping[str, RepoFile], before: Set[str] = frozenset()
 ) -> dict[str, str]:
     """The state of each file; a file that an earlier version had and this one has not is to be removed.
@@ -271,11 +271,11 @@ def compared(
         there: By path, the files on the Hub.
         before: The paths that an earlier version listed.
     """
-    states = {path: state_of(content, there.get(path)) for path, content in sorted(files.items())}
+    states = {path: _state_of(content, there.get(path)) for path, content in sorted(files.items())}
     return states | {path: REMOVED for path in sorted(before & set(there) - set(files))}
 
 
-def state_of(content: Content, there: RepoFile | None) -> str:
+def _state_of(content: Content, there: RepoFile | None) -> str:
     """Whether a file is new, changed or unchanged; large files are compared by SHA-256, others by git's hash."""
     if there is None:
         return NEW
@@ -286,12 +286,12 @@ def state_of(content: Content, there: RepoFile | None) -> str:
     return UNCHANGED if hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest() == there.blob_id else CHANGED
 
 
-def size_of(content: Content) -> int:
+def _size_of(content: Content) -> int:
     """The bytes of a file or a content."""
     return len(content) if isinstance(content, bytes) else content.stat().st_size
 
 
-def content_of(content: Content) -> str | bytes:
+def _content_of(content: Content) -> str | bytes:
     """A file or its content as the Hub's library takes it."""
     return str(content) if isinstance(content, Path) else content
 
@@ -310,7 +310,7 @@ def check_name(name: str) -> str:
     return name
 
 
-def check_order(name: str, version: str, tags: Mapping[str, str]) -> None:
+def _check_order(name: str, version: str, tags: Mapping[str, str]) -> None:
     """Refuse a version before the latest one: the branch would go back.
 
     Raises:
@@ -331,7 +331,7 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def check_ours(name: str, there: set[str], record: str) -> None:
+def _check_ours(name: str, there: set[str], record: str) -> None:
     """Refuse a repository with files that this toolkit did not publish.
 
     Raises:
@@ -344,7 +344,7 @@ def check_ours(name: str, there: set[str], record: str) -> None:
         )
 
 
-def check_complete(name: str, states: Mapping[str, str]) -> None:
+def _check_complete(name: str, states: Mapping[str, str]) -> None:
     """Refuse to tag a commit whose files are not those on this machine.
 
     Raises:
@@ -354,7 +354,7 @@ def check_complete(name: str, states: Mapping[str, str]) -> None:
         raise ConnectionError(f"wanted all files in the commit of {name}, got another or no {wrong[0]}: {KEPT}")
 
 
-def patiently(request: Callable[[], Result]) -> Result:
+def _patiently(request: Callable[[], Result]) -> Result:
     """The answer to a request that the Hub's library does not repeat: tried again while the Hub is busy.
 
     Raises:
@@ -372,7 +372,7 @@ def patiently(request: Callable[[], Result]) -> Result:
 
 
 @contextlib.contextmanager
-def explained(name: str) -> Iterator[None]:
+def _explained(name: str) -> Iterator[None]:
     """Turn the errors of the Hub's library into one line that says what to do.
 
     Raises:
@@ -382,27 +382,27 @@ def explained(name: str) -> Iterator[None]:
     try:
         yield
     except RepositoryNotFoundError:
-        raise PermissionError(token_wanted(name, "one that may not see it")) from None
+        raise PermissionError(_token_wanted(name, "one that may not see it")) from None
     except OfflineModeIsEnabled:
         raise ConnectionError(f"wanted the Hub for {name}, got HF_HUB_OFFLINE=1: unset it") from None
     except (HTTPError, RuntimeError, ConnectionError) as error:
         if XET_TOKEN in str(error):
             raise ConnectionError(f"wanted a Hub with Xet storage for {name}, got one without: {WITHOUT_XET}") from None
-        answer = answer_of(error)
+        answer = _answer_of(error)
         if answer is not None and answer.status_code in (401, 403):
-            raise PermissionError(token_wanted(name, "one that may not write there")) from None
+            raise PermissionError(_token_wanted(name, "one that may not write there")) from None
         if answer is not None and answer.status_code == 412:
             raise ConnectionError(f"wanted {name} as it was a moment ago, got a newer commit: {KEPT}") from None
         got = named_line(error) if answer is None else f"{answer.status_code} {answer.reason_phrase}"
         raise ConnectionError(f"wanted the Hub to take {name}, got {got}: {KEPT}") from None
 
 
-def answer_of(error: BaseException) -> Response | None:
+def _answer_of(error: BaseException) -> Response | None:
     """The Hub's answer that an error is about, also where its library has wrapped the error; None if there is none."""
     causes = (error, error.__cause__)
     return next((one.response for one in causes if isinstance(one, HfHubHTTPError) and one.response is not None), None)
 
 
-def token_wanted(name: str, got: str) -> str:
+def _token_wanted(name: str, got: str) -> str:
     """The message for a token that is missing or may not write."""
     return f"wanted a token that may write to {name}, got {got}: run `hf auth login`, or set HF_TOKEN"

@@ -32,11 +32,11 @@ def plan_model(api: HfApi | None, folder: Path, name: str, version: str) -> Vers
             with other files, or a later one.
         OSError: The Hub cannot be reached.
     """
-    files = model_files(folder, check_name(name), check_version(version))
+    files = _model_files(folder, check_name(name), check_version(version))
     return planned(api, name, KIND, version, files, MEASURED)
 
 
-def model_files(folder: Path, name: str, version: str) -> dict[str, Content]:
+def _model_files(folder: Path, name: str, version: str) -> dict[str, Content]:
     """The files of a version by path, with its card and checksums; hidden files are left out.
 
     Raises:

@@ -37,17 +37,17 @@ def plan_parabank(api: HfApi | None, folder: Path, name: str, version: str | Non
             another form; the Hub has this version with other files, or a later one.
         OSError: The Hub cannot be reached.
     """
-    manifest = read_manifest(folder)
+    manifest = _read_manifest(folder)
     version = check_version(version or manifest["version"])
     sums = check_checksums(folder)
     on_hub = {} if api is None else record_on_hub(api, check_name(name), KIND, MANIFEST)
     entries = on_hub.get("versions", [])
     earlier = [entry for entry in entries if numbers(entry["version"]) < numbers(version)]
-    files = parabank_files(folder, manifest, sums, name, version, changes, earlier)
+    files = _parabank_files(folder, manifest, sums, name, version, changes, earlier)
     return planned(api, name, KIND, version, files, MANIFEST)
 
 
-def read_manifest(folder: Path) -> dict:
+def _read_manifest(folder: Path) -> dict:
     """The manifest of a packaged parabank.
 
     Raises:
@@ -61,7 +61,7 @@ def read_manifest(folder: Path) -> dict:
     return read_record(folder / MANIFEST, AGAIN)
 
 
-def parabank_files(
+def _parabank_files(
     folder: Path, manifest: dict, sums: dict[str, str], name: str, version: str, changes: str, earlier: Sequence[dict]
 ) -> dict[str, Content]:
     """The files of a version by path; card, manifest and checksums are those of the Hub, not of the folder.

@@ -89,10 +89,10 @@ def package_translator(
             "toolkit": VERSION,
             "source_lang": source_lang,
             "lang": lang,
-            **bleu_figures(saved, pairs, lang),
+            **_bleu_figures(saved, pairs, lang),
             "license": license_name,
             "text": text,
-            **size_figures(whole, made),
+            **_size_figures(whole, made),
         }
         write_whole(made / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
         write_whole(made / "README.md", translator_card(measured, training))
@@ -115,13 +115,13 @@ def held_out(
     return pairs
 
 
-def bleu_figures(translator: Translator, pairs: list[Pair], lang: str) -> dict[str, Any]:
+def _bleu_figures(translator: Translator, pairs: list[Pair], lang: str) -> dict[str, Any]:
     """BLEU on held-out pairs in [0, 100], its signature, and the number of pairs; `lang` is that of the references."""
     score, signature = bleu(translator, [pair.source for pair in pairs], [pair.reference for pair in pairs], lang)
     return {"bleu": round(score, 2), "signature": signature, "pairs": len(pairs)}
 
 
-def size_figures(model: PreTrainedModel, folder: Path) -> dict[str, Any]:
+def _size_figures(model: PreTrainedModel, folder: Path) -> dict[str, Any]:
     """The trainable parameters of a translator, and the megabytes of the files in its folder."""
     parameters = sum(p.numel() for p in model.parameters() if p.requires_grad)
     return {"parameters": parameters, "megabytes": round(sum(f.stat().st_size for f in folder.iterdir()) / 1e6, 1)}

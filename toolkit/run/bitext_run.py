@@ -59,7 +59,7 @@ class BitextRun(BitextSettings, RunSettings):
         search = search_for(read_sets(self.decontaminate))
         with cleaning_folder(self.shards_dir / CLEANING) as folder:
             for table in self.cleaned(folder):
-                table = without_evaluation_sets(table, search)
+                table = _without_evaluation_sets(table, search)
                 columns = (table[name].to_pylist() for name in ("line", "source", "reference", "reason"))
                 for line, source, reference, reason in zip(*columns, strict=True):
                     split = split_of(reference, self.validation_share, self.test_share)
@@ -70,7 +70,7 @@ class BitextRun(BitextSettings, RunSettings):
                 write_whole(self.shards_dir / CONTAMINATION, json.dumps(search.record(self.UNIT), indent=1))
 
 
-def without_evaluation_sets(table: pa.Table, search: Search) -> pa.Table:
+def _without_evaluation_sets(table: pa.Table, search: Search) -> pa.Table:
     """Pairs of which those with a text of an evaluation set on either side have the reason "contaminated".
 
     Args:

@@ -56,10 +56,10 @@ def run_folder(output_dir: str) -> Path:
     return Path(f"{working_folder(output_dir)}.shards")
 
 
-def run_url(output_dir: str) -> str:
+def _run_url(output_dir: str) -> str:
     """The URL of the shards of a run, beside that of its parabank.
 
-    >>> run_url("s3://bucket/bank/")
+    >>> _run_url("s3://bucket/bank/")
     's3://bucket/bank.shards'
     """
     return f"{output_dir.rstrip('/')}.shards"
@@ -96,7 +96,7 @@ def fetch_run(output_dir: str, wanted: dict, free: Set[str]) -> set[str]:
     """
     if not is_url(output_dir):
         return set()
-    url, folder = run_url(output_dir), run_folder(output_dir)
+    url, folder = _run_url(output_dir), run_folder(output_dir)
     check_free(folder)
     check_bucket(output_dir)
     record, there, packaged = read_bytes(joined_url(url, SETTINGS)), below(url), below(output_dir)
@@ -107,7 +107,7 @@ def fetch_run(output_dir: str, wanted: dict, free: Set[str]) -> set[str]:
             "toolkit: choose another --output_dir"
         )
     if record is None:
-        check_written(url)
+        _check_written(url)
         print(f"{without_secrets(url)}: 0 files fetched to {folder}", file=sys.stderr)
         return set()
     compare_settings(_record_at(joined_url(url, SETTINGS), record), wanted, free, without_secrets(url))
@@ -175,7 +175,7 @@ def _is_whole(copy: Path, url: str) -> bool:
         return False
 
 
-def check_written(url: str) -> None:
+def _check_written(url: str) -> None:
     """Refuse a folder at a URL in which no file can be written and removed again.
 
     Raises:
@@ -203,7 +203,7 @@ def send_run(output_dir: str, damaged: Set[str] = frozenset()) -> None:
     """
     if not is_url(output_dir):
         return
-    url, folder = run_url(output_dir), run_folder(output_dir)
+    url, folder = _run_url(output_dir), run_folder(output_dir)
     there = below(url)
     names = sorted(path.name for path in folder.iterdir() if SHARD_FILE.fullmatch(path.name))
     other = {name for name in (*names, INPUTS) if there.get(name) != (folder / name).stat().st_size} - damaged
@@ -228,7 +228,7 @@ def send_shard(output_dir: str, shard: Path) -> None:
     if is_url(output_dir):
         for path in (dropped_of(shard), shard):
             if path.exists():
-                send(path, joined_url(run_url(output_dir), path.name))
+                send(path, joined_url(_run_url(output_dir), path.name))
 
 
 @contextlib.contextmanager

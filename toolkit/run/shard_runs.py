@@ -374,9 +374,9 @@ def make_shard(
         RuntimeError: It failed; the message names the shard and the rows.
     """
     try:
-        write(output_of(path), apply_recipe(read_shard(path), recipe))
+        write(output_of(path), _apply_recipe(read_shard(path), recipe))
     except RowsFailed as error:
-        raise RuntimeError(f"{path.name}: {name_failing_rows(path, recipe, error)}") from error
+        raise RuntimeError(f"{path.name}: {_name_failing_rows(path, recipe, error)}") from error
     except (ValueError, RuntimeError, MemoryError) as error:
         raise RuntimeError(f"{path.name}: {error}") from error
     release_memory()
@@ -400,14 +400,14 @@ def few_collections() -> Iterator[None]:
         gc.unfreeze()
 
 
-def apply_recipe(rows: Iterable[Row], recipe: Callable[[Iterable[Row]], Iterator[Row]]) -> Iterator[Row]:
+def _apply_recipe(rows: Iterable[Row], recipe: Callable[[Iterable[Row]], Iterator[Row]]) -> Iterator[Row]:
     """Apply a recipe to the rows of a shard, in order; rows that cleaning has refused are yielded unchanged."""
     shard = list(rows)
     finished = recipe(row for row in shard if row.reason is None)
     yield from (next(finished) if row.reason is None else row for row in shard)
 
 
-def name_failing_rows(path: Path, recipe: Callable[[Iterable[Row]], Iterator[Row]], error: RowsFailed) -> RowsFailed:
+def _name_failing_rows(path: Path, recipe: Callable[[Iterable[Row]], Iterator[Row]], error: RowsFailed) -> RowsFailed:
     """The error of a batch with only the rows that fail when each is tried alone.
 
     If all rows or none of them fail alone, as when memory is short, the error names all rows of the batch.

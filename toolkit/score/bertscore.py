@@ -83,8 +83,8 @@ def bertscore(
     found = [0.0] * len(order)
     for begin in range(0, len(order), batch_size):
         batch = order[begin : begin + batch_size]
-        one, one_weight = vectors([references[i] for i in batch], model, tokenizer, layer)
-        other, other_weight = vectors([candidates[i] for i in batch], model, tokenizer, layer)
+        one, one_weight = _vectors([references[i] for i in batch], model, tokenizer, layer)
+        other, other_weight = _vectors([candidates[i] for i in batch], model, tokenizer, layer)
         cosine = torch.einsum("nid,njd->nij", one, other)
         recall = (cosine.amax(2) * one_weight).sum(1)
         precision = (cosine.amax(1) * other_weight).sum(1)
@@ -94,7 +94,7 @@ def bertscore(
     return found
 
 
-def vectors(
+def _vectors(
     texts: Sequence[str], model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, layer: int
 ) -> tuple[Tensor, Tensor]:
     """The vectors of each text's tokens, of length 1, and 0 for padding; and the weight of each token.

@@ -37,11 +37,11 @@ def comprehensive(scores: Scores, weights: Weights) -> float:
 
     Source: ParaNet (Liu et al. 2022), equation 3.
     """
-    semantic, fluency, diversity = parts(scores)
+    semantic, fluency, diversity = _parts(scores)
     return weights.semantic * semantic + weights.fluency * fluency + weights.diversity * diversity
 
 
-def parts(scores: Scores) -> tuple[float, float, float]:
+def _parts(scores: Scores) -> tuple[float, float, float]:
     """The semantic score, 1 / perplexity, and the diversity of a candidate."""
     assert scores.semantic is not None and scores.fluency is not None and scores.diversity is not None
     return scores.semantic, math.exp(scores.fluency), scores.diversity
@@ -74,7 +74,7 @@ def fitted_weights(candidates: Sequence[Candidate]) -> Weights:
 
     Source: ParaNet, appendix A: "we set the weights inversely proportional to its corresponding score's std".
     """
-    found = [parts(candidate.scores) for candidate in candidates]
+    found = [_parts(candidate.scores) for candidate in candidates]
     spreads = [pstdev(column) for column in zip(*found, strict=True)] or [0.0]
     if min(spreads) == 0:
         raise ValueError(

@@ -56,7 +56,7 @@ def critic_rows(
     """Fill `given_reference`, `after_reference` and its parts and, unless it is not wanted, `relative_fluency`.
 
     These are filled of every candidate without a reason. The parts are `changed_words`, `after_changes` and
-    `unchanged_words` (`change_scores`).
+    `unchanged_words` (`_change_scores`).
 
     `given_reference` is relative to a repetition of the reference, whose probability differs from text to text, as the
     model knows its words. A reference, and the words with which several of its candidates begin, are read once
@@ -74,15 +74,15 @@ def critic_rows(
     waiting = [some for some in waiting if some]
     texts = [[row.reference, *(c.text for c in some)] for row, some in zip(owners, waiting, strict=True)]
     working = parts_at_hand(shard, owners, sum(map(len, texts)))
-    read = token_scores(texts, model, batch_tokens, True, working)
+    read = _token_scores(texts, model, batch_tokens, True, working)
     for some, (repetition, *given) in zip(waiting, read, strict=True):
         for candidate, text in zip(some, given, strict=True):
             if repetition.logs and text.logs:
                 own, scores = text.mean(), candidate.scores
                 scores.given_reference, scores.after_reference = round(own - repetition.mean(), DECIMALS), own
-                parts = change_scores(repetition.ids, text)
+                parts = _change_scores(repetition.ids, text)
                 scores.changed_words, scores.after_changes, scores.unchanged_words = parts
-    fluencies = token_scores(texts, model, batch_tokens, False) if relative_fluency else []
+    fluencies = _token_scores(texts, model, batch_tokens, False) if relative_fluency else []
     for some, (reference, *alone) in zip(waiting, fluencies, strict=relative_fluency):
         for candidate, text in zip(some, alone, strict=True):
             if reference.logs and text.logs:
@@ -136,7 +136,7 @@ def judge_by_reading(
     return judge_rows(read_back, read_judge(BOTH_WAYS))
 
 
-class TokenScores(NamedTuple):
+class _TokenScores(NamedTuple):
     """A text as a language model reads it.
 
     Attributes:
@@ -152,12 +152,12 @@ class TokenScores(NamedTuple):
         return round(math.fsum(self.logs) / len(self.logs), DECIMALS)
 
 
-def change_scores(reference: Sequence[int], text: TokenScores) -> tuple[float, float, float]:
+def _change_scores(reference: Sequence[int], text: _TokenScores) -> tuple[float, float, float]:
     """How probable a text is where it differs from its reference, right behind, and elsewhere.
 
     A word that does not fit is improbable, and so is what follows it.
 
-    >>> change_scores([1, 2, 3, 4], TokenScores([1, 9, 3, 4], [-0.5, -4.0, -2.0, -0.5]))
+    >>> _change_scores([1, 2, 3, 4], _TokenScores([1, 9, 3, 4], [-0.5, -4.0, -2.0, -0.5]))
     (-4.0, -2.0, -1.0)
 
     Args:
@@ -177,13 +177,13 @@ def change_scores(reference: Sequence[int], text: TokenScores) -> tuple[float, f
     return total, round(min(behind, default=0.0), DECIMALS), mean
 
 
-def token_scores(
+def _token_scores(
     texts: Sequence[Sequence[str]],
     model: LanguageModel,
     batch_tokens: int,
     after_reference: bool,
     working: Working = nullcontext,
-) -> list[list[TokenScores]]:
+) -> list[list[_TokenScores]]:
     """Tokens with their log-probabilities.
 
     Args:
@@ -207,7 +207,7 @@ def token_scores(
     found = log_probabilities_after(asked, model, batch_tokens, working)
     return [
         [
-            TokenScores(ids[0 if beginning else 1 :][: len(logs)], logs)  # without a beginning the first has no number
+            _TokenScores(ids[0 if beginning else 1 :][: len(logs)], logs)  # without a beginning the first has no number
             for ids, logs in zip(read, some, strict=True)
         ]
         for (beginning, read), some in zip(asked, found, strict=True)

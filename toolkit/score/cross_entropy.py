@@ -118,13 +118,13 @@ def scored_pairs(shard: Path) -> Iterator[pa.Table]:
         reasons = np.array(rows["reason"].to_pylist(), object)
         reasons[scored] = pc.struct_field(candidates, "reason").to_pylist()
         x = np.full(len(rows), np.nan)
-        x[scored] = cross_entropy(*(per_token(candidates, side) for side in ("forward", "backward")))
+        x[scored] = cross_entropy(*(_per_token(candidates, side) for side in ("forward", "backward")))
         lines = pc.cast(pc.replace_substring_regex(rows["id"], "^.*-", ""), pa.int64())
         texts = {name: rows[name].cast(pa.large_string()) for name in ("source", "reference")}
         yield pa.table({"line": lines, **texts, "reason": pa.array(reasons, pa.string()), "x": pa.array(x)})
 
 
-def per_token(candidates: pa.StructArray, side: str) -> np.ndarray:
+def _per_token(candidates: pa.StructArray, side: str) -> np.ndarray:
     """The negative log-likelihood of candidates in one direction, in nats per token; NaN where it was not measured."""
     total, tokens = (pc.struct_field(candidates, ["scores", f"{side}_{name}"]) for name in ("logprob", "tokens"))
     return -pc.divide(total, pc.cast(tokens, pa.float64())).to_numpy(zero_copy_only=False)

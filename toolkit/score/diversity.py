@@ -36,7 +36,7 @@ def diversity(reference: str, text: str, jaccard: str = "distance") -> float:
         A number in [0, 1]: half the Jaccard term, and half the mean displacement of the common words, each over the
         words of the longer sentence. Words are lower-cased; of a repeated word the first place counts.
     """
-    one, other = (places(sentence) for sentence in (reference, text))
+    one, other = (_places(sentence) for sentence in (reference, text))
     common = one[0].keys() & other[0].keys()
     union = one[0].keys() | other[0].keys()
     share = len(common) / len(union) if union else 1.0
@@ -45,7 +45,7 @@ def diversity(reference: str, text: str, jaccard: str = "distance") -> float:
     return round(WORDING * (1 - share if jaccard == "distance" else share) + ORDER * displacement, DECIMALS)
 
 
-def places(sentence: str) -> tuple[dict[str, int], int]:
+def _places(sentence: str) -> tuple[dict[str, int], int]:
     """The first place of each word of a sentence, and the number of its words."""
     words = COMPOUND.findall(spaced(sentence.lower()))
     found: dict[str, int] = {}

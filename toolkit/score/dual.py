@@ -29,7 +29,7 @@ def dual_rows(rows: Iterable[Row], backward: Translator, batch_tokens: int) -> I
     sources = backward.target.encode([row.source or "" for row in shard])
     waiting = [(i, c) for i, row in enumerate(shard) for c in row.candidates if c.reason is None]
     inputs = backward.source.encode([c.text for _, c in waiting])
-    scored = likelihoods(shard, waiting, inputs, [sources[i] for i, _ in waiting], backward, batch_tokens)
+    scored = _likelihoods(shard, waiting, inputs, [sources[i] for i, _ in waiting], backward, batch_tokens)
     for candidate, score, tokens in scored:
         candidate.scores.backward_logprob, candidate.scores.backward_tokens = score, tokens
     yield from shard
@@ -47,13 +47,13 @@ def forward_rows(rows: Iterable[Row], forward: Translator, batch_tokens: int) ->
     sources = forward.source.encode([row.source or "" for row in shard])
     waiting = [(i, c) for i, row in enumerate(shard) for c in row.candidates if c.reason is None]
     outputs = forward.target.encode([c.text for _, c in waiting])
-    scored = likelihoods(shard, waiting, [sources[i] for i, _ in waiting], outputs, forward, batch_tokens)
+    scored = _likelihoods(shard, waiting, [sources[i] for i, _ in waiting], outputs, forward, batch_tokens)
     for candidate, score, tokens in scored:
         candidate.scores.forward_logprob, candidate.scores.forward_tokens = score, tokens
     yield from shard
 
 
-def likelihoods(
+def _likelihoods(
     shard: Sequence[Row],
     waiting: Sequence[tuple[int, Candidate]],
     inputs: Sequence[Sequence[int]],

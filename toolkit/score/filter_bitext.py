@@ -48,14 +48,14 @@ def filter_bitext(settings: BitextFilter) -> Counter[str]:
     folder = settings.shards_dir
     if state.is_main_process:
         for path in outputs:
-            check_output_file(path, settings.bitext, lambda path: is_of_run(path, folder))
+            check_output_file(path, settings.bitext, lambda path: _is_of_run(path, folder))
     models = {"forward": settings.forward, "backward": settings.backward}
     record = check_folder(folder, settings, {"bitext": settings.bitext}, models, FREE, state)
     if not (scored_before := all_made(folder)):
         if state.is_main_process:
             settings.check_bitext()
         tell_idle_gpus(state)
-        recipe = load(settings, state)
+        recipe = _load(settings, state)
     with in_folder(folder, record, FREE, state):
         if not scored_before:
             make_run(folder, input_rows(settings), settings.shard_rows, recipe, state, stages=2)
@@ -64,7 +64,7 @@ def filter_bitext(settings: BitextFilter) -> Counter[str]:
         return write_judged(judged(list(map(output_of, input_shards(folder))), settings), outputs, settings.bitext)
 
 
-def is_of_run(path: Path, folder: Path) -> bool:
+def _is_of_run(path: Path, folder: Path) -> bool:
     """Whether the run in a folder names a file as one of its outputs."""
     if not is_ours(folder / SETTINGS):
         return False
@@ -72,13 +72,13 @@ def is_of_run(path: Path, folder: Path) -> bool:
     return str(path) in [str(Path(found[name])) for name in ("output", "refused") if found.get(name)]
 
 
-def load(settings: BitextFilter, state: PartialState) -> Callable[[Iterable[Row]], Iterator[Row]]:
+def _load(settings: BitextFilter, state: PartialState) -> Callable[[Iterable[Row]], Iterator[Row]]:
     """Load both translators; return what scores the rows of a shard."""
     torch.set_num_threads(settings.threads)
     languages = settings.source_lang, settings.lang
     forward = load_translator(settings.forward, settings.dtype, state.device, *languages, scoring=True)
     backward = load_translator(settings.backward, settings.dtype, state.device, *languages[::-1], scoring=True)
-    return partial(scored, forward=forward, backward=backward, batch_tokens=settings.batch_tokens)
+    return partial(_scored, forward=forward, backward=backward, batch_tokens=settings.batch_tokens)
 
 
 def input_rows(settings: BitextFilter) -> Iterator[Row]:
@@ -92,7 +92,7 @@ def input_rows(settings: BitextFilter) -> Iterator[Row]:
                 yield Row(f"{origin}-{line}", origin, source, *languages, "train", reason=reason)
 
 
-def scored(rows: Iterable[Row], forward: Translator, backward: Translator, batch_tokens: int) -> Iterator[Row]:
+def _scored(rows: Iterable[Row], forward: Translator, backward: Translator, batch_tokens: int) -> Iterator[Row]:
     """Give every row its reference as its only candidate, with its likelihoods in both directions.
 
     Args:

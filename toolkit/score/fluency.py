@@ -54,7 +54,7 @@ def fluencies(texts: Sequence[str], model: LanguageModel | Translator, batch_tok
     """
     distinct = list(dict.fromkeys(texts))
     if isinstance(model, Translator):
-        found = infilled(distinct, model, batch_tokens)
+        found = _infilled(distinct, model, batch_tokens)
     else:
         found = log_probabilities(distinct, model, batch_tokens)
     by_text = {
@@ -64,7 +64,7 @@ def fluencies(texts: Sequence[str], model: LanguageModel | Translator, batch_tok
     return [by_text[text] for text in texts]
 
 
-def infilled(texts: Sequence[str], infiller: Translator, batch_tokens: int) -> list[tuple[float, int]]:
+def _infilled(texts: Sequence[str], infiller: Translator, batch_tokens: int) -> list[tuple[float, int]]:
     """The log-probability of each text by an infiller that reads a sentinel alone, and the number of its tokens."""
     outputs = infiller.target.encode([infill_output(text, []) for text in texts])
     inputs = infiller.source.encode([infill_input([], "", "")] * len(texts))

@@ -60,22 +60,22 @@ CONTRACTIONS = (
 NUMBER = re.compile(r"\d+")
 
 
-def word_set(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     """The set of the words of a text between spaces."""
     return frozenset(text.split())
 
 
-NEGATIONS = word_set("not no never nothing none nobody neither nor without nowhere hardly")
+NEGATIONS = _word_set("not no never nothing none nobody neither nor without nowhere hardly")
 PERSONS = (
-    word_set("i me my mine myself"),
-    word_set("you your yours yourself"),
-    word_set("he him his himself"),
-    word_set("she her hers herself"),
-    word_set("it its itself"),
-    word_set("we us our ours ourselves"),
-    word_set("they them their theirs themselves"),
+    _word_set("i me my mine myself"),
+    _word_set("you your yours yourself"),
+    _word_set("he him his himself"),
+    _word_set("she her hers herself"),
+    _word_set("it its itself"),
+    _word_set("we us our ours ourselves"),
+    _word_set("they them their theirs themselves"),
 )
-FUNCTION_WORDS = NEGATIONS.union(*PERSONS) | word_set(
+FUNCTION_WORDS = NEGATIONS.union(*PERSONS) | _word_set(
     """a an the and or but if then than that this these those there here of in on at to from by for with about as into
     onto over under up down out off who whom whose which what when where why how be am is are was were been being do
     does did doing have has had having will would shall should can could may might must so very just too also only even
@@ -84,7 +84,7 @@ FUNCTION_WORDS = NEGATIONS.union(*PERSONS) | word_set(
 
 
 @dataclass(frozen=True)
-class Sentence:
+class _Sentence:
     """What the features need of one side of a pair.
 
     Attributes:
@@ -128,7 +128,7 @@ def pieces() -> tuple[SentencePieceProcessor, np.ndarray, np.ndarray]:
 
 
 @lru_cache(20_000)
-def word_vector(word: str) -> tuple[np.ndarray, float]:
+def _word_vector(word: str) -> tuple[np.ndarray, float]:
     """A word's unit vector and its information in nats.
 
     The vector is that of its pieces, weighted by their information; its information is the sum of theirs.
@@ -140,10 +140,10 @@ def word_vector(word: str) -> tuple[np.ndarray, float]:
 
 
 @lru_cache(100_000)
-def lemma(word: str) -> str:
+def _lemma(word: str) -> str:
     """The shortest lemma that a word may have as a verb, a noun or an adjective; the word itself if it has none.
 
-    >>> lemma("running"), lemma("children"), lemma("foosball")
+    >>> _lemma("running"), _lemma("children"), _lemma("foosball")
     ('run', 'child', 'foosball')
     """
     found = [lemminflect.getLemma(word, part, lemmatize_oov=False) for part in ("VERB", "NOUN", "ADJ")]
@@ -163,18 +163,18 @@ def tokens_of(text: str) -> list[str]:
 
 
 @lru_cache(1024)
-def sentence_of(text: str) -> Sentence:
+def sentence_of(text: str) -> _Sentence:
     """The words, counts and vectors of a sentence, cached because a reference is compared with many candidates."""
     tokens = tokens_of(text)
     words = [token for token in tokens if token[0].isalnum()]
     joined = " ".join(words)
-    found = [word_vector(word) for word in words]
-    return Sentence(
+    found = [_word_vector(word) for word in words]
+    return _Sentence(
         text,
         tokens,
         words,
         Counter(map("".join, zip(joined, joined[1:], joined[2:], strict=False))),
-        Counter(lemma(word) for word in words if word not in FUNCTION_WORDS and not word.isdigit()),
+        Counter(_lemma(word) for word in words if word not in FUNCTION_WORDS and not word.isdigit()),
         Counter(NUMBER.findall(text)),
         [sum(word in person for word in words) for person in PERSONS],
         np.array([vector for vector, _ in found]),
@@ -182,19 +182,19 @@ def sentence_of(text: str) -> Sentence:
     )
 
 
-def recall(wanted: Counter[str], other: Counter[str]) -> float:
+def _recall(wanted: Counter[str], other: Counter[str]) -> float:
     """The share of one side's counts that the other side has too, in [0, 1]; 1 where there are no counts."""
     return sum((wanted & other).values()) / wanted.total() if wanted else 1.0
 
 
-def information_recall(wanted: Counter[str], other: Counter[str]) -> float:
-    """As `recall`, with each word weighted by its information."""
-    weights = {word: word_vector(word)[1] for word in wanted}
+def _information_recall(wanted: Counter[str], other: Counter[str]) -> float:
+    """As `_recall`, with each word weighted by its information."""
+    weights = {word: _word_vector(word)[1] for word in wanted}
     total = sum(weights[word] * count for word, count in wanted.items())
     return sum(weights[word] * count for word, count in (wanted & other).items()) / total if total else 1.0
 
 
-def compare(reference: Sentence, candidate: Sentence) -> list[float]:
+def _compare(reference: _Sentence, candidate: _Sentence) -> list[float]:
     """The features of one pair, in the order of `SIGNS`. Both sides have a word."""
     alike = reference.vectors @ candidate.vectors.T
     persons = list(zip(reference.persons, candidate.persons, strict=True))
@@ -202,9 +202,9 @@ def compare(reference: Sentence, candidate: Sentence) -> list[float]:
     return [
         float(alike.max(1) @ reference.weights / reference.weights.sum()),
         float(alike.max(0) @ candidate.weights / candidate.weights.sum()),
-        recall(reference.trigrams, candidate.trigrams),
-        information_recall(reference.content, candidate.content),
-        information_recall(candidate.content, reference.content),
+        _recall(reference.trigrams, candidate.trigrams),
+        _information_recall(reference.content, candidate.content),
+        _information_recall(candidate.content, reference.content),
         Levenshtein.normalized_distance(reference.text, candidate.text),
         abs(float(np.log((len(candidate.words) + 1) / (len(reference.words) + 1)))),
         min(abs(negations[0] - negations[1]), MOST),
@@ -226,5 +226,5 @@ def features(references: Sequence[str], candidates: Sequence[str]) -> np.ndarray
     Returns:
         (pairs, features), a column for each name of `SIGNS`.
     """
-    rows = [compare(sentence_of(a), sentence_of(b)) for a, b in zip(references, candidates, strict=True)]
+    rows = [_compare(sentence_of(a), sentence_of(b)) for a, b in zip(references, candidates, strict=True)]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(SIGNS))

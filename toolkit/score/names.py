@@ -86,31 +86,31 @@ def names(text: str, lang: str) -> frozenset[str]:
     capitals = [match for match in words if match.group()[0].isupper()]
     if len(words) > 3 and 2 * len(capitals) > len(words):
         return frozenset()
-    found = frozenset(stem(m.group(), lang) for m in capitals if is_name(text, m, lang))
+    found = frozenset(_stem(m.group(), lang) for m in capitals if _is_name(text, m, lang))
     return found - NO_NAMES[lang]
 
 
-def is_name(text: str, match: re.Match, lang: str) -> bool:
+def _is_name(text: str, match: re.Match, lang: str) -> bool:
     """Whether a capitalised word of a text is a name, as far as its place says."""
     before = text[: match.start()]
     first = not before.strip() or SENTENCE_END.search(before) is not None
     if lang == "en":
-        word = stem(match.group(), lang)
+        word = _stem(match.group(), lang)
         if CONTRACTED.search(match.group()):  # "Don't" has no Don
             return False
-        return word in WORDS_TOO or (word in WORDS_AT_FIRST and not first) or is_rare(word)
+        return word in WORDS_TOO or (word in WORDS_AT_FIRST and not first) or _is_rare(word)
     return not first
 
 
 @lru_cache(1 << 14)
-def is_rare(word: str) -> bool:
+def _is_rare(word: str) -> bool:
     """Whether an English lexicon lacks a word in lower case."""
     from lemminflect import getAllLemmas
 
     return word not in FUNCTION_WORDS and not set(getAllLemmas(word)) & {"NOUN", "VERB", "ADJ", "ADV", "AUX"}
 
 
-def stem(word: str, lang: str) -> str:
+def _stem(word: str, lang: str) -> str:
     """A word in lower case, without what an apostrophe adds: "Tom's", "don't", "l'Europe" are "tom", "do", "europe"."""
     first, *further = re.split("['’]", CONTRACTED.sub("", word.lower()))
     return further[-1] if further and lang == "fr" else first
@@ -129,19 +129,19 @@ def changes_name(reference: str, candidate: str, lang: str) -> bool:
         candidate: What should mean the same.
         lang: Of both, "de" or a key of `NO_NAMES`.
     """
-    return lacks(candidate, names(reference, lang), lang) or lacks(reference, names(candidate, lang), lang)
+    return _lacks(candidate, names(reference, lang), lang) or _lacks(reference, names(candidate, lang), lang)
 
 
-def lacks(text: str, wanted: frozenset[str], lang: str) -> bool:
+def _lacks(text: str, wanted: frozenset[str], lang: str) -> bool:
     """Whether a text lacks one of these names, in any case and with any ending after `SHARED` letters."""
     if lang == "zh":
         return any(name not in text.lower() for name in wanted)
     if not wanted:
         return False
-    has = {stem(word, lang) for word in WORD.findall(text)}
-    return any(not any(alike(name, word) for word in has) for name in wanted - has)
+    has = {_stem(word, lang) for word in WORD.findall(text)}
+    return any(not any(_alike(name, word) for word in has) for name in wanted - has)
 
 
-def alike(name: str, word: str) -> bool:
+def _alike(name: str, word: str) -> bool:
     """Whether two words are one name with other endings."""
     return (len(name) >= SHARED and name[:SHARED] == word[:SHARED]) or name.removesuffix("s") == word.removesuffix("s")

@@ -27,7 +27,7 @@ def words(listed: str) -> re.Pattern:
 
 
 @dataclass(frozen=True)
-class NegationWords:
+class _NegationWords:
     """The words of a language, as patterns for lower-cased text with straight apostrophes.
 
     Attributes:
@@ -49,7 +49,7 @@ APOSTROPHES = str.maketrans(dict.fromkeys("’‘´`ʼ＇′", "'"))
 SUBJECT = "(?:i|you|he|she|it|we|they|there|that|this)"
 AUXILIARY = "(?:is|are|was|were|do|does|did|has|have|had|will|would|wo|ca|can|could|should|must|ai)"
 NEGATION = {
-    "en": NegationWords(
+    "en": _NegationWords(
         plain=words("not cannot never no none nobody no_one noone nothing nowhere neither nope *n't dunno nothin"),
         contracted=re.compile(
             r"\b(do|does|did|is|are|was|were|have|has|had|wo|would|ca|can|could|should|must|need|ai|sha|might)"
@@ -78,7 +78,7 @@ NEGATION = {
             r"|\b(?:if|or|whether or) not\b|\bnothing (?:but|else than)\b|\bno\.\s*\d|\bcan(?:'t|not) (?:help|wait)\b"
         ),
     ),
-    "de": NegationWords(
+    "de": _NegationWords(
         plain=words("nicht nichts nie niemals niemand* nirgend* kein* nein nich nischt nix nee nö net"),
         weak=words(
             "ohne kaum selten außer zu_wenig weder statt nur weiger* scheiter* verbiet* verbot* fehl* mangel* vermeid* "
@@ -92,7 +92,7 @@ NEGATION = {
             r"|\bkeine (?:ursache|frage)\b"
         ),
     ),
-    "fr": NegationWords(
+    "fr": _NegationWords(
         contracted=re.compile(r"\b(n)(?=(?:ai|as|avons|avez|ont|est|étai\w*|etai\w*|avai\w*|aura\w*|y)\b)"),
         plain=re.compile(
             r"\b(?:pas|pa|jamais|rien|aucune?|non)\b|\bpersonne n(?:e\b|')"
@@ -108,7 +108,7 @@ NEGATION = {
         ),
         concord=True,
     ),
-    "es": NegationWords(
+    "es": _NegationWords(
         plain=words("no nunca jamás jamas nada nadie ningun* ningún tampoco ni"),
         weak=words(
             "sin apenas rara_vez excepto salvo poco solo sólo demasiado falt* neg* niega* rechaz* evit* prohib* olvid* "
@@ -120,7 +120,7 @@ NEGATION = {
         ),
         concord=True,
     ),
-    "zh": NegationWords(
+    "zh": _NegationWords(
         plain=re.compile("不|没|沒|未|无|無|勿|莫|甭|木有|[别別](?=[^人的处處墅称稱名])"),
         weak=re.compile("缺|很少|几乎|拒绝|避免|禁止|难以|失|只|才"),
         neutral=re.compile(

@@ -77,7 +77,7 @@ def trigram_rows(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 @cache
-def deleted_characters() -> dict[int, None]:
+def _deleted_characters() -> dict[int, None]:
     """A table for `str.translate` that deletes Unicode punctuation (category P) and SentencePiece's space symbol."""
     marks = (i for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i)).startswith("P"))
     return dict.fromkeys((*marks, ord(SPACE)))
@@ -89,7 +89,7 @@ def without_punctuation(text: str) -> str:
     >>> without_punctuation("Don't go, she said!")
     'dont go she said'
     """
-    return " ".join(text.lower().translate(deleted_characters()).split())
+    return " ".join(text.lower().translate(_deleted_characters()).split())
 
 
 bare_piece = lru_cache(PIECES)(without_punctuation)
@@ -117,12 +117,12 @@ def intersection_over_union(reference: str, paraphrase: str, pieces: PieceSplitt
 
     Source: ParaBank 2, section 3.6, "Lexical diversity".
     """
-    one, other = piece_set(reference, pieces), piece_set(paraphrase, pieces)
+    one, other = _piece_set(reference, pieces), _piece_set(paraphrase, pieces)
     return 100.0 * len(one & other) / len(one | other) if one | other else 100.0
 
 
 @lru_cache(RECENT)
-def piece_set(text: str, pieces: PieceSplitter | None) -> frozenset[str]:
+def _piece_set(text: str, pieces: PieceSplitter | None) -> frozenset[str]:
     """The lower-cased pieces of a text, without punctuation and SentencePiece's white space symbol."""
     if pieces is None:
         return frozenset(without_punctuation(spaced(text)).split())

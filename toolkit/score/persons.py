@@ -31,10 +31,10 @@ NUMBERS = {
 
 
 @lru_cache(RECENT)
-def persons(text: str, lang: str) -> frozenset[int]:
+def _persons(text: str, lang: str) -> frozenset[int]:
     """The persons of a text, by their place in `PERSONS`; none in a language that is not there.
 
-    >>> sorted(persons("He's told us about your dog.", "en"))
+    >>> sorted(_persons("He's told us about your dog.", "en"))
     [1, 2, 3]
     """
     numbers = NUMBERS.get(lang, {})
@@ -50,4 +50,4 @@ def changes_person(reference: str, candidate: str, lang: str) -> bool:
     >>> changes_person("My sister sold her car.", "Her car was sold by my sister.", "en")
     False
     """
-    return persons(reference, lang) != persons(candidate, lang)
+    return _persons(reference, lang) != _persons(candidate, lang)

@@ -48,7 +48,7 @@ def _in_digits(text: str, lang: str) -> str:
     plain = UNSURE[lang].sub(" _ ", text)
     if lang == "en":
         plain = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", plain)  # "a twenty-year-old"
-    return CHINESE.sub(chinese_number, plain) if lang == "zh" else alpha2digit(plain, lang, threshold=0)
+    return CHINESE.sub(_chinese_number, plain) if lang == "zh" else alpha2digit(plain, lang, threshold=0)
 
 
 @lru_cache(RECENT)
@@ -76,13 +76,13 @@ def quantities(text: str, lang: str) -> frozenset[str]:
     plain = _in_digits(text, lang)
     plain = SCALED.sub(lambda m: f"{float(m[1].replace(',', '.')) * int(m[2]):.0f}", plain)
     plain = DOZENS.sub(lambda m: str(12 * int(m[1])), plain)
-    return frozenset(map(value, DIGITS.findall(plain))) - {"1"}
+    return frozenset(map(_value, DIGITS.findall(plain))) - {"1"}
 
 
-def value(digits: str) -> str:
+def _value(digits: str) -> str:
     """Digits without the marks between thousands, and without zeros at the beginning and after the point.
 
-    >>> value("1,500"), value("1.500.000"), value("007"), value("2.50"), value("3,75"), value("0.0")
+    >>> _value("1,500"), _value("1.500.000"), _value("007"), _value("2.50"), _value("3,75"), _value("0.0")
     ('1500', '1500000', '7', '2.5', '3.75', '0')
     """
     if re.fullmatch(THOUSANDS, digits):
@@ -91,10 +91,10 @@ def value(digits: str) -> str:
     return (whole.lstrip("0") or "0") + (f".{part}".rstrip("0").rstrip("."))
 
 
-def chinese_number(match: re.Match) -> str:
+def _chinese_number(match: re.Match) -> str:
     """The digits of a Chinese number.
 
-    >>> [chinese_number(CHINESE.search(text)) for text in ("二十五", "三百零二", "两万五千", "二〇二六", "十")]
+    >>> [_chinese_number(CHINESE.search(text)) for text in ("二十五", "三百零二", "两万五千", "二〇二六", "十")]
     ['25', '302', '25000', '2026', '10']
     """
     text = match.group()
@@ -127,7 +127,7 @@ def changes_number(reference: str, candidate: str, lang: str) -> bool:
         lang: Of both, a key of `UNSURE`.
     """
     one, other = quantities(reference, lang), quantities(candidate, lang)
-    if not (said(one - other, candidate, lang) and said(other - one, reference, lang)):
+    if not (_said(one - other, candidate, lang) and _said(other - one, reference, lang)):
         return True
     return _lacks_currency(candidate, reference, lang) or _lacks_currency(reference, candidate, lang)
 
@@ -139,7 +139,7 @@ def _lacks_currency(text: str, other: str, lang: str) -> bool:
     return any(sign not in text and not re.search(bounded(words[sign], lang), text, re.IGNORECASE) for sign in missing)
 
 
-def said(wanted: frozenset[str], text: str, lang: str) -> bool:
+def _said(wanted: frozenset[str], text: str, lang: str) -> bool:
     """Whether a text has other words for each of these numbers."""
     words = SAYS[lang]
     return all(n in words and re.search(bounded(words[n], lang), text, re.IGNORECASE) for n in wanted)

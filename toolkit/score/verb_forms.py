@@ -22,27 +22,27 @@ NEAR = 3  # ours: words after a form of "have" of which the first that is not of
 
 
 @lru_cache(RECENT)
-def aspects(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+def _aspects(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """The lemmas of the verbs of a text: of all words that can be verbs, of progressive forms, and of perfect ones.
 
-    >>> _, progressive, perfect = aspects("She has left, and he is singing.")
+    >>> _, progressive, perfect = _aspects("She has left, and he is singing.")
     >>> sorted(progressive), sorted(perfect)
     (['sing'], ['leave'])
     """
     words = WORD.findall(text.lower().translate(APOSTROPHES))
     every, progressive, perfect = set[str](), set[str](), set[str]()
     for place, word in enumerate(words):
-        every |= verb_lemmas(word)
+        every |= _verb_lemmas(word)
         following = words[place + 1 : place + 1 + NEAR]
         if (word in BE or word.endswith(SHORT_BE)) and following and following[0].endswith("ing"):
-            progressive |= verb_lemmas(following[0])
+            progressive |= _verb_lemmas(following[0])
         if word in HAVE or word.endswith(SHORT_HAVE):
-            perfect |= verb_lemmas(next((other for other in following if other not in BETWEEN), ""))
+            perfect |= _verb_lemmas(next((other for other in following if other not in BETWEEN), ""))
     return frozenset(every), frozenset(progressive), frozenset(perfect)
 
 
 @lru_cache(1 << 16)
-def verb_lemmas(word: str) -> frozenset[str]:
+def _verb_lemmas(word: str) -> frozenset[str]:
     """The lemmas of a word in lower case as a verb; none if it can be none."""
     from lemminflect import getAllLemmas
 
@@ -57,5 +57,5 @@ def changes_aspect(reference: str, candidate: str) -> bool:
     >>> changes_aspect("He has left.", "He has gone away.")
     False
     """
-    before, after = aspects(reference), aspects(candidate)
+    before, after = _aspects(reference), _aspects(candidate)
     return any((one ^ other) & before[0] & after[0] for one, other in zip(before[1:], after[1:], strict=True))

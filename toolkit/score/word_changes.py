@@ -21,7 +21,7 @@ USUAL = -5.0  # ours: nats, the log-frequency that stands for words where there 
 
 
 @dataclass(frozen=True)
-class WordChanges:
+class _WordChanges:
     """How the words of two texts differ.
 
     Attributes:
@@ -41,7 +41,7 @@ class WordChanges:
     lost: float
 
 
-def word_changes(reference: str, candidate: str) -> WordChanges:
+def word_changes(reference: str, candidate: str) -> _WordChanges:
     """Compare the words of two texts, without regard to case.
 
     >>> changes = word_changes("We really need to start.", "We need to commence.")
@@ -55,7 +55,7 @@ def word_changes(reference: str, candidate: str) -> WordChanges:
     edits = [edit for edit in matcher.get_opcodes() if edit[0] != "equal"]
     lost = [_log_frequency(word) for _, begin, end, _, _ in edits for word in before[begin:end] if word.isalpha()]
     new = [_log_frequency(word) for _, _, _, begin, end in edits for word in after[begin:end] if word.isalpha()]
-    return WordChanges(
+    return _WordChanges(
         edits=len(edits),
         deleted=sum(end - begin for kind, begin, end, _, _ in edits if kind == "delete"),
         inserted=sum(end - begin for kind, _, _, begin, end in edits if kind == "insert"),

@@ -138,14 +138,14 @@ def refuse_but_best(
     connection.execute(LEFT_SQL)
     read_pairs(connection, shards, by)
     check_scored(connection, by, shards[0].parent)
-    refused = {"duplicate": lose(connection, REPEATED_SQL.format(key="reference, text"), "duplicate")}
+    refused = {"duplicate": _lose(connection, REPEATED_SQL.format(key="reference, text"), "duplicate")}
     if settings.one_per_reference:
-        refused["better_pair"] = lose(connection, REPEATED_SQL.format(key="reference"), "better_pair")
+        refused["better_pair"] = _lose(connection, REPEATED_SQL.format(key="reference"), "better_pair")
     if settings.max_similarity < 1:
         connection.execute(PLACES_SQL)
         query = find_near(connection, shards, settings.max_similarity, lang)
-        refused["near_duplicate"] = lose(connection, query, "near_duplicate")
-    refused[by] = lose(connection, worse_sql(connection, settings, lines), by)
+        refused["near_duplicate"] = _lose(connection, query, "near_duplicate")
+    refused[by] = _lose(connection, _worse_sql(connection, settings, lines), by)
     connection.execute(REFUSED_SQL)
     ((pairs,),) = connection.execute("SELECT count(*) FROM pairs").fetchall()
     ((selected, least),) = connection.execute("SELECT count(*), min(score) FROM remaining").fetchall()
@@ -163,14 +163,14 @@ def read_pairs(connection: duckdb.DuckDBPyConnection, shards: list[Path], by: st
         connection.execute(insert)
 
 
-def lose(connection: duckdb.DuckDBPyConnection, query: str, reason: str) -> int:
+def _lose(connection: duckdb.DuckDBPyConnection, query: str, reason: str) -> int:
     """Add the pairs of a query to the table `lost`, with a reason; return their number."""
     connection.execute(f"INSERT INTO lost SELECT id, '{reason}' FROM ({query})")
     ((count,),) = connection.execute("SELECT count(*) FROM lost WHERE reason = ?", [reason]).fetchall()
     return count
 
 
-def worse_sql(connection: duckdb.DuckDBPyConnection, settings: BestSettings, lines: int) -> str:
+def _worse_sql(connection: duckdb.DuckDBPyConnection, settings: BestSettings, lines: int) -> str:
     """The query for the remaining pairs that are not among the best.
 
     Raises:

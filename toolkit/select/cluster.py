@@ -81,17 +81,17 @@ def assign(keys: Sequence[str], clusters: int) -> list[int]:
     if len(keys) < 2:
         return []
     distance = cdist(keys, keys, scorer=Levenshtein.distance, dtype=np.float32)  # integers; float for the product below
-    centres = furthest(distance, min(clusters, len(set(keys) - {keys[0]})))
+    centres = _furthest(distance, min(clusters, len(set(keys) - {keys[0]})))
     for _ in range(MAX_ROUNDS):
         nearest = distance[:, centres].argmin(1)  # ties go to the earlier centre, first of all to the reference
-        moved = [REFERENCE, *medoids(distance, nearest, len(centres))[1:]]
+        moved = [REFERENCE, *_medoids(distance, nearest, len(centres))[1:]]
         if moved == centres:
             break
         centres = moved
     return distance[1:, centres].argmin(1).tolist()
 
 
-def furthest(distance: np.ndarray, count: int) -> list[int]:
+def _furthest(distance: np.ndarray, count: int) -> list[int]:
     """The reference (0) and `count` candidates, each the furthest from all before it; ties go to the earlier."""
     centres, nearest_distance = [0], distance[0].copy()
     for _ in range(count):
@@ -100,7 +100,7 @@ def furthest(distance: np.ndarray, count: int) -> list[int]:
     return centres
 
 
-def medoids(distance: np.ndarray, nearest: np.ndarray, clusters: int) -> list[int]:
+def _medoids(distance: np.ndarray, nearest: np.ndarray, clusters: int) -> list[int]:
     """Of each cluster the member with the smallest sum of distances to the others; ties go to the earlier.
 
     Args:

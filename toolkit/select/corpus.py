@@ -106,11 +106,11 @@ def write_choice(shards: list[Path], settings: dict, rule: Rule, folder: Path) -
     with database() as connection:
         connection.execute(REFUSED_SQL)
         record = rule(connection, shards)
-        write_refused(connection, folder / REFUSED)
+        _write_refused(connection, folder / REFUSED)
     write_whole(folder / CUT, json.dumps(record, indent=1))
 
 
-def write_refused(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+def _write_refused(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Write the table `refused` to a file, whole or not at all, in the order of the shards and rows."""
     temporary = path.with_name(f".{path.name}.tmp")
     reader = connection.sql("FROM refused ORDER BY ALL").to_arrow_reader(BATCH_ROWS)
@@ -130,7 +130,7 @@ def copy_chosen(shards: list[Path], folder: Path) -> list[Path]:
     Returns:
         The paths of the copies, in order.
     """
-    return copy_shards(shards, folder, lambda shard, copy: write_table(copy, chosen_table(shard, folder / REFUSED)))
+    return copy_shards(shards, folder, lambda shard, copy: write_table(copy, _chosen_table(shard, folder / REFUSED)))
 
 
 def copy_shards(shards: list[Path], folder: Path, write_copy: Callable[[Path, Path], None]) -> list[Path]:
@@ -163,12 +163,12 @@ def write_records(run: Path, settings: dict, folder: Path) -> None:
         write_whole(folder / CONTAMINATION, (run / CONTAMINATION).read_bytes())
 
 
-def chosen_table(shard: Path, refused: Path) -> pa.Table:
+def _chosen_table(shard: Path, refused: Path) -> pa.Table:
     """The rows of a shard after the selection: refused pairs have a reason, all others are ranked anew from 0.
 
     Args:
         shard: A finished shard of the run.
-        refused: The file of `write_refused`.
+        refused: The file of `_write_refused`.
     """
     rows = pa.concat_tables(read_tables(shard)).combine_chunks()
     listed = candidates_of(rows)
@@ -184,7 +184,7 @@ def chosen_table(shard: Path, refused: Path) -> pa.Table:
     reasons = np.full(len(values), None, object)
     reasons[places] = lost["reason"].to_numpy()
     ranks = pc.if_else(pa.array(is_lost), pa.scalar(None, pa.int32()), values["rank"])
-    anew = ranks_anew(ranks.combine_chunks(), pc.list_parent_indices(listed).to_numpy())
+    anew = _ranks_anew(ranks.combine_chunks(), pc.list_parent_indices(listed).to_numpy())
     told = pc.if_else(pa.array(is_lost), pa.array(reasons, pa.string()), values["reason"])
     for name, column in (("rank", anew), ("reason", told)):
         place = values.column_names.index(name)
@@ -192,10 +192,10 @@ def chosen_table(shard: Path, refused: Path) -> pa.Table:
     return with_candidates(rows, values)
 
 
-def ranks_anew(ranks: pa.Int32Array, rows: np.ndarray) -> pa.Array:
+def _ranks_anew(ranks: pa.Int32Array, rows: np.ndarray) -> pa.Array:
     """Ranks that count from 0 in each row, in the order of other ranks.
 
-    >>> ranks_anew(pa.array([3, None, 1, 0, 5], pa.int32()), np.array([0, 0, 0, 1, 1])).to_pylist()
+    >>> _ranks_anew(pa.array([3, None, 1, 0, 5], pa.int32()), np.array([0, 0, 0, 1, 1])).to_pylist()
     [1, None, 0, 0, 1]
 
     Args:

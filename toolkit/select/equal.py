@@ -50,7 +50,7 @@ COPIES_SQL = "SELECT (SELECT count(*) FROM pairs WHERE copy) - (SELECT count(*) 
 
 
 @dataclass(frozen=True)
-class EqualPairs:
+class _EqualPairs:
     """The repeated pairs of a run.
 
     Attributes:
@@ -63,7 +63,7 @@ class EqualPairs:
     copies: int
 
 
-def find_equal_pairs(shards: list[Path]) -> EqualPairs:
+def find_equal_pairs(shards: list[Path]) -> _EqualPairs:
     """Find the pairs of a run that repeat a better pair, in one pass over its shards; DuckDB sorts, on disk if needed.
 
     Args:
@@ -80,7 +80,7 @@ def find_equal_pairs(shards: list[Path]) -> EqualPairs:
                 connection.execute(INSERT_SQL, {"shard": number})
         connection.execute(REPEATED_SQL)
         ((copies,),) = connection.execute(COPIES_SQL).fetchall()
-        return EqualPairs(by_shard(connection, len(shards)), copies)
+        return _EqualPairs(_by_shard(connection, len(shards)), copies)
 
 
 def with_keys(pairs: pa.Table) -> pa.Table:
@@ -95,7 +95,7 @@ def with_keys(pairs: pa.Table) -> pa.Table:
     return pairs
 
 
-def by_shard(connection: duckdb.DuckDBPyConnection, shards: int) -> list[np.ndarray]:
+def _by_shard(connection: duckdb.DuckDBPyConnection, shards: int) -> list[np.ndarray]:
     """The indices of the repeated candidates of each shard."""
     columns = connection.execute("SELECT shard, candidate FROM repeated ORDER BY shard, candidate").fetchnumpy()
     ends = np.searchsorted(columns["shard"], np.arange(shards + 1))

@@ -76,14 +76,14 @@ def refuse_repeats(rows: Iterable[Row]) -> Iterator[Row]:
     """
     for row in rows:
         seen = {match_key(row.reference): "copy"}
-        for candidate in sorted((c for c in row.candidates if c.reason is None), key=most_probable_first):
+        for candidate in sorted((c for c in row.candidates if c.reason is None), key=_most_probable_first):
             key = match_key(candidate.text)
             candidate.reason = seen.get(key)
             seen.setdefault(key, "repeat")
         yield row
 
 
-def most_probable_first(candidate: Candidate) -> tuple[float, str]:
+def _most_probable_first(candidate: Candidate) -> tuple[float, str]:
     """The sort key of candidates: greater forward log-likelihood first, then by text."""
     return -(candidate.scores.forward_logprob or 0.0), candidate.text
 

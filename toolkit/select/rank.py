@@ -107,7 +107,7 @@ def rank_by_ranking(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
 
     Source: ParaNet (Liu et al. 2022), section 3.3.4: the best candidate is the paraphrase.
     """
-    yield from rank_best(rows, paraphrases, lambda one: (-(one.scores.ranking or 0.0), one.text))
+    yield from _rank_best(rows, paraphrases, lambda one: (-(one.scores.ranking or 0.0), one.text))
 
 
 def rank_by_dual_sum(rows: Iterable[Row], paraphrases: int = 1) -> Iterator[Row]:
@@ -119,7 +119,7 @@ def rank_by_dual_sum(rows: Iterable[Row], paraphrases: int = 1) -> Iterator[Row]
 
     Source: ParaZh-22M (Hao et al. 2022), section 2.4, equation 1.
     """
-    yield from rank_best(rows, paraphrases, lambda one: (-(one.scores.dual_sum or 0.0), one.text))
+    yield from _rank_best(rows, paraphrases, lambda one: (-(one.scores.dual_sum or 0.0), one.text))
 
 
 def rank_by_judgment(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
@@ -133,10 +133,10 @@ def rank_by_judgment(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
 
     Source: ParaBank (Hu et al. 2019a), section 5.1; the order is ours.
     """
-    yield from rank_best(rows, paraphrases, judgment_order)
+    yield from _rank_best(rows, paraphrases, _judgment_order)
 
 
-def rank_best(rows: Iterable[Row], paraphrases: int, order: Callable[[Candidate], Any]) -> Iterator[Row]:
+def _rank_best(rows: Iterable[Row], paraphrases: int, order: Callable[[Candidate], Any]) -> Iterator[Row]:
     """Rank the candidates that have not been refused by a sort key; refuse those after the best: reason "rank".
 
     Args:
@@ -153,7 +153,7 @@ def rank_best(rows: Iterable[Row], paraphrases: int, order: Callable[[Candidate]
         yield row
 
 
-def judgment_order(candidate: Candidate) -> tuple[float, float, str]:
+def _judgment_order(candidate: Candidate) -> tuple[float, float, str]:
     """The sort key of candidates: best predicted judgment first, then translation score, then text."""
     scores = candidate.scores
     judgment = -1.0 if scores.judgment is None else scores.judgment

@@ -153,7 +153,7 @@ def study(
     if progress and (absent := [size for size in sizes if size and size not in distinct]):
         shown = ", ".join(map(str, absent))
         print(f"size {shown}: no class has more rows, so all {len(train):,} rows are taken instead", file=sys.stderr)
-    done = Kept(None if output_dir is None else Path(output_dir) / RESULTS)
+    done = _Kept(None if output_dir is None else Path(output_dir) / RESULTS)
     found: dict[tuple[str, int], list[float]] = {}
     with tqdm(total=len(distinct) * seeds * len(every), desc="training", unit="run", disable=not progress) as bar:
         for size in distinct:
@@ -171,7 +171,7 @@ def study(
     return Study(results, NONE, {size: row_sample(labels, size, seeds) for size in distinct}, len(test))
 
 
-class Kept:
+class _Kept:
     """Results by key, in a file of lines if there is one."""
 
     def __init__(self, file: Path | None) -> None:

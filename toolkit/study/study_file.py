@@ -76,7 +76,7 @@ def study_file(settings: StudyFile) -> Study:
     if settings.check:
         arms[CHECKED] = partial(paraphrased, check=CROSS_VALIDATED)
     arms[OVERSAMPLED] = oversampled(each)
-    found = study(train, test, settings.label, trial_of(settings), arms, sizes, settings.seeds, folder)
+    found = study(train, test, settings.label, _trial_of(settings), arms, sizes, settings.seeds, folder)
     write_whole(folder / "study.txt", f"{found}\n")
     found.plot(folder / "curves.png")
     return found
@@ -95,7 +95,7 @@ def sample_texts(train: Dataset, settings: StudyFile, sizes: list[int]) -> list[
     return list(dict.fromkeys(text for column in settings.columns for text in rows[column]))
 
 
-def trial_of(settings: StudyFile) -> Trial:
+def _trial_of(settings: StudyFile) -> Trial:
     """The classifier that a study trains."""
     kind = settings.chosen_classifier
     if kind == EMBEDDINGS:

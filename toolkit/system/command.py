@@ -82,7 +82,7 @@ def run_command(
     """
     name = f"{program} (process {os.environ['RANK']})" if os.environ.get("RANK", "0") != "0" else program
     try:
-        if processes > 1 and not launched():
+        if processes > 1 and not _launched():
             from toolkit.system.launch import launch
 
             os.environ[LAUNCHER] = "1"
@@ -90,7 +90,7 @@ def run_command(
         work()
     except (KeyboardInterrupt, Stopped) as ended:
         how, status = ("ended by SIGTERM", TERMINATED) if isinstance(ended, Stopped) else ("interrupted", INTERRUPTED)
-        if name == program and not (launched() and LAUNCHER in os.environ):
+        if name == program and not (_launched() and LAUNCHER in os.environ):
             print(f"\n{program}: {how}; {_state_of(resumes, done)}", file=sys.stderr)
         return status
     except ChildKilled as killed:
@@ -102,7 +102,7 @@ def run_command(
         print(f"{name}: {one_line(error)}", file=sys.stderr)
         return 1
     except EXPECTED as error:
-        print(f"{name}: {LOST if lost_process(error) else one_line(error)}", file=sys.stderr)
+        print(f"{name}: {LOST if _lost_process(error) else one_line(error)}", file=sys.stderr)
         return 1
     return 0
 
@@ -114,11 +114,11 @@ def _state_of(resumes: bool, done: Callable[[], str] | None) -> str:
     return f"{done() if done else 'what is finished is kept'}, the same command goes on from there"
 
 
-def lost_process(error: BaseException) -> bool:
+def _lost_process(error: BaseException) -> bool:
     """Whether an error only follows from the end of another process of this launch, which printed its own error."""
-    return launched() and bool(re.search(r"gloo|NCCL|TCPStore|peer", str(error)))
+    return _launched() and bool(re.search(r"gloo|NCCL|TCPStore|peer", str(error)))
 
 
-def launched() -> bool:
+def _launched() -> bool:
     """Whether a launcher started this process among others."""
     return "RANK" in os.environ

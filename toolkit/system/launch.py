@@ -55,7 +55,7 @@ def launch(processes: int) -> int:
         logs_specs=DefaultLogsSpecs(),
         signals_to_handle="SIGINT,SIGHUP,SIGQUIT",
     )
-    signal.signal(signal.SIGTERM, pass_on)
+    signal.signal(signal.SIGTERM, _pass_on)
     try:
         elastic_launch(config, sys.executable)(*sys.orig_argv[1:])
     except ChildFailedError as error:
@@ -84,7 +84,7 @@ def _check_killed(error: ChildFailedError) -> None:
             ) from error
 
 
-def pass_on(number: int, frame: object) -> None:
+def _pass_on(number: int, frame: object) -> None:
     """Pass SIGTERM on to the processes and wait for them, however long a shard takes; a second SIGTERM kills them.
 
     torch's launcher would kill them after some seconds; it finds out after this that they have ended.
@@ -93,7 +93,7 @@ def pass_on(number: int, frame: object) -> None:
         Stopped: There is no process yet.
     """
     signal.signal(signal.SIGTERM, kill)
-    processes = started()
+    processes = _started()
     if not processes:
         raise Stopped
     for process in processes:
@@ -104,16 +104,16 @@ def pass_on(number: int, frame: object) -> None:
 
 def kill(number: int, frame: object) -> None:
     """Kill the processes."""
-    for process in started():
+    for process in _started():
         os.kill(process, signal.SIGKILL)
 
 
-def started() -> list[int]:
+def _started() -> list[int]:
     """The processes of this launch, also those that have ended and that torch's launcher has not looked at."""
-    return [child.pid for child in psutil.Process().children() if is_of_launch(child)]
+    return [child.pid for child in psutil.Process().children() if _is_of_launch(child)]
 
 
-def is_of_launch(child: psutil.Process) -> bool:
+def _is_of_launch(child: psutil.Process) -> bool:
     """Whether a child of this process has a rank; one that has just ended does not tell."""
     try:
         return "RANK" in child.environ()

@@ -73,7 +73,7 @@ def alone(folder: Path, remedy: str) -> Iterator[None]:
         try:
             take(file, fcntl.LOCK_EX, folder)
         except RuntimeError:
-            print(f"{folder}: waiting for {holders(file)}", file=sys.stderr, flush=True)
+            print(f"{folder}: waiting for {_holders(file)}", file=sys.stderr, flush=True)
             fcntl.flock(file, fcntl.LOCK_EX)
         file.truncate(0)
         write_holder(file)
@@ -116,7 +116,7 @@ def take(file: IO[str], kind: int, folder: Path) -> None:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         raise RuntimeError(
-            f"wanted {folder} for this command alone, got it held by {holders(file)}: wait for it, or end it"
+            f"wanted {folder} for this command alone, got it held by {_holders(file)}: wait for it, or end it"
         ) from None
 
 
@@ -133,7 +133,7 @@ def write_holder(file: IO[str]) -> None:
     file.flush()
 
 
-def holders(file: IO[str]) -> str:
+def _holders(file: IO[str]) -> str:
     """The processes that the lock file names, for an error message; of this machine only those that still run."""
     file.seek(0)
     recorded = [json.loads(line) for line in file if line.strip()]

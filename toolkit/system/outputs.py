@@ -52,7 +52,7 @@ def check_output_file(
             f"wanted a new file to write, got {path}, which exists and was not written by this command: "
             "choose another name, or move it away"
         )
-    check_writable(path)
+    _check_writable(path)
 
 
 def check_output_folder(folder: Path, record: str, inputs: Iterable[str | Path] = ()) -> None:
@@ -74,16 +74,16 @@ def check_output_folder(folder: Path, record: str, inputs: Iterable[str | Path] 
             raise FileExistsError(f"wanted an output folder apart from the input {name}, got {folder}: choose another")
     if os.path.lexists(folder) and not folder.is_dir():
         raise NotADirectoryError(f"wanted a folder to write to, got the file {folder}: choose another name")
-    if folder.is_dir() and any(map(is_content, folder.iterdir())) and not is_ours(folder / record):
+    if folder.is_dir() and any(map(_is_content, folder.iterdir())) and not is_ours(folder / record):
         content = f"a {record} that is damaged or not" if os.path.lexists(folder / record) else f"files but no {record}"
         raise FileExistsError(
             f"wanted a new folder, or one that this toolkit made, got {folder}, which holds {content} of this toolkit: "
             "choose another folder, or move it away"
         )
-    check_writable(folder / record)
+    _check_writable(folder / record)
 
 
-def is_content(path: Path) -> bool:
+def _is_content(path: Path) -> bool:
     """Whether a file of a folder is more than a lock, or what a killed process left of a file."""
     return path.name != LOCK and not TEMPORARY.fullmatch(path.name)
 
@@ -97,7 +97,7 @@ def is_ours(record: Path) -> bool:
     return isinstance(content, dict) and "toolkit" in content
 
 
-def check_writable(path: Path) -> None:
+def _check_writable(path: Path) -> None:
     """Refuse a file whose folder is read-only or whose path leads through another file.
 
     Raises:

@@ -104,24 +104,24 @@ def parse_settings(
     help_of, hints = attribute_help(cls), typing.get_type_hints(cls)
     fields = sorted(dataclasses.fields(cls), key=lambda field: not required(field))  # type: ignore[arg-type]
     for field in fields:
-        add_flag(parser, field, hints[field.name], help_of[field.name])
+        _add_flag(parser, field, hints[field.name], help_of[field.name])
     given = vars(parser.parse_args(arguments))
     config, preset = given.pop("config"), given.pop("preset", None)
     files = [presets / f"{preset}.yaml"] if presets is not None and preset else []
     try:
         values: dict[str, Any] = {}
         for file in [*files, *([Path(config)] if config else [])]:
-            values |= read_yaml(file, hints)
+            values |= _read_yaml(file, hints)
         values |= given
     except (OSError, ValueError) as error:
         parser.error(one_line(error))
     missing = [f"--{f.name}" for f in fields if f.name not in values and required(f)]
     if missing:
         parser.error(f"wanted {', '.join(missing)}; give it as a flag or in the --config file")
-    if empty := [f"--{f.name}" for f in fields if is_empty(values.get(f.name)) and f.default != ""]:
+    if empty := [f"--{f.name}" for f in fields if _is_empty(values.get(f.name)) and f.default != ""]:
         parser.error(f"wanted a value of {', '.join(empty)}, got an empty text: is a variable of the shell unset?")
     try:
-        return cls(**{name: expand_home(value) for name, value in values.items()})
+        return cls(**{name: _expand_home(value) for name, value in values.items()})
     except ValueError as error:
         parser.error(one_line(error))
 
@@ -270,7 +270,7 @@ def required(field: dataclasses.Field) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def add_flag(parser: argparse.ArgumentParser, field: dataclasses.Field, hint: Any, text: str) -> None:
+def _add_flag(parser: argparse.ArgumentParser, field: dataclasses.Field, hint: Any, text: str) -> None:
     """Add the flag of a field. The result has no value for a flag that is not given: the file or the default counts."""
     if required(field):
         default = "required"
@@ -294,7 +294,7 @@ def base_type(hint: Any) -> Any:
     return hint
 
 
-def read_yaml(path: Path, hints: dict[str, Any]) -> dict[str, Any]:
+def _read_yaml(path: Path, hints: dict[str, Any]) -> dict[str, Any]:
     """The settings of a YAML file.
 
     Raises:
@@ -309,18 +309,18 @@ def read_yaml(path: Path, hints: dict[str, Any]) -> dict[str, Any]:
     unknown = sorted(map(str, set(values) - set(hints)))
     if unknown:
         raise ValueError(f"{path}: unknown key {', '.join(unknown)}; known are {', '.join(hints)}")
-    values = {key: as_number(value) if base_type(hints[key]) is float else value for key, value in values.items()}
+    values = {key: _as_number(value) if base_type(hints[key]) is float else value for key, value in values.items()}
     for key, value in values.items():
-        if not fits(value, hints[key]):
+        if not _fits(value, hints[key]):
             wanted = getattr(hints[key], "__name__", None) or str(hints[key])
             raise ValueError(f"{path}: wanted {key} as {wanted}, got {value!r}")
     return values
 
 
-def as_number(value: Any) -> Any:
+def _as_number(value: Any) -> Any:
     """The YAML value of a float field as a float; other values stay as they are. YAML reads 1 as int and 1e-3 as text.
 
-    >>> as_number("1e-3"), as_number(1), as_number("half"), as_number(True)
+    >>> _as_number("1e-3"), _as_number(1), _as_number("half"), _as_number(True)
     (0.001, 1.0, 'half', True)
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -331,30 +331,30 @@ def as_number(value: Any) -> Any:
         return value
 
 
-def is_empty(value: Any) -> bool:
+def _is_empty(value: Any) -> bool:
     """Whether a value is a text without a letter, or a list with one.
 
-    >>> is_empty(["a.tsv", ""]), is_empty([]), is_empty(0)
+    >>> _is_empty(["a.tsv", ""]), _is_empty([]), _is_empty(0)
     (True, False, False)
     """
-    return any(map(is_empty, value)) if isinstance(value, list) else isinstance(value, str) and not value.strip()
+    return any(map(_is_empty, value)) if isinstance(value, list) else isinstance(value, str) and not value.strip()
 
 
-def expand_home(value: Any) -> Any:
+def _expand_home(value: Any) -> Any:
     """Expand a leading "~/" to the home folder in a text or in each item of a list, as a shell would.
 
-    >>> expand_home(["a.tsv", 3]), expand_home("~/a.tsv") == str(Path.home() / "a.tsv")
+    >>> _expand_home(["a.tsv", 3]), _expand_home("~/a.tsv") == str(Path.home() / "a.tsv")
     (['a.tsv', 3], True)
     """
     if isinstance(value, list):
-        return [expand_home(item) for item in value]
+        return [_expand_home(item) for item in value]
     return str(Path(value).expanduser()) if isinstance(value, str) and value.startswith("~/") else value
 
 
-def fits(value: Any, hint: Any) -> bool:
+def _fits(value: Any, hint: Any) -> bool:
     """Whether a YAML value has the type of a field; an int is accepted for a float."""
     if isinstance(hint, types.UnionType):
-        return value is None or fits(value, base_type(hint))
+        return value is None or _fits(value, base_type(hint))
     if typing.get_origin(hint) is list:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     if hint is float:

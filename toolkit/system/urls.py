@@ -72,7 +72,7 @@ def reached(url: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def written(url: str) -> Iterator[None]:
+def _written(url: str) -> Iterator[None]:
     """Turn the errors of a file system that writes in the block into ours.
 
     Raises:
@@ -87,7 +87,7 @@ def written(url: str) -> Iterator[None]:
         ) from error
 
 
-def opened(url: str) -> tuple[AbstractFileSystem, str]:
+def _opened(url: str) -> tuple[AbstractFileSystem, str]:
     """The file system of a URL, and the path of the URL in it.
 
     Raises:
@@ -116,7 +116,7 @@ class Readable(io.RawIOBase):
 
     def __init__(self, url: str):
         self.url = url
-        system, path = opened(url)
+        system, path = _opened(url)
         with reached(url):
             self.file = system.open(path, "rb", block_size=READ_AHEAD)
 
@@ -165,7 +165,7 @@ def info_of(url: str) -> dict | None:
     Raises:
         OSError: It cannot be asked.
     """
-    system, path = opened(url)
+    system, path = _opened(url)
     with reached(url):
         try:
             system.invalidate_cache()
@@ -208,7 +208,7 @@ def matching(pattern: str) -> list[str]:
     """
     if not is_url(pattern):
         return sorted(glob.glob(pattern, recursive=True))
-    system, path = opened(pattern)
+    system, path = _opened(pattern)
     with reached(pattern):
         system.invalidate_cache()
         found = system.glob(path, detail=True)
@@ -221,7 +221,7 @@ def below(folder: str) -> dict[str, int]:
     Raises:
         OSError: The file system cannot be asked.
     """
-    system, path = opened(folder)
+    system, path = _opened(folder)
     with reached(folder):
         system.invalidate_cache()
         try:
@@ -248,7 +248,7 @@ def files_at(address: str | Path) -> list[str | Path]:
     return [*(matching(url) if glob.has_magic(url) else (joined_url(url, name) for name in below(url)))]
 
 
-def size_and_tag(url: str) -> tuple[int, str]:
+def _size_and_tag(url: str) -> tuple[int, str]:
     """The size of a file, and what its file system says of its content: a checksum, else a time, else nothing.
 
     Raises:
@@ -263,7 +263,7 @@ def size_and_tag(url: str) -> tuple[int, str]:
 
 def tag_hash(url: str) -> tuple[int, str]:
     """The size of a file, and the SHA-256 of its size and tag in hexadecimal."""
-    size, tag = size_and_tag(url)
+    size, tag = _size_and_tag(url)
     return size, hashlib.sha256(f"{size} {tag}".encode()).hexdigest()
 
 
@@ -287,7 +287,7 @@ def answer_of(url: str) -> bytes:
         OSError: It cannot be read.
         ValueError: The URL is none.
     """
-    system, path = opened(url)
+    system, path = _opened(url)
     with reached(url):
         return system.cat_file(path)
 
@@ -300,7 +300,7 @@ def download(url: str, path: Path) -> None:
         OSError: It cannot be read or written, or breaks off.
         ValueError: The URL is none.
     """
-    system, source = opened(url)
+    system, source = _opened(url)
     with reached(url):
         system.get_file(source, str(path))
 
@@ -357,18 +357,18 @@ def _get(copies: Mapping[str, Path]) -> None:
     """
     if not copies:
         return
-    system, _ = opened(next(iter(copies)))
+    system, _ = _opened(next(iter(copies)))
     try:
-        system.get([opened(url)[1] for url in copies], [str(copy) for copy in copies.values()])
+        system.get([_opened(url)[1] for url in copies], [str(copy) for copy in copies.values()])
     except Exception:  # it does not say which file it was
         for url, copy in copies.items():
             with reached(url):
-                system.get_file(opened(url)[1], str(copy))
+                system.get_file(_opened(url)[1], str(copy))
 
 
 def _lacks(url: str, copy: Path) -> str:
     """What a copy has of the bytes of its URL, if it is not all of them; else nothing."""
-    system, path = opened(url)
+    system, path = _opened(url)
     with reached(url):
         size = system.info(path).get("size")
     got = copy.stat().st_size if copy.exists() else 0
@@ -381,8 +381,8 @@ def send(path: Path, url: str) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    system, target = opened(url)
-    with written(url):
+    system, target = _opened(url)
+    with _written(url):
         if url.partition("://")[0] in OBJECT_STORES:
             system.put_file(str(path), target)
             return
@@ -405,9 +405,9 @@ def send_together(urls: Mapping[str, Path]) -> None:
     for first in range(0, len(wanted), AT_ONCE):
         some = wanted[first : first + AT_ONCE]
         if some[0][0].partition("://")[0] in OBJECT_STORES:
-            system, _ = opened(some[0][0])
-            with written(some[0][0]):
-                system.put([str(path) for _, path in some], [opened(url)[1] for url, _ in some])
+            system, _ = _opened(some[0][0])
+            with _written(some[0][0]):
+                system.put([str(path) for _, path in some], [_opened(url)[1] for url, _ in some])
         else:
             for url, path in some:
                 send(path, url)
@@ -420,6 +420,6 @@ def remove(urls: Sequence[str]) -> None:
         OSError: One cannot be deleted.
     """
     for url in urls:
-        system, path = opened(url)
-        with written(url):
+        system, path = _opened(url)
+        with _written(url):
             system.rm_file(path)

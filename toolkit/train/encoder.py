@@ -106,8 +106,8 @@ def fit(
         ValueError: The checkpoint is damaged, or belongs to other pairs.
         OSError: A checkpoint cannot be written.
     """
-    fitting, content = Fitting(encoder, pairs, settings, state), content_of(pairs)
-    done, seconds, log = resume(fitting, checkpoint, content)
+    fitting, content = Fitting(encoder, pairs, settings, state), _content_of(pairs)
+    done, seconds, log = _resume(fitting, checkpoint, content)
     size = settings.batch * settings.mega_batch
     per_epoch = -(-len(pairs) // size)
     with tqdm(
@@ -125,18 +125,18 @@ def fit(
             bar.update()
             if checkpoint and done % settings.save_every == 0 and state.is_main_process:
                 progress = {"done": done, "seconds": seconds, "log": log, "content": content}
-                save_checkpoint(checkpoint, fitting.checkpoint() | progress)
+                _save_checkpoint(checkpoint, fitting.checkpoint() | progress)
     fitting.finish()
-    return training_record(fitting, seconds, log)
+    return _training_record(fitting, seconds, log)
 
 
-def resume(fitting: Fitting, checkpoint: Path | None, content: str) -> tuple[int, float, list[float]]:
+def _resume(fitting: Fitting, checkpoint: Path | None, content: str) -> tuple[int, float, list[float]]:
     """Take back the state of a checkpoint, if there is one.
 
     Args:
         fitting: The state of the training, which is replaced.
         checkpoint: File of the checkpoint.
-        content: `content_of` the pairs.
+        content: `_content_of` the pairs.
 
     Returns:
         How many mega-batches are done, the seconds they took, and the mean loss of each epoch so far.
@@ -155,7 +155,7 @@ def resume(fitting: Fitting, checkpoint: Path | None, content: str) -> tuple[int
     return saved["done"], saved["seconds"], saved["log"]
 
 
-def training_record(fitting: Fitting, seconds: float, log: list[float]) -> dict:
+def _training_record(fitting: Fitting, seconds: float, log: list[float]) -> dict:
     """The record of a finished training: settings, pairs, sizes, speed, and the mean loss of every epoch."""
     settings, pairs = fitting.settings, fitting.pairs
     return {
@@ -174,7 +174,7 @@ def training_record(fitting: Fitting, seconds: float, log: list[float]) -> dict:
     }
 
 
-def content_of(pairs: Pairs) -> str:
+def _content_of(pairs: Pairs) -> str:
     """A hash of the pairs and their texts, so that a training does not resume with others."""
     digest = hashlib.sha256()
     for numbers in (pairs.anchor, pairs.positive, pairs.reference):
@@ -184,7 +184,7 @@ def content_of(pairs: Pairs) -> str:
     return digest.hexdigest()
 
 
-def save_checkpoint(path: Path, state: dict) -> None:
+def _save_checkpoint(path: Path, state: dict) -> None:
     """Write a checkpoint under a temporary name and rename it.
 
     Raises:

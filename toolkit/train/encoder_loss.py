@@ -31,10 +31,10 @@ def margin_loss(
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.7; of the equation in ParaNMT-50M, section 4, it is both halves.
     """
-    return MarginLoss.apply(torch.stack([anchors, positives, negatives, positives_negatives]), margin)
+    return _MarginLoss.apply(torch.stack([anchors, positives, negatives, positives_negatives]), margin)
 
 
-class MarginLoss(torch.autograd.Function):
+class _MarginLoss(torch.autograd.Function):
     """`margin_loss` of four stacked tensors with an explicit gradient, in half the time of autograd.
 
     With n = v / |v|, the gradient of an active hinge is n_t - n_s' for n_s, -n_s for n_s' and n_s for n_t; a gradient g

@@ -168,19 +168,19 @@ def mega_batch(fitting: Fitting, chosen: np.ndarray, number: int) -> float:
     for begin in range(0, count, settings.batch):
         batch = np.arange(begin, min(begin + settings.batch, count))
         if margin:
-            total += margin_step(fitting, ragged, batch, negatives, count) * len(batch)
+            total += _margin_step(fitting, ragged, batch, negatives, count) * len(batch)
         else:
-            total += ranking_step(fitting, ragged, batch, references, texts) * len(batch)
+            total += _ranking_step(fitting, ragged, batch, references, texts) * len(batch)
     return total
 
 
-def share_of(count: int, state: PartialState) -> slice:
+def _share_of(count: int, state: PartialState) -> slice:
     """This process's share of a mini-batch of `count` pairs."""
     bounds = [count * process // state.num_processes for process in (state.process_index, state.process_index + 1)]
     return slice(*bounds)
 
 
-def margin_step(
+def _margin_step(
     fitting: Fitting, ragged: dict[str, Ragged], batch: np.ndarray, negatives: np.ndarray, count: int
 ) -> float:
     """Take a step on pairs, each side with its negative.
@@ -196,7 +196,7 @@ def margin_step(
         The mean loss of the mini-batch.
     """
     sentences = np.concatenate([batch, batch + count, negatives[batch], negatives[batch + count]])
-    own = share_of(len(batch), fitting.state)
+    own = _share_of(len(batch), fitting.state)
 
     def loss_of(vectors: Tensor) -> Tensor:
         anchors, positives, nearest_a, nearest_p = vectors.unflatten(0, (4, -1))[:, own]
@@ -205,12 +205,12 @@ def margin_step(
     return fitting.step(ragged, sentences, loss_of)
 
 
-def ranking_step(
+def _ranking_step(
     fitting: Fitting, ragged: dict[str, Ragged], batch: np.ndarray, references: np.ndarray, texts: np.ndarray
 ) -> float:
-    """Take a step on pairs, with all other pairs of the mini-batch as negatives; see `margin_step`."""
+    """Take a step on pairs, with all other pairs of the mini-batch as negatives; see `_margin_step`."""
     count, device = len(texts) // 2, fitting.state.device
-    own = torch.arange(len(batch), device=device)[share_of(len(batch), fitting.state)]
+    own = torch.arange(len(batch), device=device)[_share_of(len(batch), fitting.state)]
     anchors, positives = batch, batch + count
     forbidden = references[anchors, None] == references[None, positives]
     forbidden |= texts[anchors, None] == texts[None, positives]

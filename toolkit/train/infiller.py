@@ -79,13 +79,13 @@ def train(settings: InfillerTraining) -> Path:
         return folder
     torch.set_num_threads(settings.threads)
     found, held_out = read_training(settings)
-    base = load_base(settings.base_model) if settings.base_model else None
+    base = _load_base(settings.base_model) if settings.base_model else None
     with in_folder(folder, record, FREE, state):
         set_seed(settings.seed)
-        model, tokenizer = base or begin(settings, found, state)
+        model, tokenizer = base or _begin(settings, found, state)
         if not torch.cuda.is_available():
             model.set_attn_implementation("eager")  # half again as fast as sdpa in training, for short sentences
-        trainer = trainer_of(model, tokenizer, settings, state, found, held_out)
+        trainer = _trainer_of(model, tokenizer, settings, state, found, held_out)
         others = {}
         if settings.base_model:
             with torch.random.fork_rng():  # the training draws as if nothing had been measured
@@ -99,7 +99,7 @@ def train(settings: InfillerTraining) -> Path:
     return folder
 
 
-def load_base(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def _load_base(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model that a training begins with, and its tokenizer.
 
     Raises:
@@ -110,7 +110,7 @@ def load_base(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     return model, tokenizer
 
 
-def begin(
+def _begin(
     settings: InfillerTraining, found: Sequence[Passage], state: PartialState
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A new model before its first step, and its tokenizer, trained on the sentences."""
@@ -122,10 +122,10 @@ def begin(
     processor = SentencePieceProcessor(model_file=str(pieces))
     scored = [(processor.id_to_piece(i), processor.get_score(i)) for i in range(processor.get_piece_size())]
     tokenizer = T5Tokenizer(vocab=scored, extra_ids=SENTINELS)
-    return new_model(settings, len(tokenizer)), tokenizer
+    return _new_model(settings, len(tokenizer)), tokenizer
 
 
-def new_model(settings: InfillerTraining, vocabulary: int) -> T5ForConditionalGeneration:
+def _new_model(settings: InfillerTraining, vocabulary: int) -> T5ForConditionalGeneration:
     """A T5 model with random weights; it has no dropout, because it is small for its text."""
     eos, _, pad = SPECIALS
     return T5ForConditionalGeneration(
@@ -146,7 +146,7 @@ def new_model(settings: InfillerTraining, vocabulary: int) -> T5ForConditionalGe
     )
 
 
-def trainer_of(
+def _trainer_of(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     settings: InfillerTraining,
@@ -160,31 +160,31 @@ def trainer_of(
         ValueError: There are fewer batches than processes.
     """
     epochs = (examples(found, settings, epoch) for epoch in range(settings.epochs))
-    data = dataset(chain.from_iterable(epochs), tokenizer, settings)
+    data = _dataset(chain.from_iterable(epochs), tokenizer, settings)
     lengths = [max(len(i), len(o)) for i, o in zip(data["input_ids"], data["labels"], strict=True)]
     batches = Batches(lengths, 1, settings.batch_tokens, settings.batch_tokens, state.num_processes, settings.seed)
     if not len(batches):
         raise ValueError(f"wanted a batch for each of {state.num_processes} processes, got {len(data)} examples")
     trainer = ParaphraserTrainer(
         model,
-        training_arguments(settings, len(batches) // state.num_processes),
+        _training_arguments(settings, len(batches) // state.num_processes),
         Collate(model, cast(int, tokenizer.pad_token_id)),
         data,
-        dataset(examples(held_out, settings, 0), tokenizer, settings),
-        optimizers=(optimizer_of(model, settings), None),
+        _dataset(examples(held_out, settings, 0), tokenizer, settings),
+        optimizers=(_optimizer_of(model, settings), None),
     )
     trainer.batches, trainer.smoothing = batches, 0.0
     return trainer
 
 
-def optimizer_of(model: PreTrainedModel, settings: InfillerTraining) -> Adafactor:
+def _optimizer_of(model: PreTrainedModel, settings: InfillerTraining) -> Adafactor:
     """T5's own optimizer: its steps are in proportion to the weights, some of which begin large and others small."""
     return Adafactor(
         model.parameters(), lr=settings.learning_rate, scale_parameter=True, relative_step=False, warmup_init=False
     )
 
 
-def dataset(
+def _dataset(
     pairs: Iterable[tuple[str, str]], tokenizer: PreTrainedTokenizerBase, settings: InfillerTraining
 ) -> Dataset:
     """The ids of the examples that are not too long."""
@@ -199,7 +199,7 @@ def dataset(
     return Dataset.from_dict({name: [row[name] for row in rows] for name in ("input_ids", "labels")})
 
 
-def training_arguments(settings: InfillerTraining, steps: int) -> Seq2SeqTrainingArguments:
+def _training_arguments(settings: InfillerTraining, steps: int) -> Seq2SeqTrainingArguments:
     """The trainer's settings; the data loader holds all epochs, so the trainer counts one."""
     steps = min(steps, settings.max_steps) if settings.max_steps else steps
     options = dict(

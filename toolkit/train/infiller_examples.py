@@ -22,7 +22,7 @@ def read_training(settings: InfillerTraining) -> tuple[list[Passage], list[Passa
         FileNotFoundError: There is no such text.
         ValueError: A file cannot be read, or there are no more sentences than are to be held out.
     """
-    found = {one.sentence: one for one in (*passages(settings), *lines_of(settings))}
+    found = {one.sentence: one for one in (*_passages(settings), *_lines_of(settings))}
     if len(found) <= settings.held_out:
         raise ValueError(
             f"wanted more than {settings.held_out} sentences of {settings.min_chars} to {settings.max_chars} "
@@ -32,13 +32,13 @@ def read_training(settings: InfillerTraining) -> tuple[list[Passage], list[Passa
     return order[settings.held_out :], order[: settings.held_out]
 
 
-def passages(settings: InfillerTraining) -> Iterator[Passage]:
+def _passages(settings: InfillerTraining) -> Iterator[Passage]:
     """The sentences of the running text with their context."""
     books = read_books(settings.text, settings.lang)
     yield from read_passages(books, settings.lang, settings.min_chars, settings.max_chars, settings.context)
 
 
-def lines_of(settings: InfillerTraining) -> Iterator[Passage]:
+def _lines_of(settings: InfillerTraining) -> Iterator[Passage]:
     """The sentences of the files of single sentences, without context; the limits on characters are not theirs."""
     names = book_names([path for text in settings.sentences for path in text_files(text)])
     for path, name in names.items():

@@ -56,7 +56,7 @@ def load_base(settings: TrainingSettings) -> tuple[MarianMTModel, MarianTokenize
     name = str(settings.base_model)
     loaded, tokenizer = load_checkpoint(name, torch.float32)
     if not (isinstance(loaded, MarianMTModel) and isinstance(tokenizer, MarianTokenizer)):
-        raise other_model(name, f"a {loaded.config.model_type} model")
+        raise _other_model(name, f"a {loaded.config.model_type} model")
     check_stated(name, stated_languages(name, tokenizer), (settings.source_lang, settings.lang))
     size, config = size_of(loaded), loaded.config
     if settings.size and replace(SIZES[settings.size], vocabulary=size.vocabulary) != size:
@@ -68,7 +68,7 @@ def load_base(settings: TrainingSettings) -> tuple[MarianMTModel, MarianTokenize
     model = new_model(size, config.vocab_size, config.decoder_vocab_size or config.vocab_size, settings.dropout)
     differing = [one for one in CHOSEN if getattr(config, one) != getattr(model.config, one)]
     if differing or bool(loaded.final_logits_bias.any()):
-        raise other_model(name, f"a Marian model with another {(differing or ['final_logits_bias'])[0]}")
+        raise _other_model(name, f"a Marian model with another {(differing or ['final_logits_bias'])[0]}")
     model.load_state_dict(loaded.state_dict())
     return model, tokenizer
 
@@ -87,6 +87,6 @@ def size_of(model: PreTrainedModel) -> Size:
     )
 
 
-def other_model(name: str, got: str) -> ValueError:
+def _other_model(name: str, got: str) -> ValueError:
     """The error of a base model that this training did not make."""
     return ValueError(f"wanted a translator that train_translator.py made, got {name!r}, {got}: give another model")

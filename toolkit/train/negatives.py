@@ -23,13 +23,13 @@ def excluded(keys: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         Rows and columns of all such pairs, also of a sentence with itself, ordered by row; a pair may occur twice.
     """
-    pairs = [same(key) for key in keys]
+    pairs = [_same(key) for key in keys]
     rows, columns = (np.concatenate(side) for side in zip(*pairs, strict=True))
     order = np.argsort(rows, kind="stable")
     return rows[order], columns[order]
 
 
-def same(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _same(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of all pairs of indices that have the same key, ordered by row."""
     order = np.argsort(key, kind="stable")
     _, inverse, counts = np.unique(key, return_inverse=True, return_counts=True)
@@ -40,7 +40,7 @@ def same(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rows, order[np.repeat(starts, sizes) + within]
 
 
-class Excluded:
+class _Excluded:
     """`excluded` as a mask for blocks of a matrix of cosines."""
 
     def __init__(self, keys: list[np.ndarray]) -> None:
@@ -74,9 +74,9 @@ def nearest(vectors: Tensor, keys: list[np.ndarray], first: int, last: int, dtyp
     Returns:
         (last - first,) indices; an arbitrary one where all sentences are excluded.
     """
-    unit, pairs = normalize(vectors, dim=1).to(dtype), Excluded(keys)
+    unit, pairs = normalize(vectors, dim=1).to(dtype), _Excluded(keys)
     if first == 0 and last == len(unit) and unit.device.type == "cpu" and dtype == torch.bfloat16:
-        return nearest_of_all(unit, pairs)
+        return _nearest_of_all(unit, pairs)
     indices = [np.zeros(0, np.int64)]
     for begin in range(first, last, BLOCK):
         cosines = unit[begin : min(begin + BLOCK, last)] @ unit.T
@@ -86,7 +86,7 @@ def nearest(vectors: Tensor, keys: list[np.ndarray], first: int, last: int, dtyp
     return np.concatenate(indices)
 
 
-def nearest_of_all(unit: Tensor, pairs: Excluded) -> np.ndarray:
+def _nearest_of_all(unit: Tensor, pairs: _Excluded) -> np.ndarray:
     """`nearest` for all sentences of a mega-batch in bfloat16 on a CPU, with half the products and integer comparisons.
 
     The matrix of cosines is symmetric, so a block of rows from the diagonal on serves its rows and its columns. The
@@ -100,11 +100,11 @@ def nearest_of_all(unit: Tensor, pairs: Excluded) -> np.ndarray:
         pairs.mask(cosines, begin, begin)
         bits = cosines.view(torch.int16).numpy()
         rows = slice(begin, begin + len(bits))
-        keep_larger(best[rows], place[rows], bits.max(1), bits.argmax(1) + begin)
+        _keep_larger(best[rows], place[rows], bits.max(1), bits.argmax(1) + begin)
         column_best, column_place = bits.max(0), np.zeros(count - begin, np.int64)
         row, column = np.divmod(np.flatnonzero(bits == column_best), count - begin)
         column_place[column] = row + begin
-        keep_larger(best[begin:], place[begin:], column_best, column_place)
+        _keep_larger(best[begin:], place[begin:], column_best, column_place)
     for sentence in np.flatnonzero(best < 0).tolist():
         cosines = unit[sentence : sentence + 1] @ unit.T
         pairs.mask(cosines, sentence, 0)
@@ -112,7 +112,7 @@ def nearest_of_all(unit: Tensor, pairs: Excluded) -> np.ndarray:
     return place
 
 
-def keep_larger(best: np.ndarray, place: np.ndarray, values: np.ndarray, places: np.ndarray) -> None:
+def _keep_larger(best: np.ndarray, place: np.ndarray, values: np.ndarray, places: np.ndarray) -> None:
     """Replace the best values so far, and their places, by larger ones."""
     larger = values > best
     best[larger], place[larger] = values[larger], places[larger]

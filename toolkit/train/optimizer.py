@@ -66,13 +66,13 @@ class Float32Muon(torch.optim.Muon):
                 momentum = self.state[weight].setdefault("momentum_buffer", torch.zeros_like(weight))
                 momentum.lerp_(weight.grad, 1 - group["momentum"])
                 direction = weight.grad.lerp(momentum, group["momentum"])
-                update = orthogonal(direction, group["ns_coefficients"], group["ns_steps"], group["eps"])
+                update = _orthogonal(direction, group["ns_coefficients"], group["ns_steps"], group["eps"])
                 weight.mul_(1 - group["lr"] * group["weight_decay"])
                 weight.add_(update, alpha=-0.2 * math.sqrt(max(weight.shape)) * group["lr"])
         return loss
 
 
-def orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
+def _orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
     """The orthogonal matrix nearest to a matrix, roughly: its singular values are near 1 (Newton-Schulz, Jordan 2024).
 
     Args:

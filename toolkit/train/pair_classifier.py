@@ -50,27 +50,27 @@ def train(settings: PairClassifierSettings) -> Path:
         read_task(path, settings.columns, settings.scored)
     if is_finished(model):
         return model
-    find_pairs = pair_finder(settings)
+    find_pairs = _pair_finder(settings)
     outputs = SCORE if settings.scored else LABELS
-    classifier = new_classifier(settings.base_model, settings.max_length, output_layer_seed(settings), outputs)
+    classifier = new_classifier(settings.base_model, settings.max_length, _output_layer_seed(settings), outputs)
     with in_folder(folder, settings_record, FREE, state):
         with state.main_process_first():
             pairs = find_pairs()
         loss = fit(classifier, pairs, folder, settings)
         if state.is_main_process:
             classifier.save_pretrained(str(model), create_model_card=False)
-            figures = {"pairs": len(pairs), **label_figures(pairs, settings.scored), "loss": round(loss, 4)}
-            finish(model, {"settings": published(settings), **figures}, list(folder.glob("checkpoint-*")))
+            figures = {"pairs": len(pairs), **_label_figures(pairs, settings.scored), "loss": round(loss, 4)}
+            finish(model, {"settings": _published(settings), **figures}, list(folder.glob("checkpoint-*")))
     return model
 
 
-def label_figures(pairs: Sequence[LabelledPair], scored: bool) -> dict[str, float]:
+def _label_figures(pairs: Sequence[LabelledPair], scored: bool) -> dict[str, float]:
     """Figures of the labels for the record: how many are 1, or the mean score."""
     total = sum(pair.label for pair in pairs)
     return {"mean_score": round(total / len(pairs), 4)} if scored else {"positive": total}
 
 
-def pair_finder(settings: PairClassifierSettings) -> Callable[[], list[LabelledPair]]:
+def _pair_finder(settings: PairClassifierSettings) -> Callable[[], list[LabelledPair]]:
     """A function that returns the training pairs; its inputs are read or loaded now, so that bad ones are refused now.
 
     The pairs of a parabank are computed once and then read from pairs.parquet in the output folder.
@@ -85,7 +85,7 @@ def pair_finder(settings: PairClassifierSettings) -> Callable[[], list[LabelledP
     assert settings.parabank is not None and settings.encoder is not None
     path = Path(settings.output_dir) / "pairs.parquet"
     if path.exists():
-        return lambda: read_pairs(path)
+        return lambda: _read_pairs(path)
     tables = read.read_pairs(settings.parabank, "train")
     encoder = load_encoder(settings.encoder, device_name())
 
@@ -93,21 +93,21 @@ def pair_finder(settings: PairClassifierSettings) -> Callable[[], list[LabelledP
         if not path.exists():  # the main process may have been here first
             rows = (row for table in tables for row in table.to_pylist())
             pairs = identification_pairs(rows, encoder, settings.max_pairs, settings.max_cosine, seed=settings.seed)
-            write_pairs(path, pairs)
-        return read_pairs(path)
+            _write_pairs(path, pairs)
+        return _read_pairs(path)
 
     return find
 
 
-def write_pairs(path: Path, pairs: Sequence[LabelledPair]) -> None:
+def _write_pairs(path: Path, pairs: Sequence[LabelledPair]) -> None:
     """Write pairs to a Parquet file, whole or not at all."""
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pylist([pair._asdict() for pair in pairs]), sink, compression="zstd")
     write_whole(path, sink.getvalue().to_pybytes())
 
 
-def read_pairs(path: Path) -> list[LabelledPair]:
-    """Read the pairs of a file of `write_pairs`.
+def _read_pairs(path: Path) -> list[LabelledPair]:
+    """Read the pairs of a file of `_write_pairs`.
 
     Raises:
         ValueError: The file is damaged.
@@ -121,7 +121,7 @@ def read_pairs(path: Path) -> list[LabelledPair]:
         ) from error
 
 
-def output_layer_seed(settings: PairClassifierSettings) -> int:
+def _output_layer_seed(settings: PairClassifierSettings) -> int:
     """A seed of the output layer in [0, 2^32), different for every parabank and task.
 
     With one seed for paraphrase identification and the task after it, the output layer of the task would start equal to
@@ -130,7 +130,7 @@ def output_layer_seed(settings: PairClassifierSettings) -> int:
     return row_seed(settings.seed, Path(settings.task or settings.parabank or "").name, "output layer") % 2**32
 
 
-def published(settings: PairClassifierSettings) -> dict:
+def _published(settings: PairClassifierSettings) -> dict:
     """The settings for the record, without those of the machine, and with only the names of local files."""
     shown = {name: value for name, value in asdict(settings).items() if name not in (*FREE, "output_dir")}
     for name in ("base_model", "parabank", "encoder", "task"):

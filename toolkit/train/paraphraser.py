@@ -90,8 +90,8 @@ def train(settings: ParaphraserTraining) -> Path:
         if settings.syntax:
             with state.main_process_first():
                 text = replace(text, pairs=with_templates(text.pairs, settings.syntax, folder / TEMPLATES))
-        model, tokenizer = begin(settings, text.pairs, state)
-        trainer = trainer_of(model, tokenizer, settings, state, text)
+        model, tokenizer = _begin(settings, text.pairs, state)
+        trainer = _trainer_of(model, tokenizer, settings, state, text)
         others = figures_of_others(trainer, settings, text)
         resumed = last_checkpoint(folder / CHECKPOINTS)
         with writing(folder / CHECKPOINTS):
@@ -99,11 +99,11 @@ def train(settings: ParaphraserTraining) -> Path:
         if settings.average > 1:
             average(trainer, whole_checkpoints(folder / CHECKPOINTS)[-settings.average :])
         if state.is_main_process:
-            save(trainer, tokenizer, settings, text, others)
+            _save(trainer, tokenizer, settings, text, others)
     return folder
 
 
-def begin(
+def _begin(
     settings: ParaphraserTraining, pairs: Sequence[TrainingPair], state: PartialState
 ) -> tuple[PreTrainedModel | PeftModel, PreTrainedTokenizerBase]:
     """The model before its first step, and its tokenizer."""
@@ -134,7 +134,7 @@ def begin(
     return model, tokenizer
 
 
-def trainer_of(
+def _trainer_of(
     model: PreTrainedModel | PeftModel,
     tokenizer: PreTrainedTokenizerBase,
     settings: ParaphraserTraining,
@@ -165,9 +165,9 @@ def trainer_of(
         Collate(model, tokenizer.pad_token_id),
         train_data,
         validation,
-        compute_metrics=lambda prediction: held_out_ibleu(prediction, tokenizer, inputs, references, settings),
+        compute_metrics=lambda prediction: _held_out_ibleu(prediction, tokenizer, inputs, references, settings),
         callbacks=[
-            *([EvaluateAtEnd()] if validation else []),
+            *([_EvaluateAtEnd()] if validation else []),
             *([EarlyStoppingCallback(settings.patience)] if settings.patience else []),
         ],
     )
@@ -190,7 +190,7 @@ def figures_of_others(
     return found
 
 
-class EvaluateAtEnd(TrainerCallback):
+class _EvaluateAtEnd(TrainerCallback):
     """Evaluates after the last step, too, which the library saves but does not measure."""
 
     def on_step_end(
@@ -258,7 +258,7 @@ def training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrai
     return trainer_arguments(Seq2SeqTrainingArguments, settings.dtype, options)
 
 
-def held_out_ibleu(
+def _held_out_ibleu(
     prediction: EvalPrediction,
     tokenizer: PreTrainedTokenizerBase,
     texts: Sequence[str],
@@ -283,7 +283,7 @@ def average(trainer: ParaphraserTrainer, checkpoints: Sequence[str]) -> None:
         trainer.evaluate()
 
 
-def save(
+def _save(
     trainer: ParaphraserTrainer,
     tokenizer: PreTrainedTokenizerBase,
     settings: ParaphraserTraining,
@@ -300,14 +300,14 @@ def save(
     tokenizer.save_pretrained(folder)
     if settings.known_words:
         write_words(folder / WORDS, (said for pair in text.pairs for said in (pair.text, pair.output)))
-    record = record_of(trainer, settings, sum(p.numel() for p in model.parameters()), text)
-    record[OUTCOME] = asdict(outcome_of(record, text, others))
+    record = _record_of(trainer, settings, sum(p.numel() for p in model.parameters()), text)
+    record[OUTCOME] = asdict(_outcome_of(record, text, others))
     write_whole(folder / MEASURED, json.dumps(stated(public_record(asdict(settings)), record["marked"])) + "\n")
     write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
     finish(folder, record, [folder / CHECKPOINTS, folder / TEMPLATES])
 
 
-def record_of(
+def _record_of(
     trainer: ParaphraserTrainer, settings: ParaphraserTraining, parameters: int, text: TrainingText
 ) -> dict[str, Any]:
     """What a training did: its settings, its data, its steps, the losses, and the held-out figures."""
@@ -337,7 +337,7 @@ def record_of(
     }
 
 
-def outcome_of(record: dict[str, Any], text: TrainingText, others: dict[str, float]) -> Outcome:
+def _outcome_of(record: dict[str, Any], text: TrainingText, others: dict[str, float]) -> Outcome:
     """The held-out iBLEU of the saved model beside that of others.
 
     Args:

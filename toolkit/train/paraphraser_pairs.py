@@ -68,11 +68,11 @@ def read_training(settings: ParaphraserTraining) -> TrainingText:
         FileNotFoundError: A source does not exist.
     """
     refused: Counter[str] = Counter()
-    held_out = held_out_pairs(settings)
+    held_out = _held_out_pairs(settings)
     held = {match_key(text) for pairs in held_out for pair in pairs for text in (pair.text, pair.output)}
     pairs = []
     for source in settings.pairs:
-        for row in rows_of(source, "train", share_of(settings), refused):
+        for row in _rows_of(source, "train", _share_of(settings), refused):
             for pair in pairs_of(row, settings, refused):
                 if held.isdisjoint((match_key(pair.text), match_key(pair.output))):
                     pairs.append(pair)
@@ -80,9 +80,9 @@ def read_training(settings: ParaphraserTraining) -> TrainingText:
                     refused["held_out"] += 1
     search = search_for(read_sets(settings.decontaminate))
     evaluated = search.found_among(text for pair in chain(pairs, *held_out) for text in (pair.text, pair.output))
-    clean = without(pairs, evaluated)
+    clean = _without(pairs, evaluated)
     refused["contaminated"] += len(pairs) - len(clean)
-    pairs, held_out = clean, list(filter(None, (without(some, evaluated) for some in held_out)))
+    pairs, held_out = clean, list(filter(None, (_without(some, evaluated) for some in held_out)))
     sources = ", ".join(settings.pairs)
     if not pairs:
         reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no other pair"
@@ -95,24 +95,24 @@ def read_training(settings: ParaphraserTraining) -> TrainingText:
     return TrainingText(pairs, held_out, +refused, search.record("texts"), understood_columns(settings.pairs))
 
 
-def without(pairs: Sequence[TrainingPair], texts: Set[str]) -> list[TrainingPair]:
+def _without(pairs: Sequence[TrainingPair], texts: Set[str]) -> list[TrainingPair]:
     """The pairs without any of some texts."""
     return [pair for pair in pairs if texts.isdisjoint((pair.text, pair.output))]
 
 
-def held_out_pairs(settings: ParaphraserTraining) -> list[list[TrainingPair]]:
+def _held_out_pairs(settings: ParaphraserTraining) -> list[list[TrainingPair]]:
     """The pairs of each held-out reference, a random sample of the references of all sources."""
     if not settings.held_out:
         return []
     if settings.validation:
         found = usable(read_references(settings.validation), settings)
     else:
-        found = of_all_sources("validation", settings)
-        found += fill_up(len(found), settings)
+        found = _of_all_sources("validation", settings)
+        found += _fill_up(len(found), settings)
     return random.Random(settings.seed).sample(found, min(settings.held_out, len(found)))
 
 
-def fill_up(count: int, settings: ParaphraserTraining) -> list[list[TrainingPair]]:
+def _fill_up(count: int, settings: ParaphraserTraining) -> list[list[TrainingPair]]:
     """The pairs of references that small data holds out of its training pairs: a tenth of all references, or one.
 
     Args:
@@ -122,15 +122,15 @@ def fill_up(count: int, settings: ParaphraserTraining) -> list[list[TrainingPair
     enough = min(ENOUGH, settings.held_out)
     if count >= enough:
         return []
-    found = of_all_sources("train", settings)
+    found = _of_all_sources("train", settings)
     wanted = min(enough, max(1, (count + len(found)) // TENTH)) - count
     return random.Random(settings.seed).sample(found, wanted) if 0 < wanted < len(found) else []
 
 
-def of_all_sources(split: str, settings: ParaphraserTraining) -> list[list[TrainingPair]]:
+def _of_all_sources(split: str, settings: ParaphraserTraining) -> list[list[TrainingPair]]:
     """The pairs of each reference of one split of all sources."""
     return [
-        pairs for source in settings.pairs for pairs in usable(rows_of(source, split, share_of(settings)), settings)
+        pairs for source in settings.pairs for pairs in usable(_rows_of(source, split, _share_of(settings)), settings)
     ]
 
 
@@ -139,12 +139,12 @@ def usable(rows: Iterable[Row], settings: ParaphraserTraining) -> list[list[Trai
     return [pairs for row in rows if (pairs := list(pairs_of(row, settings, Counter())))]
 
 
-def share_of(settings: ParaphraserTraining) -> float:
+def _share_of(settings: ParaphraserTraining) -> float:
     """The share of a file's references that are held out."""
     return VALIDATION_SHARE if settings.held_out and not settings.validation else 0.0
 
 
-def rows_of(source: str, split: str, share: float, refused: Counter[str] | None = None) -> Iterator[Row]:
+def _rows_of(source: str, split: str, share: float, refused: Counter[str] | None = None) -> Iterator[Row]:
     """The references of one split of a source; of a file, which has none, this share is the validation split."""
     if not is_file(source):
         return read_references(source, split)
@@ -162,17 +162,17 @@ def pairs_of(row: Row, settings: ParaphraserTraining, refused: Counter[str]) -> 
         if settings.max_dual_nll is not None and dual is not None and -dual > settings.max_dual_nll:
             refused["dual"] += 1
             continue
-        weight = weight_of(candidate, rank, settings.weight)
+        weight = _weight_of(candidate, rank, settings.weight)
         if settings.direction in ("from_reference", "both"):
             yield TrainingPair(row.reference, candidate.text, weight)
         if settings.direction in ("to_reference", "both"):
             yield TrainingPair(candidate.text, row.reference, weight)
 
 
-def weight_of(candidate: Candidate, rank: int, kind: str) -> float:
+def _weight_of(candidate: Candidate, rank: int, kind: str) -> float:
     """What a pair counts.
 
-    >>> weight_of(Candidate("Hi!", "sample"), 1, "rank")
+    >>> _weight_of(Candidate("Hi!", "sample"), 1, "rank")
     0.5
 
     Args:

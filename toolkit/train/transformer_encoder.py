@@ -64,7 +64,7 @@ def train(settings: TransformerTraining) -> Path:
         return folder
     torch.set_num_threads(settings.threads)
     pairs = training_pairs(settings.pairs, settings.max_tokens, read_sets(settings.decontaminate))
-    check_batch(settings.batch, len(pairs), state.num_processes)
+    _check_batch(settings.batch, len(pairs), state.num_processes)
     encoder = load_base(settings.base_model, settings.max_tokens, settings.seed)
     with in_folder(folder, settings_record, FREE, state):
         record = fit(encoder, pairs, settings, state, folder / CHECKPOINTS)
@@ -77,7 +77,7 @@ def train(settings: TransformerTraining) -> Path:
     return folder
 
 
-def check_batch(batch: int, pairs: int, processes: int) -> None:
+def _check_batch(batch: int, pairs: int, processes: int) -> None:
     """Refuse a batch of more pairs than there are, or one that the processes cannot share equally.
 
     Raises:
@@ -146,7 +146,7 @@ def fit(
         ValueError: There are fewer pairs than a batch has, or the processes cannot share a batch equally.
         OSError: A checkpoint cannot be written.
     """
-    check_batch(settings.batch, len(pairs), state.num_processes)
+    _check_batch(settings.batch, len(pairs), state.num_processes)
     columns = {"anchor": pairs.anchor, "positive": pairs.positive}
     texts = {name: [pairs.texts[n] for n in numbers] for name, numbers in columns.items()}
     trainer = SentenceTransformerTrainer(

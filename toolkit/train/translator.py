@@ -60,12 +60,12 @@ def train(settings: TrainingSettings) -> Path:
     check_bitexts(settings)
     base = load_base(settings) if settings.base_model else None
     with in_folder(folder, settings_record, free, state):
-        fit(settings, folder, base, settings_record)
+        _fit(settings, folder, base, settings_record)
     state.destroy_process_group()
     return folder
 
 
-def fit(
+def _fit(
     settings: TrainingSettings,
     folder: Path,
     base: tuple[MarianMTModel, MarianTokenizer] | None,
@@ -85,7 +85,7 @@ def fit(
     with accelerator.main_process_first():
         counts = prepare(settings)
     with accelerator.main_process_first():
-        tokenizer = saved_tokenizer(settings, folder, base[1] if base else None)
+        tokenizer = _saved_tokenizer(settings, folder, base[1] if base else None)
     pairs = upsampled(open_pairs(folder / "train.arrow"), counts["train"], settings.upsample)
     text = Text(pairs, open_pairs(folder / "validation.arrow"), *pieces_of(tokenizer))
     training = begin(settings, accelerator, text, base[0] if base else None)
@@ -93,10 +93,10 @@ def fit(
         load_checkpoint(accelerator, checkpoints[-1])
     run(training)
     if accelerator.is_main_process:
-        save(training, tokenizer, counts, settings_record)
+        _save(training, tokenizer, counts, settings_record)
 
 
-def saved_tokenizer(settings: TrainingSettings, folder: Path, base: MarianTokenizer | None) -> MarianTokenizer:
+def _saved_tokenizer(settings: TrainingSettings, folder: Path, base: MarianTokenizer | None) -> MarianTokenizer:
     """The tokenizer of the pieces that were trained, or of the base model, saved in the folder of the model."""
     if base is not None:
         base.save_pretrained(folder / "model")
@@ -135,12 +135,12 @@ def run(training: Training) -> None:
             run_epoch(training, bar)
 
 
-def save(training: Training, tokenizer: MarianTokenizer, counts: dict[str, Any], settings_record: dict) -> None:
+def _save(training: Training, tokenizer: MarianTokenizer, counts: dict[str, Any], settings_record: dict) -> None:
     """Write the model, the words of its text, and the record of the training; the tokenizer is there."""
     settings, progress = training.settings, training.progress
     folder = Path(settings.output_dir)
     model = training.accelerator.unwrap_model(training.loss_of).model
-    held_out = keep_better_weights(model, training.text, settings, checkpoints_in(folder))
+    held_out = _keep_better_weights(model, training.text, settings, checkpoints_in(folder))
     model.generation_config = GenerationConfig.from_model_config(model.config)
     model.eval().save_pretrained(folder / "model")
     write_words(folder / "model" / WORDS, (reference.as_py() for reference in training.text.train["reference"]))
@@ -155,14 +155,14 @@ def save(training: Training, tokenizer: MarianTokenizer, counts: dict[str, Any],
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "pairs": counts,
         "held_out_nats_per_token": held_out,
-        OUTCOME: asdict(outcome_of(held_out, training)),
+        OUTCOME: asdict(_outcome_of(held_out, training)),
         "progress": {name: value for name, value in asdict(progress).items() if name != "log"},
         "log": progress.log,
     }
     finish(folder / "model", record)
 
 
-def keep_better_weights(
+def _keep_better_weights(
     model: MarianMTModel, text: Text, settings: TrainingSettings, checkpoints: list[Path]
 ) -> dict[str, float]:
     """Give a model the better of its last weights and the average of its last checkpoints, by held-out likelihood.
@@ -180,11 +180,11 @@ def keep_better_weights(
     return held_out
 
 
-def outcome_of(held_out: dict[str, float], training: Training) -> Outcome:
+def _outcome_of(held_out: dict[str, float], training: Training) -> Outcome:
     """The held-out likelihood of the better weights, beside that of the base model.
 
     Args:
-        held_out: Return value of `keep_better_weights`.
+        held_out: Return value of `_keep_better_weights`.
         training: The finished training.
     """
     settings, text, others = training.settings, training.text, {}

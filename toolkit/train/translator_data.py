@@ -41,12 +41,12 @@ def check_bitexts(settings: TrainingSettings) -> None:
     """
     for part in PARTS[:2]:
         if bitext := getattr(settings, part):
-            check_bitext(read_blocks(bitext, settings.source_column, settings.reference_column), bitext, settings)
+            _check_bitext(read_blocks(bitext, settings.source_column, settings.reference_column), bitext, settings)
     for file in settings.synthetic:
-        check_bitext(read_blocks([file]), [file], settings)
+        _check_bitext(read_blocks([file]), [file], settings)
 
 
-def check_bitext(blocks: Iterable[Block], bitext: list[str], settings: TrainingSettings) -> None:
+def _check_bitext(blocks: Iterable[Block], bitext: list[str], settings: TrainingSettings) -> None:
     """Refuse a bitext by its first lines, as `check_bitexts`."""
     refused: Counter[str] = Counter()
     pairs = (pair for block in blocks for pair in pairs_of(block))
@@ -73,14 +73,14 @@ def prepare(settings: TrainingSettings) -> dict[str, Any]:
     if (folder / PREPARED).exists():
         return json.loads((folder / PREPARED).read_text())
     folder.mkdir(parents=True, exist_ok=True)
-    counts = write_splits(settings, folder)
+    counts = _write_splits(settings, folder)
     if not settings.base_model:
-        write_pieces(SIZES[settings.size or DEFAULT_SIZE], folder, settings.seed)
+        _write_pieces(SIZES[settings.size or DEFAULT_SIZE], folder, settings.seed)
     write_whole(folder / PREPARED, json.dumps(counts, indent=1))
     return counts
 
 
-def write_splits(settings: TrainingSettings, folder: Path) -> dict[str, Any]:
+def _write_splits(settings: TrainingSettings, folder: Path) -> dict[str, Any]:
     """Write the pairs to train on and those that are held out, as Arrow files.
 
     A back-translated pair is never held out. Where references are, it is left out if its reference would be one.
@@ -95,9 +95,9 @@ def write_splits(settings: TrainingSettings, folder: Path) -> dict[str, Any]:
     synthetic: Counter[str] = Counter(train=0)
     columns = settings.source_column, settings.reference_column
     share = 0.0 if settings.validation else VALIDATION_SHARE
-    with pair_file(folder / "train.arrow") as train, pair_file(folder / "validation.arrow") as validation:
-        for table in cleaned_tables(read_blocks(settings.bitext, *columns), settings, folder, counts):
-            held_out = is_held_out(table, share)
+    with _pair_file(folder / "train.arrow") as train, _pair_file(folder / "validation.arrow") as validation:
+        for table in _cleaned_tables(read_blocks(settings.bitext, *columns), settings, folder, counts):
+            held_out = _is_held_out(table, share)
             for split, write, mask in (("train", train, pc.invert(held_out)), ("validation", validation, held_out)):
                 write(kept := table.filter(mask))
                 counts[split] += len(kept)
@@ -105,25 +105,25 @@ def write_splits(settings: TrainingSettings, folder: Path) -> dict[str, Any]:
             del counts["train"], counts["validation"]
             raise ValueError(none_usable(settings.bitext, counts))
         if settings.validation:
-            for table in cleaned_tables(read_blocks(settings.validation, *columns), settings, folder, counts):
+            for table in _cleaned_tables(read_blocks(settings.validation, *columns), settings, folder, counts):
                 validation(table)
                 counts["validation"] += len(table)
         if settings.synthetic:
-            for table in cleaned_tables(read_each(settings.synthetic), settings, folder, synthetic):
-                train(kept := table.filter(pc.invert(is_held_out(table, share))))
+            for table in _cleaned_tables(read_each(settings.synthetic), settings, folder, synthetic):
+                train(kept := table.filter(pc.invert(_is_held_out(table, share))))
                 synthetic["train"] += len(kept)
                 synthetic["held_out"] += len(table) - len(kept)
     return {**counts, **({"synthetic": dict(synthetic)} if settings.synthetic else {})}
 
 
-def is_held_out(table: pa.Table, share: float) -> pa.BooleanArray:
+def _is_held_out(table: pa.Table, share: float) -> pa.BooleanArray:
     """Whether the reference of each pair is among the share of references that are held out."""
     if not share:
         return pa.array([False] * len(table), pa.bool_())
     return pa.array([split_of(one, share, 0.0) == "validation" for one in table["reference"].to_pylist()], pa.bool_())
 
 
-def write_pieces(size: Size, folder: Path, seed: int) -> None:
+def _write_pieces(size: Size, folder: Path, seed: int) -> None:
     """Train the SentencePiece models of a size on the pairs to train on: one of both sides, or one of each."""
     table = open_pairs(folder / "train.arrow")
     columns = {"source.spm": ["source", "reference"]}
@@ -134,7 +134,7 @@ def write_pieces(size: Size, folder: Path, seed: int) -> None:
         train_pieces(sentences, folder / name, size.vocabulary, seed=seed)
 
 
-def cleaned_tables(
+def _cleaned_tables(
     blocks: Iterator[Block], settings: TrainingSettings, folder: Path, refused: Counter[str]
 ) -> Iterator[pa.Table]:
     """The pairs of a bitext that no rule refuses, as tables of source and reference; refusals are counted by reason."""
@@ -145,7 +145,7 @@ def cleaned_tables(
 
 
 @contextmanager
-def pair_file(path: Path) -> Iterator[Callable[[pa.Table], None]]:
+def _pair_file(path: Path) -> Iterator[Callable[[pa.Table], None]]:
     """A function that appends tables to an Arrow file with the columns of `PAIRS`."""
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, PAIRS) as writer:
         yield writer.write_table

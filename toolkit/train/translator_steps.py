@@ -71,17 +71,17 @@ def run_epoch(training: Training, bar: tqdm) -> None:
         ValueError: No pair of a whole epoch is short enough for a step.
     """
     settings, progress = training.settings, training.progress
-    for finished_batches, batch in steps_of_epoch(training):
+    for finished_batches, batch in _steps_of_epoch(training):
         began = time.perf_counter()
-        training.recent += one_step(training, batch)
+        training.recent += _one_step(training, batch)
         progress.batch = finished_batches
         progress.step += 1
         progress.seconds += time.perf_counter() - began
         bar.update()
         if progress.step % 10 == 0:
-            show_rate(training, bar)
+            _show_rate(training, bar)
         if progress.step % settings.save_every == 0 or progress.step == settings.max_steps:
-            record_progress(training, bar)
+            _record_progress(training, bar)
             folder = Path(settings.output_dir)
             save_checkpoint(training.accelerator, folder, progress.step, max(1, settings.average))
         if progress.step == settings.max_steps:
@@ -94,7 +94,7 @@ def run_epoch(training: Training, bar: tqdm) -> None:
     progress.epoch, progress.batch = progress.epoch + 1, 0
 
 
-def steps_of_epoch(training: Training) -> Iterator[tuple[int, tuple[Tensor, Tensor]]]:
+def _steps_of_epoch(training: Training) -> Iterator[tuple[int, tuple[Tensor, Tensor]]]:
     """This process's batch for each step that is left of an epoch.
 
     A step takes a batch for each process; batches at the end of an epoch that are too few for a step are dropped.
@@ -114,7 +114,7 @@ def steps_of_epoch(training: Training) -> Iterator[tuple[int, tuple[Tensor, Tens
             group = []
 
 
-def one_step(training: Training, batch: tuple[Tensor, Tensor]) -> Tensor:
+def _one_step(training: Training, batch: tuple[Tensor, Tensor]) -> Tensor:
     """Take one optimizer step on this process's batch.
 
     Returns:
@@ -135,7 +135,7 @@ def one_step(training: Training, batch: tuple[Tensor, Tensor]) -> Tensor:
     return torch.stack([loss.detach().float(), tokens.float()])
 
 
-def show_rate(training: Training, bar: tqdm) -> None:
+def _show_rate(training: Training, bar: tqdm) -> None:
     """Show the mean loss and the tokens per second since the last record."""
     loss, tokens = training.recent.tolist()
     seconds = training.progress.seconds - training.recorded_seconds
@@ -143,7 +143,7 @@ def show_rate(training: Training, bar: tqdm) -> None:
     bar.set_postfix_str(f"loss {loss / tokens:.3f}, {rate:,.0f} tokens/s", refresh=False)
 
 
-def record_progress(training: Training, bar: tqdm) -> None:
+def _record_progress(training: Training, bar: tqdm) -> None:
     """Log the position, the loss since the last record and the held-out likelihood; a new record begins."""
     progress, recent = training.progress, training.recent
     progress.tokens += int(training.accelerator.reduce(recent.clone())[1])

@@ -46,7 +46,7 @@ ARCHITECTURE: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class FirefoxFiles:
+class _FirefoxFiles:
     """The files of one model.
 
     Attributes:
@@ -62,7 +62,7 @@ class FirefoxFiles:
     shortlist: Path | None
 
 
-def firefox_files(name: str | Path) -> FirefoxFiles | None:
+def firefox_files(name: str | Path) -> _FirefoxFiles | None:
     """The files of the model in a folder, by Mozilla's names; None where there is no folder, or no model of this kind.
 
     Args:
@@ -81,7 +81,7 @@ def firefox_files(name: str | Path) -> FirefoxFiles | None:
     shared = _only_file(folder, "vocab*.spm")
     source, target = (_only_file(folder, f"{side}vocab*.spm") or shared for side in ("src", "trg"))
     if model is not None and source is not None and target is not None:
-        return FirefoxFiles(model, source, target, _only_file(folder, "lex*.bin"))
+        return _FirefoxFiles(model, source, target, _only_file(folder, "lex*.bin"))
     if packed:
         raise ValueError(f"wanted unpacked files of a model, got {packed[0]}: zstd -d --rm {folder}/*.zst")
     raise ValueError(
@@ -98,11 +98,11 @@ def _only_file(folder: Path, name: str) -> Path | None:
     return paths[0] if paths else None
 
 
-def stated_pair(files: FirefoxFiles) -> tuple[str | None, str | None]:
+def stated_pair(files: _FirefoxFiles) -> tuple[str | None, str | None]:
     """The source and target language that a fetched model's record, or the name of its file, states (ISO 639-1).
 
     >>> path = Path("model.enpt.intgemm.alphas.bin")
-    >>> stated_pair(FirefoxFiles(path, path, path, None))
+    >>> stated_pair(_FirefoxFiles(path, path, path, None))
     ('en', 'pt')
     """
     record = files.model.with_name(RECORD)
@@ -115,7 +115,7 @@ def stated_pair(files: FirefoxFiles) -> tuple[str | None, str | None]:
     return (match[1], match[2]) if match else (None, None)
 
 
-def load_firefox(files: FirefoxFiles, dtype: torch.dtype) -> tuple[SsruModel | MarianMTModel, Pieces, Pieces]:
+def load_firefox(files: _FirefoxFiles, dtype: torch.dtype) -> tuple[SsruModel | MarianMTModel, Pieces, Pieces]:
     """The model and the pieces of both sides.
 
     Args:
@@ -157,7 +157,7 @@ def _model(config: MarianConfig, weights: dict[str, torch.Tensor], path: Path) -
     return model
 
 
-def load_shortlist(files: FirefoxFiles, source: Pieces, target: Pieces) -> Shortlist | None:
+def load_shortlist(files: _FirefoxFiles, source: Pieces, target: Pieces) -> Shortlist | None:
     """The shortlist of a model; None where it has none."""
     return None if files.shortlist is None else read_shortlist(files.shortlist, len(source), len(target))
 
@@ -226,7 +226,7 @@ def _with_padding(pieces: Pieces, size: int) -> Pieces:
     return Pieces(pieces.processor, pieces.vocabulary | further, EOS, UNK)
 
 
-def _check_vocabularies(config: MarianConfig, source: Pieces, target: Pieces, files: FirefoxFiles) -> None:
+def _check_vocabularies(config: MarianConfig, source: Pieces, target: Pieces, files: _FirefoxFiles) -> None:
     """Refuse a vocabulary of another size than the embeddings, or whose first pieces are not </s> and <unk>."""
     for pieces, path, size in (
         (source, files.source, config.vocab_size),
