@@ -142,3 +142,15 @@ def test_names_say_something_and_shadow_nothing():
     parts = {part.removesuffix(".py") for path in MODULES for part in path.relative_to(ROOT).parts}
     assert not parts & NO_NAMES
     assert not {path.stem for path in (ROOT / "scripts").glob("*.py")} & SHADOWS
+
+
+def test_the_surface_is_small():
+    """Of the functions and classes of the toolkit, what other files do not use has a name with an underscore."""
+    names, lines = [], 0
+    for path in MODULES:
+        if path.is_relative_to(ROOT / "toolkit"):
+            lines += path.read_text(encoding="utf-8").count("\n")
+            names += [node.name for node in tree(path).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    public = [name for name in names if not name.startswith("_")]
+    assert 1 - len(public) / len(names) >= 0.3
+    assert 1000 * len(public) / lines <= 28

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+NUMBER = re.compile(r"^(\W*\d|-?$)")  # how the text of a figure begins; no figure is empty or a dash
 STARTERS = ROOT / "toolkit" / "starters"
 
 
@@ -38,12 +40,14 @@ def starter(name: str, file: str) -> dict:
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]], below: str = "") -> str:
-    """A Markdown table, its first column to the left and the others to the right, and a line under it.
+    """A Markdown table, columns of numbers to the right and others to the left, and a line under it.
 
     `toolkit.evaluate.tables` has one too. The benchmarks use this one, because importing the toolkit decides how the
     threads of all engines wait.
     """
-    found = [head, ["---", *["---:"] * (len(head) - 1)], *lines]
+    rows = [list(line) for line in lines]
+    numbers = [all(NUMBER.match(row[n]) for row in rows if n < len(row)) for n in range(1, len(head))]
+    found = [head, ["---", *("---:" if right else "---" for right in numbers)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in found) + (f"\n\n{below}" if below else "")
 
 
