@@ -6,6 +6,7 @@ enough to find swapped columns and wrong codes. No single line is refused for it
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -21,6 +22,21 @@ ISO_639_1 = (
     "yi yo za zh zu "
 )
 CODES = frozenset(ISO_639_1.split())
+# What the identifier heliport calls a language (ISO 639-3, or its own), by the code of ISO 639-1, where it knows it
+_LABELS = (
+    "ab:abk af:afr am:amh ar:ara,arl as:asm ay:ayr az:aze ba:bak be:bel bg:bul bn:ben bo:bod br:bre bs:hbs,hbsbos "
+    "ca:cat ce:che co:cos cs:ces cv:chv cy:cym da:dan de:deu dv:div ee:ewe el:ell en:eng eo:epo es:spa "
+    "et:est,estvro eu:eus fa:pes fi:fin,fini,fink,finl,finm,fino,finp,finr,fins,fint,finx fj:fij fo:fao fr:fra "
+    "fy:fry ga:gle gd:gla gl:glg gn:grn gu:guj gv:glv he:heb hi:hin ho:hmo hr:hbs,hbshrv ht:hat hu:hun hy:hye "
+    "ia:ina id:msa,msaind ig:ibo io:ido is:isl it:ita iu:iku ja:jpn ka:kat kk:kaz kl:kal km:khm kn:kan ko:kor "
+    "ku:kmr,ckb kv:kpv,koi kw:cor ky:kir la:lat lb:ltz lg:lug ln:lin lo:lao lt:lit lv:lav mg:mlg mi:mri mk:mkd "
+    "ml:mal mn:mon mr:mar ms:msa,msazsm,msamalay mt:mlt my:mya nb:nob ne:nep nl:nld nn:nno no:nob,nno nv:nav "
+    "oc:oci om:gaz or:ori os:oss pa:pan pi:pli pl:pol ps:pbt pt:por qu:que rm:roh ro:ron ru:rus sc:srd sd:snd "
+    "se:sme sg:sag,sagb sh:hbs,hbsbos,hbshrv,hbssrp si:sin sk:slk sl:slv sn:sna so:som sq:sqi sr:hbs,hbssrp "
+    "st:sot sv:swe sw:swa ta:tam te:tel tg:tgk th:tha ti:tir tk:tuk tl:tgl tr:tur ts:tso tt:tat tw:twi ug:uig "
+    "uk:ukr ur:urd uz:uzn vi:vie vo:vol wa:wln yi:yid yo:yor zh:cmn,cdo zu:zul"
+)
+LABELS = {code: frozenset(labels.split(",")) for code, _, labels in (one.partition(":") for one in _LABELS.split())}
 SAMPLE = 500  # ours: lines that are identified, which takes a second
 FEWEST = 10  # ours: fewer lines are not checked
 # ours: languages that the identifier confuses in short sentences; "wuu" and "yue" are written like zh
@@ -48,8 +64,19 @@ def check_code(lang: str, flag: str) -> str:
         ValueError: It is not.
     """
     if lang not in CODES:
-        raise ValueError(f'wanted {flag} as a code of ISO 639-1, two letters like "en" or "de", got {lang!r}')
+        meant = f": did you mean {code!r}?" if (code := _two_letters(lang)) else ""
+        raise ValueError(f'wanted {flag} as a code of ISO 639-1, two letters like "en" or "de", got {lang!r}{meant}')
     return lang
+
+
+def _two_letters(code: str) -> str | None:
+    """The code of ISO 639-1 that a code of ISO 639-3, or of a language in a region or a script, stands for.
+
+    >>> _two_letters("deu"), _two_letters("en-US"), _two_letters("zh_Hans"), _two_letters("English")
+    ('de', 'en', 'zh', None)
+    """
+    language = re.split("[-_]", code.lower())[0]
+    return next((short for short in sorted(CODES) if language == short or language in LABELS.get(short, ())), None)
 
 
 def check_codes(settings: object) -> None:
