@@ -188,6 +188,7 @@ def main() -> None:
         "unseen_words": {
             arm: round(float(np.mean([one["unseen"] for one in some])), 2) for arm, some in counts.items()
         },
+        "by_seed": found,
         "test_pairs": len(test),
         "steps": options.steps,
         "seeds": options.seeds,
