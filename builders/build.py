@@ -112,8 +112,8 @@ def build_parabank(
             check(read_inputs(run.shards_dir)["rows"])
         if state.is_main_process:
             send_run(run.output_dir, damaged)
-        with sending(run.output_dir) as sent:
-            making.make(inputs, sent)
+        with sending(run.output_dir) as send:
+            making.make(inputs, send)
         wait(state)
         if state.is_main_process:
             send_run(run.output_dir, damaged)  # what could not be sent when it was finished
@@ -138,10 +138,10 @@ def _making_here(run: RunSettings, load: Callable[[PartialState], Pipeline], sta
     tell_idle_gpus(state)
     pipeline = load(state)
 
-    def make(inputs: list[Path], sent: Callable[[Path], None]) -> None:
+    def make(inputs: list[Path], send: Callable[[Path], None]) -> None:
         def write(shard: Path, rows: Iterable[Row]) -> None:
             write_kept(shard, rows, run.keep)
-            sent(shard)
+            send(shard)
 
         make_shards(inputs, pipeline.recipe, state, pipeline.stages, write)
 
@@ -191,9 +191,9 @@ def load_source(run: RunSettings, state: PartialState, forward: Translator | Non
         rows = ask_rows(rows, model, asking)
         return forward_rows(rows, forward, BATCH_TOKENS) if forward else rows
 
-    own = {"role": "generator"} | described(name) | {"signature": asking.signature}
-    asked = {"role": "prompt", "name": prompt.name, "bleu": None, "signature": prompt.text, "license": None}
-    return _Source(generate, [own, asked])
+    generator_record = {"role": "generator"} | described(name) | {"signature": asking.signature}
+    prompt_record = {"role": "prompt", "name": prompt.name, "bleu": None, "signature": prompt.text, "license": None}
+    return _Source(generate, [generator_record, prompt_record])
 
 
 def check_judge(min_usable: float | None, lang: str) -> None:

@@ -68,8 +68,8 @@ class ParabankBuilder(datasets.ArrowBasedBuilder):
         shards_by_split: dict[str, list[int]] = {}
         for number, shard in enumerate(shards):
             with named_if_broken(shard):
-                kept = pq.read_table(shard, columns=["split"], filters=pc.field("reason").is_null())
-            for split in splits_in(kept):
+                table = pq.read_table(shard, columns=["split"], filters=pc.field("reason").is_null())
+            for split in splits_in(table):
                 shards_by_split.setdefault(split, []).append(number)
         return [
             datasets.SplitGenerator(

@@ -89,9 +89,11 @@ def _without_command(arguments: list[str]) -> int:
     if commands and rest[:1] in ([], ["-h"], ["--help"]):
         print(printable(_summary(commands), sys.stdout))
         return 0
-    wanted = [name.split()[1] for name in commands] or list(dict.fromkeys(name.split()[0] for name in COMMANDS))
-    given, command = (rest[0], f"{PROGRAM} {word}") if commands else (word, PROGRAM)
-    print(f"{command}: wanted one of {', '.join(wanted)}, got {given}: see {command} --help", file=sys.stderr)
+    known_names = [name.split()[1] for name in commands] or list(dict.fromkeys(name.split()[0] for name in COMMANDS))
+    unknown_name, command = (rest[0], f"{PROGRAM} {word}") if commands else (word, PROGRAM)
+    print(
+        f"{command}: wanted one of {', '.join(known_names)}, got {unknown_name}: see {command} --help", file=sys.stderr
+    )
     return 2
 
 

@@ -146,8 +146,8 @@ def _print_row(text: str, paraphrases: list[str]) -> None:
     half = width // 2 - 4
     left = textwrap.wrap(text, half)
     right: list[str] = []
-    for number, one in enumerate(paraphrases, 1):
-        right += textwrap.wrap(one, half, initial_indent=f"{number}  ", subsequent_indent="   ")
+    for number, paraphrase in enumerate(paraphrases, 1):
+        right += textwrap.wrap(paraphrase, half, initial_indent=f"{number}  ", subsequent_indent="   ")
     right = right or ["none that is sure enough"]
     for i in range(max(len(left), len(right))):
         print(f"  {left[i] if i < len(left) else '':{half}s} | {right[i] if i < len(right) else ''}")

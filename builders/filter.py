@@ -26,7 +26,7 @@ from toolkit.system.whole_files import read_record
 if TYPE_CHECKING:
     from toolkit.score.overlap import Pieces
 
-CHOICES = tuple(f"--{name}" for name in ("where", "ranks", *(one.name for one in fields(BestSettings))))
+CHOICES = tuple(f"--{name}" for name in ("where", "ranks", *(setting.name for setting in fields(BestSettings))))
 Rank = Callable[[Iterable[Row]], Iterator[Row]]
 RANKINGS: dict[str, Callable[[dict], Rank]] = {  # by builder, how its recipe ranks, with the settings of a run
     "parabank2": lambda settings: lambda rows: rank_rows(rows, settings["paraphrases"]),
@@ -76,9 +76,9 @@ class Filter(BestBy):
     @property
     def best(self) -> BestBy:
         """The settings of the choice over the corpus; without a number, a share and a least score all are taken."""
-        given = {one.name: getattr(self, one.name) for one in fields(BestBy)}
-        counted = (self.best_pairs, self.best_share, self.least_score)
-        return BestBy(**given | ({"best_share": 1.0} if counted == (None, None, None) else {}))
+        settings = {setting.name: getattr(self, setting.name) for setting in fields(BestBy)}
+        limits = (self.best_pairs, self.best_share, self.least_score)
+        return BestBy(**settings | ({"best_share": 1.0} if limits == (None, None, None) else {}))
 
     @property
     def over_corpus(self) -> bool:
@@ -123,32 +123,32 @@ def filter_parabank(settings: Filter) -> dict:
     from toolkit.package.parquet import finished_shards
     from toolkit.system.processes import processes
 
-    run, manifest = _run_of(settings.parabank)
+    run, manifest = _find_run(settings.parabank)
     folder = _shards_beside(settings.output_dir)
     for output, record in ((settings.output_dir, MANIFEST), (folder, SETTINGS)):
         check_output_folder(output, record, [settings.parabank, run])
     shards, recorded = finished_shards(run), read_record(run / SETTINGS)
     if settings.where is not None:
         check_measured(shards, settings.where)
-    conditions = [f"({one})" for one in (recorded.get("where"), settings.where) if one]
+    conditions = [f"({condition})" for condition in (recorded.get("where"), settings.where) if condition]
     where, ranks = " and ".join(conditions) or "true", settings.ranks or recorded.get("ranks", "1-")
     check_where(where)  # also what the record of the run says
-    chosen = {"where": where, "ranks": ranks}
-    _remove_other(folder, recorded | chosen, settings.output_dir)
-    write_records(run, chosen, folder)
-    rank, pieces = RANKINGS[recorded["builder"]](recorded), _pieces_of(recorded)
+    choice = {"where": where, "ranks": ranks}
+    _remove_other(folder, recorded | choice, settings.output_dir)
+    write_records(run, choice, folder)
+    rank, pieces = RANKINGS[recorded["builder"]](recorded), _load_pieces(recorded)
     first, last = parse_ranks(ranks)
 
     def write_copy(shard: Path, copy: Path) -> None:
         write_shard(copy, chosen_anew(read_shard(shard), meeting(shard, where), rank, first, last))
 
     copy_shards(shards, folder, write_copy)
-    chosen_from = folder
+    shards_folder = folder
     if settings.over_corpus:
         rule = partial(refuse_but_best, settings=settings.best, lang=recorded["lang"], lines=0)
-        chosen_from = choose(finished_shards(folder), settings.best, rule, processes(exchange=False))
+        shards_folder = choose(finished_shards(folder), settings.best, rule, processes(exchange=False))
     return package_parabank(
-        chosen_from,
+        shards_folder,
         settings.output_dir,
         settings.output_dir.name,
         settings.version or _next_minor(manifest["version"]),
@@ -159,7 +159,7 @@ def filter_parabank(settings: Filter) -> dict:
     )
 
 
-def _run_of(parabank: Path) -> tuple[Path, dict]:
+def _find_run(parabank: Path) -> tuple[Path, dict]:
     """The folder of the shards that a parabank was packaged from, and its manifest.
 
     Raises:
@@ -169,8 +169,8 @@ def _run_of(parabank: Path) -> tuple[Path, dict]:
         raise ValueError(f"wanted a packaged parabank, got {parabank} without {MANIFEST}: check the path")
     manifest = read_record(parabank / MANIFEST)
     run = _shards_beside(parabank)
-    if (chosen := run / manifest["settings"].get(CHOSEN, "")).is_dir():
-        run = chosen
+    if (chosen_run := run / manifest["settings"].get(CHOSEN, "")).is_dir():
+        run = chosen_run
     if not (run / SETTINGS).is_file():
         raise ValueError(f"wanted the run of {parabank} beside it, got no {run}: without it nothing can be chosen")
     return run, manifest
@@ -185,24 +185,24 @@ def _shards_beside(parabank: Path) -> Path:
     return parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
 
 
-def _remove_other(folder: Path, wanted: dict, packaged: Path) -> None:
+def _remove_other(folder: Path, expected: dict, packaged: Path) -> None:
     """Remove the shards of another choice, of which no parabank came; refuse those of a parabank.
 
     Raises:
         ValueError: The folder holds the shards of a run, or of another choice that was packaged.
     """
-    if (folder / SETTINGS).is_file() and (found := read_record(folder / SETTINGS)) != wanted:
-        if "ranks" in found and not is_parabank(packaged):
+    if (folder / SETTINGS).is_file() and (existing := read_record(folder / SETTINGS)) != expected:
+        if "ranks" in existing and not is_parabank(packaged):
             shutil.rmtree(folder)
             return
-        key = next(key for key in {**wanted, **found} if found.get(key) != wanted.get(key))
+        key = next(key for key in {**expected, **existing} if existing.get(key) != expected.get(key))
         raise ValueError(
-            f"{folder} holds another choice: {key} was {found.get(key)!r}, now {wanted.get(key)!r}; choose another "
-            "--output_dir"
+            f"{folder} holds another choice: {key} was {existing.get(key)!r}, now {expected.get(key)!r}; choose "
+            "another --output_dir"
         )
 
 
-def _pieces_of(recorded: dict) -> Pieces | None:
+def _load_pieces(recorded: dict) -> Pieces | None:
     """The pieces in which a card counts overlaps; None, said on the terminal, if the run's model is not here."""
     from toolkit.generate.sentinels import load_infiller
     from toolkit.translator.load import load_translator

@@ -99,7 +99,7 @@ class Worker:
         """
         if self.pipeline is None:
             try:
-                self.pipeline = _loaded(self.job)
+                self.pipeline = _load_pipeline(self.job)
             except EXPECTED as error:
                 raise RuntimeError(f"{socket.gethostname()}: {one_line(error)}") from error
         return self.pipeline
@@ -132,11 +132,11 @@ class Worker:
             path = Path(folder, name)
             path.write_bytes(content)
             make_shard(path, recipe, partial(write_kept, keep=self.job.keep))
-            made = sorted(Path(folder).iterdir(), key=lambda file: file == output_of(path))
-            return {file.name: file.read_bytes() for file in made if file != path}
+            files = sorted(Path(folder).iterdir(), key=lambda file: file == output_of(path))
+            return {file.name: file.read_bytes() for file in files if file != path}
 
 
-def _loaded(job: Job) -> Pipeline:
+def _load_pipeline(job: Job) -> Pipeline:
     """Load the models of a job on this machine.
 
     Raises:
@@ -149,9 +149,9 @@ def _loaded(job: Job) -> Pipeline:
     check_code(job.code, "the machine with the command")
     if os.path.isdir(job.folder):
         os.chdir(job.folder)
-    found = contents_of_run(job.files, job.models)
-    if other := [setting for setting in found if found[setting] != job.contents[setting]]:
-        raise ValueError(f"wanted the {', '.join(other)} of the machine with the command, got another one: copy it")
+    contents = contents_of_run(job.files, job.models)
+    if changed := [setting for setting in contents if contents[setting] != job.contents[setting]]:
+        raise ValueError(f"wanted the {', '.join(changed)} of the machine with the command, got another one: copy it")
     torch.set_num_threads(job.threads)
     return job.load(processes(exchange=False))
 
@@ -169,23 +169,23 @@ def making_on_ray(
 
     Args:
         run: The settings of the run.
-        load: As of `builders.build.build_parabank`.
+        load: See `builders.build.build_parabank`.
         files: The files that the run reads, by setting.
         models: The models that it loads, by setting.
         contents: What files and models are known by.
-        lists: As of `builders.build.build_parabank`.
+        lists: See `builders.build.build_parabank`.
 
     Raises:
         RuntimeError: There is no Ray or no cluster; the models cannot be loaded; a launcher has started this process.
     """
     check_alone()
-    named = {
+    named_files = {
         setting: paths
         for setting, paths in files.items()
         if setting in lists or _names(getattr(run, setting, None), paths)
     }
     with connected(run.ray_address) as alone:
-        start = starter(Job(load, run.threads, run.keep, os.getcwd(), named, models, contents), alone)
+        start = starter(Job(load, run.threads, run.keep, os.getcwd(), named_files, models, contents), alone)
         first = start()
         card = first.card.options(max_task_retries=WHENEVER).remote()
         models_of_card, pieces = result(next_done({card: (first, None)}))
@@ -234,11 +234,13 @@ def connected(address: str | None) -> Iterator[bool]:
             "wanted Ray for --engine ray, got none: pip install '.[ray]' in the checkout, on every machine"
         ) from None
     address, handler = address or os.environ.get("RAY_ADDRESS") or "local", signal.getsignal(signal.SIGTERM)
-    own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECTS} if address == "local" else {}
+    local_options: dict[str, Any] = (
+        {"include_dashboard": False, "object_store_memory": OBJECTS} if address == "local" else {}
+    )
     try:
         if address != "local":
             _check_reached(address)
-        ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL, **own)
+        ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL, **local_options)
     except (OSError, RuntimeError, ValueError) as error:
         raise RuntimeError(
             f"wanted a Ray cluster at {address}, got none ({named_line(error)}): start one with ray start --head"
@@ -300,15 +302,15 @@ def starter(job: Job, alone: bool) -> Callable[[], Any]:
     """
     import ray
 
-    found = ray.cluster_resources()
-    cores = min(job.threads, int(found.get("CPU", 1))) if alone else job.threads
-    room = {"num_gpus": 1, "num_cpus": 1} if found.get("GPU", 0) >= 1 else {"num_cpus": cores}
+    resources = ray.cluster_resources()
+    cores = min(job.threads, int(resources.get("CPU", 1))) if alone else job.threads
+    room = {"num_gpus": 1, "num_cpus": 1} if resources.get("GPU", 0) >= 1 else {"num_cpus": cores}
     start = ray.remote(Worker).options(max_restarts=RESTARTS, max_task_retries=0, **room)
     return lambda: start.remote(job)
 
 
 def make_shards(
-    inputs: list[Path], sent: Callable[[Path], None], first: Any, start: Callable[[], Any], most: int
+    inputs: list[Path], send: Callable[[Path], None], first: Any, start: Callable[[], Any], most: int
 ) -> None:
     """Have the unfinished shards made; each worker that is free gets the next one.
 
@@ -318,7 +320,7 @@ def make_shards(
 
     Args:
         inputs: The paths of all input shards.
-        sent: Called with each finished shard; sends it to where the run is mirrored.
+        send: Called with each finished shard; sends it to where the run is mirrored.
         first: A worker that has loaded the models.
         start: Starts a worker.
         most: Workers at a time.
@@ -332,12 +334,12 @@ def make_shards(
 
     rows = {path: count_rows(path) for path in inputs}
     waiting = deque(path for path in inputs if not output_of(path).exists())
-    finished = sum(rows.values()) - sum(rows[path] for path in waiting)
+    finished_count = sum(rows.values()) - sum(rows[path] for path in waiting)
     workers = [first, *(start() for _ in range(min(len(waiting), most) - 1))]
     tasks: Tasks = {_get_ready(worker): (worker, None) for worker in workers}
     deaths, errors, slow = Counter[Path](), list[Exception](), _Overdue()
-    with rows_bar(sum(rows.values()), finished, 1, "rows", True) as bar, stoppable() as stopped:
-        while (waiting and not errors and not stopped()) or _unmade(tasks):
+    with rows_bar(sum(rows.values()), finished_count, 1, "rows", True) as bar, stoppable() as stopped:
+        while (waiting and not errors and not stopped()) or _has_unmade_shard(tasks):
             task = next_done(tasks, stopped, slow.shard)
             if task is None:
                 path = slow.name()
@@ -349,7 +351,7 @@ def make_shards(
                 continue
             worker, path = tasks.pop(task)
             try:
-                made = result(task)
+                files = result(task)
             except Died as died:
                 slow.begun.pop(path, None)
                 if (path is None and isinstance(died, Away)) or (path is not None and output_of(path).exists()):
@@ -369,9 +371,9 @@ def make_shards(
                 errors.append(error)
                 continue
             if path is not None and not output_of(path).exists():
-                for name, content in made.items():
+                for name, content in files.items():
                     write_whole(path.with_name(name), content)
-                sent(output_of(path))
+                send(output_of(path))
                 bar.update(rows[path])
                 slow.end(path)
             while waiting and output_of(waiting[0]).exists():  # two workers had it
@@ -392,7 +394,7 @@ def make_shards(
             raise Stopped
 
 
-def _unmade(tasks: Tasks) -> bool:
+def _has_unmade_shard(tasks: Tasks) -> bool:
     """Whether a worker has a shard that no other one has made."""
     return any(path is not None and not output_of(path).exists() for _, path in tasks.values())
 
@@ -465,14 +467,14 @@ def next_done(
     """
     import ray
 
-    since, told = time.monotonic(), any(path for _, path in tasks.values())
+    since, is_told = time.monotonic(), any(path for _, path in tasks.values())
     while not (ended := ray.wait([*tasks], timeout=1.0)[0]):
         if stopped() and not any(path for _, path in tasks.values()):
             raise Stopped
         if overdue():
             return None
-        if not told and time.monotonic() - since > PATIENCE:
-            told = True
+        if not is_told and time.monotonic() - since > PATIENCE:
+            is_told = True
             print(WAITING, file=sys.stderr)
     return ended[0]
 

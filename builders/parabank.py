@@ -113,7 +113,7 @@ def parabank(
 
     systems = [RECIPES[number] for number in parse_systems(settings.systems)]
 
-    def sets_of(row: Row) -> list[tuple[str | None, ConstraintSet]]:  # 3.2 selection of lexical constraints, table 3
+    def list_sets(row: Row) -> list[tuple[str | None, ConstraintSet]]:  # 3.2 selection of lexical constraints, table 3
         resources = lexicon.idf, lexicon.tag, lexicon.ppdb
         return [
             (system.name, constraint_set)
@@ -123,7 +123,7 @@ def parabank(
 
     if generate is None:
         rows = constrain_rows(  # 2.3 lexically constrained decoding; 5.3 identical outputs are merged
-            rows, forward, sets_of, settings.beam, settings.batch_rows, known_words=lexicon.known_words
+            rows, forward, list_sets, settings.beam, settings.batch_rows, known_words=lexicon.known_words
         )
     else:
         rows = generate(rows)

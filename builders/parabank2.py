@@ -187,7 +187,7 @@ class ParaBank2TextRun(ParaBank2, TextRun):
             scores, the second writes the candidates: Hub ids, local paths or "starter/en-pt starter/pt-en".
         pivot_lang: The other language (ISO 639-1); by default the one that the translators state.
         pivot_beam: Hypotheses of the search for a source.
-        known_words: As of `ParaBank2Run`.
+        known_words: See `ParaBank2Run`.
         seed: Seed of the draw of the references, of the constraints and of the samples.
     """
 
@@ -258,10 +258,10 @@ def _load_text(run: ParaBank2TextRun, state: PartialState) -> Pipeline:
 
     def recipe(rows: Iterable[Row]) -> Iterator[Row]:
         sourced = list(sourced_rows(rows, backward, between, run.pivot_beam, run.batch_rows))
-        finished = parabank2(
+        finished_rows = parabank2(
             (row for row in sourced if row.source), forward, backward, run, known, source.generate, judge.generate
         )
-        yield from (next(finished) if row.source else row for row in sourced)
+        yield from (next(finished_rows) if row.source else row for row in sourced)
 
     return Pipeline(recipe, forward.target.split, [*source.models, *models, *judge.models], stages=3 + judge.stages)
 

@@ -132,12 +132,12 @@ def paranet(rows: Iterable[Row], parts: _Parts, settings: ParaNet, weights: Weig
     # Imported here because it loads torch, so that --help and the error for a mistyped flag appear at once.
     from toolkit.select.rank import rank_by_ranking
 
-    rows = _scored(rows, parts, settings)
+    rows = _score_candidates(rows, parts, settings)
     rows = comprehensive_rows(rows, weights)  # 3.3.4
     return rank_by_ranking(rows, settings.paraphrases)  # 3.3
 
 
-def _scored(rows: Iterable[Row], parts: _Parts, settings: ParaNet) -> Iterator[Row]:
+def _score_candidates(rows: Iterable[Row], parts: _Parts, settings: ParaNet) -> Iterator[Row]:
     """Sections 3.1 to 3.3.3: the rows with their candidates and the three scores of each."""
     from toolkit.generate.infill import infill_rows
     from toolkit.score.fluency import fluency_rows
@@ -220,8 +220,8 @@ def build(run: ParaNetRun) -> dict:
     Returns:
         What `builders.build.build_parabank` returns, with its errors.
     """
-    own = {name: value for name in ("wordnet", "stop_words") if (value := getattr(run, name))}
-    files: dict[str, list[str | Path]] = {"text": [*run.text], **{name: [value] for name, value in own.items()}}
+    resources = {name: value for name in ("wordnet", "stop_words") if (value := getattr(run, name))}
+    files: dict[str, list[str | Path]] = {"text": [*run.text], **{name: [value] for name, value in resources.items()}}
     names = ("infiller", "fluency_model", "semantic_model") if run.generator == PAPER else SCORING
     models = {name: getattr(run, name) for name in names}
     lists = ["text", "decontaminate"] if run.fit_weights else []  # the weights are fitted to rows of the input
@@ -278,4 +278,11 @@ def fit(run: ParaNetRun, parts: _Parts) -> Weights:
     """
     rows = (row for row in run.input_rows() if row.reason is None)
     first = list(islice(rows, -(-FITTED_ON // run.permutations)))
-    return fitted_weights([one for row in _scored(first, parts, run) for one in row.candidates if one.reason is None])
+    return fitted_weights(
+        [
+            candidate
+            for row in _score_candidates(first, parts, run)
+            for candidate in row.candidates
+            if candidate.reason is None
+        ]
+    )

@@ -158,7 +158,7 @@ def _load(run: ParaZhRun, state: PartialState) -> Pipeline:
 
 def chosen(run: ParaZhRun, state: PartialState) -> Path:
     """Return the folder of the shards to package: copies in which only the best pairs of the corpus have a rank."""
-    settings = BestBy(**{one.name: getattr(run, one.name) for one in fields(BestSettings)})
+    settings = BestBy(**{setting.name: getattr(run, setting.name) for setting in fields(BestSettings)})
     lines = read_inputs(run.shards_dir)["rows"]
     rule = partial(refuse_but_best, settings=settings, lang=run.lang, lines=lines)
     return choose(finished_shards(run.shards_dir), settings, rule, state)

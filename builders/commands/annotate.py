@@ -73,9 +73,11 @@ def _make_one(options: argparse.Namespace) -> None:
     )
     controls = f" and {record['controls']} controls" if record["controls"] else ""
     sampled = record["sampled"]
-    if options.sheet == "parabank" and (few := {key: n for key, n in sampled.items() if n < record["size"]}):
-        found = ", ".join(f"{n:,}" if key == "all" else f"{n:,} of about {key} words" for key, n in few.items())
-        print(f"wanted {record['size']:,} references, found only {found}", file=sys.stderr)
+    if options.sheet == "parabank" and (short_samples := {key: n for key, n in sampled.items() if n < record["size"]}):
+        sample_sizes = ", ".join(
+            f"{n:,}" if key == "all" else f"{n:,} of about {key} words" for key, n in short_samples.items()
+        )
+        print(f"wanted {record['size']:,} references, found only {sample_sizes}", file=sys.stderr)
     for name, counts in sampled.items() if options.sheet != "parabank" else ():
         if empty := counts.get("empty"):
             print(f"{name}: {empty:,} pairs with an empty text are left out", file=sys.stderr)

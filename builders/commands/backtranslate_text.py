@@ -28,6 +28,6 @@ def _work(settings: BackTranslation) -> None:
 
     counts = back_translate(settings)
     if counts:
-        kept = counts.pop("kept")
+        kept_count = counts.pop("kept")
         refused = ", ".join(f"{count:,} as {reason}" for reason, count in counts.most_common()) or "none"
-        print(f"{settings.output}: {kept:,} pairs of {kept + counts.total():,} lines, refused: {refused}")
+        print(f"{settings.output}: {kept_count:,} pairs of {kept_count + counts.total():,} lines, refused: {refused}")

@@ -61,10 +61,10 @@ def main(arguments: list[str]) -> int:
     if name not in BUILDERS:
         print(f"{PROGRAM}: wanted one of {', '.join(BUILDERS)}, got {name}: see {PROGRAM} --help", file=sys.stderr)
         return 2
-    settings_of, build = BUILDERS[name]
+    settings_class, build = BUILDERS[name]
     if any(argument.split("=")[0] == "--text" for argument in arguments):
-        settings_of = OF_TEXT.get(name, settings_of)
-    settings = parse_settings(settings_of, arguments[1:], __doc__ or "", f"{PROGRAM} {name}", PRESETS / name)
+        settings_class = OF_TEXT.get(name, settings_class)
+    settings = parse_settings(settings_class, arguments[1:], __doc__ or "", f"{PROGRAM} {name}", PRESETS / name)
 
     def work() -> None:
         if figures := build(settings):
@@ -74,5 +74,5 @@ def main(arguments: list[str]) -> int:
                 f"the splits {', '.join(figures['splits'])}; README.md in it says what was refused and why"
             )
 
-    done = partial(shards_done, settings.shards_dir)
-    return run_command(PROGRAM, work, resumes=True, processes=settings.processes, done=done)
+    describe_progress = partial(shards_done, settings.shards_dir)
+    return run_command(PROGRAM, work, resumes=True, processes=settings.processes, done=describe_progress)

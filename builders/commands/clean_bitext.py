@@ -25,5 +25,7 @@ def main(arguments: list[str]) -> int:
 def _work(settings: CleanFile) -> None:
     """Clean, and print how many lines were kept and refused for which reason."""
     counts = clean_file(settings)
-    kept = counts.pop("kept")
-    print(f"{settings.output}: {kept:,} of {kept + counts.total():,} lines kept, refused: {refusals(counts)}")
+    kept_count = counts.pop("kept")
+    print(
+        f"{settings.output}: {kept_count:,} of {kept_count + counts.total():,} lines kept, refused: {refusals(counts)}"
+    )

@@ -89,12 +89,12 @@ def _measure(options: argparse.Namespace) -> None:
     _check(options)
     without = read_sentences(options.without) if options.without else set()
     names = list(dict.fromkeys(options.encoders))
-    short = [shown_name(name) for name in names]
+    labels = [shown_name(name) for name in names]
     encoders = {name: load_encoder(resolve(name), options.device) for name in names}
     figures_by_name = {}
-    for name, shown in zip(names, short, strict=True):
+    for name, label in zip(names, labels, strict=True):
         figures = evaluate_encoder(encoders.pop(name), options.data, tasks, without)
-        figures_by_name[shown if short.count(shown) == 1 else name] = figures
+        figures_by_name[label if labels.count(label) == 1 else name] = figures
     tables = markdown(figures_by_name, tasks)
     print(tables)
     if options.markdown:

@@ -61,13 +61,13 @@ def _measure(options: argparse.Namespace) -> None:
     if options.json:
         check_output_file(options.json, [options.test], is_ours)
     test = read_test(options.test, options.references, options.limit)
-    texts = [one.text for one in test]
+    texts = [example.text for example in test]
     if options.encoder:
         check_language_of(options.encoder, options.lang, "--encoder")
     systems = {"copy of the input": [[text] for text in texts]}
-    for named in options.outputs:
-        name, _, file = named.partition("=")
-        systems[name] = [some[: options.n] for some in read_outputs(Path(file), len(texts))]
+    for named_file in options.outputs:
+        name, _, file = named_file.partition("=")
+        systems[name] = [outputs[: options.n] for outputs in read_outputs(Path(file), len(texts))]
     measures: dict[str, Measure] = {}
     signatures = [ibleu_signature(options.alpha, options.references, options.lang)]
     if options.encoder:

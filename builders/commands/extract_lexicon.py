@@ -77,8 +77,8 @@ def _work(s: _LexiconSettings) -> None:
         print(f"{word}: {', '.join(entry.paraphrase for entry in paraphrases) or 'not in the lexicon'}")
     correlations = _simlex_figures(pairs, lexicon.wanted) if pairs else {}
     for name, figures in correlations.items():
-        seen = f"{figures['pairs'] - figures['unseen']} of {figures['pairs']} word pairs seen"
-        print(f"{name}: {figures['rho']:.2f} ({seen}; the paper's {PAPER[name]:.2f}) {SIMLEX_SIGNATURE}")
+        pair_coverage = f"{figures['pairs'] - figures['unseen']} of {figures['pairs']} word pairs seen"
+        print(f"{name}: {figures['rho']:.2f} ({pair_coverage}; the paper's {PAPER[name]:.2f}) {SIMLEX_SIGNATURE}")
     if s.json:
         header = {"toolkit": toolkit.__version__, "parabank": Path(s.parabank).name, "counts": lexicon.counts}
         record = header | {"entries": lexicon.entries, "simlex": correlations, "signature": SIMLEX_SIGNATURE}

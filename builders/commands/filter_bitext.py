@@ -28,5 +28,8 @@ def _work(settings: BitextFilter) -> None:
 
     counts = filter_bitext(settings)
     if counts:
-        kept = counts.pop("kept")
-        print(f"{settings.output}: {kept:,} of {kept + counts.total():,} lines kept, refused: {refusals(counts)}")
+        kept_count = counts.pop("kept")
+        print(
+            f"{settings.output}: {kept_count:,} of {kept_count + counts.total():,} lines kept, "
+            f"refused: {refusals(counts)}"
+        )

@@ -57,7 +57,7 @@ def _work(options: argparse.Namespace) -> None:
     figures = filter_parabank(Filter(**vars(options)))
     over_corpus = ("duplicate", "better_pair", "near_duplicate", options.by)
     total, refused = figures["total"], figures["candidates"]["refused"]
-    lost = sum(refused.get(one, 0) for one in over_corpus)
+    lost = sum(refused.get(reason, 0) for reason in over_corpus)
     print(
         f"{options.output_dir}: {total['pairs']:,} pairs of {total['kept']:,} references; refused in this and earlier "
         f"versions by conditions: {refused.get('where', 0):,}; over the corpus: {lost:,}; README.md in it says more"

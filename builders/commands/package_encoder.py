@@ -58,7 +58,7 @@ def _work(s: _PackageSettings) -> None:
     """Package the encoder, and print the figures."""
     from toolkit.publish.encoder import package_encoder
 
-    measured = package_encoder(s.model, s.data, s.tasks, s.output_dir, s.lang, s.license, s.text, s.dtype)
-    figures = measured["evaluation"]["figures"]
-    shown = ", ".join(f"{name} {figure['value']:.1f}" for name, figure in figures.items() if "Spearman" not in name)
-    print(f"{s.output_dir}, {measured['megabytes']} MB: {shown or 'not measured, for want of --data'}")
+    record = package_encoder(s.model, s.data, s.tasks, s.output_dir, s.lang, s.license, s.text, s.dtype)
+    figures = record["evaluation"]["figures"]
+    scores = ", ".join(f"{name} {figure['value']:.1f}" for name, figure in figures.items() if "Spearman" not in name)
+    print(f"{s.output_dir}, {record['megabytes']} MB: {scores or 'not measured, for want of --data'}")

@@ -54,6 +54,6 @@ def _work(s: _PackageSettings) -> None:
     """Package the paraphraser, and print its iBLEU."""
     from toolkit.publish.paraphraser import package_paraphraser
 
-    measured = package_paraphraser(s.model, s.test, s.output_dir, s.license, s.text, s.translators, s.limit)
-    first, best = (measured["figures"]["this paraphraser"][name]["ibleu"] for name in ("first", "best"))
-    print(f"{s.output_dir}: iBLEU {first:.2f}, best of five {best:.2f}, on {measured['inputs']} inputs")
+    record = package_paraphraser(s.model, s.test, s.output_dir, s.license, s.text, s.translators, s.limit)
+    first, best = (record["figures"]["this paraphraser"][name]["ibleu"] for name in ("first", "best"))
+    print(f"{s.output_dir}: iBLEU {first:.2f}, best of five {best:.2f}, on {record['inputs']} inputs")

@@ -63,5 +63,5 @@ def _work(s: _PackageSettings) -> None:
 
     columns, langs = (s.source_column, s.reference_column), (s.source_lang, s.lang)
     card = s.output_dir, s.license, s.text
-    measured = package_translator(s.model, s.bitext, *columns, *langs, *card, check_language=s.check_language)
-    print(f"{s.output_dir}: BLEU {measured['bleu']} on {measured['pairs']} pairs ({measured['signature']})")
+    record = package_translator(s.model, s.bitext, *columns, *langs, *card, check_language=s.check_language)
+    print(f"{s.output_dir}: BLEU {record['bleu']} on {record['pairs']} pairs ({record['signature']})")

@@ -92,6 +92,6 @@ def _work(s: Rewriting) -> None:
     idf = read_idf(idf_file(s.idf)) if s.idf else Idf(0, {})
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = load_translator(s.model, s.dtype, device, s.lang, s.lang)
-    written, refused = rewrite_lines(texts, model, s.systems, idf, s.lang, s.beam, s.batch_rows, s.seed)
-    write_whole(Path(s.output), "".join(written))
+    lines, refused = rewrite_lines(texts, model, s.systems, idf, s.lang, s.beam, s.batch_rows, s.seed)
+    write_whole(Path(s.output), "".join(lines))
     print(f"{s.output}; not used: {dict(refused) or 'nothing'}", file=sys.stderr)

@@ -65,8 +65,10 @@ def open_sheet(folder: Path) -> tuple[dict, Sheet]:
         raise ValueError(f"wanted the folder of a sheet, got {folder} without {RECORD}: make one with annotate.py make")
     record = read_record(folder / RECORD, "make the sheet again")
     if record.get("sheet") not in SHEETS:
-        found = record.get("sheet")
-        raise ValueError(f"wanted a sheet of {', '.join(SHEETS)}, got {found!r} in {folder / RECORD}: make it again")
+        sheet_name = record.get("sheet")
+        raise ValueError(
+            f"wanted a sheet of {', '.join(SHEETS)}, got {sheet_name!r} in {folder / RECORD}: make it again"
+        )
     return record, SHEETS[record["sheet"]]
 
 
@@ -96,18 +98,18 @@ def read_answers(file: Path, sheet: Sheet, items: Iterable[str]) -> dict[str, An
     Raises:
         ValueError: A column is missing, an item is not of this sheet, or an answer is out of its range; with the line.
     """
-    known, found = set(items), {}
+    known_items, item_answers = set(items), {}
     for line, row in enumerate(read_table(file, ("item", *sheet.required)), 2):
-        if row["item"] not in known:
+        if row["item"] not in known_items:
             raise ValueError(f"wanted an item of the sheet, got {row['item']!r} in {file}, line {line}: correct it")
         try:
             answers = {question.name: value(question, row.get(question.name) or "") for question in sheet.questions}
         except ValueError as error:
             raise ValueError(f"{error} in {file}, line {line}: correct it") from None
-        given = {name: answer for name, answer in answers.items() if answer is not None}
-        if given.keys() & set(sheet.required) or any(given.values()) or TIME in row:
-            found[row["item"]] = given
-    return found
+        present_answers = {name: answer for name, answer in answers.items() if answer is not None}
+        if present_answers.keys() & set(sheet.required) or any(present_answers.values()) or TIME in row:
+            item_answers[row["item"]] = present_answers
+    return item_answers
 
 
 def check_sheet(file: Path, sheet_id: str, items: Sequence[_Item]) -> None:
@@ -129,10 +131,10 @@ def check_sheet(file: Path, sheet_id: str, items: Sequence[_Item]) -> None:
             name in row and match_key(row[name] or "") != key for name, key in pairs
         )
         if other_id not in ("", sheet_id) or is_other_text:
-            got = f"the text of another for item {row['item']}" if is_other_text else f"those of sheet {other_id!r}"
+            actual = f"the text of another for item {row['item']}" if is_other_text else f"those of sheet {other_id!r}"
             raise ValueError(
-                f"wanted answers to this sheet ({sheet_id}), got {got} in {file}, line {line}: take the file away, or "
-                "put it into the folder of its sheet"
+                f"wanted answers to this sheet ({sheet_id}), got {actual} in {file}, line {line}: take the file away, "
+                "or put it into the folder of its sheet"
             )
 
 
@@ -161,8 +163,8 @@ def value(question: Question, text: str) -> float | None:
         return number
     if question.kind == "levels" and number in question.levels:
         return number
-    wanted = "from 0 to 100" if question.kind == "slider" else f"as one of {', '.join(map(str, question.levels))}"
-    raise ValueError(f"wanted {question.name} {wanted}, got {text!r}")
+    expected = "from 0 to 100" if question.kind == "slider" else f"as one of {', '.join(map(str, question.levels))}"
+    raise ValueError(f"wanted {question.name} {expected}, got {text!r}")
 
 
 def checked_name(annotator: str) -> str:
@@ -188,7 +190,7 @@ def answer_files(folder: Path) -> dict[str, Path]:
     Raises:
         ValueError: A file is named otherwise, or two are of one annotator.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for file in sorted((folder / ANSWERS).iterdir()):
         if file.name.startswith((".", "~")):
             continue
@@ -196,10 +198,10 @@ def answer_files(folder: Path) -> dict[str, Path]:
             name = checked_name(file.stem)
         except ValueError:
             name = ""
-        if not name or file.suffix.lower() != ".csv" or name in found:
+        if not name or file.suffix.lower() != ".csv" or name in files:
             raise ValueError(f"wanted a file NAME.csv for each annotator, got {file}: rename it, or take it away")
-        found[name] = file
-    return found
+        files[name] = file
+    return files
 
 
 def append_answers(
@@ -221,8 +223,8 @@ def append_answers(
     columns = ["item", *(question.name for question in sheet.questions), TIME]
     record = {name: f"{answer:g}" for name, answer in answers.items()}
     record |= {"item": item, TIME: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    begun_without = file.exists() and file.read_bytes().startswith(table_text(columns, []).encode())
-    if sheet_id is not None and not begun_without:
+    is_without_id = file.exists() and file.read_bytes().startswith(table_text(columns, []).encode())
+    if sheet_id is not None and not is_without_id:
         columns, record = [*columns, SHEET], record | {SHEET: sheet_id}
     head = table_text(columns, []).encode()
     if not file.exists() or b"\n" not in file.read_bytes():  # a full disk or a kill may have left it empty
@@ -230,19 +232,19 @@ def append_answers(
         folder = os.open(file.parent, os.O_RDONLY)
         os.fsync(folder)
         os.close(folder)
-    with file.open("r+b") as opened:
-        content = opened.read()
+    with file.open("r+b") as stream:
+        content = stream.read()
         if not content.startswith(head):
             raise ValueError(f"wanted a new name, got that of {file.name}, which another program wrote: choose another")
         end = content.rfind(b"\n") + 1  # a killed server may not have finished the last line
         try:
-            opened.truncate(end)
-            opened.seek(end)
-            opened.write(_table_lines(columns, [record]).encode())
-            opened.flush()
-            os.fsync(opened.fileno())
+            stream.truncate(end)
+            stream.seek(end)
+            stream.write(_table_lines(columns, [record]).encode())
+            stream.flush()
+            os.fsync(stream.fileno())
         except OSError:
-            opened.truncate(end)
+            stream.truncate(end)
             raise
 
 
@@ -266,16 +268,18 @@ def read_table(file: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     head, end, _ = text.partition("\n")
     if not end:
         return []
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count), strict=True)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count), strict=True)
     try:
-        found = list(rows)
+        rows = list(reader)
     except csv.Error as error:
-        raise ValueError(f"wanted a CSV file, got {file} ({error}, line {rows.line_num}): write it again") from None
-    if missing := [name for name in columns if name not in (rows.fieldnames or ())]:
-        raise ValueError(f"wanted the columns {', '.join(columns)}, got {file} without {', '.join(missing)}: add them")
-    if found and TIME in found[0] and not text.endswith("\n"):
-        found.pop()
-    return [{name: _from_cell(cell) if isinstance(cell, str) else cell for name, cell in row.items()} for row in found]
+        raise ValueError(f"wanted a CSV file, got {file} ({error}, line {reader.line_num}): write it again") from None
+    if missing_columns := [name for name in columns if name not in (reader.fieldnames or ())]:
+        raise ValueError(
+            f"wanted the columns {', '.join(columns)}, got {file} without {', '.join(missing_columns)}: add them"
+        )
+    if rows and TIME in rows[0] and not text.endswith("\n"):
+        rows.pop()
+    return [{name: _from_cell(cell) if isinstance(cell, str) else cell for name, cell in row.items()} for row in rows]
 
 
 def _to_cell(cell: object) -> object:

@@ -89,15 +89,17 @@ def make_sheet(
     check_output_folder(output, RECORD, parabanks)
     if (output / RECORD).exists():
         raise FileExistsError(f"wanted a new folder for the sheet, got {output}, which holds one: choose another")
-    names = _named(parabanks)
+    names = _paths_by_name(parabanks)
     sampled: dict = {}
     if sheet.controls:
-        texts = list(_beside(names, size, ranks, by_length, seed, sampled))
+        texts = list(_merged_texts(names, size, ranks, by_length, seed, sampled))
     else:
         texts = list(chain.from_iterable(apart(name, path, sheet, size, seed, sampled) for name, path in names.items()))
     if not texts:
-        every = " that all of them have, letter by letter" if len(names) > 1 and sheet.controls else ""
-        raise ValueError(f"wanted references with paraphrases{every}, got none in {', '.join(names)}: check the paths")
+        condition = " that all of them have, letter by letter" if len(names) > 1 and sheet.controls else ""
+        raise ValueError(
+            f"wanted references with paraphrases{condition}, got none in {', '.join(names)}: check the paths"
+        )
     pages = list(_arrange(texts, sheet, seed))
     random.Random(seed).shuffle(pages)
     record = {
@@ -119,7 +121,7 @@ def make_sheet(
     return record
 
 
-def _named(parabanks: Sequence[str]) -> dict[str, str]:
+def _paths_by_name(parabanks: Sequence[str]) -> dict[str, str]:
     """The parabanks by their names.
 
     Raises:
@@ -131,7 +133,7 @@ def _named(parabanks: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _beside(
+def _merged_texts(
     names: dict[str, str], size: int, ranks: tuple[int, int], by_length: bool, seed: int, sampled: dict
 ) -> Iterator[_Text]:
     """The distinct paraphrases of references that all parabanks have; equal ones are merged (ParaBank, section 5.3).
@@ -147,8 +149,8 @@ def _beside(
             texts: dict[str, _Text] = {}
             for name, row in zip(names, rows, strict=True):
                 for rank in range(first, last + 1):
-                    said = row.paraphrases[:rank][-1].text
-                    text = texts.setdefault(said, _Text(rows[0].id, row.reference, said, length=length))
+                    paraphrase = row.paraphrases[:rank][-1].text
+                    text = texts.setdefault(paraphrase, _Text(rows[0].id, row.reference, paraphrase, length=length))
                     text.systems.append(name if first == last else f"{name}, rank {rank}")
             yield from texts.values()
 
@@ -163,42 +165,48 @@ def _shared_references(parabanks: Sequence[str], size: int, length: int | None, 
         seed: The seed of the sample.
     """
 
-    def of_length(path: str) -> Iterator[Row]:
+    def usable_rows(path: str) -> Iterator[Row]:
         return (row for row in read_references(path) if _is_wanted(row, length))
 
     reach = size
     while True:
-        drawn = [draw(of_length(path), reach, seed) for path in parabanks]
-        rows = [{row.reference: row for row in reversed(own)} for own in drawn]
-        shared = [
+        samples = [draw(usable_rows(path), reach, seed) for path in parabanks]
+        rows = [{row.reference: row for row in reversed(sample)} for sample in samples]
+        shared_references = [
             reference
-            for reference in dict.fromkeys(row.reference for row in drawn[0])
-            if all(reference in own for own in rows)
+            for reference in dict.fromkeys(row.reference for row in samples[0])
+            if all(reference in bank_rows for bank_rows in rows)
         ]
-        exhausted = [number for number, own in enumerate(drawn) if len(own) < reach]
-        if len(shared) >= size or len(exhausted) == len(drawn):
-            return [tuple(own[reference] for own in rows) for reference in shared[:size]]
-        if exhausted:  # all that can be shared is known: the others are read once more, and only that is kept
-            known = rows[exhausted[0]]
+        exhausted_numbers = [number for number, sample in enumerate(samples) if len(sample) < reach]
+        if len(shared_references) >= size or len(exhausted_numbers) == len(samples):
+            return [tuple(bank_rows[reference] for bank_rows in rows) for reference in shared_references[:size]]
+        if exhausted_numbers:  # all that can be shared is known: the others are read once more, and only that is kept
+            known = rows[exhausted_numbers[0]]
             for number, path in enumerate(parabanks):
-                if number not in exhausted:
-                    rows[number] = {one.reference: one for one in of_length(path) if one.reference in known}
-            shared = [reference for reference in known if all(reference in own for own in rows)]
-            return [tuple(own[reference] for own in rows) for reference in _in_order(shared, seed)[:size]]
+                if number not in exhausted_numbers:
+                    rows[number] = {row.reference: row for row in usable_rows(path) if row.reference in known}
+            shared_references = [reference for reference in known if all(reference in bank_rows for bank_rows in rows)]
+            return [
+                tuple(bank_rows[reference] for bank_rows in rows)
+                for reference in _sort_references(shared_references, seed)[:size]
+            ]
         reach *= GROWTH
 
 
-def _in_order(references: Iterable[str], seed: int) -> list[str]:
+def _sort_references(references: Iterable[str], seed: int) -> list[str]:
     """References in the order in which `draw` draws them."""
     return [
-        row.reference for row in draw((Row("", "", None, None, one, "", "") for one in references), sys.maxsize, seed)
+        row.reference
+        for row in draw((Row("", "", None, None, reference, "", "") for reference in references), sys.maxsize, seed)
     ]
 
 
 def _is_wanted(row: Row, length: int | None) -> bool:
     """Whether a row has a length, and nothing but texts that can be judged."""
-    of_length = length is None or length_class(row.reference) == length
-    return of_length and all(text.strip() for text in (row.reference, *(one.text for one in row.paraphrases)))
+    has_length = length is None or length_class(row.reference) == length
+    return has_length and all(
+        text.strip() for text in (row.reference, *(paraphrase.text for paraphrase in row.paraphrases))
+    )
 
 
 def apart(name: str, path: str, sheet: Sheet, size: int, seed: int, sampled: dict) -> Iterator[_Text]:
@@ -211,7 +219,7 @@ def apart(name: str, path: str, sheet: Sheet, size: int, seed: int, sampled: dic
         ValueError: The sheet has ranges, but no pair has a score.
     """
     edges: list[tuple[float, float] | None] = [*pairwise(sheet.ranges)] or [None]
-    counts, kept = [0] * len(edges), [_Smallest(size) for _ in edges]
+    counts, samples = [0] * len(edges), [_Smallest(size) for _ in edges]
     for pair in chain.from_iterable(table.to_pylist() for table in read_pairs(path)):
         if not (pair["sentence1"].strip() and pair["sentence2"].strip()):
             sampled.setdefault(name, {}).setdefault(EMPTY, 0)
@@ -222,15 +230,15 @@ def apart(name: str, path: str, sheet: Sheet, size: int, seed: int, sampled: dic
             if edge is None or (score is not None and edge[0] < min(score, sheet.ranges[-1]) <= edge[1]):
                 counts[number] += 1
                 key = f"{seed}\t{pair['sentence1']}\t{pair['sentence2']}"
-                kept[number].add(hashlib.blake2b(key.encode(errors="replace"), digest_size=8).digest(), pair)
+                samples[number].add(hashlib.blake2b(key.encode(errors="replace"), digest_size=8).digest(), pair)
     if sheet.ranges and not any(counts):
         raise ValueError(
             f"wanted pairs with a score (semantic), got none in {path}: measure them, or take another sheet"
         )
-    for edge, count, found in zip(edges, counts, kept, strict=True):
+    for edge, count, sample in zip(edges, counts, samples, strict=True):
         label = "({:g}, {:g}]".format(*edge) if edge else None
         sampled.setdefault(name, {})[label or "all"] = count
-        for pair in found.values():
+        for pair in sample.values():
             yield _Text(pair["id"], pair["sentence1"], pair["sentence2"], [name], range=label)
 
 
@@ -254,38 +262,40 @@ class _Smallest:
 
 def _arrange(texts: Iterable[_Text], sheet: Sheet, seed: int) -> Iterator[list[_Text]]:
     """Pages of the texts of one reference in random order, with a control now and then."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     if sheet.texts == 1:
         yield from ([text] for text in texts)
         return
-    of_reference: dict[str, list[_Text]] = {}
+    texts_by_reference: dict[str, list[_Text]] = {}
     for text in texts:
-        of_reference.setdefault(text.reference, []).append(text)
-    for reference, own in of_reference.items():
-        if chance.random() < sheet.controls * len(own) / (1 - sheet.controls):
-            copy = next((text for text in own if text.text == reference), None)
+        texts_by_reference.setdefault(text.reference, []).append(text)
+    for reference, reference_texts in texts_by_reference.items():
+        if rng.random() < sheet.controls * len(reference_texts) / (1 - sheet.controls):
+            copy = next((text for text in reference_texts if text.text == reference), None)
             if copy is None:
-                own.append(copy := _Text(own[0].id, reference, reference, length=own[0].length))
+                reference_texts.append(
+                    copy := _Text(reference_texts[0].id, reference, reference, length=reference_texts[0].length)
+                )
             copy.systems.append(COPIES)
-        chance.shuffle(own)
-        pages = -(-len(own) // sheet.texts)
-        yield from (own[number::pages] for number in range(pages))
+        rng.shuffle(reference_texts)
+        pages = -(-len(reference_texts) // sheet.texts)
+        yield from (reference_texts[number::pages] for number in range(pages))
 
 
 def _write_sheet(output: Path, sheet: Sheet, pages: Sequence[Sequence[_Text]], record: dict) -> None:
     """Write what annotators see, the key that they must not see, and the record, last."""
-    shown: list[dict] = []
+    items: list[dict] = []
     key: list[dict] = []
     for number, page in enumerate(pages, 1):
         for text in page:
-            item = len(shown) + 1
+            item = len(items) + 1
             texts = {"reference": text.reference, "paraphrase": text.text}
-            shown.append({"item": item, "page": number, **texts, SHEET: record["id"]})
+            items.append({"item": item, "page": number, **texts, SHEET: record["id"]})
             overlap = round(trigram_overlap(text.reference, text.text), 6)
             facts = {"id": text.id, "length": text.length, "range": text.range, "trigram_overlap": overlap}
             key += [{"item": item, "system": system, **facts} for system in text.systems]
     columns = ["item", "page", "reference", "paraphrase", *(question.name for question in sheet.questions), SHEET]
     (output / ANSWERS).mkdir(parents=True, exist_ok=True)
-    write_whole(output / ITEMS, table_text(columns, shown))
+    write_whole(output / ITEMS, table_text(columns, items))
     write_whole(output / KEY, table_text(list(key[0]), key))
     write_whole(output / RECORD, json.dumps(record, ensure_ascii=False, indent=1) + "\n")

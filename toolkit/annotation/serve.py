@@ -70,13 +70,14 @@ class Desk:
     def note_address(self, annotator: str, address: str) -> None:
         """Say so on the terminal where one name comes from several machines: two people would change each other's."""
         with self.lock:
-            known = self.addresses[annotator]
-            if address not in known:
-                known.add(address)
-                if len(known) > 1:
-                    both = " and ".join(sorted(known))
+            known_addresses = self.addresses[annotator]
+            if address not in known_addresses:
+                known_addresses.add(address)
+                if len(known_addresses) > 1:
+                    address_list = " and ".join(sorted(known_addresses))
                     print(
-                        f"{annotator} answers from {both}: if these are two people, give one another name", flush=True
+                        f"{annotator} answers from {address_list}: if these are two people, give one another name",
+                        flush=True,
                     )
 
     def begun(self, annotator: str) -> list[int]:
@@ -85,8 +86,8 @@ class Desk:
 
     def complete(self, annotator: str, page: int) -> bool:
         """Whether an annotator has answered all questions of a page."""
-        own = self.answers.get(annotator, {})
-        return all(own.get(item, {}).keys() >= set(self.sheet.required) for item in self.pages[page])
+        answers = self.answers.get(annotator, {})
+        return all(answers.get(item, {}).keys() >= set(self.sheet.required) for item in self.pages[page])
 
     def open_to(self, annotator: str) -> tuple[list[int], int]:
         """The pages that an annotator may get, and how many more they may get if others do not finish them.
@@ -94,18 +95,21 @@ class Desk:
         A page is theirs to get if they have not begun it, and if too few others have finished it or had it before them
         in the last half hour.
         """
-        others = [name for name in self.answers if name != annotator]
-        done = {page: {name for name in others if self.complete(name, page)} for page in self.pages}
+        other_annotators = [name for name in self.answers if name != annotator]
+        finishers = {page: {name for name in other_annotators if self.complete(name, page)} for page in self.pages}
         since = time.monotonic() - OPEN_SECONDS
         people = {
-            page: done[page] | {name for name, when in self.shown[page].items() if when > since and name != annotator}
+            page: finishers[page]
+            | {name for name, when in self.shown[page].items() if when > since and name != annotator}
             for page in self.pages
         }
-        wanted, own = self.record["judgments"], set(self.begun(annotator))
-        missing = [page for page in self.pages if page not in own and len(done[page]) < wanted]
-        found = [page for page in missing if len(people[page]) < wanted]
-        found.sort(key=lambda page: (-len(people[page]), _place(annotator, page)))
-        return found, len(missing) - len(found)
+        judgments_per_page, begun_pages = self.record["judgments"], set(self.begun(annotator))
+        unfinished_pages = [
+            page for page in self.pages if page not in begun_pages and len(finishers[page]) < judgments_per_page
+        ]
+        free_pages = [page for page in unfinished_pages if len(people[page]) < judgments_per_page]
+        free_pages.sort(key=lambda page: (-len(people[page]), _order_key(annotator, page)))
+        return free_pages, len(unfinished_pages) - len(free_pages)
 
     def next_page(self, annotator: str) -> dict:
         """The page that an annotator should get next, None if there is none; and how many are done, left and reserved.
@@ -113,25 +117,30 @@ class Desk:
         Pages that others have begun come first, so that judgments of the same texts can be compared early.
         """
         with self.lock:
-            begun = self.begun(annotator)
-            unfinished = [page for page in begun if not self.complete(annotator, page)]
-            left, reserved = self.open_to(annotator)
-            page = next(iter([*unfinished, *left]), None)
+            begun_pages = self.begun(annotator)
+            unfinished_pages = [page for page in begun_pages if not self.complete(annotator, page)]
+            free_pages, reserved = self.open_to(annotator)
+            page = next(iter([*unfinished_pages, *free_pages]), None)
             if page is not None:
                 self.shown[page][annotator] = time.monotonic()
-            numbers = {"done": len(begun) - len(unfinished), "left": len(left) + len(unfinished), "reserved": reserved}
-            return {"page": page, "begun": begun, **numbers}
+            numbers = {
+                "done": len(begun_pages) - len(unfinished_pages),
+                "left": len(free_pages) + len(unfinished_pages),
+                "reserved": reserved,
+            }
+            return {"page": page, "begun": begun_pages, **numbers}
 
     def page(self, annotator: str, page: int) -> dict:
         """A page as an annotator sees it, with what they have answered."""
         with self.lock:
-            own = self.answers.get(annotator, {})
+            answers = self.answers.get(annotator, {})
             items = [self.items[item] for item in self.pages[page]]
             return {
                 "page": page,
                 "reference": items[0].reference,
                 "items": [
-                    {"item": one.item, "paraphrase": one.paraphrase, "answers": own.get(one.item, {})} for one in items
+                    {"item": item.item, "paraphrase": item.paraphrase, "answers": answers.get(item.item, {})}
+                    for item in items
                 ],
             }
 
@@ -147,16 +156,16 @@ class Desk:
             raise ValueError(
                 f"wanted answers to an item of this sheet, got {item!r} with {', '.join(answers)}: reload the page"
             )
-        found = {name: value(questions[name], str(answer)) for name, answer in answers.items()}
-        given = {name: answer for name, answer in found.items() if answer is not None}
+        values = {name: value(questions[name], str(answer)) for name, answer in answers.items()}
+        present_answers = {name: answer for name, answer in values.items() if answer is not None}
         with self.lock:
             file = self.files.setdefault(annotator, self.folder / ANSWERS / f"{annotator}.csv")
-            append_answers(file, self.sheet, item, given, self.record["id"])
-            self.answers.setdefault(annotator, {})[item] = given
+            append_answers(file, self.sheet, item, present_answers, self.record["id"])
+            self.answers.setdefault(annotator, {})[item] = present_answers
             self.shown[self.items[item].page][annotator] = time.monotonic()
 
 
-def _place(annotator: str, page: int) -> bytes:
+def _order_key(annotator: str, page: int) -> bytes:
     """A place for a page in an order that is each annotator's own."""
     return blake2b(f"{annotator}\t{page}".encode(), digest_size=8).digest()
 
@@ -225,8 +234,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Save the answers to an item; other sites' pages cannot send JSON here."""
-        said = self.headers.get("Content-Length", "")
-        size = int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else LONGEST_REQUEST + 1
+        length = self.headers.get("Content-Length", "")
+        size = int(length) if length.isascii() and length.isdecimal() and len(length) < 10 else LONGEST_REQUEST + 1
         if size > LONGEST_REQUEST:
             self.close_connection = True
             self.reply(413, b"{}", "application/json")
@@ -238,11 +247,11 @@ class Handler(BaseHTTPRequestHandler):
 
         def save() -> dict:
             try:
-                given = json.loads(body)
-                item, answers = str(given["item"]), dict(given["answers"])
+                request = json.loads(body)
+                item, answers = str(request["item"]), dict(request["answers"])
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise ValueError(f"wanted annotator, item and answers, got another request ({error})") from None
-            self.desk.save(self.annotator(given), item, answers)
+            self.desk.save(self.annotator(request), item, answers)
             return {"saved": item}
 
         self.answer(save)
@@ -250,12 +259,12 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self, work: Callable[[], dict]) -> None:
         """Reply with what `work` returns, or with its error."""
         try:
-            status, said = 200, work()
+            status, content = 200, work()
         except ValueError as error:
-            status, said = 400, {"error": str(error)}
+            status, content = 400, {"error": str(error)}
         except OSError as error:
-            status, said = 507, {"error": f"not saved: {error.strerror}"}
-        self.reply(status, json.dumps(said).encode(), "application/json")
+            status, content = 507, {"error": f"not saved: {error.strerror}"}
+        self.reply(status, json.dumps(content).encode(), "application/json")
 
     def reply(self, status: int, body: bytes, kind: str) -> None:
         """Send a reply."""
@@ -283,16 +292,16 @@ def server(folder: Path, host: str, port: int) -> ThreadingHTTPServer:
         OSError: The port is taken, or no port of this machine.
     """
     desk = Desk(folder)
-    given = {"desk": desk, "shown_page": _render_page(desk).encode(), "hosts": _hosts_of(host)}
+    attributes = {"desk": desk, "shown_page": _render_page(desk).encode(), "hosts": _allowed_hosts(host)}
     try:
-        return ThreadingHTTPServer((host, port), type("SheetHandler", (Handler,), given))
+        return ThreadingHTTPServer((host, port), type("SheetHandler", (Handler,), attributes))
     except OverflowError:
         raise ValueError(f"wanted a port from 0 to 65535, got {port}: choose another") from None
     except OSError as error:
         raise OSError(error.errno, f"{error.strerror}: choose another --port or --host", f"{host}:{port}") from None
 
 
-def _hosts_of(host: str) -> frozenset[str]:
+def _allowed_hosts(host: str) -> frozenset[str]:
     """The names by which a page may be asked for on an address of this machine alone; none where others may ask."""
     return frozenset(LOOPBACK) if host in LOOPBACK else frozenset()
 
@@ -305,12 +314,12 @@ def serve(folder: Path, host: str, port: int) -> None:
         ValueError, OSError: See `server`.
     """
     open_sheet(folder)
-    with (TEMPLATES / LOCK).open("a+", encoding="utf-8") as lock:
+    with (folder / LOCK).open("a+", encoding="utf-8") as lock:
         take(lock, fcntl.LOCK_EX, folder)
         lock.truncate(0)
         write_holder(lock)
-        with server(folder, host, port) as serving:
-            name = host if _hosts_of(host) else socket.gethostname()
-            address = f"http://{name}:{serving.server_address[1]}/"
+        with server(folder, host, port) as http_server:
+            name = host if _allowed_hosts(host) else socket.gethostname()
+            address = f"http://{name}:{http_server.server_address[1]}/"
             print(f"{address}   Answers go to {folder / ANSWERS}. Ctrl-C ends.", flush=True)
-            serving.serve_forever()
+            http_server.serve_forever()

@@ -55,61 +55,65 @@ def summarise(folder: Path) -> dict:
     if (folder / REFERENCES).is_file():
         return _summarise_judgments(released_judgments(folder))
     record, sheet = open_sheet(folder)
-    shown = read_items(folder)
-    items = [item.item for item in shown]
+    items = read_items(folder)
+    item_ids = [item.item for item in items]
     for file in answer_files(folder).values():
-        check_sheet(file, record["id"], shown)
-    given = {name: read_answers(file, sheet, items) for name, file in answer_files(folder).items()}
+        check_sheet(file, record["id"], items)
+    submitted_answers = {name: read_answers(file, sheet, item_ids) for name, file in answer_files(folder).items()}
     answers = {
-        name: {item: one for item, one in own.items() if one.keys() >= set(sheet.required)}
-        for name, own in given.items()
+        name: {
+            item: item_answers
+            for item, item_answers in answers_by_item.items()
+            if item_answers.keys() >= set(sheet.required)
+        }
+        for name, answers_by_item in submitted_answers.items()
     }
     if not any(answers.values()):
         raise ValueError(f"wanted answers in {folder / ANSWERS}, got none: serve the sheet, or fill in its items.csv")
     key = _read_key(folder)
     if sheet is PARABANK:
-        figures = _summarise_judgments(list(_judgments_of(folder, answers, key)), record["judgments"])
+        figures = _summarise_judgments(list(_build_judgments(folder, answers, key)), record["judgments"])
     else:
         figures = _summarise_levels(sheet, answers, key, record["sampled"])
-    for name, own in given.items():
-        own_figures = figures["annotators"].setdefault(name, {"judgments": 0})
-        own_figures["incomplete"] = len(own) - len(answers[name])
+    for name, answers_by_item in submitted_answers.items():
+        annotator_figures = figures["annotators"].setdefault(name, {"judgments": 0})
+        annotator_figures["incomplete"] = len(answers_by_item) - len(answers[name])
     return figures
 
 
 def _read_key(folder: Path) -> dict[str, list[dict[str, str]]]:
     """The lines of the key by item."""
-    found = defaultdict(list)
+    lines_by_item = defaultdict(list)
     for line in read_table(folder / KEY, ("item", "system", "id", "length", "range", "trigram_overlap")):
-        found[line["item"]].append(line)
-    return dict(found)
+        lines_by_item[line["item"]].append(line)
+    return dict(lines_by_item)
 
 
-def _judgments_of(
+def _build_judgments(
     folder: Path, answers: Mapping[str, Mapping[str, Answers]], key: Mapping[str, list[dict[str, str]]]
 ) -> Iterable[Judgment]:
     """The answers to ParaBank's sheet as judgments."""
     texts = {item.item: item.paraphrase for item in read_items(folder)}
-    for annotator, own in answers.items():
-        for item, given in own.items():
+    for annotator, answers_by_item in answers.items():
+        for item, ratings in answers_by_item.items():
             first = key[item][0]
             yield Judgment(
                 annotator=annotator,
                 id=first["id"],
                 text=texts[item],
                 systems=tuple(line["system"] for line in key[item]),
-                score=given["similarity"],
-                grammaticality=0 if given["nonsensical"] else 1 if given["ungrammatical"] else GRAMMATICAL,
+                score=ratings["similarity"],
+                grammaticality=0 if ratings["nonsensical"] else 1 if ratings["ungrammatical"] else GRAMMATICAL,
                 length=int(first["length"]) if first["length"] else None,
             )
 
 
-def _summarise_judgments(judgments: Sequence[Judgment], wanted: int = PARABANK.judgments) -> dict:
+def _summarise_judgments(judgments: Sequence[Judgment], judgments_per_text: int = PARABANK.judgments) -> dict:
     """The figures of judgments as ParaBank's tables 4 and 5 have them; inattentive annotators are left out.
 
     Args:
         judgments: All judgments, with those of the controls.
-        wanted: The judgments that each text should have.
+        judgments_per_text: The judgments that each text should have.
 
     Returns:
         Of each system what `by_system` returns, and `score_error`, the standard error of the score over references;
@@ -118,32 +122,38 @@ def _summarise_judgments(judgments: Sequence[Judgment], wanted: int = PARABANK.j
 
     Source: ParaBank, sections 5.3 and 5.5.
     """
-    kept, left_out = attentive(judgments)
-    texts = judged_texts(kept)
+    usable_judgments, exclusion_reasons = attentive(judgments)
+    texts = judged_texts(usable_judgments)
     systems = by_system(texts)
-    found: dict[str, dict] = {name: dict(figures) for name, figures in systems.items()}
-    for name, figures in found.items():
-        own = [text for text in texts if name in text.systems and text.scores]
+    system_figures: dict[str, dict] = {name: dict(figures) for name, figures in systems.items()}
+    for name, figures in system_figures.items():
+        system_texts = [text for text in texts if name in text.systems and text.scores]
         references = defaultdict(list)
-        for text in own:
+        for text in system_texts:
             references[text.id].append(fmean(text.scores))
         if len(references) > 1:
             figures["score_error"] = stdev(map(fmean, references.values())) / math.sqrt(len(references))
-        by_length = {n: [fmean(text.scores) for text in own if text.length == n] for n in LENGTHS}
+        by_length = {n: [fmean(text.scores) for text in system_texts if text.length == n] for n in LENGTHS}
         if any(by_length.values()):
             figures["lengths"] = {n: fmean(scores) for n, scores in by_length.items() if scores}
             if all(by_length.values()):
                 figures["average"] = fmean(figures["lengths"].values())
-    scores = [(one.annotator, (one.id, one.text), one.score) for one in kept if one.score is not None]
-    grammaticality = [(one.annotator, (one.id, one.text), one.grammaticality) for one in kept]
+    scores = [
+        (judgment.annotator, (judgment.id, judgment.text), judgment.score)
+        for judgment in usable_judgments
+        if judgment.score is not None
+    ]
+    grammaticality = [
+        (judgment.annotator, (judgment.id, judgment.text), judgment.grammaticality) for judgment in usable_judgments
+    ]
     return {
         "sheet": PARABANK.name,
-        "annotators": annotators(judgments, left_out),
-        "judgments": len(kept),
+        "annotators": annotators(judgments, exclusion_reasons),
+        "judgments": len(usable_judgments),
         "texts": len(texts),
-        "too_few": sum(len(text.grammaticality) < wanted for text in texts),
-        "wanted": wanted,
-        "systems": found,
+        "too_few": sum(len(text.grammaticality) < judgments_per_text for text in texts),
+        "wanted": judgments_per_text,
+        "systems": system_figures,
         "agreement": {
             "similarity": alpha(scores, "interval"),
             "grammaticality": alpha(grammaticality, "ordinal"),
@@ -153,13 +163,13 @@ def _summarise_judgments(judgments: Sequence[Judgment], wanted: int = PARABANK.j
 
 def annotators(judgments: Iterable[Judgment], left_out: Mapping[str, str]) -> dict[str, dict]:
     """The judgments, controls and failed controls of each annotator, and why one was left out."""
-    found: dict[str, dict] = {}
-    for one in judgments:
-        own = found.setdefault(one.annotator, {"judgments": 0, "controls": 0, "failed": 0})
-        own["judgments"] += 1
-        own["controls"] += COPIES in one.systems
-        own["failed"] += COPIES in one.systems and one.score != IDENTICAL
-    return {name: own | {"left_out": left_out.get(name)} for name, own in found.items()}
+    counts_by_annotator: dict[str, dict] = {}
+    for judgment in judgments:
+        counts = counts_by_annotator.setdefault(judgment.annotator, {"judgments": 0, "controls": 0, "failed": 0})
+        counts["judgments"] += 1
+        counts["controls"] += COPIES in judgment.systems
+        counts["failed"] += COPIES in judgment.systems and judgment.score != IDENTICAL
+    return {name: counts | {"left_out": left_out.get(name)} for name, counts in counts_by_annotator.items()}
 
 
 def _summarise_levels(
@@ -177,13 +187,13 @@ def _summarise_levels(
 
     Source: ParaNMT-50M, section 3.2; ParaZh-22M, section 3.2: "the final score is the average of their ratings".
     """
-    of_item = defaultdict(list)
-    for own in answers.values():
-        for item, given in own.items():
-            of_item[item].append(given)
+    answers_by_item = defaultdict(list)
+    for annotator_answers in answers.values():
+        for item, item_answers in annotator_answers.items():
+            answers_by_item[item].append(item_answers)
     groups = defaultdict(list)
     for item, lines in key.items():
-        if item in of_item:
+        if item in answers_by_item:
             groups[lines[0]["system"], lines[0]["range"] or "all"].append(item)
     systems: dict[str, dict] = {}
     for name, ranges in sampled.items():
@@ -191,8 +201,11 @@ def _summarise_levels(
             items = groups[name, label]
             overlaps = [float(key[item][0]["trigram_overlap"]) for item in items]
             questions = {
-                one.name: _levels([[given[one.name] for given in of_item[item]] for item in items], sorted(one.levels))
-                for one in sheet.questions
+                question.name: _levels(
+                    [[item_answers[question.name] for item_answers in answers_by_item[item]] for item in items],
+                    sorted(question.levels),
+                )
+                for question in sheet.questions
             }
             figures = {
                 "pairs": pairs,
@@ -201,25 +214,31 @@ def _summarise_levels(
                 "questions": questions,
             }
             systems.setdefault(name, {})[label] = figures
-    everything = [(name, item, given) for name, own in answers.items() for item, given in own.items()]
+    judgments = [
+        (name, item, item_answers)
+        for name, annotator_answers in answers.items()
+        for item, item_answers in annotator_answers.items()
+    ]
     return {
         "sheet": sheet.name,
-        "annotators": {name: {"judgments": len(own)} for name, own in answers.items()},
-        "judgments": len(everything),
+        "annotators": {name: {"judgments": len(annotator_answers)} for name, annotator_answers in answers.items()},
+        "judgments": len(judgments),
         "systems": systems,
         "agreement": {
-            question.name: alpha([(name, item, given[question.name]) for name, item, given in everything], "ordinal")
+            question.name: alpha(
+                [(name, item, item_answers[question.name]) for name, item, item_answers in judgments], "ordinal"
+            )
             for question in sheet.questions
         },
     }
 
 
-def _levels(ratings: Sequence[Sequence[float]], known: Sequence[int]) -> dict:
+def _levels(ratings: Sequence[Sequence[float]], levels: Sequence[int]) -> dict:
     """The figures of the ratings of each pair on one question, see `_summarise_levels`."""
-    means = [fmean(own) for own in ratings]
-    counts = Counter(int(rating) for own in ratings for rating in own)
-    at_least = {n: 100 * fmean(mean >= n for mean in means) for n in known[1:]} if means else {}
-    return {"ratings": {n: counts[n] for n in known}, "at_least": at_least, **spread(means)}
+    means = [fmean(pair_ratings) for pair_ratings in ratings]
+    counts = Counter(int(rating) for pair_ratings in ratings for rating in pair_ratings)
+    at_least = {n: 100 * fmean(mean >= n for mean in means) for n in levels[1:]} if means else {}
+    return {"ratings": {n: counts[n] for n in levels}, "at_least": at_least, **spread(means)}
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
@@ -251,47 +270,67 @@ def alpha(ratings: Iterable[tuple[str, object, float]], level: Literal["nominal"
     for (annotator, text), rating in last.items():
         values[rows[annotator], columns[text]] = rating
     shared = values[:, (~np.isnan(values)).sum(axis=0) > 1]
-    known = len(np.unique(shared[~np.isnan(shared)])) > 1
-    found = round(float(krippendorff.alpha(shared, level_of_measurement=level)), 6) if known else None
-    return {"alpha": found, "level": level, "texts": shared.shape[1]}
+    has_variation = len(np.unique(shared[~np.isnan(shared)])) > 1
+    coefficient = round(float(krippendorff.alpha(shared, level_of_measurement=level)), 6) if has_variation else None
+    return {"alpha": coefficient, "level": level, "texts": shared.shape[1]}
 
 
 def markdown(figures: dict) -> str:
     """The figures as Markdown tables."""
     tables = _judged_tables(figures) if figures["sheet"] == PARABANK.name else _level_tables(figures)
-    agreement = [
-        [name, "-" if one["alpha"] is None else f"{one['alpha']:.3f}", one["level"], f"{one['texts']:,}"]
-        for name, one in figures["agreement"].items()
+    rows = [
+        [
+            name,
+            "-" if agreement["alpha"] is None else f"{agreement['alpha']:.3f}",
+            agreement["level"],
+            f"{agreement['texts']:,}",
+        ]
+        for name, agreement in figures["agreement"].items()
     ]
     head = ["agreement", "Krippendorff's alpha", "level", "texts with two judgments"]
-    return "\n\n".join([*tables, table(head, agreement)])
+    return "\n\n".join([*tables, table(head, rows)])
 
 
 def _judged_tables(figures: dict) -> list[str]:
     """The tables of ParaBank's sheet: systems, and annotators; and a line if texts have too few judgments."""
-    lengths = [n for n in LENGTHS if any(n in one.get("lengths", {}) for one in figures["systems"].values())]
+    lengths = [
+        n
+        for n in LENGTHS
+        if any(n in system_figures.get("lengths", {}) for system_figures in figures["systems"].values())
+    ]
     lines = []
-    for name, one in figures["systems"].items():
-        error = f" ± {one['score_error']:.1f}" if "score_error" in one else ""
-        of_length = [f"{one['lengths'][n]:.1f}" if n in one.get("lengths", {}) else "-" for n in lengths]
-        score = f"{one['score']:.1f}{error}" if "score" in one else "-"
-        average = [f"{one['average']:.1f}" if "average" in one else "-"] if lengths else []
-        lines.append([name, f"{one['texts']:,}", score, *of_length, *average, f"{one['grammatical']:.1f}"])
-    of_lengths = [*(f"{n} words" for n in lengths), "mean of lengths"] if lengths else []
-    head = ["system", "texts", "similarity", *of_lengths, "% grammatical"]
-    people = [
+    for name, system_figures in figures["systems"].items():
+        error = f" ± {system_figures['score_error']:.1f}" if "score_error" in system_figures else ""
+        length_scores = [
+            f"{system_figures['lengths'][n]:.1f}" if n in system_figures.get("lengths", {}) else "-" for n in lengths
+        ]
+        score = f"{system_figures['score']:.1f}{error}" if "score" in system_figures else "-"
+        average = [f"{system_figures['average']:.1f}" if "average" in system_figures else "-"] if lengths else []
+        lines.append(
+            [
+                name,
+                f"{system_figures['texts']:,}",
+                score,
+                *length_scores,
+                *average,
+                f"{system_figures['grammatical']:.1f}",
+            ]
+        )
+    length_columns = [*(f"{n} words" for n in lengths), "mean of lengths"] if lengths else []
+    head = ["system", "texts", "similarity", *length_columns, "% grammatical"]
+    annotator_rows = [
         [
             name,
-            f"{one['judgments']:,}",
-            str(one.get("incomplete", 0)),
-            f"{one.get('failed', 0)} of {one.get('controls', 0)}",
-            one.get("left_out") or "",
+            f"{counts['judgments']:,}",
+            str(counts.get("incomplete", 0)),
+            f"{counts.get('failed', 0)} of {counts.get('controls', 0)}",
+            counts.get("left_out") or "",
         ]
-        for name, one in figures["annotators"].items()
+        for name, counts in figures["annotators"].items()
     ]
     tables = [
         table(head, lines),
-        table(["annotator", "judgments", "incomplete", "controls failed", "left out"], people),
+        table(["annotator", "judgments", "incomplete", "controls failed", "left out"], annotator_rows),
     ]
     if figures["too_few"]:
         tables.append(
@@ -307,11 +346,11 @@ def _level_tables(figures: dict) -> list[str]:
         if list(ranges) == ["all"]:
             continue
         lines = []
-        for label, one in ranges.items():
-            overlap = one["trigram_overlap"]
-            counts = [_rating_cell(q, n) for q in one["questions"].values() for n in (1, 2, 3)]
-            shown = f"{overlap['mean']:.2f} ± {overlap.get('deviation', 0):.2f}" if overlap else "-"
-            lines.append([label, f"{one['pairs']:,}", f"{one['judged']:,}", shown, *counts])
+        for label, range_figures in ranges.items():
+            overlap = range_figures["trigram_overlap"]
+            counts = [_rating_cell(q, n) for q in range_figures["questions"].values() for n in (1, 2, 3)]
+            overlap_cell = f"{overlap['mean']:.2f} ± {overlap.get('deviation', 0):.2f}" if overlap else "-"
+            lines.append([label, f"{range_figures['pairs']:,}", f"{range_figures['judged']:,}", overlap_cell, *counts])
         questions = next(iter(ranges.values()))["questions"]
         head = [
             f"score, {name}",
@@ -325,22 +364,28 @@ def _level_tables(figures: dict) -> list[str]:
     if whole:
         questions = next(iter(whole.values()))["questions"]
         pairs = [(name, question) for question in questions for name in whole]
-        found = [whole[name]["questions"][question] for name, question in pairs]
-        lines = [[f"{'=' if n == 5 else '>='} {n}, %", *(_level_cell(one, n) for one in found)] for n in (5, 4, 3, 2)]
+        column_figures = [whole[name]["questions"][question] for name, question in pairs]
+        lines = [
+            [f"{'=' if n == 5 else '>='} {n}, %", *(_level_cell(q, n) for q in column_figures)] for n in (5, 4, 3, 2)
+        ]
         lines.append(
-            ["mean", *(f"{q['mean']:.2f} ± {q.get('deviation', 0):.2f}" if "mean" in q else "-" for q in found)]
+            [
+                "mean",
+                *(f"{q['mean']:.2f} ± {q.get('deviation', 0):.2f}" if "mean" in q else "-" for q in column_figures),
+            ]
         )
         tables.append(table(["", *(f"{question}, {name}" for name, question in pairs)], lines))
-    people = [
-        [name, f"{one['judgments']:,}", str(one.get("incomplete", 0))] for name, one in figures["annotators"].items()
+    annotator_rows = [
+        [name, f"{annotator_figures['judgments']:,}", str(annotator_figures.get("incomplete", 0))]
+        for name, annotator_figures in figures["annotators"].items()
     ]
-    return [*tables, table(["annotator", "judgments", "incomplete"], people)]
+    return [*tables, table(["annotator", "judgments", "incomplete"], annotator_rows)]
 
 
 def _rating_cell(question: dict, level: int) -> str:
     """The percentage of ratings that are a level."""
-    given = sum(question["ratings"].values())
-    return f"{100 * question['ratings'][level] / given:.1f}" if given else "-"
+    total = sum(question["ratings"].values())
+    return f"{100 * question['ratings'][level] / total:.1f}" if total else "-"
 
 
 def _level_cell(question: dict, level: int) -> str:

@@ -44,7 +44,7 @@ def loaded(name: str) -> Paraphraser:
     return Paraphraser(name)
 
 
-def _model_of(paraphraser: str | Paraphraser) -> Paraphraser:
+def _load_paraphraser(paraphraser: str | Paraphraser) -> Paraphraser:
     """A paraphraser by its name, or itself; in a forked process with one thread, because OpenMP's do not survive."""
     if os.getpid() != PROCESS:
         torch.set_num_threads(1)
@@ -62,7 +62,7 @@ class MapAugmenter:
     Args:
         columns: The columns whose texts are paraphrased.
         copies: New rows for each row, and with vary "separately" for each of its columns, at most.
-        vary: "separately" or "together", as of `toolkit.augment`.
+        vary: "separately" or "together", see `toolkit.augment`.
         paraphraser: A name as `toolkit.Paraphraser` takes it, or one that is loaded.
         seed: Of the samples.
     """
@@ -92,9 +92,9 @@ class MapAugmenter:
             raise ValueError("wanted a batch of rows, got one row: map with batched=True")
         columns = [list(batch[name]) for name in names]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-        source = Model(_model_of(self.paraphraser), self.settings)
-        made = new_rows(list(enumerate(rows)), self.settings, source, {}, None, Summary())
-        rows += [{**rows[one.source], **one.changes} for one in made]
+        source = Model(_load_paraphraser(self.paraphraser), self.settings)
+        added_rows = new_rows(list(enumerate(rows)), self.settings, source, {}, None, Summary())
+        rows += [{**rows[new_row.source], **new_row.changes} for new_row in added_rows]
         return {name: [row[name] for row in rows] for name in names}
 
 
@@ -150,12 +150,12 @@ class CollateAugmenter:
         if self.process != os.getpid():
             self.process, self.chance = os.getpid(), random.Random(f"{self.seed} {torch.initial_seed()}")
             self.connection = self.opened()
-        rows = [dict(one) for one in examples]
-        drawn = [(row, column) for row in rows for column in self.columns if self.chance.random() < self.share]
-        drawn = [(row, column) for row, column in drawn if (row[column] or "").strip()]
-        found = self.cached([row[column] for row, column in drawn])
-        for row, column in drawn:
-            row[column] = self.chance.choice(found[row[column]] or [row[column]])
+        rows = [dict(example) for example in examples]
+        cells = [(row, column) for row in rows for column in self.columns if self.chance.random() < self.share]
+        cells = [(row, column) for row, column in cells if (row[column] or "").strip()]
+        paraphrases = self.cached([row[column] for row, column in cells])
+        for row, column in cells:
+            row[column] = self.chance.choice(paraphrases[row[column]] or [row[column]])
         return self.collate(rows)
 
     def opened(self) -> sqlite3.Connection:
@@ -165,30 +165,35 @@ class CollateAugmenter:
             ValueError: They were not.
         """
         name = self.paraphraser if isinstance(self.paraphraser, str) else self.paraphraser.name
-        own = f"{name}, copies {self.copies}, seed {self.seed}"
+        expected = f"{name}, copies {self.copies}, seed {self.seed}"
         connection = sqlite3.connect(self.cache, timeout=600, isolation_level=None)
         connection.execute("CREATE TABLE IF NOT EXISTS said (text TEXT PRIMARY KEY, paraphrases TEXT)")
         connection.execute("CREATE TABLE IF NOT EXISTS made (by TEXT)")
-        connection.execute("INSERT INTO made SELECT ? WHERE NOT EXISTS (SELECT 1 FROM made)", [own])
-        (by,) = connection.execute("SELECT by FROM made").fetchone()
-        if by != own:
-            raise ValueError(f"wanted a cache of {own}, got one of {by} in {self.cache}: choose another, or delete it")
+        connection.execute("INSERT INTO made SELECT ? WHERE NOT EXISTS (SELECT 1 FROM made)", [expected])
+        (actual,) = connection.execute("SELECT by FROM made").fetchone()
+        if actual != expected:
+            raise ValueError(
+                f"wanted a cache of {expected}, got one of {actual} in {self.cache}: choose another, or delete it"
+            )
         return connection
 
     def cached(self, texts: Sequence[str]) -> dict[str, list[str]]:
         """The paraphrases of each text, from the cache; those that are not there are made and kept."""
-        found: dict[str, list[str]] = {}
+        paraphrases: dict[str, list[str]] = {}
         for text in dict.fromkeys(texts):
             row = self.connection.execute("SELECT paraphrases FROM said WHERE text = ?", [text]).fetchone()
             if row is not None:
-                found[text] = json.loads(row[0])
-        if new := [text for text in dict.fromkeys(texts) if text not in found]:
-            made = _model_of(self.paraphraser).paraphrase(new, n=self.copies, seed=self.seed, progress=False)
-            found |= dict(zip(new, made, strict=True))
-            self.connection.executemany(
-                "INSERT OR REPLACE INTO said VALUES (?, ?)", [(text, json.dumps(found[text])) for text in new]
+                paraphrases[text] = json.loads(row[0])
+        if new_texts := [text for text in dict.fromkeys(texts) if text not in paraphrases]:
+            new_paraphrases = _load_paraphraser(self.paraphraser).paraphrase(
+                new_texts, n=self.copies, seed=self.seed, progress=False
             )
-        return found
+            paraphrases |= dict(zip(new_texts, new_paraphrases, strict=True))
+            self.connection.executemany(
+                "INSERT OR REPLACE INTO said VALUES (?, ?)",
+                [(text, json.dumps(paraphrases[text])) for text in new_texts],
+            )
+        return paraphrases
 
 
 class TextAugmenter(BaseEstimator):
@@ -233,22 +238,22 @@ class TextAugmenter(BaseEstimator):
         if len(texts) != len(labels):
             raise ValueError(f"wanted a label for each text, got {len(texts)} texts and {len(labels)} labels")
         columns: dict[str, list[Any]] = {"text": texts}
-        if asked := self.stratify or self.check is not None:
+        if has_labels := self.stratify or self.check is not None:
             columns["label"] = labels.tolist()
-        grown = augment(
+        augmented_dataset = augment(
             Dataset.from_dict(columns),
             "text",
             copies=self.copies,
-            paraphraser=_model_of(self.paraphraser),
-            label="label" if asked else None,
+            paraphraser=_load_paraphraser(self.paraphraser),
+            label="label" if has_labels else None,
             stratify=self.stratify,
             check=self.check,
             provenance=("row", "paraphraser", "score"),
             seed=self.seed,
             progress=False,
         )
-        sources = [*range(len(texts)), *grown["row"][len(texts) :]]
-        return np.array(list(grown["text"]), dtype=object), labels[sources]
+        sources = [*range(len(texts)), *augmented_dataset["row"][len(texts) :]]
+        return np.array(list(augmented_dataset["text"]), dtype=object), labels[sources]
 
     def fit(self, X: Iterable[str], y: Sequence[Any] | None = None) -> TextAugmenter:
         """Nothing is learnt."""
@@ -333,11 +338,15 @@ class NlpaugAugmenter:
         Raises:
             ValueError: It is neither a text nor texts.
         """
-        texts, most = ([data], n) if isinstance(data, str) else (texts_of(data, may_lack=False), 1)
-        read = [text for text in texts if text.strip()]
-        found = iter(_model_of(self.paraphraser).paraphrase(read, n=most, seed=self.seed, progress=False))
-        said = [(next(found) if text.strip() else []) or [text] for text in texts]
-        return said[0] if isinstance(data, str) else [one[0] for one in said]
+        texts, max_outputs = ([data], n) if isinstance(data, str) else (texts_of(data, may_lack=False), 1)
+        nonempty_texts = [text for text in texts if text.strip()]
+        outputs = iter(
+            _load_paraphraser(self.paraphraser).paraphrase(
+                nonempty_texts, n=max_outputs, seed=self.seed, progress=False
+            )
+        )
+        paraphrase_lists = [(next(outputs) if text.strip() else []) or [text] for text in texts]
+        return paraphrase_lists[0] if isinstance(data, str) else [paraphrases[0] for paraphrases in paraphrase_lists]
 
 
 def contrastive_pairs(
@@ -360,7 +369,13 @@ def contrastive_pairs(
     Raises:
         ValueError: Something else than texts is given.
     """
-    read = [text for text in dict.fromkeys(texts_of(texts)) if text and text.strip()]
-    found = _model_of(paraphraser).paraphrase(read, n=copies, seed=seed)
-    pairs = [(text, said) for text, some in zip(read, found, strict=True) for said in some]
-    return Dataset.from_dict({"anchor": [one for one, _ in pairs], "positive": [other for _, other in pairs]})
+    distinct_texts = [text for text in dict.fromkeys(texts_of(texts)) if text and text.strip()]
+    paraphrase_lists = _load_paraphraser(paraphraser).paraphrase(distinct_texts, n=copies, seed=seed)
+    pairs = [
+        (text, paraphrase)
+        for text, paraphrases in zip(distinct_texts, paraphrase_lists, strict=True)
+        for paraphrase in paraphrases
+    ]
+    return Dataset.from_dict(
+        {"anchor": [anchor for anchor, _ in pairs], "positive": [positive for _, positive in pairs]}
+    )

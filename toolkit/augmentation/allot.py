@@ -17,7 +17,7 @@ def rows_to_augment(
     copies: int,
     balance: bool,
     stratify: bool,
-    most: int | None,
+    max_rows: int | None,
     seed: int,
 ) -> list[int]:
     """The numbers of the rows that are worked on, in order: all, or random ones where fewer new rows are wanted.
@@ -31,33 +31,35 @@ def rows_to_augment(
         copies: New rows for each row, at most.
         balance: Whether only classes that are smaller than the largest get new rows.
         stratify: Whether all classes grow by the same share, so that rows of each are needed.
-        most: New rows at most; None is no limit.
+        max_rows: New rows at most; None is no limit.
         seed: Of the choice.
     """
     order = _shuffled(total, seed)
     if balance:
         assert labels is not None
         order = _first_of_each(order, labels, {label: _needed(lack, copies) for label, lack in lacks(labels).items()})
-    if stratify and most is not None:
+    if stratify and max_rows is not None:
         assert labels is not None
-        share = Fraction(most, total) if total else Fraction(0)
-        wanted = {label: _needed(ceil(share * size), copies) for label, size in Counter(labels).items()}
-        return sorted(_first_of_each(order, labels, wanted))
-    return sorted(order if most is None else order[: _needed(most, copies)])
+        share = Fraction(max_rows, total) if total else Fraction(0)
+        needed_counts = {label: _needed(ceil(share * size), copies) for label, size in Counter(labels).items()}
+        return sorted(_first_of_each(order, labels, needed_counts))
+    return sorted(order if max_rows is None else order[: _needed(max_rows, copies)])
 
 
-def _first_of_each(order: Sequence[int], labels: Sequence[Hashable], wanted: Mapping[Hashable, int]) -> list[int]:
+def _first_of_each(
+    order: Sequence[int], labels: Sequence[Hashable], needed_counts: Mapping[Hashable, int]
+) -> list[int]:
     """The first rows of each class, as many as are wanted of it.
 
     >>> _first_of_each([4, 3, 2, 1, 0], "aabab", {"a": 2, "b": 1})
     [4, 3, 1]
     """
-    left, chosen = dict(wanted), []
+    remaining, chosen_rows = dict(needed_counts), []
     for row in order:
-        left[labels[row]] -= 1
-        if left[labels[row]] >= 0:
-            chosen.append(row)
-    return chosen
+        remaining[labels[row]] -= 1
+        if remaining[labels[row]] >= 0:
+            chosen_rows.append(row)
+    return chosen_rows
 
 
 def _needed(new: int, copies: int) -> int:
@@ -76,7 +78,7 @@ def lacks(labels: Sequence[Hashable]) -> dict[Hashable, int]:
     return {label: largest - size for label, size in sizes.items()}
 
 
-def same_share(labels: Sequence[Hashable], sources: Sequence[int], most: int | None) -> dict[Hashable, int]:
+def same_share(labels: Sequence[Hashable], sources: Sequence[int], max_rows: int | None) -> dict[Hashable, int]:
     """How many new rows each class gets if all grow by the same share: that of the class with the fewest new rows.
 
     >>> same_share("aaaabb", [0, 1, 2, 3, 4], None), same_share("aaaabb", [0, 1, 2, 3, 4, 5], 3)
@@ -85,12 +87,12 @@ def same_share(labels: Sequence[Hashable], sources: Sequence[int], most: int | N
     Args:
         labels: The class of each row.
         sources: The number of the row that each new row is made of.
-        most: New rows at most; None is no limit.
+        max_rows: New rows at most; None is no limit.
     """
-    sizes, made = Counter(labels), Counter(labels[row] for row in sources)
-    shares = [Fraction(made[label], size) for label, size in sizes.items()]
-    if most is not None and labels:
-        shares.append(Fraction(most, len(labels)))
+    sizes, new_counts = Counter(labels), Counter(labels[row] for row in sources)
+    shares = [Fraction(new_counts[label], size) for label, size in sizes.items()]
+    if max_rows is not None and labels:
+        shares.append(Fraction(max_rows, len(labels)))
     return {label: int(min(shares) * size) for label, size in sizes.items()}
 
 
@@ -100,17 +102,19 @@ def scarcest(labels: Sequence[Hashable], sources: Sequence[int]) -> str:
     >>> scarcest("aaaabb", [0, 1, 2, 3, 4])
     "all classes grow by the share of 'b', which has 1 new rows of 2 rows"
     """
-    sizes, made = Counter(labels), Counter(labels[row] for row in sources)
-    label = min(sizes, key=lambda one: Fraction(made[one], sizes[one]))
-    return f"all classes grow by the share of {label!r}, which has {made[label]:,} new rows of {sizes[label]:,} rows"
+    sizes, new_counts = Counter(labels), Counter(labels[row] for row in sources)
+    label = min(sizes, key=lambda candidate: Fraction(new_counts[candidate], sizes[candidate]))
+    return (
+        f"all classes grow by the share of {label!r}, which has {new_counts[label]:,} new rows of {sizes[label]:,} rows"
+    )
 
 
 def wanted_rows(
     sources: Sequence[int],
     total: int,
     labels: Sequence[Hashable] | None,
-    of_class: Mapping[Hashable, int] | None,
-    most: int | None,
+    class_limits: Mapping[Hashable, int] | None,
+    max_rows: int | None,
     seed: int,
 ) -> list[int]:
     """The places of the new rows that are wanted, in order: the first copy of every row, then the second, and so on.
@@ -122,25 +126,25 @@ def wanted_rows(
         sources: The number of the row that each new row is made of.
         total: The number of rows.
         labels: The class of each row, for limits of classes.
-        of_class: New rows of each class, at most; None is no limit.
-        most: New rows at most; None is no limit.
+        class_limits: New rows of each class, at most; None is no limit.
+        max_rows: New rows at most; None is no limit.
         seed: Of the order of the rows.
     """
-    place = {row: n for n, row in enumerate(_shuffled(total, seed))}
-    copy: dict[int, int] = defaultdict(int)
+    positions = {row: position for position, row in enumerate(_shuffled(total, seed))}
+    copy_counts: dict[int, int] = defaultdict(int)
     turns = []
-    for new, row in enumerate(sources):
-        turns.append((copy[row], place[row], new))
-        copy[row] += 1
-    left = None if of_class is None else dict(of_class)
-    chosen: list[int] = []
-    for _, _, new in sorted(turns):
-        if left is not None and labels is not None:
-            left[labels[sources[new]]] -= 1
-            if left[labels[sources[new]]] < 0:
+    for index, row in enumerate(sources):
+        turns.append((copy_counts[row], positions[row], index))
+        copy_counts[row] += 1
+    remaining = None if class_limits is None else dict(class_limits)
+    chosen_indices: list[int] = []
+    for _, _, index in sorted(turns):
+        if remaining is not None and labels is not None:
+            remaining[labels[sources[index]]] -= 1
+            if remaining[labels[sources[index]]] < 0:
                 continue
-        chosen.append(new)
-    return sorted(chosen[:most])
+        chosen_indices.append(index)
+    return sorted(chosen_indices[:max_rows])
 
 
 def _shuffled(total: int, seed: int) -> list[int]:

@@ -120,7 +120,7 @@ def augment(
         min_forward: The least forward log-likelihood per token of a paraphrase, in nats, at most 0; None is what the
             paraphraser's settings say. Not for pairs.
         allow_trivial: Whether a text that only contracts or expands ("What's", "What is") is new.
-        pivot: Instead of a paraphraser two translators, there and back, as of `toolkit.Paraphraser`.
+        pivot: Instead of a paraphraser two translators, there and back, see `toolkit.Paraphraser`.
         min_usable: The least probability that a reader would call a paraphrase usable, in [0, 1], in English; None is
             what the paraphraser's settings say. Not for pairs.
 
@@ -181,21 +181,23 @@ def augment(
         if paraphraser != BEST:
             raise ValueError(f"wanted a paraphraser or a pivot, got both, {tuple(pivot)}: give one of them")
         paraphraser = pivot_name(pivot)
-    source = _source_of(paraphraser, pairs, settings)
-    checked = None if check is None else _label_check(check, rows, source, settings)
-    record = {} if folder is None else _recorded(settings, source, paraphraser, pairs, check)
-    work = Work(settings, source, tags_of(features, settings), checked, folder, state, record)
-    shown = progress is not False and state.is_main_process
+    source = _load_source(paraphraser, pairs, settings)
+    label_check = None if check is None else _label_check(check, rows, source, settings)
+    record = {} if folder is None else _make_record(settings, source, paraphraser, pairs, check)
+    work = Work(settings, source, tags_of(features, settings), label_check, folder, state, record)
+    show_progress = progress is not False and state.is_main_process
     if stream:
         summary = Summary()
-        return _returned(data, stream_of(rows, features, work, shown, summary), None, settings, summary, with_summary)
-    new, summary = new_dataset(rows, work, shown)
-    if shown:
+        return _combine_rows(
+            data, stream_of(rows, features, work, show_progress, summary), None, settings, summary, with_summary
+        )
+    new, summary = new_dataset(rows, work, show_progress)
+    if show_progress:
         print(summary, file=sys.stderr)
-    return _returned(data, rows, new, settings, summary, with_summary)
+    return _combine_rows(data, rows, new, settings, summary, with_summary)
 
 
-def _recorded(
+def _make_record(
     settings: Augmentation,
     source: Source,
     paraphraser: str | Paraphraser,
@@ -206,11 +208,11 @@ def _recorded(
     files = {"pairs": [str(pairs)]} if pairs else {}
     if not pairs and isinstance(paraphraser, str):
         files = {"paraphraser": [resolve(model) for model in models_of(paraphraser)]}
-    named = (
+    check_name = (
         check if check is None or isinstance(check, str) else getattr(check, "__qualname__", type(check).__qualname__)
     )
     return with_contents(
-        {**asdict(settings), **source.record, "check": named},
+        {**asdict(settings), **source.record, "check": check_name},
         contents_of(files),
     )
 
@@ -233,13 +235,13 @@ def _train_rows(data: Any, settings: Augmentation) -> tuple[Dataset | IterableDa
     if not isinstance(data, Dataset):
         if "pandas" not in sys.modules or not isinstance(data, sys.modules["pandas"].DataFrame):
             kind, library = type(data).__name__, type(data).__module__.partition(".")[0]
-            got = f"{kind} of {library}: give data.to_pandas()" if hasattr(data, "to_pandas") else kind
-            raise TypeError(f"wanted a Dataset, DatasetDict, IterableDataset or DataFrame, got {got}")
+            actual = f"{kind} of {library}: give data.to_pandas()" if hasattr(data, "to_pandas") else kind
+            raise TypeError(f"wanted a Dataset, DatasetDict, IterableDataset or DataFrame, got {actual}")
         data = frame_columns(data, settings)
     return data, data.features
 
 
-def _source_of(paraphraser: str | Paraphraser, pairs: str | Path | None, settings: Augmentation) -> Source:
+def _load_source(paraphraser: str | Paraphraser, pairs: str | Path | None, settings: Augmentation) -> Source:
     """Where paraphrases come from."""
     if pairs is not None:
         if settings.min_forward is not None:
@@ -274,18 +276,18 @@ def _label_check(
     return LabelCheck(judge, settings.columns, settings.label, source.lang)
 
 
-def _returned(
+def _combine_rows(
     data: Any, rows: Any, new: Dataset | None, settings: Augmentation, summary: Summary, with_summary: bool
 ) -> Any:
     """The data with its new rows, in its own type."""
     if isinstance(data, Dataset | DatasetDict) and new is not None:
-        grown: Any = with_new_rows(rows, new, settings)
+        augmented: Any = with_new_rows(rows, new, settings)
     elif new is not None:
-        grown = with_new_frame(data, new, settings)
+        augmented = with_new_frame(data, new, settings)
     else:
-        grown = rows
+        augmented = rows
     if isinstance(data, DatasetDict | IterableDatasetDict):
         names = [name for name in data if name != TRAIN]
-        others = {name: with_nulls(data[name], settings) if settings.provenance else data[name] for name in names}
-        grown = type(data)({name: others.get(name, grown) for name in data})
-    return (grown, summary) if with_summary else grown
+        other_splits = {name: with_nulls(data[name], settings) if settings.provenance else data[name] for name in names}
+        augmented = type(data)({name: other_splits.get(name, augmented) for name in data})
+    return (augmented, summary) if with_summary else augmented

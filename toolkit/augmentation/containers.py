@@ -37,11 +37,9 @@ def check_columns(features: Features, settings: Augmentation) -> None:
     for column in settings.columns:
         kind, item = features[column], getattr(features[column], "feature", None)
         if getattr(item or kind, "dtype", None) not in TEXTS:
-            raise ValueError(f"wanted texts in column {column!r}, got {_described(kind)}")
+            raise ValueError(f"wanted texts in column {column!r}, got {_describe(kind)}")
         if getattr(kind, "length", -1) != -1:
-            raise ValueError(
-                f"wanted lists of any length in column {column!r}, got {_described(kind)}: cast the column"
-            )
+            raise ValueError(f"wanted lists of any length in column {column!r}, got {_describe(kind)}: cast the column")
         if item is not None and column not in settings.spans:
             raise ValueError(f"wanted spans={{{column!r}: the column of tags}}, because column {column!r} holds tokens")
 
@@ -79,14 +77,14 @@ def check_classes(rows: Dataset | IterableDataset, features: Features, settings:
     """
     name = settings.label or ""
     if not isinstance(features[name], Value | ClassLabel):
-        raise ValueError(f"wanted one class of each row in column {name!r}, got {_described(features[name])}")
+        raise ValueError(f"wanted one class of each row in column {name!r}, got {_describe(features[name])}")
     if isinstance(rows, Dataset) and not may_lack:
         labels = list(rows.with_format(None)[name])
         if None in labels:
             raise ValueError(f"row {labels.index(None)}: wanted a class in column {name!r}, got None")
 
 
-def _described(kind: Any) -> str:
+def _describe(kind: Any) -> str:
     """A feature in a few words."""
     return kind.dtype if isinstance(kind, Value) else f"{kind!r:.80}"
 
@@ -100,12 +98,12 @@ def _columns_read(settings: Augmentation) -> list[str]:
 
 def tags_of(features: Features, settings: Augmentation) -> dict[str, Tags]:
     """By column of tokens, the names of its tags."""
-    found = {}
-    for column, tags in settings.spans.items():
-        item = getattr(features[tags], "feature", None)
+    tags_by_column = {}
+    for column, tag_column in settings.spans.items():
+        item = getattr(features[tag_column], "feature", None)
         if isinstance(features[column], List | LargeList) and isinstance(item, ClassLabel):
-            found[column] = Tags(tuple(item.names))
-    return found
+            tags_by_column[column] = Tags(tuple(item.names))
+    return tags_by_column
 
 
 def _provenance_features(settings: Augmentation) -> Features:
@@ -113,51 +111,53 @@ def _provenance_features(settings: Augmentation) -> Features:
     return Features(dict(zip(settings.provenance or HIDDEN, KINDS, strict=True)))
 
 
-def new_dataset(dataset: Dataset, work: Work, shown: bool) -> tuple[Dataset, Summary]:
+def new_dataset(dataset: Dataset, work: Work, show_progress: bool) -> tuple[Dataset, Summary]:
     """The new rows of a data set with its columns and those of provenance, and what was counted.
 
     Args:
         dataset: Its rows.
         work: What is done.
-        shown: Whether a bar is shown.
+        show_progress: Whether a bar is shown.
     """
     settings = work.settings
     reading = dataset.with_format(None).select_columns(_columns_read(settings))
     labels = None if settings.label is None else list(reading[settings.label])
-    copies, most = settings.copies * len(settings.groups), settings.max_new_rows
-    chosen = rows_to_augment(len(dataset), labels, copies, settings.balance, settings.stratify, most, settings.seed)
+    copies, max_rows = settings.copies * len(settings.groups), settings.max_new_rows
+    row_numbers = rows_to_augment(
+        len(dataset), labels, copies, settings.balance, settings.stratify, max_rows, settings.seed
+    )
     rows, finish = dataset.with_format("arrow"), _finisher(dataset.features, settings, work.source.name)
     summary, parts = Summary(), []
-    with rows_bar(len(chosen), 0, work.source.stages * len(settings.columns), "augmenting", shown) as bar:
+    with rows_bar(len(row_numbers), 0, work.source.stages * len(settings.columns), "augmenting", show_progress) as bar:
         for new, counts in made_shards(
-            _shards_of(reading, chosen),
+            _split_shards(reading, row_numbers),
             work,
-            lambda made: finish(made, rows.select([one.source for one in made])[:]),
-            lambda some: rows.select([number for number, _ in some])[:].to_pylist(),
+            lambda added_rows: finish(added_rows, rows.select([new_row.source for new_row in added_rows])[:]),
+            lambda shard: rows.select([number for number, _ in shard])[:].to_pylist(),
             bar,
         ):
             parts.append(new)
             summary.merge(counts)
     if not parts:
         parts.append(finish([], rows.select([])[:]))
-    found = concatenate_datasets(parts)
-    if settings.balance or settings.stratify or most is not None:
-        sources = list(found[(settings.provenance or HIDDEN)[0]])
-        of_class = None
+    all_new_rows = concatenate_datasets(parts)
+    if settings.balance or settings.stratify or max_rows is not None:
+        sources = list(all_new_rows[(settings.provenance or HIDDEN)[0]])
+        class_limits = None
         if labels is not None and (settings.balance or settings.stratify):
-            of_class = lacks(labels) if settings.balance else same_share(labels, sources, most)
-        wanted = wanted_rows(sources, len(dataset), labels, of_class, most, settings.seed)
-        summary.dropped, summary.new_rows = len(found) - len(wanted), len(wanted)
-        if settings.stratify and labels and (most is None or len(wanted) <= most - len(set(labels))):
+            class_limits = lacks(labels) if settings.balance else same_share(labels, sources, max_rows)
+        indices = wanted_rows(sources, len(dataset), labels, class_limits, max_rows, settings.seed)
+        summary.dropped, summary.new_rows = len(all_new_rows) - len(indices), len(indices)
+        if settings.stratify and labels and (max_rows is None or len(indices) <= max_rows - len(set(labels))):
             summary.why_dropped = scarcest(labels, sources)
-        found = found.select(wanted)
-    return found, summary
+        all_new_rows = all_new_rows.select(indices)
+    return all_new_rows, summary
 
 
-def _shards_of(reading: Dataset, chosen: Sequence[int]) -> Iterator[Rows]:
+def _split_shards(reading: Dataset, row_numbers: Sequence[int]) -> Iterator[Rows]:
     """The chosen rows, `SHARD_ROWS` at a time."""
-    for begin in range(0, len(chosen), SHARD_ROWS):
-        numbers = chosen[begin : begin + SHARD_ROWS]
+    for begin in range(0, len(row_numbers), SHARD_ROWS):
+        numbers = row_numbers[begin : begin + SHARD_ROWS]
         yield list(zip(numbers, reading.select(numbers).to_list(), strict=True))
 
 
@@ -172,20 +172,23 @@ def _finisher(features: Features, settings: Augmentation, name: str) -> Callable
     all_features = Features({**features, **_provenance_features(settings)})
     schema = all_features.arrow_schema
 
-    def finish(made: list[NewRow], table: pa.Table) -> Dataset:
-        changed = {column for one in made for column in one.changes}
-        for column in changed:
-            kept = table[column].to_pylist()
-            values = [one.changes.get(column, old) for one, old in zip(made, kept, strict=True)]
-            place = table.schema.get_field_index(column)
-            table = table.set_column(place, column, pa.array(values, schema.field(column).type))
-        own: tuple[list[Any], ...] = (
-            [one.source for one in made],
-            [name] * len(made),
-            [one.score for one in made],
+    def finish(added_rows: list[NewRow], table: pa.Table) -> Dataset:
+        changed_columns = {column for new_row in added_rows for column in new_row.changes}
+        for column in changed_columns:
+            old_values = table[column].to_pylist()
+            values = [
+                new_row.changes.get(column, old_value)
+                for new_row, old_value in zip(added_rows, old_values, strict=True)
+            ]
+            index = table.schema.get_field_index(column)
+            table = table.set_column(index, column, pa.array(values, schema.field(column).type))
+        provenance_columns: tuple[list[Any], ...] = (
+            [new_row.source for new_row in added_rows],
+            [name] * len(added_rows),
+            [new_row.score for new_row in added_rows],
         )
-        for field, given in zip(_provenance_features(settings), own, strict=True):
-            table = table.append_column(field, pa.array(given, schema.field(field).type))
+        for field, provenance_values in zip(_provenance_features(settings), provenance_columns, strict=True):
+            table = table.append_column(field, pa.array(provenance_values, schema.field(field).type))
         return Dataset(table.select(schema.names).cast(schema))
 
     return finish
@@ -193,14 +196,14 @@ def _finisher(features: Features, settings: Augmentation, name: str) -> Callable
 
 def with_new_rows(dataset: Dataset, new: Dataset, settings: Augmentation) -> Dataset:
     """The rows of a data set, and after them its new rows; in its own format."""
-    both = concatenate_datasets([with_nulls(dataset.with_format(None), settings), new])
+    combined = concatenate_datasets([with_nulls(dataset.with_format(None), settings), new])
     if not settings.provenance:
-        both = both.remove_columns(list(HIDDEN))
+        combined = combined.remove_columns(list(HIDDEN))
     kind = dataset.format
     columns = None if kind["columns"] == dataset.column_names else kind["columns"]
     if kind["type"] is None and columns is None:
-        return both
-    return both.with_format(kind["type"], columns, kind["output_all_columns"], **kind["format_kwargs"])
+        return combined
+    return combined.with_format(kind["type"], columns, kind["output_all_columns"], **kind["format_kwargs"])
 
 
 def with_nulls(dataset: Dataset | IterableDataset, settings: Augmentation) -> Any:
@@ -210,14 +213,14 @@ def with_nulls(dataset: Dataset | IterableDataset, settings: Augmentation) -> An
         features = features_of(dataset)
         nulls = dict.fromkeys([*features, *added])
         return dataset.with_format(None).map(
-            lambda row: nulls | dict(_checked_keys(row, features)), features=Features({**features, **added})
+            lambda row: nulls | dict(_check_keys(row, features)), features=Features({**features, **added})
         )
     for name, kind in added.items():
         dataset = dataset.add_column(name, pa.nulls(len(dataset), kind.pa_type), feature=kind)
     return dataset
 
 
-def _checked_keys(row: Mapping[str, Any], features: Features) -> Mapping[str, Any]:
+def _check_keys(row: Mapping[str, Any], features: Features) -> Mapping[str, Any]:
     """A row of a stream, if it has no other keys than the features.
 
     Raises:
@@ -276,15 +279,17 @@ def with_new_frame(frame: pd.DataFrame, new: Dataset, settings: Augmentation) ->
     for column in changed:
         values, dtype = pd.Series(list(new[column]), index=added.index, dtype=object), frame[column].dtype
         added[column] = values if isinstance(dtype, pd.CategoricalDtype) else values.astype(dtype)
-    both = pd.concat([frame, added], ignore_index=isinstance(frame.index, pd.RangeIndex))
+    combined = pd.concat([frame, added], ignore_index=isinstance(frame.index, pd.RangeIndex))
     if settings.provenance:
         empty = len(frame) * [None]
         for name, dtype in zip(names, ("Int64", "object", "Float32"), strict=True):
-            both[name] = pd.array([*empty, *new[name]], dtype=dtype)
-    return both
+            combined[name] = pd.array([*empty, *new[name]], dtype=dtype)
+    return combined
 
 
-def stream_of(dataset: IterableDataset, features: Features, work: Work, shown: bool, total: Summary) -> IterableDataset:
+def stream_of(
+    dataset: IterableDataset, features: Features, work: Work, show_progress: bool, summary: Summary
+) -> IterableDataset:
     """A stream of the rows of a stream, and after them of its new rows; it is read twice, in the same order.
 
     It has no format, because `datasets` does not say which one a stream has.
@@ -293,38 +298,40 @@ def stream_of(dataset: IterableDataset, features: Features, work: Work, shown: b
         dataset: Rows.
         features: Theirs.
         work: What is done.
-        shown: Whether a bar is shown.
-        total: Is given what was counted, when the stream has been read.
+        show_progress: Whether a bar is shown.
+        summary: Is given what was counted, when the stream has been read.
     """
     settings = work.settings
     extended = Features({**features, **_provenance_features(settings)})
-    finish, read = _finisher(features, settings, work.source.name), _columns_read(settings)
+    finish, read_columns = _finisher(features, settings, work.source.name), _columns_read(settings)
 
     def new() -> Iterator[dict[str, Any]]:
         worker = get_worker_info()
         if worker is not None and worker.num_workers > 1:  # each reads other rows, and does not know their numbers
             raise ValueError(f"wanted one worker of a DataLoader for an augmented stream, got {worker.num_workers}")
         numbered = zip(count(), dataset.with_format(None), strict=False)
-        held: list[tuple[int, Mapping[str, Any]]] = []
+        current_shard: list[tuple[int, Mapping[str, Any]]] = []
 
         def shards() -> Iterator[Rows]:
-            while some := list(islice(numbered, SHARD_ROWS)):
-                held[:] = [(number, _checked_keys(row, features)) for number, row in some]
-                yield [(number, {column: row.get(column) for column in read}) for number, row in some]
+            while batch := list(islice(numbered, SHARD_ROWS)):
+                current_shard[:] = [(number, _check_keys(row, features)) for number, row in batch]
+                yield [(number, {column: row.get(column) for column in read_columns}) for number, row in batch]
 
-        def finished(made: list[NewRow]) -> Dataset:
-            rows = dict(held)
-            table = _rows_as_dataset([rows[one.source] for one in made], features)
-            return finish(made, table.with_format("arrow")[:])
+        def finish_shard(added_rows: list[NewRow]) -> Dataset:
+            rows = dict(current_shard)
+            table = _rows_as_dataset([rows[new_row.source] for new_row in added_rows], features)
+            return finish(added_rows, table.with_format("arrow")[:])
 
-        total.clear()
-        with rows_bar(None, 0, work.source.stages * len(settings.columns), "augmenting", shown) as bar:
-            for some, counts in made_shards(shards(), work, finished, lambda _: (row for _, row in held), bar):
-                total.merge(counts)
-                yield from some
-        if shown:
-            print(total, file=sys.stderr)
+        summary.clear()
+        with rows_bar(None, 0, work.source.stages * len(settings.columns), "augmenting", show_progress) as bar:
+            for batch, counts in made_shards(
+                shards(), work, finish_shard, lambda _: (row for _, row in current_shard), bar
+            ):
+                summary.merge(counts)
+                yield from batch
+        if show_progress:
+            print(summary, file=sys.stderr)
 
     added = IterableDataset.from_generator(new, features=extended)
-    both = concatenate_datasets([with_nulls(dataset, settings), added])
-    return both if settings.provenance else both.remove_columns(list(HIDDEN))
+    combined = concatenate_datasets([with_nulls(dataset, settings), added])
+    return combined if settings.provenance else combined.remove_columns(list(HIDDEN))

@@ -40,7 +40,7 @@ def read_csv_rows(path: str, suffix: str) -> FileRows:
     texts, parts = [], []
     while batch := list(islice(records, BATCH)):
         texts.append(pa.array([text for _, text, _ in batch], pa.large_string()))
-        padded = [_padded(fields, len(names), f"{path}, line {line}") for line, _, fields in batch]
+        padded = [_pad_fields(fields, len(names), f"{path}, line {line}") for line, _, fields in batch]
         parts.append(pa.table([pa.array(column, pa.string()) for column in zip(*padded, strict=True)], list(names)))
     if not parts:
         raise ValueError(f"wanted rows in {path!r}, got {'a header alone' if header else 'an empty file'}")
@@ -53,7 +53,7 @@ def _csv_records(path: str, delimiter: str) -> Iterator[tuple[int, str, list[str
     """The records of a file, each with the number of its last line, as it stands, and its fields."""
     lines: list[str] = []  # of the record
     with opened(path) as file:
-        reader = csv_reader(_noted(file, lines), delimiter)
+        reader = csv_reader(_note_lines(file, lines), delimiter)
         try:
             for fields in reader:
                 if fields:
@@ -68,7 +68,7 @@ def _csv_records(path: str, delimiter: str) -> Iterator[tuple[int, str, list[str
             raise broken(path, reader.line_num, error) from error
 
 
-def _noted(lines: Iterable[str], notes: list[str]) -> Iterator[str]:
+def _note_lines(lines: Iterable[str], notes: list[str]) -> Iterator[str]:
     """Lines, each of which is added to a list before it is read."""
     for line in lines:
         notes.append(line)
@@ -101,14 +101,16 @@ def _distinct_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(distinct)
 
 
-def _padded(fields: list[str], width: int, place: str) -> list[str | None]:
+def _pad_fields(fields: list[str], width: int, location: str) -> list[str | None]:
     """Fields, empty ones as None, as many as the header has.
 
     Raises:
         ValueError: There are more.
     """
     if len(fields) > width:
-        raise ValueError(f"{place}: wanted {width} fields, as the header has, got {len(fields)}: quote the delimiters")
+        raise ValueError(
+            f"{location}: wanted {width} fields, as the header has, got {len(fields)}: quote the delimiters"
+        )
     return [field or None for field in fields] + [None] * (width - len(fields))
 
 

@@ -94,7 +94,7 @@ def _json_lines(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
             raise broken(path, number, error) from error
 
 
-def _object(line: str, place: str, path: str) -> dict[str, Any]:
+def _object(line: str, location: str, path: str) -> dict[str, Any]:
     """The object that a line of JSON is.
 
     Raises:
@@ -103,9 +103,9 @@ def _object(line: str, place: str, path: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
-        raise ValueError(f"wanted rows in {path!r}, got {place}, which is no JSON ({error})") from None
+        raise ValueError(f"wanted rows in {path!r}, got {location}, which is no JSON ({error})") from None
     if not isinstance(row, dict):
-        raise ValueError(f"wanted rows in {path!r}, got {place}, which is no object of JSON")
+        raise ValueError(f"wanted rows in {path!r}, got {location}, which is no object of JSON")
     return row
 
 

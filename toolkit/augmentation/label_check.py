@@ -47,29 +47,29 @@ class LabelCheck:
     lang: str
 
     def kept(
-        self, made: Sequence[Sequence[NewRow]], values: Mapping[int, Mapping[str, Any]], summary: Summary
+        self, candidates: Sequence[Sequence[NewRow]], values: Mapping[int, Mapping[str, Any]], summary: Summary
     ) -> list[list[NewRow]]:
         """The new rows that keep their label, most probable first; where none of one source does, this is counted.
 
         Args:
-            made: The possible new rows of each source.
+            candidates: The possible new rows of each source.
             values: The values of the sources, by number.
             summary: Counts.
         """
-        flat = [one for some in made for one in some]
-        inputs = [self.input_of({**values[one.source], **one.changes}) for one in flat]
-        labels = [values[one.source][self.label] for one in flat]
-        found = iter(self.judge([one.source for one in flat], inputs, labels) if flat else ())
-        kept = []
-        for some in made:
-            probable = list(zip((float(next(found)) for _ in some), some, strict=True))
-            good = [one for p, one in sorted(probable, key=lambda item: -item[0]) if p > 0]
-            if some and not good:
-                was, text = values[some[0].source][self.label], self.input_of(some[0].changes)
-                refused = f"wanted label {was!r}, got another for {text!r:.80}"
-                summary.skip(some[0].source, SkippedError("label_changed", refused))
-            kept.append(good)
-        return kept
+        flat = [candidate for group in candidates for candidate in group]
+        inputs = [self.input_of({**values[candidate.source], **candidate.changes}) for candidate in flat]
+        labels = [values[candidate.source][self.label] for candidate in flat]
+        probabilities = iter(self.judge([candidate.source for candidate in flat], inputs, labels) if flat else ())
+        usable_rows = []
+        for group in candidates:
+            probable = list(zip((float(next(probabilities)) for _ in group), group, strict=True))
+            usable = [candidate for p, candidate in sorted(probable, key=lambda pair: -pair[0]) if p > 0]
+            if group and not usable:
+                label, text = values[group[0].source][self.label], self.input_of(group[0].changes)
+                message = f"wanted label {label!r}, got another for {text!r:.80}"
+                summary.skip(group[0].source, SkippedError("label_changed", message))
+            usable_rows.append(usable)
+        return usable_rows
 
     def input_of(self, row: Mapping[str, Any]) -> Input:
         """The text of a row, or its texts."""
@@ -77,16 +77,16 @@ class LabelCheck:
         return texts[0] if len(texts) == 1 else texts
 
 
-def by_classifier(labels_of: Classifier) -> Judge:
+def by_classifier(predict_labels: Classifier) -> Judge:
     """The judge of a user's classifier: 1 where it gives an input the label of its row, else 0."""
 
     def judge(_: Sequence[int], inputs: Sequence[Input], labels: Sequence[Any]) -> np.ndarray:
-        said = list(labels_of(inputs))
-        if len(said) != len(inputs):
-            raise ValueError(f"wanted {len(inputs)} labels from the classifier, got {len(said)}")
-        if said and isinstance(said[0], str) != isinstance(labels[0], str):
-            raise ValueError(f"wanted labels such as {labels[0]!r} from the classifier, got {said[0]!r}")
-        return np.array([float(one == label) for one, label in zip(said, labels, strict=True)])
+        predictions = list(predict_labels(inputs))
+        if len(predictions) != len(inputs):
+            raise ValueError(f"wanted {len(inputs)} labels from the classifier, got {len(predictions)}")
+        if predictions and isinstance(predictions[0], str) != isinstance(labels[0], str):
+            raise ValueError(f"wanted labels such as {labels[0]!r} from the classifier, got {predictions[0]!r}")
+        return np.array([float(prediction == label) for prediction, label in zip(predictions, labels, strict=True)])
 
     return judge
 
@@ -105,27 +105,28 @@ def cross_validated(inputs: Sequence[Input], labels: Sequence[Any], encoder: Sen
     """
     if None in labels or len(set(labels)) < 2 or len(inputs) < 2:
         raise ValueError(f"wanted rows of two labels or more for a cross-validated check, got {set(labels)!r:.80}")
-    vectors, wanted = features(inputs, encoder), np.array(labels)
+    vectors, label_array = features(inputs, encoder), np.array(labels)
     order = np.random.default_rng(seed).permutation(len(inputs))
-    by_class = order[np.argsort(wanted[order], kind="stable")]
+    by_class = order[np.argsort(label_array[order], kind="stable")]
     fold = np.empty(len(inputs), dtype=int)
     fold[by_class] = np.arange(len(inputs)) % min(FOLDS, len(inputs))  # the rows of a class are in different folds
     models: list[Pipeline | Any] = []
     for number in range(fold.max() + 1):
-        seen = fold != number
-        if len(set(wanted[seen])) == 1:
-            models.append(wanted[seen][0])
+        training_mask = fold != number
+        if len(set(label_array[training_mask])) == 1:
+            models.append(label_array[training_mask][0])
             continue
-        models.append(regression().fit(vectors[seen], wanted[seen]))
+        models.append(regression().fit(vectors[training_mask], label_array[training_mask]))
 
-    def judge(numbers: Sequence[int], texts: Sequence[Input], own: Sequence[Any]) -> np.ndarray:
-        found, judged, its = features(texts, encoder), fold[np.array(numbers)], np.array(own)
-        sure = np.empty(len(texts))
+    def judge(numbers: Sequence[int], texts: Sequence[Input], expected: Sequence[Any]) -> np.ndarray:
+        text_vectors = features(texts, encoder)
+        input_folds, expected_labels = fold[np.array(numbers)], np.array(expected)
+        probabilities = np.empty(len(texts))
         for number, model in enumerate(models):
-            here = judged == number
-            if here.any():
-                sure[here] = probability(model, found[here], its[here])
-        return sure
+            fold_mask = input_folds == number
+            if fold_mask.any():
+                probabilities[fold_mask] = probability(model, text_vectors[fold_mask], expected_labels[fold_mask])
+        return probabilities
 
     return judge
 
@@ -160,11 +161,11 @@ def features(inputs: Sequence[Input], encoder: SentenceTransformer) -> np.ndarra
     Returns:
         (inputs, features) float32.
     """
-    several = [one if isinstance(one, tuple) else (one,) for one in inputs]
-    distinct = list(dict.fromkeys(text for some in several for text in some))
-    vectors = encoder.encode(distinct, batch_size=256, show_progress_bar=False)
-    place = {text: n for n, text in enumerate(distinct)}
-    found = [vectors[[place[some[k]] for some in several]] for k in range(len(several[0]))]
-    if len(found) == 2:
-        found += [np.abs(found[0] - found[1]), found[0] * found[1]]
-    return np.concatenate(found, axis=1)
+    text_tuples = [row_input if isinstance(row_input, tuple) else (row_input,) for row_input in inputs]
+    distinct_texts = list(dict.fromkeys(text for texts in text_tuples for text in texts))
+    vectors = encoder.encode(distinct_texts, batch_size=256, show_progress_bar=False)
+    indices = {text: index for index, text in enumerate(distinct_texts)}
+    vector_parts = [vectors[[indices[texts[k]] for texts in text_tuples]] for k in range(len(text_tuples[0]))]
+    if len(vector_parts) == 2:
+        vector_parts += [np.abs(vector_parts[0] - vector_parts[1]), vector_parts[0] * vector_parts[1]]
+    return np.concatenate(vector_parts, axis=1)

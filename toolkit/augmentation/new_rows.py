@@ -36,23 +36,27 @@ def new_rows(
         ValueError: A column holds what cannot be augmented; the message names the row.
     """
     values = dict(rows)
-    groups = [one for number, row in rows for one in _groups_of(number, row, settings, source.lang, tags, summary)]
+    groups = [
+        group for number, row in rows for group in _part_groups(number, row, settings, source.lang, tags, summary)
+    ]
     texts = [part for _, parts in groups for part in parts]
-    found = source.paraphrases(texts, settings.copies, settings.chooses or check is not None) if texts else []
-    made, at = [], 0
+    paraphrases = source.paraphrases(texts, settings.copies, settings.chooses or check is not None) if texts else []
+    candidates, position = [], 0
     for number, parts in groups:
-        own, at = found[at : at + len(parts)], at + len(parts)
+        part_paraphrases, position = paraphrases[position : position + len(parts)], position + len(parts)
         try:
-            made.append([NewRow(number, *one) for one in changed(parts, own, source.none)])
+            candidates.append(
+                [NewRow(number, changes, score) for changes, score in changed(parts, part_paraphrases, source.none)]
+            )
         except SkippedError as error:
             summary.skip(number, error)
     if check is not None:
-        made = check.kept(made, values, summary)
-    summary.add(len(rows), sum(len(some[: settings.copies]) for some in made))
-    return [one for some in made for one in some[: settings.copies]]
+        candidates = check.kept(candidates, values, summary)
+    summary.add(len(rows), sum(len(row_candidates[: settings.copies]) for row_candidates in candidates))
+    return [candidate for row_candidates in candidates for candidate in row_candidates[: settings.copies]]
 
 
-def _groups_of(
+def _part_groups(
     number: int,
     row: Mapping[str, Any],
     settings: Augmentation,
@@ -63,7 +67,7 @@ def _groups_of(
     """The parts of a row that are paraphrased in one new row, for each such group; what is skipped is counted.
 
     Raises:
-        ValueError: As of `new_rows`.
+        ValueError: See `new_rows`.
     """
     try:
         parts = parts_of(row, settings, lang, tags)
@@ -82,32 +86,34 @@ def _groups_of(
 
 
 def changed(
-    parts: Sequence[Part], found: Sequence[Sequence[Paraphrase]], none: str
+    parts: Sequence[Part], paraphrases: Sequence[Sequence[Paraphrase]], none: str
 ) -> list[tuple[dict[str, Any], float | None]]:
     """The changes of each possible new row with their least score, best first: the n-th paraphrases of all parts.
 
     Args:
         parts: The texts that are replaced in one new row.
-        found: The paraphrases of each.
+        paraphrases: The paraphrases of each.
         none: The reason if there are none.
 
     Raises:
         SkippedError: There is no such row; of one column.
     """
-    of_parts = []
-    for part, some in zip(parts, found, strict=True):
-        refused = SkippedError(none, f"wanted a paraphrase of {part.text!r:.80}, got none")
-        possible = []
-        for one in some:
+    changes_by_part = []
+    for part, part_paraphrases in zip(parts, paraphrases, strict=True):
+        skipped_error = SkippedError(none, f"wanted a paraphrase of {part.text!r:.80}, got none")
+        part_changes = []
+        for paraphrase in part_paraphrases:
             try:
-                possible.append((part.changes(one.text), one.score))
+                part_changes.append((part.changes(paraphrase.text), paraphrase.score))
             except SkippedError as error:
-                refused = error
-        if not possible:
-            raise refused
-        of_parts.append(possible)
-    together = []
-    for chosen in zip(*of_parts, strict=False):
-        scores = [score for _, score in chosen if score is not None]
-        together.append(({k: v for changes, _ in chosen for k, v in changes.items()}, min(scores, default=None)))
-    return together
+                skipped_error = error
+        if not part_changes:
+            raise skipped_error
+        changes_by_part.append(part_changes)
+    combinations = []
+    for combination in zip(*changes_by_part, strict=False):
+        scores = [score for _, score in combination if score is not None]
+        combinations.append(
+            ({k: v for changes, _ in combination for k, v in changes.items()}, min(scores, default=None))
+        )
+    return combinations

@@ -70,9 +70,9 @@ class Tags:
         Raises:
             ValueError: One is neither a name nor the number of one.
         """
-        most = math.inf if self.names is None else len(self.names) - 1
+        max_number = math.inf if self.names is None else len(self.names) - 1
         for tag in tags:
-            if not isinstance(tag, str) and not (isinstance(tag, int) and 0 <= tag <= most):
+            if not isinstance(tag, str) and not (isinstance(tag, int) and 0 <= tag <= max_number):
                 raise ValueError(f"wanted names or numbers of tags, got {tag!r}")
         if self.names is None:
             return [tag if isinstance(tag, str) else OUTSIDE if tag == 0 else str(tag) for tag in tags]
@@ -122,8 +122,8 @@ class Part:
     @property
     def phrases(self) -> tuple[str, ...]:
         """All that a paraphrase must say, once each."""
-        kept = (self.text[begin:end].strip() for begin, end in wholes(self.text, self.spans))
-        return tuple(dict.fromkeys((*self.keep, *kept)))
+        span_texts = (self.text[begin:end].strip() for begin, end in wholes(self.text, self.spans))
+        return tuple(dict.fromkeys((*self.keep, *span_texts)))
 
     def changes(self, paraphrase: str) -> dict[str, Any]:
         """The values that a row gets with a paraphrase, by column.
@@ -136,21 +136,21 @@ class Part:
         for phrase in self.keep:
             if not _says(paraphrase, phrase):
                 raise SkippedError("keep_lost", f"wanted {phrase!r} in the paraphrase, got {paraphrase!r}")
-        changed: dict[str, Any] | None
+        new_values: dict[str, Any] | None
         if self.tags is not None:
             names, outside = self.tags.named(self.span_value), self.tags.outside(self.span_value)
-            found = retagged(self.value, self.span_value, names, self.lang, outside, paraphrase)
-            changed = found and dict(zip((self.column, self.span_column or ""), found, strict=True))
+            new_columns = retagged(self.value, self.span_value, names, self.lang, outside, paraphrase)
+            new_values = new_columns and dict(zip((self.column, self.span_column or ""), new_columns, strict=True))
         elif self.span_column is None:
             return {self.column: paraphrase}
         else:
             moved = find_again(self.text, self.spans, paraphrase)
-            written = write_spans(self.span_value, moved) if moved is not None else None
-            changed = {self.column: paraphrase, self.span_column: written} if moved is not None else None
-        if changed is None:
-            said = [self.text[begin:end] for begin, end in self.spans]
-            raise SkippedError("spans_lost", f"wanted {said!r:.80} in the paraphrase, got {paraphrase!r}")
-        return changed
+            new_spans = write_spans(self.span_value, moved) if moved is not None else None
+            new_values = {self.column: paraphrase, self.span_column: new_spans} if moved is not None else None
+        if new_values is None:
+            span_texts = [self.text[begin:end] for begin, end in self.spans]
+            raise SkippedError("spans_lost", f"wanted {span_texts!r:.80} in the paraphrase, got {paraphrase!r}")
+        return new_values
 
 
 def parts_of(row: Mapping[str, Any], settings: Augmentation, lang: str, tags: Mapping[str, Tags]) -> dict[str, Part]:
@@ -170,22 +170,22 @@ def parts_of(row: Mapping[str, Any], settings: Augmentation, lang: str, tags: Ma
         ValueError: A column holds something else than texts, tokens, tags, phrases or spans.
     """
     texts = {column: joined(row[column], column, lang) for column in settings.columns}
-    keep = _phrases_of(row, settings)
+    keep = _required_phrases(row, settings)
     for phrase in keep:
         if not any(_says(text, phrase) for text, _ in texts.values()):
             raise SkippedError(
                 "keep_not_said", f"wanted the phrase {phrase!r} in {' or '.join(texts)}, got {texts!r:.120}"
             )
     parts = {}
-    for column, (text, where) in texts.items():
+    for column, (text, token_spans) in texts.items():
         if text.strip():
-            own = tuple(phrase for phrase in keep if _says(text, phrase))
-            span_column, how = settings.spans.get(column), tags.get(column, Tags()) if where else None
-            if how is not None and span_column is None:
+            part_phrases = tuple(phrase for phrase in keep if _says(text, phrase))
+            span_column, part_tags = settings.spans.get(column), tags.get(column, Tags()) if token_spans else None
+            if part_tags is not None and span_column is None:
                 raise ValueError(f"wanted spans={{{column!r}: the column of tags}}, because {column!r} holds tokens")
             value = None if span_column is None else row[span_column]
-            spans = () if span_column is None else _spans_of(text, where, value, how, span_column)
-            parts[column] = Part(column, text, row[column], own, spans, span_column, value, how, lang)
+            spans = () if span_column is None else _text_spans(text, token_spans, value, part_tags, span_column)
+            parts[column] = Part(column, text, row[column], part_phrases, spans, span_column, value, part_tags, lang)
     return parts
 
 
@@ -204,7 +204,7 @@ def joined(value: Any, column: str, lang: str) -> tuple[str, list[Span]]:
     raise ValueError(f"wanted a text in column {column!r}, got {value!r:.60} ({type(value).__name__})")
 
 
-def _spans_of(text: str, where: Sequence[Span], value: Any, tags: Tags | None, column: str) -> tuple[Span, ...]:
+def _text_spans(text: str, token_spans: Sequence[Span], value: Any, tags: Tags | None, column: str) -> tuple[Span, ...]:
     """The spans of a text in its characters.
 
     Raises:
@@ -218,23 +218,25 @@ def _spans_of(text: str, where: Sequence[Span], value: Any, tags: Tags | None, c
             raise ValueError(f"column {column!r}: {error}") from None
         except IndexError as error:
             raise SkippedError("bad_spans", f"column {column!r}: {error}") from None
-    if not isinstance(value, Sequence) or len(value) != len(where):
-        got = len(value) if isinstance(value, Sequence) else value
-        raise SkippedError("bad_spans", f"column {column!r}: wanted {len(where)} tags, one for each token, got {got}")
-    return tuple((where[begin][0], where[end - 1][1]) for begin, end in entities(tags.named(value)))
+    if not isinstance(value, Sequence) or len(value) != len(token_spans):
+        actual = len(value) if isinstance(value, Sequence) else value
+        raise SkippedError(
+            "bad_spans", f"column {column!r}: wanted {len(token_spans)} tags, one for each token, got {actual}"
+        )
+    return tuple((token_spans[begin][0], token_spans[end - 1][1]) for begin, end in entities(tags.named(value)))
 
 
-def _phrases_of(row: Mapping[str, Any], settings: Augmentation) -> tuple[str, ...]:
+def _required_phrases(row: Mapping[str, Any], settings: Augmentation) -> tuple[str, ...]:
     """The phrases that the paraphrases of a row must say, each once.
 
     Raises:
         ValueError: The column of phrases holds neither a phrase nor a list of phrases.
     """
     keep = settings.keep
-    found = row[keep] if isinstance(keep, str) else keep
-    phrases = [found] if isinstance(found, str) else () if found is None else found
+    value = row[keep] if isinstance(keep, str) else keep
+    phrases = [value] if isinstance(value, str) else () if value is None else value
     if not isinstance(phrases, Sequence) or not all(isinstance(phrase, str) for phrase in phrases):
-        raise ValueError(f"wanted words or phrases to keep in column {keep!r}, got {found!r:.80}")
+        raise ValueError(f"wanted words or phrases to keep in column {keep!r}, got {value!r:.80}")
     return tuple(dict.fromkeys(phrase.strip() for phrase in phrases if phrase.strip()))
 
 

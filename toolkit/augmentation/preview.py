@@ -74,17 +74,17 @@ class Preview:
         rows: int = ROWS,
         provenance: Sequence[str] = PROVENANCE,
     ) -> None:
-        wanted = [columns] if isinstance(columns, str) else columns
-        self.changes = list(islice(_changes(data, wanted, provenance), rows))
+        column_names = [columns] if isinstance(columns, str) else columns
+        self.changes = list(islice(_changes(data, column_names, provenance), rows))
         if not self.changes:
             raise ValueError("wanted new rows to show, got none")
 
     def _repr_html_(self) -> str:
         """A table, as a notebook shows it."""
-        several = len({one.column for one in self.changes}) > 1
-        others = list(dict.fromkeys(name for one in self.changes for name in one.others))
-        heads = ["row", *(["column"] if several else []), "before", "after", *others, "cosine"]
-        lines = ["".join(_cells(one, several, others)) for one in self.changes]
+        has_several_columns = len({change.column for change in self.changes}) > 1
+        other_names = list(dict.fromkeys(name for change in self.changes for name in change.others))
+        heads = ["row", *(["column"] if has_several_columns else []), "before", "after", *other_names, "cosine"]
+        lines = ["".join(_cells(change, has_several_columns, other_names)) for change in self.changes]
         return (
             f"<style>{STYLE}</style><table class='augmented'>"
             "<caption>Left: words that the new row no longer has. Right: words that are new.</caption>"
@@ -121,12 +121,12 @@ def _changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str]
         for column in texts:
             before, after = (joined(row[column], column, "en")[0] for row in (old, new))
             if before != after:
-                others = {
-                    name: _named(new[name], data.features[name])
+                other_values = {
+                    name: _readable_value(new[name], data.features[name])
                     for name in names
-                    if name not in texts and _short(new[name])
+                    if name not in texts and _is_short(new[name])
                 }
-                yield _Change(int(new[source]), column, before, after, others, new.get(score))
+                yield _Change(int(new[source]), column, before, after, other_values, new.get(score))
 
 
 def pairs(data: Dataset, source: str) -> Iterator[tuple[dict, dict]]:
@@ -139,28 +139,28 @@ def pairs(data: Dataset, source: str) -> Iterator[tuple[dict, dict]]:
 
 def _is_text(value: Any) -> bool:
     """Whether a value is a text or a list of tokens."""
-    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(token, str) for token in value))
 
 
-def _short(value: Any) -> bool:
+def _is_short(value: Any) -> bool:
     """Whether a value fits into a cell: a number, or few characters."""
     return isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 20)
 
 
-def _named(value: Any, feature: Any) -> Any:
+def _readable_value(value: Any, feature: Any) -> Any:
     """A value as a reader knows it: the name of a class instead of its number."""
-    known = isinstance(feature, ClassLabel) and value is not None and 0 <= value < feature.num_classes
-    return feature.int2str(value) if known else value
+    is_class_number = isinstance(feature, ClassLabel) and value is not None and 0 <= value < feature.num_classes
+    return feature.int2str(value) if is_class_number else value
 
 
-def _cells(change: _Change, several: bool, others: Sequence[str]) -> Iterator[str]:
+def _cells(change: _Change, has_several_columns: bool, other_names: Sequence[str]) -> Iterator[str]:
     """The cells of a change."""
     before, after = marked(change.before, change.after)
     yield f"<td class='number'>{change.row}</td>"
-    if several:
+    if has_several_columns:
         yield f"<td class='value'>{html.escape(change.column)}</td>"
     yield f"<td class='text'>{before}</td><td class='text'>{after}</td>"
-    for name in others:
+    for name in other_names:
         yield f"<td class='value'>{html.escape(str(change.others.get(name, '')))}</td>"
     yield f"<td class='number'>{'' if change.score is None else f'{change.score:.2f}'}</td>"
 
@@ -171,18 +171,20 @@ def marked(before: str, after: str) -> tuple[str, str]:
     >>> marked("The lift is broken.", "The elevator is broken.")
     ('The <del>lift</del> is broken.', 'The <ins>elevator</ins> is broken.')
     """
-    one, other = words(before), words(after)
+    before_words, after_words = words(before), words(after)
     left: list[str] = []
     right: list[str] = []
-    for kind, begin, end, first, last in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        for side, tag, said in ((left, "del", one[begin:end]), (right, "ins", other[first:last])):
-            text = html.escape("".join(said), quote=False)
+    for kind, begin, end, first, last in difflib.SequenceMatcher(
+        None, before_words, after_words, autojunk=False
+    ).get_opcodes():
+        for side, tag, segment in ((left, "del", before_words[begin:end]), (right, "ins", after_words[first:last])):
+            text = html.escape("".join(segment), quote=False)
             body = text.strip()
             if kind == "equal" or not body:
                 side.append(text)
             else:
-                at = text.index(body)
-                side.append(f"{text[:at]}<{tag}>{body}</{tag}>{text[at + len(body) :]}")
+                index = text.index(body)
+                side.append(f"{text[:index]}<{tag}>{body}</{tag}>{text[index + len(body) :]}")
     return "".join(left), "".join(right)
 
 
@@ -192,5 +194,5 @@ def words(text: str) -> list[str]:
     >>> words("The lift, it's  broken."), words("电梯坏了")
     (['The ', 'lift', ', ', "it's  ", 'broken', '.'], ['电', '梯', '坏', '了'])
     """
-    found = WORD.findall(text.lstrip())
-    return [text[: len(text) - len(text.lstrip())] + found[0], *found[1:]] if found else [text]
+    matches = WORD.findall(text.lstrip())
+    return [text[: len(text) - len(text.lstrip())] + matches[0], *matches[1:]] if matches else [text]

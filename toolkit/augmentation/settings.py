@@ -95,8 +95,8 @@ class Augmentation:
         if self.balance and self.stratify:
             raise ValueError("wanted either balance or stratify, got both")
         if (self.balance or self.stratify) and self.label is None:
-            asked = "balance" if self.balance else "stratify"
-            raise ValueError(f"wanted label, the column of the classes, for {asked}, got None")
+            setting = "balance" if self.balance else "stratify"
+            raise ValueError(f"wanted label, the column of the classes, for {setting}, got None")
         if self.max_new_rows is not None and self.max_new_rows < 1:
             raise ValueError(f"wanted max_new_rows of at least 1, got {self.max_new_rows}")
         if self.minutes is not None and self.minutes <= 0:

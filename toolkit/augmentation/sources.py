@@ -98,12 +98,12 @@ class Model:
 
     @property
     def encoder(self) -> SentenceTransformer | None:
-        """As of `Source`."""
+        """See `Source`."""
         return self.paraphraser.encoder
 
     def paraphrases(self, parts: Sequence[Part], copies: int, choose: bool) -> list[list[Paraphrase]]:
-        """As of `Source`."""
-        found = self.paraphraser.candidates(
+        """See `Source`."""
+        candidate_lists = self.paraphraser.candidates(
             [part.text for part in parts],
             n=max(copies, CHOICES) if choose else copies,
             seed=self.settings.seed,
@@ -114,7 +114,14 @@ class Model:
             allow_trivial=self.settings.allow_trivial or None,
             progress=False,
         )
-        return [[Paraphrase(c.text, c.scores.semantic) for c in some if c.rank is not None] for some in found]
+        return [
+            [
+                Paraphrase(candidate.text, candidate.scores.semantic)
+                for candidate in candidates
+                if candidate.rank is not None
+            ]
+            for candidates in candidate_lists
+        ]
 
 
 class Pairs:
@@ -145,29 +152,33 @@ class Pairs:
             )
             for batch in read_pairs(pairs):
                 self.connection.register("batch", batch)
-                for one, other in (("sentence1", "sentence2"), ("sentence2", "sentence1")):
+                for text_column, paraphrase_column in (("sentence1", "sentence2"), ("sentence2", "sentence1")):
                     self.connection.execute(
                         "INSERT INTO pairs (key, said, semantic) "
-                        f"SELECT rtrim(lower(trim({one})), '{STOPS}'), {other}, semantic "
-                        f"FROM batch WHERE trim({other}) <> '' AND (semantic IS NULL OR semantic >= ?)",
+                        f"SELECT rtrim(lower(trim({text_column})), '{STOPS}'), {paraphrase_column}, semantic "
+                        f"FROM batch WHERE trim({paraphrase_column}) <> '' AND (semantic IS NULL OR semantic >= ?)",
                         [-1.0 if min_semantic is None else min_semantic],
                     )
             self.close = weakref.finalize(self, stack.pop_all().close)
 
     def paraphrases(self, parts: Sequence[Part], copies: int, choose: bool) -> list[list[Paraphrase]]:
-        """As of `Source`; all that there are, because some may be refused."""
-        read = [plain(part.text, self.lang) for part in parts]
-        keys = [body.lower().rstrip(STOPS) for body, _ in read]
+        """See `Source`; all that there are, because some may be refused."""
+        plain_texts = [plain(part.text, self.lang) for part in parts]
+        keys = [body.lower().rstrip(STOPS) for body, _ in plain_texts]
         self.connection.register("wanted", pa.table({"key": list(dict.fromkeys(keys))}))
         rows = self.connection.execute(
             "SELECT key, said, semantic FROM pairs SEMI JOIN wanted USING (key) ORDER BY place"
         ).fetchall()
-        found: dict[str, list[Paraphrase]] = defaultdict(list)
-        for key, said, semantic in rows:
-            found[key].append(Paraphrase(said, semantic))
+        paraphrases: dict[str, list[Paraphrase]] = defaultdict(list)
+        for key, paraphrase, semantic in rows:
+            paraphrases[key].append(Paraphrase(paraphrase, semantic))
         return [
-            _distinct([Paraphrase(formed(one.text, form), one.score) for one in found[key]], part.text, self._key)
-            for part, key, (_, form) in zip(parts, keys, read, strict=True)
+            _distinct_paraphrases(
+                [Paraphrase(formed(candidate.text, form), candidate.score) for candidate in paraphrases[key]],
+                part.text,
+                self._key,
+            )
+            for part, key, (_, form) in zip(parts, keys, plain_texts, strict=True)
         ]
 
     def _key(self, text: str) -> str:
@@ -182,11 +193,11 @@ def language_of(pairs: str | Path) -> str:
     return settings.get("lang", "en")
 
 
-def _distinct(some: Sequence[Paraphrase], text: str, key: Callable[[str], str]) -> list[Paraphrase]:
+def _distinct_paraphrases(paraphrases: Sequence[Paraphrase], text: str, key: Callable[[str], str]) -> list[Paraphrase]:
     """The paraphrases whose key differs from the text's and from those before them."""
-    seen, found = {key(text)}, []
-    for one in some:
-        if key(one.text) not in seen:
-            seen.add(key(one.text))
-            found.append(one)
-    return found
+    seen_keys, distinct = {key(text)}, []
+    for paraphrase in paraphrases:
+        if key(paraphrase.text) not in seen_keys:
+            seen_keys.add(key(paraphrase.text))
+            distinct.append(paraphrase)
+    return distinct

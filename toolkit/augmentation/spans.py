@@ -37,17 +37,17 @@ def read_spans(value: Any, text: str) -> list[Span]:
         ValueError: The value has none of the forms.
     """
     spans = []
-    for one in _records(value):
-        if ANSWER_START in one:
-            begin, said = one[ANSWER_START], one.get(TEXT)
-            end = begin + len(said) if isinstance(begin, int) and isinstance(said, str) else None
+    for record in _records(value):
+        if ANSWER_START in record:
+            begin, span_text = record[ANSWER_START], record.get(TEXT)
+            end = begin + len(span_text) if isinstance(begin, int) and isinstance(span_text, str) else None
         else:
-            begin, end, said = one.get(START), one.get(END), one.get(TEXT)
+            begin, end, span_text = record.get(START), record.get(END), record.get(TEXT)
         if not isinstance(begin, int) or not isinstance(end, int):
             raise ValueError(f"wanted spans as {FORMS}, got {value!r:.80}")
-        if not 0 <= begin < end <= len(text) or (isinstance(said, str) and text[begin:end] != said):
-            found = f"{text[max(0, begin) : max(0, end)]!r:.60} there"
-            raise IndexError(f"wanted the span {said or (begin, end)!r} at {begin} of the text, got {found}")
+        if not 0 <= begin < end <= len(text) or (isinstance(span_text, str) and text[begin:end] != span_text):
+            actual = f"{text[max(0, begin) : max(0, end)]!r:.60} there"
+            raise IndexError(f"wanted the span {span_text or (begin, end)!r} at {begin} of the text, got {actual}")
         spans.append((begin, end))
     return spans
 
@@ -60,17 +60,19 @@ def _records(value: Any) -> list[dict[str, Any]]:
     """
     if value is None:
         return []
-    if isinstance(value, Mapping) and all(isinstance(some, Sequence) for some in value.values()):
+    if isinstance(value, Mapping) and all(isinstance(column, Sequence) for column in value.values()):
         _refuse_other_offsets(value)
-        if len({len(some) for some in value.values()}) <= 1:
-            return [dict(zip(value, some, strict=True)) for some in zip(*value.values(), strict=True)]
+        if len({len(column) for column in value.values()}) <= 1:
+            return [dict(zip(value, row, strict=True)) for row in zip(*value.values(), strict=True)]
     elif isinstance(value, Sequence) and not isinstance(value, str):
-        if all(isinstance(one, Mapping) for one in value):
-            for one in value:
-                _refuse_other_offsets(one)
-            return [dict(one) for one in value]
-        if all(isinstance(one, Sequence) and not isinstance(one, str) and len(one) >= 2 for one in value):
-            return [{START: one[0], END: one[1]} for one in value]
+        if all(isinstance(record, Mapping) for record in value):
+            for record in value:
+                _refuse_other_offsets(record)
+            return [dict(record) for record in value]
+        if all(
+            isinstance(offsets, Sequence) and not isinstance(offsets, str) and len(offsets) >= 2 for offsets in value
+        ):
+            return [{START: offsets[0], END: offsets[1]} for offsets in value]
     raise ValueError(f"wanted spans as {FORMS}, got {value!r:.80}")
 
 
@@ -80,10 +82,12 @@ def _refuse_other_offsets(names: Iterable[str]) -> None:
     Raises:
         ValueError: There is one.
     """
-    own = {ANSWER_START} if ANSWER_START in names else {START, END}
+    allowed_names = {ANSWER_START} if ANSWER_START in names else {START, END}
     for name in names:
-        if name not in own and name.split("_")[-1] in (START, END):
-            raise ValueError(f"wanted no offsets besides {' and '.join(sorted(own))}, got {name!r}: remove it")
+        if name not in allowed_names and name.split("_")[-1] in (START, END):
+            raise ValueError(
+                f"wanted no offsets besides {' and '.join(sorted(allowed_names))}, got {name!r}: remove it"
+            )
 
 
 def write_spans(value: Any, spans: Sequence[Span]) -> Any:
@@ -97,13 +101,13 @@ def write_spans(value: Any, spans: Sequence[Span]) -> Any:
     if isinstance(value, Mapping):
         begins, ends = [begin for begin, _ in spans], [end for _, end in spans]
         return {**value, **({ANSWER_START: begins} if ANSWER_START in value else {START: begins, END: ends})}
-    written: list[Any] = []
-    for one, (begin, end) in zip(value, spans, strict=True):
-        if isinstance(one, Mapping):
-            written.append({**one, **({ANSWER_START: begin} if ANSWER_START in one else {START: begin, END: end})})
+    output: list[Any] = []
+    for record, (begin, end) in zip(value, spans, strict=True):
+        if isinstance(record, Mapping):
+            output.append({**record, **({ANSWER_START: begin} if ANSWER_START in record else {START: begin, END: end})})
         else:
-            written.append([begin, end, *one[2:]])
-    return written
+            output.append([begin, end, *record[2:]])
+    return output
 
 
 def wholes(text: str, spans: Sequence[Span]) -> list[Span]:
@@ -112,22 +116,22 @@ def wholes(text: str, spans: Sequence[Span]) -> list[Span]:
     >>> wholes("the 42nd day", [(4, 6), (9, 12)]), wholes("the Denver Broncos", [(4, 18), (11, 18)])
     ([(4, 8), (9, 12)], [(4, 18)])
     """
-    found: list[Span] = []
+    whole_spans: list[Span] = []
     for begin, end in sorted(spans):
         while _within_word(text, begin):
             begin -= 1
         while _within_word(text, end):
             end += 1
-        if found and begin < found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+        if whole_spans and begin < whole_spans[-1][1]:
+            whole_spans[-1] = whole_spans[-1][0], max(end, whole_spans[-1][1])
         else:
-            found.append((begin, end))
-    return found
+            whole_spans.append((begin, end))
+    return whole_spans
 
 
-def _within_word(text: str, at: int) -> bool:
+def _within_word(text: str, position: int) -> bool:
     """Whether the place between two characters is within a word."""
-    return 0 < at < len(text) and continues_word(text[at]) and continues_word(text[at - 1])
+    return 0 < position < len(text) and continues_word(text[position]) and continues_word(text[position - 1])
 
 
 def places(text: str, phrases: Sequence[str]) -> dict[str, list[int]]:
@@ -138,18 +142,18 @@ def places(text: str, phrases: Sequence[str]) -> dict[str, list[int]]:
     >>> places("New York is not York.", ["York", "New York"])
     {'New York': [0], 'York': [16]}
     """
-    taken: list[Span] = []
-    found: dict[str, list[int]] = {}
-    for phrase in sorted(set(phrases), key=lambda one: (-len(one), one)):
-        found[phrase], begin = [], text.find(phrase)
+    taken_spans: list[Span] = []
+    starts: dict[str, list[int]] = {}
+    for phrase in sorted(set(phrases), key=lambda candidate: (-len(candidate), candidate)):
+        starts[phrase], begin = [], text.find(phrase)
         while begin >= 0:
             end = begin + len(phrase)
-            free = all(end <= other or begin >= last for other, last in taken)
+            free = all(end <= taken_begin or begin >= taken_end for taken_begin, taken_end in taken_spans)
             if free and not _within_word(text, begin) and not _within_word(text, end):
-                found[phrase].append(begin)
-                taken.append((begin, end))
+                starts[phrase].append(begin)
+                taken_spans.append((begin, end))
             begin = text.find(phrase, begin + 1)
-    return found
+    return starts
 
 
 def find_again(text: str, spans: Sequence[Span], paraphrase: str) -> list[Span] | None:
@@ -166,17 +170,17 @@ def find_again(text: str, spans: Sequence[Span], paraphrase: str) -> list[Span] 
         spans: Its spans.
         paraphrase: Another text.
     """
-    kept = wholes(text, spans)
-    phrases = [text[begin:end] for begin, end in kept]
+    whole_spans = wholes(text, spans)
+    phrases = [text[begin:end] for begin, end in whole_spans]
     before, after = places(text, phrases), places(paraphrase, phrases)
     if any(len(before[phrase]) != len(after[phrase]) for phrase in before):
         return None
     moved = []
     for begin, end in spans:
-        first, last = next(one for one in kept if one[0] <= begin and end <= one[1])
+        first, last = next(span for span in whole_spans if span[0] <= begin and end <= span[1])
         phrase = text[first:last]
         if first not in before[phrase]:  # another phrase begins within it
             return None
-        there = after[phrase][before[phrase].index(first)]
-        moved.append((there + begin - first, there + end - first))
+        new_begin = after[phrase][before[phrase].index(first)]
+        moved.append((new_begin + begin - first, new_begin + end - first))
     return moved

@@ -20,7 +20,7 @@ BEGINS = ("B-", "S-", "U-")
 NOT = re.compile(r" (n['’]t)\b", re.IGNORECASE)  # Moses leaves the space that treebanks put before it
 
 
-def join_tokens(said: Sequence[str], lang: str) -> tuple[str, list[Span]]:
+def join_tokens(token_list: Sequence[str], lang: str) -> tuple[str, list[Span]]:
     """The running text of some tokens, and where each of them stands in it.
 
     >>> join_tokens(["Tom", "'s", "car", "is", "red", "."], "en")
@@ -29,30 +29,30 @@ def join_tokens(said: Sequence[str], lang: str) -> tuple[str, list[Span]]:
     ('他在北京', [(0, 1), (1, 2), (2, 4)])
 
     Args:
-        said: The tokens.
+        token_list: The tokens.
         lang: Their language (ISO 639-1).
     """
-    text = NOT.sub(r"\1", MosesDetokenizer(lang=lang).detokenize(said, unescape=False))
-    if all(CHARACTER_WITHOUT_SPACES.match(one) for one in said[:1]) or lang in ("zh", "ja"):
-        text = "".join(said)
-    found = _stand(text, said)
-    if found is None:  # a token with a space in it, or one that Moses writes otherwise
-        text = " ".join(said)
-        found = _stand(text, said)
-    assert found is not None
-    return text, found
+    text = NOT.sub(r"\1", MosesDetokenizer(lang=lang).detokenize(token_list, unescape=False))
+    if all(CHARACTER_WITHOUT_SPACES.match(token) for token in token_list[:1]) or lang in ("zh", "ja"):
+        text = "".join(token_list)
+    token_spans = _locate_tokens(text, token_list)
+    if token_spans is None:  # a token with a space in it, or one that Moses writes otherwise
+        text = " ".join(token_list)
+        token_spans = _locate_tokens(text, token_list)
+    assert token_spans is not None
+    return text, token_spans
 
 
-def _stand(text: str, said: Sequence[str]) -> list[Span] | None:
+def _locate_tokens(text: str, token_list: Sequence[str]) -> list[Span] | None:
     """Where tokens stand in a text, one after another; None if they are not all of its visible characters."""
-    found, at = [], 0
-    for token in said:
-        begin = text.find(token, at)
-        if begin < 0 or text[at:begin].strip():
+    token_spans, position = [], 0
+    for token in token_list:
+        begin = text.find(token, position)
+        if begin < 0 or text[position:begin].strip():
             return None
-        at = begin + len(token)
-        found.append((begin, at))
-    return None if text[at:].strip() else found
+        position = begin + len(token)
+        token_spans.append((begin, position))
+    return None if text[position:].strip() else token_spans
 
 
 def entities(tags: Sequence[str]) -> list[Span]:
@@ -61,19 +61,19 @@ def entities(tags: Sequence[str]) -> list[Span]:
     >>> entities(["O", "B-PER", "I-PER", "B-LOC", "O", "ORG", "ORG"])
     [(1, 3), (3, 4), (5, 7)]
     """
-    found: list[Span] = []
-    for n, tag in enumerate(tags):
+    entity_spans: list[Span] = []
+    for index, tag in enumerate(tags):
         if tag == OUTSIDE:
             continue
-        if found and found[-1][1] == n and not tag.startswith(BEGINS):
-            found[-1] = found[-1][0], n + 1
+        if entity_spans and entity_spans[-1][1] == index and not tag.startswith(BEGINS):
+            entity_spans[-1] = entity_spans[-1][0], index + 1
         else:
-            found.append((n, n + 1))
-    return found
+            entity_spans.append((index, index + 1))
+    return entity_spans
 
 
 def retagged(
-    said: Sequence[str], tags: Sequence[Any], names: Sequence[str], lang: str, outside: Any, paraphrase: str
+    token_list: Sequence[str], tags: Sequence[Any], names: Sequence[str], lang: str, outside: Any, paraphrase: str
 ) -> tuple[list[str], list[Any]] | None:
     """The tokens and tags of a paraphrase; None where an entity is not in it, or two can no longer be told apart.
 
@@ -81,26 +81,28 @@ def retagged(
     (['Away', 'went', 'Tom', '!'], [0, 0, 1, 0])
 
     Args:
-        said: The tokens of the text.
+        token_list: The tokens of the text.
         tags: Their tags, as the column has them.
         names: The names of the tags.
         lang: The language of the text.
         outside: The tag of a token that is in no entity.
         paraphrase: What the text is replaced with.
     """
-    (text, where), spans = join_tokens(said, lang), entities(names)
-    found = find_again(text, [(where[begin][0], where[end - 1][1]) for begin, end in spans], paraphrase)
-    if found is None:
+    (text, token_spans), entity_spans = join_tokens(token_list, lang), entities(names)
+    new_spans = find_again(
+        text, [(token_spans[begin][0], token_spans[end - 1][1]) for begin, end in entity_spans], paraphrase
+    )
+    if new_spans is None:
         return None
-    words: list[str] = []
-    marks: list[Any] = []
-    at = 0
-    for (begin, end), (first, last) in sorted(zip(found, spans, strict=True)):
-        between = tokens(paraphrase[at:begin])
-        if words and not between and marks[-1] != outside and not names[first].startswith(BEGINS):
+    new_tokens: list[str] = []
+    new_tags: list[Any] = []
+    position = 0
+    for (begin, end), (first, last) in sorted(zip(new_spans, entity_spans, strict=True)):
+        between = tokens(paraphrase[position:begin])
+        if new_tokens and not between and new_tags[-1] != outside and not names[first].startswith(BEGINS):
             return None  # it would go on with the entity before it
-        words += [*between, *said[first:last]]
-        marks += [outside] * len(between) + list(tags[first:last])
-        at = end
-    rest = tokens(paraphrase[at:])
-    return words + rest, marks + [outside] * len(rest)
+        new_tokens += [*between, *token_list[first:last]]
+        new_tags += [outside] * len(between) + list(tags[first:last])
+        position = end
+    rest = tokens(paraphrase[position:])
+    return new_tokens + rest, new_tags + [outside] * len(rest)

@@ -80,12 +80,12 @@ def made_shards(
     Raises:
         ValueError: A finished shard was made of other rows.
     """
-    with _started(work):
+    with _lock_folder(work):
         yield from _shards_in_turn(shards, work, finish, whole, bar)
 
 
 @contextlib.contextmanager
-def _started(work: Work) -> Iterator[None]:
+def _lock_folder(work: Work) -> Iterator[None]:
     """Lock the folder, if there is one, and record the settings; it stays locked until the block ends.
 
     Raises:
@@ -108,25 +108,27 @@ def _shards_in_turn(
 ) -> Iterator[tuple[Dataset, Summary]]:
     """Do the work of `made_shards`."""
     end = time.monotonic() + 60 * work.settings.minutes if work.settings.minutes else float("inf")
-    begun: list[tuple[int, int]] = []  # the first row of each shard, and how many it has
-    done = 0
+    shard_starts: list[tuple[int, int]] = []  # the first row of each shard, and how many it has
+    row_count = 0
     for number, rows in enumerate(shards):
-        begun.append((rows[0][0], len(rows)))
-        done += len(rows)
+        shard_starts.append((rows[0][0], len(rows)))
+        row_count += len(rows)
         if work.folder is None:
-            yield _make(rows, work, finish) if time.monotonic() <= end else _none_made(*begun[-1], work, finish)
+            yield (
+                _make(rows, work, finish) if time.monotonic() <= end else _empty_shard(*shard_starts[-1], work, finish)
+            )
         elif number % work.state.num_processes == work.state.process_index:
-            path, content = work.folder / f"new-{number:05d}.json", _content_of(whole(rows))
+            path, content = work.folder / f"new-{number:05d}.json", _content_hash(whole(rows))
             if path.exists():
                 _check_same(path, content)
             elif time.monotonic() <= end:
                 _write_shard(path, content, *_make(rows, work, finish))
-        bar.update(done - bar.n)  # stages count texts, some of them twice, and no text that is skipped
+        bar.update(row_count - bar.n)  # stages count texts, some of them twice, and no text that is skipped
     if work.folder is not None:
         wait(work.state)
-        for number, (first, count) in enumerate(begun):
+        for number, (first, count) in enumerate(shard_starts):
             path = work.folder / f"new-{number:05d}.json"
-            yield _read_shard(path) if path.exists() else _none_made(first, count, work, finish)
+            yield _read_shard(path) if path.exists() else _empty_shard(first, count, work, finish)
 
 
 def _make(rows: Rows, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
@@ -137,20 +139,20 @@ def _make(rows: Rows, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
     """
     summary = Summary()
     try:
-        made = new_rows(rows, work.settings, work.source, work.tags, work.check, summary)
+        added_rows = new_rows(rows, work.settings, work.source, work.tags, work.check, summary)
     except (RuntimeError, MemoryError) as error:
         raise RuntimeError(f"rows {rows[0][0]} to {rows[-1][0]}: {one_line(error)}") from error
-    return finish(made), summary
+    return finish(added_rows), summary
 
 
-def _none_made(first: int, count: int, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
+def _empty_shard(first: int, count: int, work: Work, finish: Finish) -> tuple[Dataset, Summary]:
     """What a shard is that was not begun: no new row, and all of its rows counted."""
     summary = Summary(rows=count)
     summary.skip(first, SkippedError("out_of_time", f"after {work.settings.minutes} minutes"), count)
     return finish([]), summary
 
 
-def _content_of(rows: Iterable[Mapping[str, Any]]) -> str:
+def _content_hash(rows: Iterable[Mapping[str, Any]]) -> str:
     """A hash of the names and values of some rows."""
     return hashlib.sha256(repr([dict(row) for row in rows]).encode()).hexdigest()
 

@@ -78,16 +78,16 @@ def write_values(rows: Dataset, path: Path, suffix: str) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         if suffix in DELIMITERS:
             file.write(_record(rows.column_names, DELIMITERS[suffix]) + "\n")
-        single = [name for name, kind in rows.features.items() if getattr(kind, "dtype", None) == "float32"]
-        for row in _values_of(rows):
+        float_columns = [name for name, kind in rows.features.items() if getattr(kind, "dtype", None) == "float32"]
+        for row in _row_values(rows):
             if suffix == JSON_LINES:
                 file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
             else:
-                row |= {name: np.float32(row[name]) for name in single if row[name] is not None}
+                row |= {name: np.float32(row[name]) for name in float_columns if row[name] is not None}
                 file.write(_record([_field(value) for value in row.values()], DELIMITERS[suffix]) + "\n")
 
 
-def _values_of(rows: Dataset) -> Iterator[dict[str, Any]]:
+def _row_values(rows: Dataset) -> Iterator[dict[str, Any]]:
     """The values of each row."""
     for batch in rows.with_format("arrow").iter(BATCH):
         assert isinstance(batch, pa.Table)
@@ -118,21 +118,21 @@ def write_records(records: Records, added: Added, path: Path) -> None:
     """
     extended = _extended_json if records.suffix == JSON_LINES else _extended_fields
     changed = _changed_json if records.suffix == JSON_LINES else _changed_fields
-    none = dict.fromkeys(added.provenance)
+    nulls = dict.fromkeys(added.provenance)
     with path.open("w", encoding="utf-8", newline="") as file:
         if records.suffix != JSON_LINES:
             names = dict(zip(added.provenance, added.provenance, strict=True))
             file.write(extended(records.header, names, records))
         for chunk in records.texts.chunks:
-            file.writelines(extended(text, none, records) for text in chunk.to_pylist())
+            file.writelines(extended(text, nulls, records) for text in chunk.to_pylist())
         total = len(records.texts)
         if len(added.rows) == total:
             return
-        for new in _values_of(added.rows.select(range(total, len(added.rows)))):
+        for new in _row_values(added.rows.select(range(total, len(added.rows)))):
             text = records.texts[new[added.source]].as_py()
             old = added.rows[new[added.source]]
             values = {name: new[name] for name in added.changed if new[name] != old[name]}
-            file.write(extended(changed(text, values, records), {name: new[name] for name in none}, records))
+            file.write(extended(changed(text, values, records), {name: new[name] for name in nulls}, records))
 
 
 def _line_end(text: str) -> tuple[str, str]:
@@ -141,14 +141,14 @@ def _line_end(text: str) -> tuple[str, str]:
     return body, text[len(body) :] or "\n"
 
 
-def _extended_fields(text: str, more: dict[str, Any], records: Records) -> str:
+def _extended_fields(text: str, extra_values: dict[str, Any], records: Records) -> str:
     """A record of a table with more fields at its end."""
     body, end = _line_end(text)
-    if not more:
+    if not extra_values:
         return body + end
-    lacking = len(records.names) - len(fields_of(text, records.delimiter))
-    fields = [_field(np.float32(value) if isinstance(value, float) else value) for value in more.values()]
-    return body + records.delimiter * (lacking + 1) + _record(fields, records.delimiter) + end
+    missing_fields = len(records.names) - len(fields_of(text, records.delimiter))
+    fields = [_field(np.float32(value) if isinstance(value, float) else value) for value in extra_values.values()]
+    return body + records.delimiter * (missing_fields + 1) + _record(fields, records.delimiter) + end
 
 
 def _changed_fields(text: str, values: dict[str, Any], records: Records) -> str:
@@ -160,14 +160,14 @@ def _changed_fields(text: str, values: dict[str, Any], records: Records) -> str:
     return _record(fields, records.delimiter) + _line_end(records.header)[1]
 
 
-def _extended_json(text: str, more: dict[str, Any], records: Records) -> str:
+def _extended_json(text: str, extra_values: dict[str, Any], records: Records) -> str:
     """An object of JSON with more keys at its end."""
     body, end = _line_end(text)
-    if not more:
+    if not extra_values:
         return body + end
     begin = body.rstrip().removesuffix("}")
     comma = "" if begin.strip() == "{" else ", "
-    return begin + comma + json.dumps(more, ensure_ascii=False)[1:] + end
+    return begin + comma + json.dumps(extra_values, ensure_ascii=False)[1:] + end
 
 
 def _changed_json(text: str, values: dict[str, Any], records: Records) -> str:

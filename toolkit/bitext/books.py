@@ -64,10 +64,10 @@ def read_books(
     """
     ascii_marks = punctuation and lang not in OWN_PUNCTUATION
     files = {text: text_files(text) for text in texts if not _holds_dataset(text)}
-    names = book_names([path for found in files.values() for path in found])
+    names = book_names([path for paths in files.values() for path in paths])
     for text in texts:
         for path in files.get(text, []):
-            yield Book(names[path], _normalized(read_paragraphs(text_lines(path)), ascii_marks))
+            yield Book(names[path], _normalize_paragraphs(read_paragraphs(text_lines(path)), ascii_marks))
         if text not in files:
             yield from _read_dataset(text, column, data_split, ascii_marks)
 
@@ -81,7 +81,7 @@ def _read_dataset(address: str, column: str, data_split: str, ascii_marks: bool)
     name = Path(address.partition(":")[0]).name
     for number, record in enumerate(dataset.select_columns([column.partition(".")[0]]), 1):
         text = field_text(record, column, address).split("\n")
-        yield Book(f"{name}-{number}", _normalized(read_paragraphs(iter(text)), ascii_marks))
+        yield Book(f"{name}-{number}", _normalize_paragraphs(read_paragraphs(iter(text)), ascii_marks))
 
 
 def _holds_dataset(text: str) -> bool:
@@ -100,18 +100,18 @@ def text_files(text: str) -> list[str]:
         FileNotFoundError: There are none.
     """
     if Path(text).is_dir():
-        found = [str(path) for path in sorted(Path(text).rglob("*")) if path.name.endswith(TEXT_SUFFIXES)]
+        paths = [str(path) for path in sorted(Path(text).rglob("*")) if path.name.endswith(TEXT_SUFFIXES)]
     elif is_url(text):
-        found = [str(path) for path in files_at(text) if path == text or str(path).endswith(TEXT_SUFFIXES)]
+        paths = [str(path) for path in files_at(text) if path == text or str(path).endswith(TEXT_SUFFIXES)]
     elif glob.has_magic(text) and not Path(text).exists():
-        found = matching(text)
+        paths = matching(text)
     else:
-        found = [str(checked_path(text))]
-    if not found:
+        paths = [str(checked_path(text))]
+    if not paths:
         raise FileNotFoundError(
             f"wanted text in {', '.join(TEXT_SUFFIXES)}, got no such file in {text}: check the path"
         )
-    return found
+    return paths
 
 
 def book_names(paths: Sequence[str]) -> dict[str, str]:
@@ -138,11 +138,11 @@ def book_names(paths: Sequence[str]) -> dict[str, str]:
 
 def _stem(path: str) -> str:
     """A path without the suffixes of text files; the file's name up to its first point, if it has others."""
-    suffix = next((one for one in TEXT_SUFFIXES if path.endswith(one)), None)
+    suffix = next((ending for ending in TEXT_SUFFIXES if path.endswith(ending)), None)
     return path.removesuffix(suffix) if suffix else str(Path(path).with_name(Path(path).name.split(".")[0]))
 
 
-def _normalized(paragraphs: Iterator[str], ascii_marks: bool) -> Iterator[str]:
+def _normalize_paragraphs(paragraphs: Iterator[str], ascii_marks: bool) -> Iterator[str]:
     """Paragraphs in the toolkit's form of text, without empty ones."""
     for paragraph in paragraphs:
         if text := normalize(paragraph, ascii_marks):

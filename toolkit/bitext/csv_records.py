@@ -58,8 +58,8 @@ def _whole_records(lines: list[str], delimiter: str) -> list[list[str]]:
     """The records that begin and end within some lines."""
     records = []
     try:
-        ended = (line + "\n" for line in lines)
-        for record in csv_reader(ended, delimiter):
+        lines_with_ends = (line + "\n" for line in lines)
+        for record in csv_reader(lines_with_ends, delimiter):
             if record:
                 records.append(record)
     except csv.Error:  # a quoted field goes on beyond these lines, or the delimiter is another

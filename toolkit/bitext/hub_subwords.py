@@ -76,8 +76,8 @@ class HubPieces(Pieces):
 
     def decode(self, sequences: Iterable[Sequence[int]]) -> list[str]:
         """The text of each sequence of ids, specials left out."""
-        said = [[i for i in ids if i not in self.special and i in self.names] for ids in sequences]
-        return [str(self.tokenizer.decode(ids, clean_up_tokenization_spaces=False)).strip() for ids in said]
+        text_ids = [[i for i in ids if i not in self.special and i in self.names] for ids in sequences]
+        return [str(self.tokenizer.decode(ids, clean_up_tokenization_spaces=False)).strip() for ids in text_ids]
 
 
 def hub_pieces(
@@ -93,9 +93,9 @@ def hub_pieces(
     """
     prefix, suffix = _around(tokenizer)
     before, _ = _around(tokenizer, target=True)
-    own = before[1:] if before[:1] == [forced_first] else before
+    target_prefix = before[1:] if before[:1] == [forced_first] else before
     return HubPieces(tokenizer, prefix, suffix, task, size), HubPieces(
-        tokenizer, own, [tokenizer.eos_token_id], "", size
+        tokenizer, target_prefix, [tokenizer.eos_token_id], "", size
     )
 
 
@@ -104,7 +104,7 @@ def _around(tokenizer: PreTrainedTokenizerBase, target: bool = False) -> tuple[l
     text = "a"
     body = tokenizer(text, add_special_tokens=False)["input_ids"]
     whole = (tokenizer(text_target=text) if target else tokenizer(text))["input_ids"]
-    at = next((i for i in range(len(whole)) if body and whole[i : i + len(body)] == body), None)
-    if at is None:
+    position = next((i for i in range(len(whole)) if body and whole[i : i + len(body)] == body), None)
+    if position is None:
         raise ValueError(f"wanted a tokenizer that puts its specials around a text, got {whole} of {body} for {text!r}")
-    return whole[:at], whole[at + len(body) :]
+    return whole[:position], whole[position + len(body) :]

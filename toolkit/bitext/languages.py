@@ -36,7 +36,7 @@ _LABELS = (
     "st:sot sv:swe sw:swa ta:tam te:tel tg:tgk th:tha ti:tir tk:tuk tl:tgl tr:tur ts:tso tt:tat tw:twi ug:uig "
     "uk:ukr ur:urd uz:uzn vi:vie vo:vol wa:wln yi:yid yo:yor zh:cmn,cdo zu:zul"
 )
-LABELS = {code: frozenset(labels.split(",")) for code, _, labels in (one.partition(":") for one in _LABELS.split())}
+LABELS = {code: frozenset(labels.split(",")) for code, _, labels in (entry.partition(":") for entry in _LABELS.split())}
 SAMPLE = 500  # ours: lines that are identified, which takes a second
 FEWEST = 10  # ours: fewer lines are not checked
 # ours: languages that the identifier confuses in short sentences; "wuu" and "yue" are written like zh
@@ -64,8 +64,8 @@ def check_code(lang: str, flag: str) -> str:
         ValueError: It is not.
     """
     if lang not in CODES:
-        meant = f": did you mean {code!r}?" if (code := _two_letters(lang)) else ""
-        raise ValueError(f'wanted {flag} as a code of ISO 639-1, two letters like "en" or "de", got {lang!r}{meant}')
+        hint = f": did you mean {code!r}?" if (code := _two_letters(lang)) else ""
+        raise ValueError(f'wanted {flag} as a code of ISO 639-1, two letters like "en" or "de", got {lang!r}{hint}')
     return lang
 
 
@@ -103,17 +103,17 @@ def check_languages(pairs: Sequence[Pair], source_lang: str, lang: str) -> None:
     if len(pairs) < FEWEST:
         return
     sides = [pair.source for pair in pairs[:SAMPLE]], [pair.reference for pair in pairs[:SAMPLE]]
-    found = [main_language(texts) for texts in sides]
-    for side, wanted, (got, share) in zip(("source", "reference"), (source_lang, lang), found, strict=True):
-        if got is not None and not near(wanted, got):
-            swapped = found[0][0] == lang and found[1][0] == source_lang
+    detections = [main_language(texts) for texts in sides]
+    for side, expected, (actual, share) in zip(("source", "reference"), (source_lang, lang), detections, strict=True):
+        if actual is not None and not near(expected, actual):
+            swapped = detections[0][0] == lang and detections[1][0] == source_lang
             hint = "check the columns and the language codes"
             if swapped:
                 hint = (
                     "the columns are swapped (of a TSV: --source_column 1 --reference_column 0), or the language codes"
                 )
             raise ValueError(
-                f"wanted the {side} side in {wanted}, got {got} in {share:.0%} of {len(sides[0])} lines: {hint}, "
+                f"wanted the {side} side in {expected}, got {actual} in {share:.0%} of {len(sides[0])} lines: {hint}, "
                 "or say --no-check_language"
             )
 
@@ -128,10 +128,10 @@ def check_language(texts: Sequence[str], lang: str) -> None:
     Raises:
         ValueError: More than half of the sentences are identified as one other language.
     """
-    found, share = main_language(texts[:SAMPLE]) if len(texts) >= FEWEST else (None, 0.0)
-    if found is not None and not near(lang, found):
+    language, share = main_language(texts[:SAMPLE]) if len(texts) >= FEWEST else (None, 0.0)
+    if language is not None and not near(lang, language):
         raise ValueError(
-            f"wanted text in {lang}, got {found} in {share:.0%} of {len(texts[:SAMPLE])} sentences: "
+            f"wanted text in {lang}, got {language} in {share:.0%} of {len(texts[:SAMPLE])} sentences: "
             "check the text and --lang, or say --no-check_language"
         )
 

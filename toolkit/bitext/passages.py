@@ -54,28 +54,28 @@ def read_passages(
         ValueError: A file is damaged, or is no UTF-8.
     """
     for book in books:
-        yield from _passages_of(book.paragraphs, book.name, lang, min_chars, max_chars, context)
+        yield from _split_passages(book.paragraphs, book.name, lang, min_chars, max_chars, context)
 
 
-def drawn(sentences: Iterable[str], wanted: int, seed: int) -> frozenset[bytes]:
+def drawn(sentences: Iterable[str], size: int, seed: int) -> frozenset[bytes]:
     """The keys (`draw_key`) of a random sample of different sentences; of a number of bytes for each that is wanted.
 
     Args:
         sentences: The sentences.
-        wanted: How many; all if there are fewer.
+        size: How many; all if there are fewer.
         seed: The seed of the sample.
     """
-    found: set[bytes] = set()
+    keys: set[bytes] = set()
     heap: list[bytes] = []  # the complements of the keys, of which the least is the greatest key
     for sentence in sentences:
         key = draw_key(sentence, seed)
-        if key in found:
+        if key in keys:
             continue
-        found.add(key)
+        keys.add(key)
         heapq.heappush(heap, _complement(key))
-        if len(heap) > wanted:
-            found.remove(_complement(heapq.heappop(heap)))
-    return frozenset(found)
+        if len(heap) > size:
+            keys.remove(_complement(heapq.heappop(heap)))
+    return frozenset(keys)
 
 
 def draw_key(sentence: str, seed: int) -> bytes:
@@ -88,7 +88,7 @@ def _complement(key: bytes) -> bytes:
     return bytes(255 - byte for byte in key)
 
 
-def _passages_of(
+def _split_passages(
     paragraphs: Iterable[str], origin: str, lang: str, min_chars: int, max_chars: int, context: int
 ) -> Iterator[Passage]:
     """The sentences of paragraphs that have a length, see `read_passages`; a sentence ends with a mark."""
@@ -96,19 +96,19 @@ def _passages_of(
     waiting: list[tuple[int, str, str, str]] = []  # number, sentence, text before it, text after it so far
     sentences = chain.from_iterable(sentences_of(paragraph, lang) for paragraph in paragraphs)
     for number, sentence in enumerate(sentences, 1):
-        waiting = [(*one[:3], f"{one[3]} {sentence}".lstrip()) for one in waiting]
+        waiting = [(*entry[:3], f"{entry[3]} {sentence}".lstrip()) for entry in waiting]
         while waiting and len(waiting[0][3]) >= context:
-            yield _passage_of(origin, waiting.pop(0), context)
+            yield _cut_passage(origin, waiting.pop(0), context)
         if min_chars <= len(sentence) <= max_chars and _is_complete(sentence):
             waiting.append((number, sentence, before, ""))
         before = f"{before} {sentence}"[-context - 1 :]
-    for one in waiting:
-        yield _passage_of(origin, one, context)
+    for entry in waiting:
+        yield _cut_passage(origin, entry, context)
 
 
-def _passage_of(origin: str, waiting: tuple[int, str, str, str], context: int) -> Passage:
+def _cut_passage(origin: str, entry: tuple[int, str, str, str], context: int) -> Passage:
     """A passage with its context cut at words."""
-    number, sentence, before, after = waiting
+    number, sentence, before, after = entry
     before = before.partition(" ")[2] if len(before) > context else before.strip()
     after = after if len(after) <= context else after[: context + 1].rpartition(" ")[0]
     return Passage(origin, number, sentence, before, after)
@@ -120,10 +120,10 @@ def sentences_of(paragraph: str, lang: str) -> Iterator[str]:
     >>> list(sentences_of('He said, "Go home. We stay." Then he left.', "en"))
     ['He said, "Go home."', 'We stay.', 'Then he left.']
     """
-    place = 0
+    position = 0
     for part in segment(lang, paragraph.translate(AS_SPACES)):
-        sentence = paragraph[place : place + len(part)].strip()
-        place += len(part)
+        sentence = paragraph[position : position + len(part)].strip()
+        position += len(part)
         if sentence := _balanced(sentence):
             yield sentence
 

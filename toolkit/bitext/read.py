@@ -153,8 +153,8 @@ def read_sentences(texts: Sequence[str], column: str | int | None = None, data_s
     """
 
     def blocks(text: str) -> Iterator[Block]:
-        own = (0 if text_suffix(text) in (".tsv", ".txt") else "text") if column is None else column
-        return read_blocks([text], own, own, data_split)
+        text_column = (0 if text_suffix(text) in (".tsv", ".txt") else "text") if column is None else column
+        return read_blocks([text], text_column, text_column, data_split)
 
     return _renumbered(block for text in texts for block in blocks(text))
 
@@ -211,7 +211,7 @@ def _read_tsv(path: str, source_column: int, reference_column: int) -> Iterator[
         line += lines_of_block.count(b"\n")
 
 
-def _usual_width(text: bytes, least: int) -> int:
+def _usual_width(text: bytes, minimum: int) -> int:
     r"""How many columns most lines have, among those that have at least so many.
 
     >>> _usual_width(b"a\tb\nc\td\te\nf\tg\n\nh\n\n", 2)
@@ -219,14 +219,14 @@ def _usual_width(text: bytes, least: int) -> int:
 
     Args:
         text: Lines that each end at a line feed.
-        least: What is returned if no line has so many columns.
+        minimum: What is returned if no line has so many columns.
     """
     points = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(points == ord("\n"))
     tabs = np.searchsorted(np.flatnonzero(points == ord("\t")), ends)
     widths = np.diff(tabs, prepend=0) + 1
-    counts = np.bincount(widths[widths >= least])
-    return int(counts.argmax()) if len(counts) else least
+    counts = np.bincount(widths[widths >= minimum])
+    return int(counts.argmax()) if len(counts) else minimum
 
 
 def _read_aligned(source: str, reference: str) -> Iterator[Block]:
@@ -240,13 +240,13 @@ def _read_aligned(source: str, reference: str) -> Iterator[Block]:
             raise ValueError(f"wanted two text files, got {path}: give one Parquet file and its columns")
     sources, references, line = whole_lines(source), _Lines(whole_lines(reference)), 1
     for left in sources:
-        wanted = left.count(b"\n")
-        right = references.next(wanted)
-        if (got := right.count(b"\n")) < wanted:
-            longer = line - 1 + wanted + sum(block.count(b"\n") for block in sources)
-            raise _unequal(source, longer, reference, line - 1 + got)
+        source_count = left.count(b"\n")
+        right = references.next(source_count)
+        if (reference_count := right.count(b"\n")) < source_count:
+            longer = line - 1 + source_count + sum(block.count(b"\n") for block in sources)
+            raise _unequal(source, longer, reference, line - 1 + reference_count)
         yield Block(line, (left, right))
-        line += wanted
+        line += source_count
     if rest := references.rest():
         raise _unequal(source, line - 1, reference, line - 1 + rest)
 
@@ -257,17 +257,17 @@ class _Lines:
     def __init__(self, blocks: Iterator[bytes]):
         self.blocks, self.left = blocks, b""
 
-    def next(self, wanted: int) -> bytes:
+    def next(self, line_count: int) -> bytes:
         """So many lines; fewer at the end."""
-        parts, found = [self.left], self.left.count(b"\n")
-        while found < wanted and (block := next(self.blocks, b"")):
+        parts, available_count = [self.left], self.left.count(b"\n")
+        while available_count < line_count and (block := next(self.blocks, b"")):
             parts.append(block)
-            found += block.count(b"\n")
+            available_count += block.count(b"\n")
         text = b"".join(parts)
-        if found <= wanted:
+        if available_count <= line_count:
             self.left = b""
             return text
-        end = int(np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))[wanted - 1]) + 1
+        end = int(np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))[line_count - 1]) + 1
         self.left = text[end:]
         return text[:end]
 
@@ -290,7 +290,7 @@ def _read_parquet(paths: Sequence[str], source_column: str, reference_column: st
         with open_parquet(path) as file:
             names = [column_in(file.schema_arrow, name, path) for name in (source_column, reference_column)]
             for batch in file.iter_batches(BLOCK_LINES, columns=names):
-                source, reference = (_joined(_column_bytes(batch, name, path)) for name in names)
+                source, reference = (_join_texts(_column_bytes(batch, name, path)) for name in names)
                 yield Block(record, (source, reference))
                 record += len(batch)
 
@@ -309,11 +309,11 @@ def _read_dataset(address: str, source_column: str, reference_column: str, data_
     outer = dict.fromkeys(name if name in first else name.partition(".")[0] for name in columns)
     records = iter(dataset.select_columns(list(outer)))
     for line in count(1, BLOCK_RECORDS):
-        some = list(islice(records, BLOCK_RECORDS))
-        if not some:
+        batch = list(islice(records, BLOCK_RECORDS))
+        if not batch:
             return
-        texts = ([field_text(record, name, address) for record in some] for name in columns)
-        source, reference = (_joined([text.encode("utf-8", "surrogatepass") for text in side]) for side in texts)
+        texts = ([field_text(record, name, address) for record in batch] for name in columns)
+        source, reference = (_join_texts([text.encode("utf-8", "surrogatepass") for text in side]) for side in texts)
         yield Block(line, (source, reference))
 
 
@@ -349,7 +349,7 @@ def first_lines(blocks: Iterable[Block], limit: int) -> Iterator[Block]:
         yield block
 
 
-def _joined(texts: Sequence[bytes | None]) -> bytes:
+def _join_texts(texts: Sequence[bytes | None]) -> bytes:
     """Texts as lines; a missing one is an empty line, line feeds within a text are spaces, and long texts are cut."""
     if any(text is not None and len(text) > LONGEST_FIELD for text in texts):
         texts = [text and cut(text) for text in texts]

@@ -33,10 +33,10 @@ def split_of(reference: str, validation: float = 0.01, test: float = 0.01, seed:
         raise ValueError(
             f"wanted shares of at least 0 and at most 1 together, got {validation=} and {test=}: lower them"
         )
-    place = position(reference, seed)
-    if place < test:
+    fraction = position(reference, seed)
+    if fraction < test:
         return "test"
-    return "validation" if place < test + validation else "train"
+    return "validation" if fraction < test + validation else "train"
 
 
 def position(reference: str, seed: int) -> float:

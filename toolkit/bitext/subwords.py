@@ -158,12 +158,12 @@ class Pieces:
         check_texts(texts)
         if self._added_in_text and any(map(self._added_in_text.search, texts)):
             return [[*self.prefix, *self._ids_around_added(text, alpha), self.eos] for text in texts]
-        encoded = self._segmented(texts, int) if alpha is None else self._sampled(texts, alpha)
+        encoded = self._segment(texts, int) if alpha is None else self._sample(texts, alpha)
         if self._identical:
             return [[*self.prefix, *ids, self.eos] for ids in encoded]
         return [[*self.prefix, *self._ids[ids].tolist(), self.eos] for ids in encoded]
 
-    def _sampled(self, texts: Sequence[str], alpha: float) -> list[list[int]]:
+    def _sample(self, texts: Sequence[str], alpha: float) -> list[list[int]]:
         """A sampled segmentation of each text, in ids of the SentencePiece model."""
         return self.processor.encode(list(texts), enable_sampling=True, alpha=alpha, nbest_size=-1)
 
@@ -171,9 +171,9 @@ class Pieces:
         """The ids of a text in which added tokens may stand; what is between them is segmented part by part."""
         ids: list[int] = []
         for part in self._around_added(text):
-            segmented = [] if part in self._added else [part]
-            for own in self._segmented(segmented, int) if alpha is None else self._sampled(segmented, alpha):
-                ids += self._ids[own].tolist()
+            plain_parts = [] if part in self._added else [part]
+            for part_ids in self._segment(plain_parts, int) if alpha is None else self._sample(plain_parts, alpha):
+                ids += self._ids[part_ids].tolist()
             ids += [self.vocabulary[part]] if part in self._added else []
         return ids
 
@@ -188,12 +188,12 @@ class Pieces:
     def split_all(self, texts: Sequence[str]) -> list[list[str]]:
         """The pieces of each text, as of `split`."""
         if self._added_in_text is None:
-            return self._segmented(texts, str)
+            return self._segment(texts, str)
         parts = [self._around_added(text) for text in texts]
-        pieces = [[[part] if part in self._added else self._segmented([part], str)[0] for part in row] for row in parts]
+        pieces = [[[part] if part in self._added else self._segment([part], str)[0] for part in row] for row in parts]
         return [[piece for part in row for piece in part] for row in pieces]
 
-    def _segmented(self, texts: Sequence[str], out_type: type) -> list[list]:
+    def _segment(self, texts: Sequence[str], out_type: type) -> list[list]:
         """The Viterbi segmentation of each text, as pieces (`str`) or as ids of the SentencePiece model (`int`)."""
         if len(texts) < MANY:
             return [self.processor.encode(text, out_type=out_type) for text in texts]
@@ -201,9 +201,9 @@ class Pieces:
 
     def surfaces(self) -> list[str]:
         """The text of each id: its piece, with a space where it begins a word; "" for specials."""
-        return ["" if i in self._without_text else self._surface_of(i) for i in range(max(self.names) + 1)]
+        return ["" if i in self._without_text else self._id_text(i) for i in range(max(self.names) + 1)]
 
-    def _surface_of(self, i: int) -> str:
+    def _id_text(self, i: int) -> str:
         """The text of an id that is no special; an added token begins a word."""
         name = self.names.get(i, "")
         return f" {name}" if name in self._added else name.replace(SPACE, " ")
@@ -215,15 +215,15 @@ class Pieces:
 
     def decode(self, sequences: Iterable[Sequence[int]]) -> list[str]:
         """The text of each sequence of ids, specials left out, detokenised."""
-        return [self._decoded(ids).strip() for ids in sequences]
+        return [self._decode_ids(ids).strip() for ids in sequences]
 
-    def _decoded(self, ids: Sequence[int]) -> str:
+    def _decode_ids(self, ids: Sequence[int]) -> str:
         """The text of a sequence of ids."""
         try:
             return "".join(map(self._said.__getitem__, ids))
         except KeyError:
-            said = [self.names[i] for i in ids if i not in self._without_text]
-            return self.processor.decode_pieces([SPACE + name if name in self._added else name for name in said])
+            names = [self.names[i] for i in ids if i not in self._without_text]
+            return self.processor.decode_pieces([SPACE + name if name in self._added else name for name in names])
 
     def _texts_of_pieces(self) -> dict[int, str]:
         """What each id adds to a text, without those that SentencePiece must decode together: bytes of a character.
@@ -238,8 +238,8 @@ class Pieces:
             if name in self._added:
                 added[i] = f" {name}"
                 continue
-            said = name if n == self.processor.unk_id() else name.replace(SPACE, " ")
-            texts[i] = "" if self.processor.is_control(n) else said
+            text = name if n == self.processor.unk_id() else name.replace(SPACE, " ")
+            texts[i] = "" if self.processor.is_control(n) else text
         decoded = self.processor.decode_pieces([self.names[i] for i in texts])
         if "".join(texts.values()).strip() != decoded.strip():
             return {}
@@ -261,12 +261,12 @@ def pieces_of(tokenizer: MarianTokenizer, language_token: int | None = None) -> 
     source = {**dict(tokenizer.encoder), **added}
     prefix = [] if language_token is None else [language_token]
     if tokenizer.separate_vocabs:  # an added token has an id of the source side, which is another piece's on the target
-        target, said = dict(tokenizer.target_encoder), set[str]()
+        target, target_added = dict(tokenizer.target_encoder), set[str]()
     else:
-        target, said = source, set(added)
+        target, target_added = source, set(added)
     return (
         Pieces(tokenizer.spm_source, source, eos, unk, prefix, set(added)),
-        Pieces(tokenizer.spm_target, target, eos, unk, (), said),
+        Pieces(tokenizer.spm_target, target, eos, unk, (), target_added),
     )
 
 

@@ -99,8 +99,8 @@ class TextFile(io.RawIOBase):
         """Look at the first bytes."""
         first = self.raw_file.read(16)
         self.raw_file.seek(0)
-        self.file = _decompressed(self.raw_file, first)
-        self.head = _checked_head(_read_whole(self.file, BUFFER), self.path)
+        self.file = _decompress(self.raw_file, first)
+        self.head = _check_head(_read_whole(self.file, BUFFER), self.path)
 
     def close(self) -> None:
         """Close the file."""
@@ -109,7 +109,7 @@ class TextFile(io.RawIOBase):
         super().close()
 
 
-def _decompressed(file: pa.NativeFile, first: bytes) -> Any:
+def _decompress(file: pa.NativeFile, first: bytes) -> Any:
     """A file as it is, or the file that its first bytes say it is compressed from.
 
     Zeros after the data of gzip are padding, as of tapes and of some file systems.
@@ -131,7 +131,7 @@ def _read_whole(file: Any, size: int) -> bytes:
     return parts
 
 
-def _checked_head(head: bytes, path: str) -> bytes:
+def _check_head(head: bytes, path: str) -> bytes:
     """The first bytes of a text, without a mark of UTF-8.
 
     Args:
@@ -143,13 +143,13 @@ def _checked_head(head: bytes, path: str) -> bytes:
     """
     for magic, kind in ARCHIVES.items():
         if head.startswith(magic):
-            done = "give it the suffix .parquet" if magic == b"PAR1" else "unpack it"
-            raise ValueError(f"wanted a text file, got {path}, {kind}: {done}")
+            remedy = "give it the suffix .parquet" if magic == b"PAR1" else "unpack it"
+            raise ValueError(f"wanted a text file, got {path}, {kind}: {remedy}")
     encoding = next((name for mark, name in UNICODE.items() if head.startswith(mark)), _without_mark(head))
     if encoding:
         raise ValueError(f"wanted text in UTF-8, got {path} in {encoding}: {CONVERT.format(encoding=encoding)}")
-    enough = SEVERAL if len(head) >= BUFFER else 1
-    if b"\n" not in head and head.rstrip(b"\r").count(b"\r") >= enough:
+    minimum = SEVERAL if len(head) >= BUFFER else 1
+    if b"\n" not in head and head.rstrip(b"\r").count(b"\r") >= minimum:
         raise ValueError(
             f"wanted lines that end at a line feed, got {path}, where a carriage return (CR) alone ends them: "
             "convert it with: tr '\\r' '\\n'"
@@ -182,21 +182,21 @@ def whole_lines(path: str) -> Iterator[bytes]:
         ValueError: What it holds is no text in UTF-8; the compression is damaged or cut short.
     """
     with TextFile(path) as file:
-        number, begun, error = 0, b"", None
+        number, partial_line, error = 0, b"", None
         while error is None:
             block, error = _next_bytes(file)
             end = block.rfind(b"\n") + 1
             if end:
-                yield _cut_lines(begun + block[:end], cut)
-                number, begun = number + block.count(b"\n"), b""
-            if len(begun) < LONGEST_LINE:
-                begun = _cut_lines(begun + block[end:], _cut_begun)
+                yield _cut_lines(partial_line + block[:end], cut)
+                number, partial_line = number + block.count(b"\n"), b""
+            if len(partial_line) < LONGEST_LINE:
+                partial_line = _cut_lines(partial_line + block[end:], _cut_begun)
             if not block:
                 break
     if error is not None:
         raise broken(path, number, error) from error
-    if begun:
-        yield _cut_lines(begun + b"\n", cut)
+    if partial_line:
+        yield _cut_lines(partial_line + b"\n", cut)
 
 
 def _cut_lines(text: bytes, cut_field: Callable[[bytes], bytes]) -> bytes:
@@ -220,7 +220,7 @@ def cut(text: bytes) -> bytes:
     """
     if len(text) <= LONGEST_FIELD:
         return text
-    ends = (place for place in range(LONGEST_FIELD, 0, -1) if text[place] & 0xC0 != 0x80)
+    ends = (position for position in range(LONGEST_FIELD, 0, -1) if text[position] & 0xC0 != 0x80)
     return text[: next(ends, LONGEST_FIELD)]
 
 

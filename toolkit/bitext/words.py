@@ -206,10 +206,10 @@ def lower_words(text: str) -> list[str]:
 
 def write_words(path: Path, texts: Iterable[str]) -> None:
     """Write the words of some texts to a file, one a line, sorted."""
-    found: set[str] = set()
+    words: set[str] = set()
     for text in texts:
-        found |= words_of(text)
-    path.write_text("".join(f"{word}\n" for word in sorted(found)), encoding="utf-8")
+        words |= words_of(text)
+    path.write_text("".join(f"{word}\n" for word in sorted(words)), encoding="utf-8")
 
 
 def read_words(path: Path) -> frozenset[str]:

@@ -63,7 +63,7 @@ class Batch:
         return self.source, self.reference
 
 
-def normal_side(texts: Texts, lang: str, form: NormalForm, most: int, find_misread: bool) -> Side:
+def normal_side(texts: Texts, lang: str, form: NormalForm, max_chars: int, find_misread: bool) -> Side:
     """A side of a batch in normal form.
 
     Characters that become one other are replaced in all texts at once; only texts with a character or spaces that the
@@ -73,7 +73,7 @@ def normal_side(texts: Texts, lang: str, form: NormalForm, most: int, find_misre
         texts: As they were read.
         lang: Their language.
         form: What the normal form is.
-        most: Texts with more characters than this are not normalised: a rule refuses them.
+        max_chars: Texts with more characters than this are not normalised: a rule refuses them.
         find_misread: Whether to look for texts that were decoded by a wrong codec.
     """
     texts = texts.alone
@@ -83,19 +83,21 @@ def normal_side(texts: Texts, lang: str, form: NormalForm, most: int, find_misre
     odd[1:] |= spaces[1:] & spaces[:-1]
     begins, ends = texts.bounds[::2], texts.bounds[1::2]
     flagged = (texts.count(odd) > 0) | spaces[begins] | spaces[ends - 1]
-    flagged &= (texts.lengths > 0) & (texts.lengths <= most)
-    found = misread_texts(texts) if find_misread else np.zeros(len(flagged), bool)
-    return Side(lang, _normalized(texts, as_read, np.flatnonzero(flagged), form) if flagged.any() else as_read, found)
+    flagged &= (texts.lengths > 0) & (texts.lengths <= max_chars)
+    is_misread = misread_texts(texts) if find_misread else np.zeros(len(flagged), bool)
+    return Side(
+        lang, _normalize_texts(texts, as_read, np.flatnonzero(flagged), form) if flagged.any() else as_read, is_misread
+    )
 
 
-def _normalized(texts: Texts, replaced_texts: Texts, flagged: np.ndarray, form: NormalForm) -> Texts:
+def _normalize_texts(texts: Texts, replaced_texts: Texts, flagged: np.ndarray, form: NormalForm) -> Texts:
     """Lines of which some are normalised one by one, and the others are those of `replaced_texts`."""
-    whole, done = text_of(texts.points), 0
-    rest, parts = text_of(replaced_texts.points), []
+    text, position = text_of(texts.points), 0
+    replaced_text, parts = text_of(replaced_texts.points), []
     for begin, end in texts.bounds.reshape(-1, 2)[flagged].tolist():
-        parts += [rest[done:begin], normal(whole[begin:end], form)]
-        done = end
-    return Texts.of_lines("".join([*parts, rest[done:]]))
+        parts += [replaced_text[position:begin], normal(text[begin:end], form)]
+        position = end
+    return Texts.of_lines("".join([*parts, replaced_text[position:]]))
 
 
 def misread_texts(texts: Texts) -> np.ndarray:
@@ -108,9 +110,9 @@ def misread_texts(texts: Texts) -> np.ndarray:
     signs = misread()[texts.points]
     suspect = signs == ALONE
     suspect[1:] |= (signs[1:] > 0) & (signs[:-1] > 0)
-    found = texts.count(suspect) > 0
-    if found.any():
+    is_misread = texts.count(suspect) > 0
+    if is_misread.any():
         as_read = text_of(texts.points)
-        for number in np.flatnonzero(found).tolist():
-            found[number] = is_bad(as_read[texts.bounds[2 * number] : texts.bounds[2 * number + 1]])
-    return found
+        for number in np.flatnonzero(is_misread).tolist():
+            is_misread[number] = is_bad(as_read[texts.bounds[2 * number] : texts.bounds[2 * number + 1]])
+    return is_misread

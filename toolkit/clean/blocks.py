@@ -33,22 +33,22 @@ class _Judged:
 
 def judged_block(block: Block, settings: CleanSettings, source_lang: str, lang: str) -> _Judged:
     """The pairs of a block, and the reason for which each is refused."""
-    source, reference, faults = _sides_of(block)
+    source, reference, faults = _read_sides(block)
     batch = normal_batch(source, reference, settings, source_lang, lang)
     lines = np.arange(block.line, block.line + len(faults))
     return _Judged(lines, batch, first_reasons(batch, settings, faults))
 
 
-def _sides_of(block: Block) -> tuple[Texts, Texts, list[str | None]]:
+def _read_sides(block: Block) -> tuple[Texts, Texts, list[str | None]]:
     """Both sides of a block as they were read, and for each pair why it could not be read, as in `Pair.fault`."""
-    buffers = [_decoded(side) for side in block.sides]
+    buffers = [_decode_points(side) for side in block.sides]
     if block.columns is None:
         sides = [Texts(points, line_bounds(points)) for points in buffers]
         missing = np.zeros(len(sides[0].lengths), bool)
     else:
         (points,) = buffers
         bounds, missing = _column_bounds(points, block.columns, block.width)
-        sides = [Texts(points, one) for one in bounds]
+        sides = [Texts(points, side_bounds) for side_bounds in bounds]
     bad = np.zeros(len(missing), bool)
     for number, texts in enumerate(sides):
         escaped = (texts.points >= ESCAPED[0]) & (texts.points <= ESCAPED[1])
@@ -61,7 +61,7 @@ def _sides_of(block: Block) -> tuple[Texts, Texts, list[str | None]]:
     return sides[0], sides[1], faults
 
 
-def _decoded(raw: bytes) -> np.ndarray:
+def _decode_points(raw: bytes) -> np.ndarray:
     """The code points of UTF-8, with those of `ESCAPED` for bytes that are none; Windows line ends are line feeds."""
     return code_points(raw.replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape"))
 
@@ -74,7 +74,7 @@ def _column_bounds(
     A line that has not is the text of the first column, and the second is empty.
 
     >>> bounds, missing = _column_bounds(code_points("a\tbc\tdef\nno tab\n"), (2, 0))
-    >>> [one.tolist() for one in bounds], missing.tolist()
+    >>> [column.tolist() for column in bounds], missing.tolist()
     ([[5, 8, 9, 15], [0, 1, 15, 15]], [False, True])
 
     Args:
@@ -94,9 +94,9 @@ def _column_bounds(
         missing |= count != width - 1
     padded = np.append(tabs, np.zeros(max(columns) + 1, tabs.dtype))  # so that a missing TAB has a place, too
     bounds = []
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         begin = padded[first + column - 1] + 1 if column else begins
         end = np.where(count > column, padded[first + column], ends)
-        begin = np.where(missing, ends if place else begins, begin)
+        begin = np.where(missing, ends if index else begins, begin)
         bounds.append(np.stack([begin, np.where(missing, ends, end)], 1).ravel())
     return bounds, missing

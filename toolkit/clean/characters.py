@@ -80,7 +80,11 @@ def replaced(form: NormalForm) -> np.ndarray:
     if form.half_width:
         table[list(FULL_WIDTH)] = list(FULL_WIDTH.values())
     if form.punctuation:
-        single = {ord(mark): ord(own) for mark, own in PUNCTUATION.items() if len(mark) == len(own) == 1}
+        single = {
+            ord(mark): ord(replacement)
+            for mark, replacement in PUNCTUATION.items()
+            if len(mark) == len(replacement) == 1
+        }
         marks[list(single)] = list(single.values())
     return marks[table]  # a half-width mark may be typographic, too
 
@@ -103,7 +107,7 @@ def abnormal(form: NormalForm) -> np.ndarray:
     """Whether text with a code point may differ from its normal form, after `replaced`: (POINTS,) of bool."""
     table = unstable().copy()
     if form.punctuation:
-        table[[ord(mark) for mark, own in PUNCTUATION.items() if len(mark) == 1 < len(own)]] = True
+        table[[ord(mark) for mark, replacement in PUNCTUATION.items() if len(mark) == 1 < len(replacement)]] = True
     if form.entities:
         table[ord("&")] = True
     if form.simplified:

@@ -111,14 +111,14 @@ def write_judged(tables: Iterable[pa.Table], outputs: Sequence[Path], bitext: Se
     counts: Counter[str] = Counter()
     with ExitStack() as stack:
         # the file of the refused pairs gets its name last
-        write = [stack.enter_context(writer(path, path != outputs[0])) for path in reversed(outputs)][::-1]
+        writers = [stack.enter_context(writer(path, path != outputs[0])) for path in reversed(outputs)][::-1]
         for table in tables:
-            kept = table.filter(pc.is_null(table["reason"])).drop_columns("reason")
-            refused = table.filter(pc.is_valid(table["reason"]))
-            counts.update(refused["reason"].to_pylist())
-            counts["kept"] += len(kept)
-            for one, rows in zip(write, (kept, refused), strict=False):
-                one(rows)
+            usable_rows = table.filter(pc.is_null(table["reason"])).drop_columns("reason")
+            refused_rows = table.filter(pc.is_valid(table["reason"]))
+            counts.update(refused_rows["reason"].to_pylist())
+            counts["kept"] += len(usable_rows)
+            for write_rows, rows in zip(writers, (usable_rows, refused_rows), strict=False):
+                write_rows(rows)
         if not counts["kept"]:
             raise ValueError(none_usable(bitext, +counts))
     return counts
@@ -142,7 +142,7 @@ def writer(path: Path, with_reasons: bool) -> Iterator[Callable[[pa.Table], None
                 codec = CODECS.get(path.suffix)
                 file = stack.enter_context(pa.output_stream(str(temporary), compression=codec))
                 columns = ["line", "reason", "source", "reference"] if with_reasons else ["source", "reference"]
-                yield lambda table: file.write(_lines_of(table.select(columns), with_reasons))
+                yield lambda table: file.write(_encode_lines(table.select(columns), with_reasons))
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -160,7 +160,7 @@ def _parquet_rows(path: Path, stack: ExitStack) -> Callable[[pa.Table], None]:
     return write
 
 
-def _lines_of(table: pa.Table, with_breaks: bool) -> bytes:
+def _encode_lines(table: pa.Table, with_breaks: bool) -> bytes:
     """The rows of a table as lines with TABs between the columns.
 
     Args:
@@ -171,12 +171,12 @@ def _lines_of(table: pa.Table, with_breaks: bool) -> bytes:
     columns = [column.cast(large) for column in table.columns]
     if with_breaks:
         columns = [pc.replace_substring_regex(column, BREAKS, " ") for column in columns]
-    between, end, nothing = (pa.scalar(mark, large) for mark in ("\t", "\n", ""))
-    rows = pc.binary_join_element_wise(pc.binary_join_element_wise(*columns, between), nothing, end)
-    return b"".join(_data_of(chunk) for chunk in rows.chunks)
+    between, end, empty = (pa.scalar(mark, large) for mark in ("\t", "\n", ""))
+    rows = pc.binary_join_element_wise(pc.binary_join_element_wise(*columns, between), empty, end)
+    return b"".join(_text_bytes(chunk) for chunk in rows.chunks)
 
 
-def _data_of(texts: pa.LargeStringArray) -> bytes:
+def _text_bytes(texts: pa.LargeStringArray) -> bytes:
     """The texts of an array, one after the other, as they lie in its memory."""
     offsets = np.frombuffer(texts.buffers()[1], np.int64)
     first, last = int(offsets[texts.offset]), int(offsets[texts.offset + len(texts)])

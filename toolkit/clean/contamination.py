@@ -67,8 +67,8 @@ class _Index:
 def index_of(sets: Sequence[EvaluationSet]) -> _Index:
     """The index of evaluation sets."""
     exact: dict[str, int] = {}
-    for number, one in enumerate(sets):
-        for key in match_keys(pa.array(one.texts, pa.large_string())).to_pylist():
+    for number, evaluation_set in enumerate(sets):
+        for key in match_keys(pa.array(evaluation_set.texts, pa.large_string())).to_pylist():
             exact.setdefault(key, number)
     keys = [key for key in exact if len(key) >= NGRAM + LEAST_NGRAMS - 1]
     hashes, offsets = _key_ngrams(keys)
@@ -114,14 +114,14 @@ def found_in(index: _Index, texts: pa.Array) -> list[tuple[int, str] | None]:
         none.
     """
     keys = match_keys(texts).to_pylist()
-    found = [None if (number := index.exact.get(key)) is None else (number, EXACT) for key in keys]
-    for number, text in _contained_in(index, keys):
-        if found[number] is None:
-            found[number] = int(index.set_of[text]), CONTAINS
-    return found
+    matches = [None if (number := index.exact.get(key)) is None else (number, EXACT) for key in keys]
+    for number, text in _find_contained(index, keys):
+        if matches[number] is None:
+            matches[number] = int(index.set_of[text]), CONTAINS
+    return matches
 
 
-def _contained_in(index: _Index, keys: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _find_contained(index: _Index, keys: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Which keys contain which evaluation texts.
 
     Args:
@@ -136,31 +136,31 @@ def _contained_in(index: _Index, keys: Sequence[str]) -> Iterator[tuple[int, int
         return
     begins = np.searchsorted(index.grams, hashes)
     known = np.flatnonzero(index.grams[np.minimum(begins, len(index.grams) - 1)] == hashes)
-    key_of = np.repeat(np.arange(len(keys)), np.diff(offsets))
-    both = np.unique(key_of[known] * len(index.grams) + begins[known])  # each n-gram of a key once
-    key_of, begins = np.divmod(both, len(index.grams))
+    gram_keys = np.repeat(np.arange(len(keys)), np.diff(offsets))
+    key_gram_codes = np.unique(gram_keys[known] * len(index.grams) + begins[known])  # each n-gram of a key once
+    gram_keys, begins = np.divmod(key_gram_codes, len(index.grams))
     counts = np.searchsorted(index.grams, index.grams[begins], "right") - begins
     rare = counts <= COMMON
-    places = ranges(begins[rare], counts[rare])
-    shared = np.repeat(key_of[rare], counts[rare]) * len(index.sizes) + index.owners[places]
-    distinct, times = np.unique(shared, return_counts=True)
+    positions = ranges(begins[rare], counts[rare])
+    pair_codes = np.repeat(gram_keys[rare], counts[rare]) * len(index.sizes) + index.owners[positions]
+    distinct, shared_counts = np.unique(pair_codes, return_counts=True)
     numbers, texts = np.divmod(distinct, max(1, len(index.sizes)))
     if not rare.all():
-        common = key_of[~rare], begins[~rare], counts[~rare]
-        times += _common_shared(index, *common, numbers, texts)
-    enough = times >= CONTAINED * index.sizes[texts]
+        common = gram_keys[~rare], begins[~rare], counts[~rare]
+        shared_counts += _count_common_grams(index, *common, numbers, texts)
+    enough = shared_counts >= CONTAINED * index.sizes[texts]
     order = np.lexsort((index.set_of[texts[enough]], numbers[enough]))
     yield from zip(numbers[enough][order].tolist(), texts[enough][order].tolist(), strict=True)
 
 
-def _common_shared(
-    index: _Index, key_of: np.ndarray, begins: np.ndarray, counts: np.ndarray, numbers: np.ndarray, texts: np.ndarray
+def _count_common_grams(
+    index: _Index, gram_keys: np.ndarray, begins: np.ndarray, counts: np.ndarray, numbers: np.ndarray, texts: np.ndarray
 ) -> np.ndarray:
     """How many common n-grams some keys share with some evaluation texts.
 
     Args:
         index: The evaluation sets.
-        key_of: The key of each common n-gram, ascending: (M,).
+        gram_keys: The key of each common n-gram, ascending: (M,).
         begins: Where its texts begin in the index: (M,).
         counts: How many texts it has: (M,).
         numbers: Keys to compare: (P,).
@@ -169,16 +169,16 @@ def _common_shared(
     Returns:
         (P,) of int64.
     """
-    first, last = (np.searchsorted(key_of, numbers, side) for side in ("left", "right"))
-    of_pair = np.repeat(np.arange(len(numbers)), last - first)
-    wanted = begins[ranges(first, last - first)]
-    distinct, of_first = np.unique(begins, return_index=True)
-    some = counts[of_first]
+    first, last = (np.searchsorted(gram_keys, numbers, side) for side in ("left", "right"))
+    pair_numbers = np.repeat(np.arange(len(numbers)), last - first)
+    pair_grams = begins[ranges(first, last - first)]
+    distinct, first_positions = np.unique(begins, return_index=True)
+    text_counts = counts[first_positions]
     # the texts of an n-gram are in order, and so are these numbers, one for each n-gram and text that has it
-    entries = np.repeat(distinct, some) * len(index.sizes) + index.owners[ranges(distinct, some)]
-    asked = wanted * len(index.sizes) + texts[of_pair]
-    found = entries[np.minimum(np.searchsorted(entries, asked), len(entries) - 1)] == asked
-    return np.bincount(of_pair[found], minlength=len(numbers))
+    entries = np.repeat(distinct, text_counts) * len(index.sizes) + index.owners[ranges(distinct, text_counts)]
+    queries = pair_grams * len(index.sizes) + texts[pair_numbers]
+    is_shared = entries[np.minimum(np.searchsorted(entries, queries), len(entries) - 1)] == queries
+    return np.bincount(pair_numbers[is_shared], minlength=len(numbers))
 
 
 @dataclass(frozen=True)
@@ -204,20 +204,20 @@ class Search:
         """
         if not self.index.exact:
             return np.zeros(len(columns[0]), bool)
-        texts = [one.combine_chunks() if isinstance(one, pa.ChunkedArray) else one for one in columns]
-        by_column = zip(*(found_in(self.index, one) for one in texts), strict=True)
-        first = [next((one for one in record if one), None) for record in by_column]
-        self.counts.update(one for one in first if one)
-        return np.array([one is not None for one in first], bool)
+        texts = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in columns]
+        by_column = zip(*(found_in(self.index, column) for column in texts), strict=True)
+        first_matches = [next((match for match in record if match), None) for record in by_column]
+        self.counts.update(match for match in first_matches if match)
+        return np.array([match is not None for match in first_matches], bool)
 
     def found_among(self, texts: Iterable[str]) -> frozenset[str]:
         """The texts that are in an evaluation set; each distinct one is looked up and counted once."""
         distinct = list(dict.fromkeys(texts)) if self.index.exact else []
-        found: set[str] = set()
+        contaminated_texts: set[str] = set()
         for start in range(0, len(distinct), BLOCK):
-            some = distinct[start : start + BLOCK]
-            found.update(compress(some, self.found(pa.array(some, pa.large_string()))))
-        return frozenset(found)
+            batch = distinct[start : start + BLOCK]
+            contaminated_texts.update(compress(batch, self.found(pa.array(batch, pa.large_string()))))
+        return frozenset(contaminated_texts)
 
     def record(self, unit: str) -> list[dict]:
         """What contamination.json says: a record for each set.
@@ -230,14 +230,14 @@ class Search:
         )
         return [
             {
-                "set": one.name,
-                "revision": one.revision,
-                "texts": len(one.texts),
+                "set": evaluation_set.name,
+                "revision": evaluation_set.revision,
+                "texts": len(evaluation_set.texts),
                 "rule": rule,
                 f"{unit} equal": self.counts[number, EXACT],
                 f"{unit} that contain one": self.counts[number, CONTAINS],
             }
-            for number, one in enumerate(self.index.sets)
+            for number, evaluation_set in enumerate(self.index.sets)
         ]
 
 

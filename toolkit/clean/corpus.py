@@ -160,20 +160,20 @@ def _clean_blocks(
                     parts.append(busy[-1])
                 else:
                     parts.append(work(number, block))
-                for one in (one for one in busy if one.done()):
-                    one.result()  # raises what went wrong in it
-                busy = [one for one in busy if not one.done()]
+                for future in (future for future in busy if future.done()):
+                    future.result()  # raises what went wrong in it
+                busy = [future for future in busy if not future.done()]
             yield from (part.result() if isinstance(part, Future) else part for part in parts)
         except BrokenProcessPool as error:
             raise ChildKilled(
-                f"wanted all processes to clean their part, got one that was ended by {_cause_of(error)}"
+                f"wanted all processes to clean their part, got one that was ended by {_find_cause(error)}"
             ) from error
 
 
-def _cause_of(error: BrokenProcessPool) -> str:
+def _find_cause(error: BrokenProcessPool) -> str:
     """What ended a process of loky; only the text of its error names the signal."""
-    named = re.search(r"\{(SIG\w+)\(", str(error))
-    return signal_cause(signal.Signals[named[1]]) if named else "itself; fewer --workers need less memory"
+    match = re.search(r"\{(SIG\w+)\(", str(error))
+    return signal_cause(signal.Signals[match[1]]) if match else "itself; fewer --workers need less memory"
 
 
 def _clean_block(number: int, block: Block, settings: CleanSettings, source_lang: str, lang: str, folder: Path) -> Path:
@@ -207,13 +207,13 @@ def _refuse_over_corpus(connection: duckdb.DuckDBPyConnection, parts: list[Path]
 
 def _with_refused(part: pa.Table, connection: duckdb.DuckDBPyConnection) -> pa.Table:
     """The pairs of a part with the reasons of the table `refused`."""
-    first, last = (int(part["line"][place].as_py()) for place in (0, -1))
+    first, last = (int(part["line"][index].as_py()) for index in (0, -1))
     query = "SELECT line, reason FROM refused WHERE line BETWEEN ? AND ? ORDER BY line"
-    found = connection.sql(query, params=[first, last]).fetchall()
-    if not found:
+    refusals = connection.sql(query, params=[first, last]).fetchall()
+    if not refusals:
         return part
     mask = np.zeros(len(part), bool)
-    mask[[line - first for line, _ in found]] = True
-    reasons = pa.array([reason for _, reason in found], pa.string())
+    mask[[line - first for line, _ in refusals]] = True
+    reasons = pa.array([reason for _, reason in refusals], pa.string())
     column = pc.replace_with_mask(part["reason"].combine_chunks(), pa.array(mask), reasons)
     return part.set_column(SCHEMA.get_field_index("reason"), "reason", column)

@@ -7,11 +7,11 @@ import hashlib
 from toolkit.bitext.read import Pair
 
 
-def seen_before(pair: Pair, seen: set[int]) -> bool:
+def seen_before(pair: Pair, hashes: set[int]) -> bool:
     """Whether the hash of a pair's text is in the set of hashes; it is added if it is not."""
     text = f"{pair.source}\n{pair.reference}"  # normalised text has no line feed
     key = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
-    if key in seen:
+    if key in hashes:
         return True
-    seen.add(key)
+    hashes.add(key)
     return False

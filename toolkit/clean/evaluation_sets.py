@@ -42,10 +42,10 @@ def read_sets(addresses: Sequence[str]) -> list[EvaluationSet]:
         FileNotFoundError: There is no such file.
         ValueError: A file cannot be read, or a set has no text.
     """
-    return [read_set(path) for address in addresses for path in _expanded(address)]
+    return [read_set(path) for address in addresses for path in _expand_glob(address)]
 
 
-def _expanded(address: str) -> list[str]:
+def _expand_glob(address: str) -> list[str]:
     """The files of a glob; any other address alone."""
     if glob.has_magic(address) and not Path(address).exists() and not is_file(address):
         return matching(address) or [checked_path(address)]
@@ -60,10 +60,10 @@ def read_set(address: str) -> EvaluationSet:
         ValueError: The file cannot be read, or has no text.
     """
     if Path(address).is_dir() or is_dataset(address):
-        revision, found = _dataset_texts(address)
+        revision, fields = _dataset_texts(address)
     else:
-        revision, found = content_of([checked_path(address)]).split()[-1][:REVISION_DIGITS], _file_texts(address)
-    texts = list(dict.fromkeys(text for text in found if _is_sentence(text)))
+        revision, fields = content_of([checked_path(address)]).split()[-1][:REVISION_DIGITS], _file_texts(address)
+    texts = list(dict.fromkeys(text for text in fields if _is_sentence(text)))
     if not texts:
         raise ValueError(f"wanted sentences in {address}, got none of {LEAST_LETTERS} letters: check the file")
     is_place = Path(address).is_absolute() or is_url(address)
@@ -91,12 +91,12 @@ def _file_texts(path: str) -> Iterator[str]:
     suffix = text_suffix(path)
     if suffix == ".parquet":
         for batch in open_parquet(path).iter_batches():
-            yield from _strings_of(batch.to_pylist())
+            yield from _find_strings(batch.to_pylist())
     elif suffix in (".json", ".jsonl"):
         for number, line in enumerate(text_lines(path), 1):
             if line.strip():
                 try:
-                    yield from _strings_of(json.loads(line))
+                    yield from _find_strings(json.loads(line))
                 except ValueError as error:
                     raise ValueError(
                         f"{path}, line {number}: wanted a record in JSON, got {line[:60]!r} ({error})"
@@ -128,18 +128,22 @@ def _even_delimiter(lines: Sequence[str]) -> str:
         return "\t"
     signs = {sign for sign in lines[0] if not sign.isalnum() and not sign.isspace() and sign not in WITHIN_SENTENCES}
     counts = {sign: [line.count(sign) for line in lines] for sign in signs}
-    even = {sign: least for sign, found in counts.items() if (least := min(found)) == max(found) or least > 1}
-    columns = {sign: least for sign, least in even.items() if least > 1 or len(lines) > 1}
+    even = {
+        sign: minimum
+        for sign, line_counts in counts.items()
+        if (minimum := min(line_counts)) == max(line_counts) or minimum > 1
+    }
+    columns = {sign: minimum for sign, minimum in even.items() if minimum > 1 or len(lines) > 1}
     return max(sorted(columns), key=columns.__getitem__, default="\t")
 
 
-def _strings_of(value: Any) -> Iterator[str]:
+def _find_strings(value: Any) -> Iterator[str]:
     """The strings within a record, whatever their depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _strings_of(one)
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from _find_strings(child)
 
 
 def _dataset_texts(address: str) -> tuple[str, Iterator[str]]:
@@ -176,4 +180,4 @@ def _dataset_texts(address: str) -> tuple[str, Iterator[str]]:
         revision = content_of(files).split()[-1][:REVISION_DIGITS]
     else:
         revision = "-".join(split._fingerprint[:REVISION_DIGITS] for split in splits)
-    return revision, (text for split in splits for batch in split.iter(1000) for text in _strings_of(batch))
+    return revision, (text for split in splits for batch in split.iter(1000) for text in _find_strings(batch))

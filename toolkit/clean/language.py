@@ -41,12 +41,12 @@ def in_other_language(texts: Sequence[str], lang: str) -> np.ndarray:
         texts: Of thirty letters or more; of shorter ones the identifier is rarely sure.
         lang: Their language (ISO 639-1), one of `LABELS`.
     """
-    passing, identify = _accepted(lang), identifier().identify
-    return np.array([identify(text) not in passing for text in texts], bool)
+    accepted_labels, identify = _accepted_labels(lang), identifier().identify
+    return np.array([identify(text) not in accepted_labels for text in texts], bool)
 
 
 @cache
-def _accepted(lang: str) -> frozenset[str]:
+def _accepted_labels(lang: str) -> frozenset[str]:
     """The labels with which a text of a language passes."""
     codes = {lang, *(code for group in NEAR for code in group.split() if lang in group.split())}
     return frozenset(UNSURE).union(*(LABELS[code] for code in codes))

@@ -63,7 +63,7 @@ def _marks(text: str, lang: str) -> tuple[frozenset[tuple[str, int]], frozenset[
     plain = QUOTES.sub("'", text.translate(WIDE))
     bullet = BULLET.match(plain)
     plain = plain[bullet.end() :] if bullet else plain
-    exact = Counter(found.rstrip(AFTER_ADDRESS) or found for found in EXACT.findall(plain))
+    exact = Counter(mark.rstrip(AFTER_ADDRESS) or mark for mark in EXACT.findall(plain))
     exact.update(_foreign_words(plain, lang))
     rest = EXACT.sub(" ", plain)
     signs = Counter(c for c in rest if c in SIGNS or unicodedata.category(c) in SYMBOLS)

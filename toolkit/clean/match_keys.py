@@ -18,7 +18,7 @@ CONTEXT = "\u03a3"  # its lower case is another one at the end of a word
 
 
 @cache
-def _keys_of_characters() -> np.ndarray:
+def _character_keys() -> np.ndarray:
     """What `match_key` leaves of each code point: its lower case, 0 for nothing, or `ODD`: (POINTS,) of uint32."""
     table, may_compose = np.zeros(POINTS, np.uint32), unstable()
     for character in all_characters():
@@ -28,15 +28,15 @@ def _keys_of_characters() -> np.ndarray:
             key = match_key(character)
             odd = len(key) > 1 or may_compose[code_points(form)].any() or character in CONTEXT
             table[ord(character)] = ODD if odd else ord(key) if key else 0
-    table[:0x80] = _keys_of_bytes()[:0x80]  # control characters count as unstable, but leave nothing
+    table[:0x80] = _byte_keys()[:0x80]  # control characters count as unstable, but leave nothing
     return table
 
 
 @cache
-def _keys_of_bytes() -> np.ndarray:
+def _byte_keys() -> np.ndarray:
     """The same of ASCII, and nothing of other bytes: (256,) of uint8."""
-    kept = [ord(chr(point).lower()) if chr(point).isalnum() else 0 for point in range(0x80)]
-    return np.array(kept + [0] * 0x80, np.uint8)
+    lower_points = [ord(chr(point).lower()) if chr(point).isalnum() else 0 for point in range(0x80)]
+    return np.array(lower_points + [0] * 0x80, np.uint8)
 
 
 def match_keys(texts: pa.StringArray | pa.LargeStringArray) -> pa.LargeStringArray:
@@ -59,16 +59,16 @@ def match_keys(texts: pa.StringArray | pa.LargeStringArray) -> pa.LargeStringArr
     raw = np.frombuffer(data, np.uint8)[byte_bounds[0] : byte_bounds[-1]]
     byte_bounds = byte_bounds - byte_bounds[0]
     if raw.size == 0 or raw.max() < 0x80:
-        return _assembled(texts, _keys_of_bytes()[raw], byte_bounds)
+        return _assemble_keys(texts, _byte_keys()[raw], byte_bounds)
     begins = np.concatenate([np.zeros(1, np.int64), np.cumsum((raw & 0xC0) != 0x80)])[byte_bounds]
-    keys = _keys_of_characters()[code_points(raw.tobytes().decode())]
+    keys = _character_keys()[code_points(raw.tobytes().decode())]
     odd = np.concatenate([np.zeros(1, np.int64), np.cumsum(keys == ODD)])[begins]
     if odd[-1]:
         keys[np.repeat(odd[1:] > odd[:-1], np.diff(begins))] = 0
-    return _assembled(texts, keys, begins)
+    return _assemble_keys(texts, keys, begins)
 
 
-def _assembled(texts: pa.LargeStringArray, keys: np.ndarray, bounds: np.ndarray) -> pa.LargeStringArray:
+def _assemble_keys(texts: pa.LargeStringArray, keys: np.ndarray, bounds: np.ndarray) -> pa.LargeStringArray:
     """The keys of texts of the keys of their characters; those of which none is left by `match_key`.
 
     Args:
@@ -76,15 +76,15 @@ def _assembled(texts: pa.LargeStringArray, keys: np.ndarray, bounds: np.ndarray)
         keys: Of all characters of all texts, 0 for nothing: of uint8 if all are ASCII, else of uint32.
         bounds: Where each text begins in `keys`, and the last ends: (N + 1,).
     """
-    kept = keys != 0
-    left, sizes = keys[kept], kept
-    data = left.tobytes()
+    has_key = keys != 0
+    remaining_keys, sizes = keys[has_key], has_key
+    data = remaining_keys.tobytes()
     if keys.dtype != np.uint8:
-        sizes, data = kept * utf8_lengths(keys), text_of(left).encode()
+        sizes, data = has_key * utf8_lengths(keys), text_of(remaining_keys).encode()
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])[bounds]
-    made = pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(data))
-    again = ends[1:] == ends[:-1]
-    if not again.any():
-        return made
-    own = [match_key(text) or text for text in texts.filter(pa.array(again)).to_pylist()]
-    return pc.replace_with_mask(made, pa.array(again), pa.array(own, pa.large_string()))
+    key_texts = pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(data))
+    is_empty = ends[1:] == ends[:-1]
+    if not is_empty.any():
+        return key_texts
+    replacement_keys = [match_key(text) or text for text in texts.filter(pa.array(is_empty)).to_pylist()]
+    return pc.replace_with_mask(key_texts, pa.array(is_empty), pa.array(replacement_keys, pa.large_string()))

@@ -38,8 +38,10 @@ def script_shares(texts: Texts, lang: str) -> np.ndarray:
     if lang not in SCRIPTS or ("Latin" in SCRIPTS[lang] and texts.is_ascii):
         return np.ones(len(texts.lengths))
     kinds = letters(lang)[texts.points]
-    own, other = texts.count(kinds == OWN), texts.count(kinds == OTHER)
-    return np.divide(own, own + other, out=np.ones(len(own)), where=own + other > 0)
+    own_letters, other_letters = texts.count(kinds == OWN), texts.count(kinds == OTHER)
+    return np.divide(
+        own_letters, own_letters + other_letters, out=np.ones(len(own_letters)), where=own_letters + other_letters > 0
+    )
 
 
 def english_shares(texts: Texts) -> np.ndarray:

@@ -109,10 +109,12 @@ def traditional() -> frozenset[str]:
     Text without one is not converted: OpenCC takes all text for Traditional, and in Simplified text it would take 坏,
     "bad", for the potter's clay 坯.
     """
-    found = [
+    characters = [
         chr(point)
         for first, last in ((0x2E80, 0x2FFF), (0x3000, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
         for point in range(first, last + 1)
     ]
-    converted = simplifier()("\n".join(found)).split("\n")
-    return frozenset(one for one, other in zip(found, converted, strict=True) if one != other)
+    converted = simplifier()("\n".join(characters)).split("\n")
+    return frozenset(
+        character for character, simplified in zip(characters, converted, strict=True) if character != simplified
+    )

@@ -119,16 +119,16 @@ def judged(
         A pair and the reason of the first rule that refuses it, in the order of `RULES`, then "duplicate". Two
         different pairs with equal 64-bit hashes are taken for duplicates: odds of 1 in 3000 for a hundred million.
     """
-    seen: set[int] = set()
+    hashes: set[int] = set()
     stream = iter(pairs)
-    while some := list(islice(stream, BATCH)):
-        sides = Texts.of([pair.source for pair in some]), Texts.of([pair.reference for pair in some])
+    while batch_pairs := list(islice(stream, BATCH)):
+        sides = Texts.of([pair.source for pair in batch_pairs]), Texts.of([pair.reference for pair in batch_pairs])
         batch = normal_batch(*sides, settings, source_lang, lang)
-        reasons = first_reasons(batch, settings, [pair.fault for pair in some])
-        texts = zip(some, batch.source.strings, batch.reference.strings, reasons, strict=True)
+        reasons = first_reasons(batch, settings, [pair.fault for pair in batch_pairs])
+        texts = zip(batch_pairs, batch.source.strings, batch.reference.strings, reasons, strict=True)
         for pair, source, reference, reason in texts:
             pair = Pair(pair.line, source, reference, pair.fault)
-            if reason is None and settings.deduplicate and seen_before(pair, seen):
+            if reason is None and settings.deduplicate and seen_before(pair, hashes):
                 reason = "duplicate"
             yield pair, reason
 
@@ -146,10 +146,10 @@ def clean(
     {'empty': 1, 'same_text': 1}
 
     Args:
-        pairs: As of `judged`.
-        settings: As of `judged`.
-        source_lang: As of `judged`.
-        lang: As of `judged`.
+        pairs: See `judged`.
+        settings: See `judged`.
+        source_lang: See `judged`.
+        lang: See `judged`.
         refused: Counts each refused pair under its reason.
     """
     for pair, reason in judged(pairs, settings, source_lang, lang):
@@ -178,8 +178,8 @@ def refusals(refused: Mapping[str, int]) -> str:
     >>> refusals({"columns": 1, "duplicate": 3})
     '3 as duplicate (the same text before), 1 as columns (too few or too many columns between TABs)'
     """
-    counted = sorted(refused.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{n:,} as {reason} ({REASONS[reason]})" for reason, n in counted) or "none"
+    reason_counts = sorted(refused.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{n:,} as {reason} ({REASONS[reason]})" for reason, n in reason_counts) or "none"
 
 
 def normal_batch(source: Texts, reference: Texts, settings: CleanSettings, source_lang: str, lang: str) -> Batch:
@@ -215,17 +215,17 @@ def first_reasons(batch: Batch, settings: CleanSettings, faults: Sequence[str | 
 
 def misread(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side whose bytes were decoded by a wrong codec."""
-    return _either(batch, lambda side: side.misread)
+    return _has_refused_side(batch, lambda side: side.misread)
 
 
 def empty(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side with fewer than `min_chars` characters."""
-    return _either(batch, lambda side: side.texts.lengths < settings.min_chars)
+    return _has_refused_side(batch, lambda side: side.texts.lengths < settings.min_chars)
 
 
 def too_long(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side with more than `max_chars` characters or `max_words` words."""
-    return _either(
+    return _has_refused_side(
         batch,
         lambda side: (side.texts.lengths > settings.max_chars) | (measures.words(side.texts) > settings.max_words),
     )
@@ -260,14 +260,16 @@ def english(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarr
 
 def wrong_script(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side whose letters are mostly not in the script of its language."""
-    return _either(batch, lambda side: measures.script_shares(side.texts, side.lang) < settings.min_script_share)
+    return _has_refused_side(
+        batch, lambda side: measures.script_shares(side.texts, side.lang) < settings.min_script_share
+    )
 
 
 def latin(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side that the 8-bit alphabet of its language cannot encode; ParaBank 2, section 3.1."""
     if not settings.latin:
         return np.zeros(len(left), bool)
-    return _either(batch, lambda side: measures.unencodable(side.texts, side.lang) > 0)
+    return _has_refused_side(batch, lambda side: measures.unencodable(side.texts, side.lang) > 0)
 
 
 def wrong_language(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
@@ -280,7 +282,7 @@ def wrong_language(batch: Batch, settings: CleanSettings, left: np.ndarray) -> n
     return refused
 
 
-def _either(batch: Batch, refused: Callable[[Side], np.ndarray]) -> np.ndarray:
+def _has_refused_side(batch: Batch, refused: Callable[[Side], np.ndarray]) -> np.ndarray:
     """Whether one side of each pair is refused or both are: (N,) of bool."""
     return refused(batch.source) | refused(batch.reference)
 

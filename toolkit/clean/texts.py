@@ -33,10 +33,10 @@ class Texts:
         >>> Texts.of(["Hallo!", "", "Ja."]).lengths.tolist()
         [6, 0, 3]
         """
-        joined = "\n".join([*texts, ""])
-        if joined.count("\n") > len(texts):
-            joined = "\n".join([text.replace("\n", " ") for text in texts] + [""])
-        return cls.of_lines(joined)
+        lines = "\n".join([*texts, ""])
+        if lines.count("\n") > len(texts):
+            lines = "\n".join([text.replace("\n", " ") for text in texts] + [""])
+        return cls.of_lines(lines)
 
     @classmethod
     def of_lines(cls, lines: str) -> Texts:
@@ -90,8 +90,8 @@ class Texts:
 
     def strings(self) -> list[str]:
         """The texts as strings."""
-        joined = text_of(self.points)
-        return [joined[begin:end] for begin, end in zip(*self.bounds.reshape(-1, 2).T.tolist(), strict=True)]
+        text = text_of(self.points)
+        return [text[begin:end] for begin, end in zip(*self.bounds.reshape(-1, 2).T.tolist(), strict=True)]
 
 
 def utf8_lengths(points: np.ndarray) -> np.ndarray:

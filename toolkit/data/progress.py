@@ -73,12 +73,12 @@ def advance(rows: float) -> None:
 
 
 @contextlib.contextmanager
-def at_hand(rows: Sequence[Row], counted: float | None = None) -> Iterator[None]:
+def at_hand(rows: Sequence[Row], row_count: float | None = None) -> Iterator[None]:
     """Name the rows of a batch in any error of the block, and advance the bar when the block ends.
 
     Args:
         rows: The rows of the batch; a row may occur several times.
-        counted: The number of rows to advance by, where the batch holds only parts of rows; None takes len(rows).
+        row_count: The number of rows to advance by, where the batch holds only parts of rows; None takes len(rows).
 
     Raises:
         RowsFailed: The block failed; the error has the ids of the rows.
@@ -87,7 +87,7 @@ def at_hand(rows: Sequence[Row], counted: float | None = None) -> Iterator[None]
         yield
     except (ValueError, RuntimeError, MemoryError) as error:
         raise RowsFailed(list(dict.fromkeys(row.id for row in rows)), error) from error
-    advance(len(rows) if counted is None else counted)
+    advance(len(rows) if row_count is None else row_count)
 
 
 def parts_at_hand(

@@ -216,15 +216,15 @@ def _arrow_type(annotation: object) -> pa.DataType:
 
 
 @cache
-def hints_of(of: type) -> dict[str, object]:
+def hints_of(record_type: type) -> dict[str, object]:
     """The annotation of each field of a dataclass."""
-    return typing.get_type_hints(of)
+    return typing.get_type_hints(record_type)
 
 
 @cache
-def schema(of: type = Row) -> pa.Schema:
+def schema(record_type: type = Row) -> pa.Schema:
     """The Arrow schema of a dataclass."""
-    return pa.schema([(name, _arrow_type(hint)) for name, hint in hints_of(of).items()])
+    return pa.schema([(name, _arrow_type(hint)) for name, hint in hints_of(record_type).items()])
 
 
 def to_table(rows: Iterable[Row]) -> pa.Table:
@@ -247,8 +247,8 @@ def arrow_array(values: Sequence[Any], annotation: object) -> pa.Array:
         return pa.array(values, _arrow_type(annotation))
     distinct = {id(value): value for value in values}  # all samples under one constraint set have one origin
     if len(distinct) < len(values):
-        place = {key: n for n, key in enumerate(distinct)}
-        return arrow_array([*distinct.values()], annotation).take(pa.array([place[id(value)] for value in values]))
+        positions = {key: n for n, key in enumerate(distinct)}
+        return arrow_array([*distinct.values()], annotation).take(pa.array([positions[id(value)] for value in values]))
     columns = [arrow_array(list(map(attrgetter(name), values)), hint) for name, hint in hints_of(annotation).items()]
     return pa.StructArray.from_arrays(columns, fields=list(schema(annotation)))
 

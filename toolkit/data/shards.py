@@ -82,9 +82,9 @@ def write_shard(path: Path, rows: Iterable[Row]) -> None:
         OSError: The disk is full, or another error of the file system; no file is left behind.
         ValueError: A score is NaN or infinite; the message names the row.
     """
-    whole = list(rows)
-    table = to_table(whole)
-    _check_scores(table, whole)
+    all_rows = list(rows)
+    table = to_table(all_rows)
+    _check_scores(table, all_rows)
     write_table(path, table)
 
 
@@ -187,8 +187,8 @@ def with_candidates(rows: pa.Table, values: pa.Table) -> pa.Table:
     offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(candidates_of(rows)))])
     structs = values.combine_chunks().to_struct_array().combine_chunks()
     lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), structs)
-    place = rows.column_names.index("candidates")
-    return rows.set_column(place, rows.schema.field(place), lists.cast(rows.schema.field(place).type))
+    position = rows.column_names.index("candidates")
+    return rows.set_column(position, rows.schema.field(position), lists.cast(rows.schema.field(position).type))
 
 
 def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int) -> list[Path]:
@@ -205,8 +205,8 @@ def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int) -> list[Pat
     Raises:
         ValueError: Cleaning has refused all rows.
     """
-    done = folder / INPUTS
-    if not done.exists():
+    record_path = folder / INPUTS
+    if not record_path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         number, total, refused = 0, 0, Counter[str]()
         for number, shard in enumerate(split_rows(rows, shard_rows)):
@@ -217,26 +217,26 @@ def write_inputs(folder: Path, rows: Iterable[Row], shard_rows: int) -> list[Pat
         if not total:
             for path in folder.glob("input-*.parquet"):
                 path.unlink()
-            counted = ", ".join(f"{count:,} as {reason}" for reason, count in refused.most_common())
+            reason_counts = ", ".join(f"{count:,} as {reason}" for reason, count in refused.most_common())
             raise ValueError(
-                f"wanted a line that no rule refuses, got none of {refused.total():,} ({counted}): change the settings "
-                f"or the input, and delete {folder}"
+                f"wanted a line that no rule refuses, got none of {refused.total():,} ({reason_counts}): "
+                f"change the settings or the input, and delete {folder}"
             )
         record = {"shards": number + 1, "rows": total, "refused": dict(sorted(refused.items()))}
-        write_whole(done, json.dumps(record, indent=1))
+        write_whole(record_path, json.dumps(record, indent=1))
     return input_shards(folder)
 
 
 def split_rows(rows: Iterable[Row], shard_rows: int) -> Iterator[list[Row]]:
     """Divide rows into lists with `shard_rows` rows each that are not refused; refused rows keep their places."""
     shard: list[Row] = []
-    left = shard_rows
+    remaining = shard_rows
     for row in rows:
-        if row.reason is None and not left:
+        if row.reason is None and not remaining:
             yield shard
-            shard, left = [], shard_rows
+            shard, remaining = [], shard_rows
         shard.append(row)
-        left -= row.reason is None
+        remaining -= row.reason is None
     if shard:
         yield shard
 

@@ -63,8 +63,8 @@ class ParaphrasticEncoder(InputModule):
             nn.init.uniform_(table, -width, width)
         if "lstm" in architecture.parts:
             hidden = architecture.hidden or architecture.dimensions
-            both = architecture.direction != "forward"
-            self.lstm = nn.LSTM(architecture.dimensions, hidden, batch_first=True, bidirectional=both)
+            is_bidirectional = architecture.direction != "forward"
+            self.lstm = nn.LSTM(architecture.dimensions, hidden, batch_first=True, bidirectional=is_bidirectional)
 
     def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **kwargs: Any) -> Features:
         """Convert texts to rows of the tables; the arguments are those of the library's interface.
@@ -101,8 +101,8 @@ class ParaphrasticEncoder(InputModule):
         if "trigram" in self.vocabularies:
             keys, offsets = trigrams(tokens)
             rows = self.vocabularies["trigram"].find(keys)
-            known = np.append(0, np.cumsum(rows >= 0))
-            arrays |= {"trigram_ids": rows[rows >= 0], "trigram_offsets": known[offsets]}
+            known_counts = np.append(0, np.cumsum(rows >= 0))
+            arrays |= {"trigram_ids": rows[rows >= 0], "trigram_offsets": known_counts[offsets]}
         return arrays
 
     def forward(self, features: Features, **kwargs: Any) -> Features:
@@ -121,7 +121,7 @@ class ParaphrasticEncoder(InputModule):
             (texts, size); zeros for a text without a known word or trigram.
         """
         vectors = [
-            self.states(features, tables[part]) if part == "lstm" else _averages_of(part, features, tables[part])
+            self.states(features, tables[part]) if part == "lstm" else _part_averages(part, features, tables[part])
             for part in self.architecture.parts
         ]
         if self.architecture.combine == "concatenation":
@@ -135,9 +135,9 @@ class ParaphrasticEncoder(InputModule):
         if not len(lengths):  # a process whose share of the batch is empty
             return table.new_zeros(0, self.architecture.size_of("lstm"))
         longest = max(int(lengths.max()), 1)
-        places = torch.arange(longest, device=ids.device)
-        is_token = places < lengths[:, None]  # (texts, longest); the rest is padding
-        rows = (offsets[:-1, None] + places).clamp(max=max(len(ids) - 1, 0))
+        positions = torch.arange(longest, device=ids.device)
+        is_token = positions < lengths[:, None]  # (texts, longest); the rest is padding
+        rows = (offsets[:-1, None] + positions).clamp(max=max(len(ids) - 1, 0))
         inputs = table[ids[rows] if len(ids) else rows]
         packed = nn.utils.rnn.pack_padded_sequence(
             inputs, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False
@@ -215,7 +215,7 @@ def kind_of(part: str) -> str:
     return "trigram" if part == "trigram" else "word"
 
 
-def _averages_of(part: str, features: Features, table: Tensor) -> Tensor:
+def _part_averages(part: str, features: Features, table: Tensor) -> Tensor:
     """`averages` of the features of a part."""
     texts, rows = (features.get(f"{part}_{name}") for name in ("texts", "rows"))
     return averages(table, features[f"{part}_ids"], features[f"{part}_offsets"], texts, rows)

@@ -51,8 +51,8 @@ class Architecture:
         check_lists(self)
         if not self.parts or len(set(self.parts)) < len(self.parts) or not set(self.parts) <= set(PARTS):
             raise ValueError(f"wanted distinct parts of {', '.join(PARTS)}, got {', '.join(self.parts) or 'none'}")
-        checked = (("combine", COMBINE), ("direction", DIRECTIONS), ("pooling", POOLING), ("chinese", CHINESE))
-        for name, possible in checked:
+        choices = (("combine", COMBINE), ("direction", DIRECTIONS), ("pooling", POOLING), ("chinese", CHINESE))
+        for name, possible in choices:
             if getattr(self, name) not in possible:
                 raise ValueError(f"wanted {name} of {' or '.join(possible)}, got {getattr(self, name)!r}")
         if self.dimensions < 1 or (self.hidden is not None and self.hidden < 1):

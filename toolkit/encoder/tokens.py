@@ -45,7 +45,7 @@ def classes(chinese: str) -> np.ndarray:
     """The class of every code point, (code points,) uint8; it takes 20 ms, once.
 
     Args:
-        chinese: As of `tokenize`.
+        chinese: See `tokenize`.
     """
     points = np.arange(0x110000, dtype=np.uint32)
     points[0xD800:0xE000] = 0  # surrogates are no characters
@@ -61,10 +61,10 @@ def _code_points(texts: Sequence[str]) -> np.ndarray:
     """The texts joined by NUL, normalised to NFC and lower-cased, as uint32 code points."""
     if any(BETWEEN_TEXTS in text for text in texts):
         texts = [text.replace(BETWEEN_TEXTS, " ") for text in texts]
-    joined = BETWEEN_TEXTS.join(texts)
-    if not joined.isascii():
-        joined = unicodedata.normalize("NFC", joined)
-    return np.frombuffer(joined.lower().encode("utf-32-le", "surrogatepass"), np.uint32)
+    joined_text = BETWEEN_TEXTS.join(texts)
+    if not joined_text.isascii():
+        joined_text = unicodedata.normalize("NFC", joined_text)
+    return np.frombuffer(joined_text.lower().encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 def tokenize(texts: Sequence[str], chinese: str = CHARACTERS) -> Tokens:
@@ -119,8 +119,8 @@ def word_keys(tokens: Tokens) -> np.ndarray:
     """A 64-bit key of every word: the sum of its letters times powers of a constant, (words,) uint64."""
     if len(tokens.starts) == 1:
         return np.zeros(0, np.uint64)
-    place = np.arange(len(tokens.codes)) - np.repeat(tokens.starts[:-1], np.diff(tokens.starts))
-    terms = _powers()[np.minimum(place, LONGEST_WORD - 1)] * (tokens.codes.astype(np.uint64) + np.uint64(1))
+    positions = np.arange(len(tokens.codes)) - np.repeat(tokens.starts[:-1], np.diff(tokens.starts))
+    terms = _powers()[np.minimum(positions, LONGEST_WORD - 1)] * (tokens.codes.astype(np.uint64) + np.uint64(1))
     return np.add.reduceat(terms, tokens.starts[:-1])
 
 
@@ -139,11 +139,11 @@ def trigrams(tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
     words = np.diff(tokens.offsets)
     lengths = np.diff(tokens.starts[tokens.offsets]) + words + 1  # a space before each word, and one at the end
     texts_before = np.repeat(np.arange(len(words)), words)
-    places = np.arange(len(tokens.codes)) + np.repeat(np.arange(1, len(letters) + 1) + texts_before, letters)
-    spaced = np.full(lengths.sum(), ord(" "), np.uint64)
-    spaced[places] = tokens.codes
-    complete = np.arange(2, len(spaced)) < np.repeat(np.cumsum(lengths), lengths)[:-2]  # ends in the text it begins in
-    keys = spaced[:-2] | spaced[1:-1] << np.uint64(LETTER_BITS) | spaced[2:] << np.uint64(2 * LETTER_BITS)
+    positions = np.arange(len(tokens.codes)) + np.repeat(np.arange(1, len(letters) + 1) + texts_before, letters)
+    codes = np.full(lengths.sum(), ord(" "), np.uint64)
+    codes[positions] = tokens.codes
+    complete = np.arange(2, len(codes)) < np.repeat(np.cumsum(lengths), lengths)[:-2]  # ends in the text it begins in
+    keys = codes[:-2] | codes[1:-1] << np.uint64(LETTER_BITS) | codes[2:] << np.uint64(2 * LETTER_BITS)
     return keys[complete], np.append(0, np.cumsum(np.maximum(lengths - 2, 0)))
 
 
@@ -154,4 +154,4 @@ def spell_trigram(key: int) -> str:
     ' oh'
     """
     mask = (1 << LETTER_BITS) - 1
-    return "".join(chr(key >> (LETTER_BITS * place) & mask) for place in range(3))
+    return "".join(chr(key >> (LETTER_BITS * position) & mask) for position in range(3))

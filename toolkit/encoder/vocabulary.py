@@ -28,22 +28,22 @@ class Vocabulary:
         keys: (entries,) uint64.
     """
 
-    def __init__(self, entries: Sequence[str], key_of: Callable[[Sequence[str]], np.ndarray]) -> None:
+    def __init__(self, entries: Sequence[str], compute_keys: Callable[[Sequence[str]], np.ndarray]) -> None:
         """Assign the keys to slots.
 
         Args:
             entries: Distinct strings.
-            key_of: Maps entries to their keys, in order.
+            compute_keys: Maps entries to their keys, in order.
 
         Raises:
             ValueError: Two entries are the same, or have the same key.
         """
         self.entries = list(entries)
-        self.keys = key_of(self.entries)
+        self.keys = compute_keys(self.entries)
         distinct, first = np.unique(self.keys, return_index=True)
         if len(distinct) < len(self.keys):
-            twice = set(range(len(self.keys))) - set(first.tolist())
-            raise ValueError(f"wanted distinct entries of a vocabulary, got {self.entries[min(twice)]!r} twice")
+            duplicates = set(range(len(self.keys))) - set(first.tolist())
+            raise ValueError(f"wanted distinct entries of a vocabulary, got {self.entries[min(duplicates)]!r} twice")
         bits = max(4, (SLOTS_PER_KEY * len(self.entries)).bit_length())
         self.shift = np.uint64(64 - bits)
         self.rows = np.full(1 << bits, -1, np.int32)
@@ -71,11 +71,11 @@ class Vocabulary:
         """
         slots = self._slots(keys)
         rows = self.rows[slots]
-        again = np.flatnonzero((rows >= 0) & (self.key_in[slots] != keys))
-        while len(again):
-            slots[again] = (slots[again] + 1) % len(self.rows)
-            rows[again] = self.rows[slots[again]]
-            again = again[(rows[again] >= 0) & (self.key_in[slots[again]] != keys[again])]
+        collisions = np.flatnonzero((rows >= 0) & (self.key_in[slots] != keys))
+        while len(collisions):
+            slots[collisions] = (slots[collisions] + 1) % len(self.rows)
+            rows[collisions] = self.rows[slots[collisions]]
+            collisions = collisions[(rows[collisions] >= 0) & (self.key_in[slots[collisions]] != keys[collisions])]
         return rows.astype(np.int64)
 
 
@@ -105,14 +105,14 @@ def keys_of_trigrams(entries: Sequence[str]) -> np.ndarray:
     return np.array([sum(ord(c) << (LETTER_BITS * n) for n, c in enumerate(entry)) for entry in entries], np.uint64)
 
 
-def count_words(texts: Iterable[str], min_count: int, most: int, chinese: str = CHARACTERS) -> list[str]:
+def count_words(texts: Iterable[str], min_count: int, maximum: int, chinese: str = CHARACTERS) -> list[str]:
     """The most frequent words of texts, in descending order of frequency.
 
     Args:
         texts: Any number of texts.
         min_count: Words with a smaller count are left out.
-        most: The largest number of words.
-        chinese: As of `tokenize`.
+        maximum: The largest number of words.
+        chinese: See `tokenize`.
 
     Returns:
         The words; those of equal count in alphabetical order.
@@ -122,33 +122,33 @@ def count_words(texts: Iterable[str], min_count: int, most: int, chinese: str = 
     for batch in batches(texts):
         tokens = tokenize(batch, chinese)
         keys, first, counts = np.unique(word_keys(tokens), return_index=True, return_counts=True)
-        new = [n for n, key in enumerate(keys.tolist()) if key not in count]
-        spelling.update(zip(keys[new].tolist(), _words_at(tokens, first[new]), strict=True))
+        new_indices = [n for n, key in enumerate(keys.tolist()) if key not in count]
+        spelling.update(zip(keys[new_indices].tolist(), _words_at(tokens, first[new_indices]), strict=True))
         for key, occurrences in zip(keys.tolist(), counts.tolist(), strict=True):
             count[key] = count.get(key, 0) + occurrences
-    return _most_frequent({spelling[key]: total for key, total in count.items()}, min_count, most)
+    return _most_frequent({spelling[key]: total for key, total in count.items()}, min_count, maximum)
 
 
-def _words_at(tokens: Tokens, chosen: np.ndarray) -> list[str]:
+def _words_at(tokens: Tokens, indices: np.ndarray) -> list[str]:
     """The words at some indices."""
-    bounds = zip(tokens.starts[chosen].tolist(), tokens.starts[chosen + 1].tolist(), strict=True)
+    bounds = zip(tokens.starts[indices].tolist(), tokens.starts[indices + 1].tolist(), strict=True)
     return [tokens.codes[a:b].tobytes().decode("utf-32-le", "surrogatepass") for a, b in bounds]
 
 
-def count_trigrams(texts: Iterable[str], min_count: int, most: int, chinese: str = CHARACTERS) -> list[str]:
+def count_trigrams(texts: Iterable[str], min_count: int, maximum: int, chinese: str = CHARACTERS) -> list[str]:
     """The most frequent character trigrams of texts; as `count_words`."""
     count: dict[int, int] = {}
     for batch in batches(texts):
         keys, counts = np.unique(trigrams(tokenize(batch, chinese))[0], return_counts=True)
         for key, occurrences in zip(keys.tolist(), counts.tolist(), strict=True):
             count[key] = count.get(key, 0) + occurrences
-    return _most_frequent({spell_trigram(key): total for key, total in count.items()}, min_count, most)
+    return _most_frequent({spell_trigram(key): total for key, total in count.items()}, min_count, maximum)
 
 
-def _most_frequent(count: dict[str, int], min_count: int, most: int) -> list[str]:
+def _most_frequent(count: dict[str, int], min_count: int, maximum: int) -> list[str]:
     """The entries with the largest counts; a lone surrogate cannot be written to a file and is left out."""
     frequent = [entry for entry, total in count.items() if total >= min_count and writable(entry)]
-    return sorted(frequent, key=lambda entry: (-count[entry], entry))[:most]
+    return sorted(frequent, key=lambda entry: (-count[entry], entry))[:maximum]
 
 
 def writable(text: str) -> bool:

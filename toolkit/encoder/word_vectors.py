@@ -36,9 +36,9 @@ def read_word_vectors(path: Path, dimensions: int) -> dict[str, np.ndarray]:
     """
     if not path.is_file():
         raise ValueError(f"wanted a text file of word vectors, got {path}, which is none")
-    found: dict[str, np.ndarray] = {}
-    for number, raw in enumerate(lines(str(path)), 1):
-        fields = raw.decode("utf-8", "replace").rstrip().split(" ")
+    vectors: dict[str, np.ndarray] = {}
+    for number, line in enumerate(lines(str(path)), 1):
+        fields = line.decode("utf-8", "replace").rstrip().split(" ")
         if number == 1 and len(fields) == 2:
             continue
         spelling = " ".join(fields[:-dimensions])
@@ -47,18 +47,18 @@ def read_word_vectors(path: Path, dimensions: int) -> dict[str, np.ndarray]:
             vector = np.array(fields[-dimensions:], np.float32)
         except ValueError:
             vector = np.zeros(0, np.float32)
-        others = fields[1:-dimensions]
-        is_wider = bool(others) and all(map(_is_number, others))
+        extra_fields = fields[1:-dimensions]
+        is_wider = bool(extra_fields) and all(map(_is_number, extra_fields))
         if len(fields) <= dimensions or is_wider or not np.isfinite(vector).all() or len(vector) != dimensions:
             raise ValueError(
                 f"wanted a word and {dimensions} finite numbers, got {len(fields)} fields in line {number} of {path}: "
                 "give --dimensions of the file"
             )
         if word and writable(word) and not any(letter.isspace() for letter in word):
-            found.setdefault(word, vector)
-    if not found:
+            vectors.setdefault(word, vector)
+    if not vectors:
         raise ValueError(f"wanted word vectors, got none in {path}")
-    return found
+    return vectors
 
 
 def _is_number(text: str) -> bool:
@@ -74,14 +74,18 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def initialise(encoder: ParaphrasticEncoder, given: dict[str, np.ndarray]) -> int:
+def initialise(encoder: ParaphrasticEncoder, word_vectors: dict[str, np.ndarray]) -> int:
     """Give the tables of words the vectors that there are; other words keep their random ones.
 
     Returns:
         How many words have one. Unknown words begin with the mean of all vectors where the file has none for them.
     """
     entries = encoder.vocabularies["word"].entries
-    vectors = given if UNKNOWN in given else given | {UNKNOWN: np.mean(list(given.values()), 0, dtype=np.float32)}
+    vectors = (
+        word_vectors
+        if UNKNOWN in word_vectors
+        else word_vectors | {UNKNOWN: np.mean(list(word_vectors.values()), 0, dtype=np.float32)}
+    )
     rows = [row for row, entry in enumerate(entries) if entry in vectors]
     weights = torch.from_numpy(np.stack([vectors[entries[row]] for row in rows]))
     for part, table in encoder.tables.items():

@@ -172,14 +172,14 @@ def evaluate_encoder(
     Raises:
         ValueError: A task is unknown, no task has its files, or a file is damaged.
     """
-    wanted = check_tasks(tasks)
+    task_names = check_tasks(tasks)
     missing: list[str] = []
     figures: Figures = {}
-    if "sts" in wanted:
+    if "sts" in task_names:
         figures |= _sts_figures(encoder, data, without, missing)
-    if similar := [task for task in wanted if task in ("benchmark", "sick", "chinese")]:
+    if similar := [task for task in task_names if task in ("benchmark", "sick", "chinese")]:
         figures |= _similarity_figures(encoder, data, similar, without, missing)
-    if "transfer" in wanted:
+    if "transfer" in task_names:
         figures |= _transfer_figures(encoder, data, missing)
     if not figures:
         first = missing[0].partition(",")[0]
@@ -193,18 +193,18 @@ def check_tasks(tasks: Iterable[str]) -> list[str]:
     Raises:
         ValueError: A task is unknown.
     """
-    wanted = list(dict.fromkeys(tasks))
-    if unknown := [task for task in wanted if task not in TASKS]:
+    task_names = list(dict.fromkeys(tasks))
+    if unknown := [task for task in task_names if task not in TASKS]:
         raise ValueError(f"wanted tasks of {', '.join(TASKS)}, got {', '.join(unknown)}: name others")
-    return wanted
+    return task_names
 
 
 def _files_exist(name: str, data: Path, paths: Iterable[Path], missing: list[str]) -> bool:
     """Whether all files of a figure exist; if not, append a line that names the missing files to `missing`."""
-    absent = [path.relative_to(data).as_posix() for path in paths if not path.is_file()]
-    if absent:
-        missing.append(f"{name}: wanted {', '.join(absent)}")
-    return not absent
+    missing_paths = [path.relative_to(data).as_posix() for path in paths if not path.is_file()]
+    if missing_paths:
+        missing.append(f"{name}: wanted {', '.join(missing_paths)}")
+    return not missing_paths
 
 
 def _pearson_and_spearman(name: str, values: tuple[float, float], settings: str) -> Figures:
@@ -215,7 +215,7 @@ def _pearson_and_spearman(name: str, values: tuple[float, float], settings: str)
     return {name: pearson, f"{name} Spearman": spearman}
 
 
-def _settings_of(key: str, sets: Sequence[Pairs]) -> str:
+def _correlation_settings(key: str, sets: Sequence[Pairs]) -> str:
     """The signature of a correlation over sets, without the kind of correlation."""
     pairs, left_out = (
         sum(len(pairs_of_set.scores) for pairs_of_set in sets),
@@ -235,14 +235,16 @@ def _sts_figures(encoder: SentenceTransformer, data: Path, without: Collection[s
         correlations, names = sts.year_correlations(encoder, sets), ",".join(pairs.name for pairs in sets)
         names += "|without SMT, which is not public" if year == 2013 and "SMT" not in names else ""
         figures |= _pearson_and_spearman(
-            name, correlations["mean"], _settings_of(f"sts{year}|mean over sets:{names}", sets)
+            name, correlations["mean"], _correlation_settings(f"sts{year}|mean over sets:{names}", sets)
         )
         figures |= _pearson_and_spearman(
-            f"{name} pooled", correlations["pooled"], _settings_of(f"sts{year}|pooled sets:{names}", sets)
+            f"{name} pooled", correlations["pooled"], _correlation_settings(f"sts{year}|pooled sets:{names}", sets)
         )
         for pairs in sets:
             figures |= _pearson_and_spearman(
-                f"{name} {pairs.name}", correlations[pairs.name], _settings_of(f"sts{year}:{pairs.name}", [pairs])
+                f"{name} {pairs.name}",
+                correlations[pairs.name],
+                _correlation_settings(f"sts{year}:{pairs.name}", [pairs]),
             )
     return figures
 
@@ -261,10 +263,12 @@ def _similarity_figures(
         *(("chinese", name, data / path, sts.read_chinese_identification) for name, path in IDENTIFICATION.items()),
     ]
     figures: Figures = {}
-    for task, name, path, read in files:
+    for task, name, path, reader in files:
         if task in tasks and _files_exist(name, data, [path], missing):
-            pairs = sts.leave_out(read(path), without)
-            figures |= _pearson_and_spearman(name, sts.correlations(encoder, pairs), _settings_of(pairs.name, [pairs]))
+            pairs = sts.leave_out(reader(path), without)
+            figures |= _pearson_and_spearman(
+                name, sts.correlations(encoder, pairs), _correlation_settings(pairs.name, [pairs])
+            )
     return figures
 
 
@@ -336,16 +340,18 @@ def markdown(encoders: Mapping[str, tuple[Figures, list[str]]], tasks: Collectio
         encoders: The results of `evaluate_encoder`, by name of the encoder.
         tasks: The tasks whose tables are printed.
     """
-    measured = {name for figures, _ in encoders.values() for name in figures}
-    shown = [shown_table for shown_table in TABLES if shown_table.task in tasks and measured & set(shown_table.columns)]
+    figure_names = {name for figures, _ in encoders.values() for name in figures}
+    printed_tables = [
+        shown_table for shown_table in TABLES if shown_table.task in tasks and figure_names & set(shown_table.columns)
+    ]
     parts = [
         _encoders_table(shown_table, {name: figures for name, (figures, _) in encoders.items()})
-        for shown_table in shown
+        for shown_table in printed_tables
     ]
     missing = dict.fromkeys(line for _, absent in encoders.values() for line in absent)
     signatures = dict.fromkeys(
         f"{column}: {figures[column].signature}"
-        for shown_table in shown
+        for shown_table in printed_tables
         for column in shown_table.columns
         for figures, _ in encoders.values()
         if column in figures
@@ -364,15 +370,15 @@ def is_markdown(path: Path) -> bool:
     return text.startswith("## ") and text.endswith(f"{VERSION}`\n")
 
 
-def _encoders_table(shown: _Table, encoders: Mapping[str, Figures]) -> str:
+def _encoders_table(layout: _Table, encoders: Mapping[str, Figures]) -> str:
     """One table as Markdown; a missing figure is a dash."""
     lines = []
     for name, figures in encoders.items():
-        lines.append([name, *(cell(figures[column].value if column in figures else None) for column in shown.columns)])
-    for name, values in shown.paper.items():
-        padding = [None] * (len(shown.columns) - len(values))
-        lines.append([f"{shown.place}: {name}", *map(cell, [*values, *padding])])
-    return f"## {shown.title}\n\n{table(['', *shown.columns.values()], lines)}"
+        lines.append([name, *(cell(figures[column].value if column in figures else None) for column in layout.columns)])
+    for name, values in layout.paper.items():
+        padding = [None] * (len(layout.columns) - len(values))
+        lines.append([f"{layout.place}: {name}", *map(cell, [*values, *padding])])
+    return f"## {layout.title}\n\n{table(['', *layout.columns.values()], lines)}"
 
 
 def cell(value: float | None) -> str:

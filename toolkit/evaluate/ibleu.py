@@ -40,9 +40,9 @@ def corpus_ibleu(
     Source: Sun and Zhou (2012), equation 1; ParaMac (Liu et al. 2022), section 5.1.1.
     """
     metric = BLEU(tokenize=bleu_tokenizer(lang))
-    own = metric.corpus_score(list(outputs), [list(some) for some in references]).score
-    copied = metric.corpus_score(list(outputs), [list(texts)]).score
-    return alpha * own - (1 - alpha) * copied, own, copied
+    reference_bleu = metric.corpus_score(list(outputs), [list(reference_texts) for reference_texts in references]).score
+    input_bleu = metric.corpus_score(list(outputs), [list(texts)]).score
+    return alpha * reference_bleu - (1 - alpha) * input_bleu, reference_bleu, input_bleu
 
 
 def sentence_ibleu(output: str, references: Sequence[str], text: str, alpha: float, metric: BLEU) -> float:
@@ -59,5 +59,6 @@ def sentence_ibleu(output: str, references: Sequence[str], text: str, alpha: flo
         alpha: Weight of the references, in [0, 1].
         metric: BLEU of single sentences.
     """
-    own, copied = metric.sentence_score(output, list(references)).score, metric.sentence_score(output, [text]).score
-    return alpha * own - (1 - alpha) * copied
+    reference_bleu = metric.sentence_score(output, list(references)).score
+    input_bleu = metric.sentence_score(output, [text]).score
+    return alpha * reference_bleu - (1 - alpha) * input_bleu

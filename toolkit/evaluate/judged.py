@@ -138,8 +138,10 @@ def released_judgments(folder: Path) -> list[Judgment]:
             )
             for record in candidates
         ]
-        if unusable := [one.id for one in judgments if one.score is not None and not math.isfinite(one.score)]:
-            raise ValueError(f"a score of reference {unusable[0]} is not finite")
+        if unusable_ids := [
+            judgment.id for judgment in judgments if judgment.score is not None and not math.isfinite(judgment.score)
+        ]:
+            raise ValueError(f"a score of reference {unusable_ids[0]} is not finite")
         return judgments
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(
@@ -159,25 +161,29 @@ def _records(path: Path) -> list[dict[str, str]]:
         rows = list(csv.DictReader(io.StringIO(read_text(str(path)), newline=""), delimiter="\t"))
     except csv.Error as error:
         raise ValueError(f"wanted a table, got {path} ({error}): fetch it again") from None
-    if wide := [number for number, row in enumerate(rows, 2) if None in row]:
+    if wide_rows := [number for number, row in enumerate(rows, 2) if None in row]:
         raise ValueError(
-            f"wanted as many columns as in the first line, got more in row {wide[0]} of {path}: correct it"
+            f"wanted as many columns as in the first line, got more in row {wide_rows[0]} of {path}: correct it"
         )
-    missing = [name for name in COLUMNS[path.name] if not rows or not isinstance(rows[0].get(name), str)]
-    if missing:
-        raise ValueError(f"wanted the columns {', '.join(COLUMNS[path.name])}, got {path} without {', '.join(missing)}")
+    missing_columns = [name for name in COLUMNS[path.name] if not rows or not isinstance(rows[0].get(name), str)]
+    if missing_columns:
+        raise ValueError(
+            f"wanted the columns {', '.join(COLUMNS[path.name])}, got {path} without {', '.join(missing_columns)}"
+        )
     return rows
 
 
 def judged_texts(judgments: Iterable[Judgment]) -> list[JudgedText]:
     """The distinct texts of each reference, each with all its judgments."""
     texts: dict[tuple[str, str], JudgedText] = {}
-    for one in judgments:
-        judged = texts.setdefault((one.id, one.text), JudgedText(one.id, one.text, length=one.length))
-        judged.systems.update(one.systems)
-        judged.grammaticality.append(one.grammaticality)
-        if one.score is not None:
-            judged.scores.append(one.score)
+    for judgment in judgments:
+        judged_text = texts.setdefault(
+            (judgment.id, judgment.text), JudgedText(judgment.id, judgment.text, length=judgment.length)
+        )
+        judged_text.systems.update(judgment.systems)
+        judged_text.grammaticality.append(judgment.grammaticality)
+        if judgment.score is not None:
+            judged_text.scores.append(judgment.score)
     return list(texts.values())
 
 
@@ -199,18 +205,18 @@ def attentive(judgments: Sequence[Judgment]) -> tuple[list[Judgment], dict[str, 
 
     Source: ParaBank, section 5.3 (`MOST_FAILED`, `LEAST_JUDGMENTS`).
     """
-    given: dict[str, list[Judgment]] = {}
-    for one in judgments:
-        given.setdefault(one.annotator, []).append(one)
+    judgments_by_annotator: dict[str, list[Judgment]] = {}
+    for judgment in judgments:
+        judgments_by_annotator.setdefault(judgment.annotator, []).append(judgment)
     left_out = {}
-    for name, own in given.items():
-        controls = [one for one in own if COPIES in one.systems]
-        failed = sum(one.score != IDENTICAL for one in controls)
-        if failed > MOST_FAILED * len(controls):
-            left_out[name] = f"{failed} of {len(controls)} controls failed, more than {MOST_FAILED:.0%}"
-        elif len(own) < LEAST_JUDGMENTS:
-            left_out[name] = f"{len(own)} judgments, fewer than {LEAST_JUDGMENTS}"
-    return [one for one in judgments if one.annotator not in left_out], left_out
+    for name, annotator_judgments in judgments_by_annotator.items():
+        controls = [judgment for judgment in annotator_judgments if COPIES in judgment.systems]
+        failures = sum(control.score != IDENTICAL for control in controls)
+        if failures > MOST_FAILED * len(controls):
+            left_out[name] = f"{failures} of {len(controls)} controls failed, more than {MOST_FAILED:.0%}"
+        elif len(annotator_judgments) < LEAST_JUDGMENTS:
+            left_out[name] = f"{len(annotator_judgments)} judgments, fewer than {LEAST_JUDGMENTS}"
+    return [judgment for judgment in judgments if judgment.annotator not in left_out], left_out
 
 
 def by_system(texts: Iterable[JudgedText]) -> dict[str, dict[str, float]]:
@@ -228,11 +234,11 @@ def by_system(texts: Iterable[JudgedText]) -> dict[str, dict[str, float]]:
 
     Source: ParaBank, sections 5.3 (`score`) and 5.5 (`grammatical`); `grammaticality` is ours.
     """
-    of_system: dict[str, list[JudgedText]] = {}
+    texts_by_system: dict[str, list[JudgedText]] = {}
     for text in texts:
         for name in text.systems:
-            of_system.setdefault(name, []).append(text)
-    return {name: figures(of_system[name]) for name in sorted(of_system, key=_table_position)}
+            texts_by_system.setdefault(name, []).append(text)
+    return {name: figures(texts_by_system[name]) for name in sorted(texts_by_system, key=_table_position)}
 
 
 def _table_position(name: str) -> tuple[bool, int, str]:

@@ -67,16 +67,23 @@ def read_judgments(folder: Path, target: str = SIMILARITY) -> JudgedPairs:
         ValueError: A file is missing or damaged, or there is no such pair.
     """
     references, texts = read_judged(folder)
-    kept = [(references[t.id], t) for t in texts if _score_of(t, target) is not None and t.text != references[t.id]]
-    kept = [(reference, t) for reference, t in kept if scorable(reference) and scorable(t.text)]
-    if not kept:
+    pairs = [(references[t.id], t) for t in texts if _mean_score(t, target) is not None and t.text != references[t.id]]
+    pairs = [(reference, t) for reference, t in pairs if scorable(reference) and scorable(t.text)]
+    if not pairs:
         raise ValueError(f"wanted judged pairs in {folder}, got none that can be scored")
-    ones, others = [reference for reference, _ in kept], [t.text for _, t in kept]
-    scores, groups = np.array([_score_of(t, target) for _, t in kept]), np.array([int(t.id) for _, t in kept])
-    return JudgedPairs(ones, others, [t.systems for _, t in kept], scores, groups, features(ones, others))
+    reference_texts, candidate_texts = [reference for reference, _ in pairs], [t.text for _, t in pairs]
+    scores, groups = np.array([_mean_score(t, target) for _, t in pairs]), np.array([int(t.id) for _, t in pairs])
+    return JudgedPairs(
+        reference_texts,
+        candidate_texts,
+        [t.systems for _, t in pairs],
+        scores,
+        groups,
+        features(reference_texts, candidate_texts),
+    )
 
 
-def _score_of(text: JudgedText, target: str) -> float | None:
+def _mean_score(text: JudgedText, target: str) -> float | None:
     """The mean of a text's judgments, in [0, 100]; None if nobody gave one."""
     if target == SIMILARITY:
         return float(np.mean(text.scores)) if text.scores else None
@@ -108,11 +115,11 @@ def fit(values: np.ndarray, scores: np.ndarray, groups: np.ndarray, penalty: flo
 def out_of_fold(judged: JudgedPairs) -> tuple[np.ndarray, list[np.ndarray]]:
     """(pairs,) predictions of regressions that were fitted without the pair's reference; the indices of each fold."""
     folds = list(GroupKFold(FOLDS, shuffle=True, random_state=SEED).split(judged.values, groups=judged.groups))
-    predicted = np.zeros(len(judged.scores))
-    for rest, fold in folds:
-        regression = fit(judged.values[rest], judged.scores[rest], judged.groups[rest])
-        predicted[fold] = regression.predict(judged.values[fold])
-    return predicted, [fold for _, fold in folds]
+    predictions = np.zeros(len(judged.scores))
+    for training, fold in folds:
+        regression = fit(judged.values[training], judged.scores[training], judged.groups[training])
+        predictions[fold] = regression.predict(judged.values[fold])
+    return predictions, [fold for _, fold in folds]
 
 
 def last_fifth(references: list[str]) -> np.ndarray:
@@ -120,41 +127,43 @@ def last_fifth(references: list[str]) -> np.ndarray:
     return np.array([int(hashlib.sha256(r.encode()).hexdigest(), 16) % 5 == 0 for r in references])
 
 
-def _rho(one: np.ndarray, other: np.ndarray) -> float:
+def _rho(first: np.ndarray, second: np.ndarray) -> float:
     """Spearman's rank correlation."""
-    return float(spearmanr(one, other).statistic)
+    return float(spearmanr(first, second).statistic)
 
 
-def within_references(predicted: np.ndarray, judged: JudgedPairs) -> float:
+def within_references(predictions: np.ndarray, judged: JudgedPairs) -> float:
     """Mean rank correlation among the candidates of one reference.
 
     Only references with at least five candidates count, and only where neither the human nor the predicted scores are
     all equal.
     """
     members = [np.flatnonzero(judged.groups == group) for group in np.unique(judged.groups)]
-    members = [m for m in members if len(m) >= 5 and np.ptp(judged.scores[m]) > 0 and np.ptp(predicted[m]) > 0]
-    return float(np.mean([_rho(predicted[m], judged.scores[m]) for m in members]))
+    members = [m for m in members if len(m) >= 5 and np.ptp(judged.scores[m]) > 0 and np.ptp(predictions[m]) > 0]
+    return float(np.mean([_rho(predictions[m], judged.scores[m]) for m in members]))
 
 
-def system_means(predicted: np.ndarray, judged: JudgedPairs) -> tuple[list[float], list[float]]:
+def system_means(predictions: np.ndarray, judged: JudgedPairs) -> tuple[list[float], list[float]]:
     """For each system the mean prediction and the mean human score of its candidates."""
     systems = sorted(set().union(*judged.systems))
     rows = [[system in systems_of_pair for systems_of_pair in judged.systems] for system in systems]
-    return [float(predicted[row].mean()) for row in rows], [float(judged.scores[row].mean()) for row in rows]
+    return [float(predictions[row].mean()) for row in rows], [float(judged.scores[row].mean()) for row in rows]
 
 
 def fit_figures(judged: JudgedPairs) -> dict[str, float | list[float]]:
     """The correlations of the regression and, for comparison, of sentence BLEU and of the length ratio alone."""
-    predicted, folds = out_of_fold(judged)
+    predictions, folds = out_of_fold(judged)
     test = last_fifth(judged.references)
-    held_out = fit(judged.values[~test], judged.scores[~test], judged.groups[~test]).predict(judged.values[test])
+    test_predictions = fit(judged.values[~test], judged.scores[~test], judged.groups[~test]).predict(
+        judged.values[test]
+    )
     texts = zip(judged.references, judged.candidates, strict=True)
     bleu = np.array([sacrebleu.sentence_bleu(candidate, [reference]).score for reference, candidate in texts])
     length = -judged.values[:, list(SIGNS).index("length_difference")]
-    rhos = [_rho(predicted[fold], judged.scores[fold]) for fold in folds]
-    linear = [float(pearsonr(predicted[fold], judged.scores[fold]).statistic) for fold in folds]
+    rhos = [_rho(predictions[fold], judged.scores[fold]) for fold in folds]
+    linear = [float(pearsonr(predictions[fold], judged.scores[fold]).statistic) for fold in folds]
     figures: dict[str, float | list[float]] = {
-        "pairs": len(predicted),
+        "pairs": len(predictions),
         "references": len(np.unique(judged.groups)),
         "spearman_by_fold": rhos,
         "pearson_by_fold": linear,
@@ -162,12 +171,12 @@ def fit_figures(judged: JudgedPairs) -> dict[str, float | list[float]]:
         "spearman_deviation_of_folds": float(np.std(rhos, ddof=1)),
         "pearson": float(np.mean(linear)),
         "pearson_deviation_of_folds": float(np.std(linear, ddof=1)),
-        "spearman_within_references": within_references(predicted, judged),
+        "spearman_within_references": within_references(predictions, judged),
         "spearman_bleu_alone": float(np.mean([_rho(bleu[fold], judged.scores[fold]) for fold in folds])),
         "spearman_length_alone": float(np.mean([_rho(length[fold], judged.scores[fold]) for fold in folds])),
-        "spearman_last_fifth": _rho(held_out, judged.scores[test]),
+        "spearman_last_fifth": _rho(test_predictions, judged.scores[test]),
         "spearman_last_fifth_bleu_alone": _rho(bleu[test], judged.scores[test]),
-        "pearson_of_system_means": float(pearsonr(*system_means(predicted, judged)).statistic),
+        "pearson_of_system_means": float(pearsonr(*system_means(predictions, judged)).statistic),
     }
     return {name: np.round(figure, 4).tolist() for name, figure in figures.items()}
 
@@ -181,11 +190,11 @@ def cosine_figures(judged: JudgedPairs, encoder: SentenceTransformer, name: str)
         name: Its name, for the signature.
     """
     test = last_fifth(judged.references)
-    one, other = (
-        encoder.encode([text for text, chosen in zip(texts, test, strict=True) if chosen], normalize_embeddings=True)
+    reference_vectors, candidate_vectors = (
+        encoder.encode([text for text, is_test in zip(texts, test, strict=True) if is_test], normalize_embeddings=True)
         for texts in (judged.references, judged.candidates)
     )
-    correlation = _rho((one * other).sum(1), judged.scores[test])
+    correlation = _rho((reference_vectors * candidate_vectors).sum(1), judged.scores[test])
     return {"encoder": semantic_signature(encoder, name), "spearman_last_fifth_cosine_alone": round(correlation, 4)}
 
 

@@ -55,27 +55,30 @@ class Paraphrased:
 
 def markdown(systems: dict[str, dict[str, dict[str, float]]]) -> str:
     """A Markdown table with two lines for each system: its first output, and the best of its outputs by iBLEU."""
-    names = list(dict.fromkeys(name for found in systems.values() for name in found["first"]))
+    names = list(dict.fromkeys(name for system_figures in systems.values() for name in system_figures["first"]))
     body = []
-    for system, found in systems.items():
+    for system, system_figures in systems.items():
         for choice in CHOICES:
-            cells = [f"{found[choice][name]:.2f}" for name in names]
-            several = found["all"].get("self_bleu")
-            rest = [f"{found['all']['answered']:.1f}", "-" if several is None else f"{several:.1f}"]
-            body.append([system, choice, *cells, *rest])
+            cells = [f"{system_figures[choice][name]:.2f}" for name in names]
+            similarity = system_figures["all"].get("self_bleu")
+            further_cells = [
+                f"{system_figures['all']['answered']:.1f}",
+                "-" if similarity is None else f"{similarity:.1f}",
+            ]
+            body.append([system, choice, *cells, *further_cells])
     heads = [HEADS.get(name, name) for name in names]
     return table(["system", "output", *heads, "% with an output", "self-BLEU"], body)
 
 
-def best_output(one: Paraphrased, alpha: float, lang: str = "en") -> str:
+def best_output(example: Paraphrased, alpha: float, lang: str = "en") -> str:
     """The output with the highest iBLEU against the references; the first of equal ones, "" of none."""
     metric = BLEU(effective_order=True, tokenize=bleu_tokenizer(lang))
-    scores = [sentence_ibleu(output, one.references, one.text, alpha, metric) for output in one.outputs]
-    return one.outputs[max(range(len(scores)), key=scores.__getitem__)] if scores else ""
+    scores = [sentence_ibleu(output, example.references, example.text, alpha, metric) for output in example.outputs]
+    return example.outputs[max(range(len(scores)), key=scores.__getitem__)] if scores else ""
 
 
 def evaluate(
-    items: Sequence[Paraphrased],
+    examples: Sequence[Paraphrased],
     alpha: float = ALPHA,
     measures: Mapping[str, Measure] = NONE,
     lang: str = "en",
@@ -83,7 +86,7 @@ def evaluate(
     """The figures of a system's outputs.
 
     Args:
-        items: Inputs, at least one. Where some have more references than others, the first of each count.
+        examples: Inputs, at least one. Where some have more references than others, the first of each count.
         alpha: Weight of the references in iBLEU, in [0, 1].
         measures: By name further measures of input and output, such as "semantic" or "bertscore".
         lang: Language of the texts (ISO 639-1): in one without spaces, characters are words.
@@ -95,17 +98,20 @@ def evaluate(
         Under "all": `outputs`, the mean number of an input; `answered`, the percentage of inputs
         with one; and `self_bleu`, where inputs have several.
     """
-    found = {}
+    results = {}
     for name in CHOICES:
-        chosen = [best_output(one, alpha, lang) if name == "best" else next(iter(one.outputs), "") for one in items]
-        found[name] = figures(items, chosen, alpha, measures, lang)
-    several = [one.outputs for one in items if len(one.outputs) > 1]
-    found["all"] = {
-        "outputs": fmean(len(one.outputs) for one in items),
-        "answered": 100 * fmean(bool(one.outputs) for one in items),
-        **({"self_bleu": self_bleu(several, lang=lang)} if several else {}),
+        outputs = [
+            best_output(example, alpha, lang) if name == "best" else next(iter(example.outputs), "")
+            for example in examples
+        ]
+        results[name] = figures(examples, outputs, alpha, measures, lang)
+    output_lists = [example.outputs for example in examples if len(example.outputs) > 1]
+    results["all"] = {
+        "outputs": fmean(len(example.outputs) for example in examples),
+        "answered": 100 * fmean(bool(example.outputs) for example in examples),
+        **({"self_bleu": self_bleu(output_lists, lang=lang)} if output_lists else {}),
     }
-    return found
+    return results
 
 
 def evaluate_systems(
@@ -120,38 +126,46 @@ def evaluate_systems(
     Args:
         test: Inputs with references.
         systems: By name, the outputs of each input, best first.
-        alpha: As of `evaluate`.
-        measures: As of `evaluate`.
-        lang: As of `evaluate`.
+        alpha: See `evaluate`.
+        measures: See `evaluate`.
+        lang: See `evaluate`.
     """
     return {
         name: evaluate(
-            [replace(one, outputs=tuple(some)) for one, some in zip(test, outputs, strict=True)], alpha, measures, lang
+            [
+                replace(example, outputs=tuple(system_outputs))
+                for example, system_outputs in zip(test, outputs, strict=True)
+            ],
+            alpha,
+            measures,
+            lang,
         )
         for name, outputs in systems.items()
     }
 
 
 def figures(
-    items: Sequence[Paraphrased],
-    chosen: Sequence[str],
+    examples: Sequence[Paraphrased],
+    outputs: Sequence[str],
     alpha: float,
     measures: Mapping[str, Measure],
     lang: str,
 ) -> dict[str, float]:
     """The figures of one output of each input, see `evaluate`."""
-    count = min(len(one.references) for one in items)
-    references = [[one.references[k] for one in items] for k in range(count)]
-    texts = [one.text for one in items]
-    ibleu, bleu, copied = corpus_ibleu(chosen, references, texts, alpha, lang)
+    count = min(len(example.references) for example in examples)
+    references = [[example.references[k] for example in examples] for k in range(count)]
+    texts = [example.text for example in examples]
+    ibleu, bleu, input_bleu = corpus_ibleu(outputs, references, texts, alpha, lang)
     rouge = require("rouge_score.rouge_scorer").RougeScorer(ROUGE, tokenizer=None if lang == "en" else _Words(lang))
-    scores = [rouge.score_multi(one.references[:count], output) for one, output in zip(items, chosen, strict=True)]
-    pairs = list(zip(texts, chosen, strict=True))
+    scores = [
+        rouge.score_multi(example.references[:count], output) for example, output in zip(examples, outputs, strict=True)
+    ]
+    pairs = list(zip(texts, outputs, strict=True))
     separate = [(_with_spaces(text, lang), _with_spaces(output, lang)) for text, output in pairs]
     return {
         "ibleu": ibleu,
         "bleu": bleu,
-        "input_bleu": copied,
+        "input_bleu": input_bleu,
         **{name: 100 * fmean(score[name].fmeasure for score in scores) for name in ROUGE},
         "intersection_over_union": fmean(intersection_over_union(*spaced) for spaced in separate),
         "length_ratio": fmean(len(output.split()) / max(1, len(text.split())) for text, output in separate),
@@ -175,7 +189,7 @@ def _with_spaces(text: str, lang: str) -> str:
     return " ".join(text) if lang in TOKENIZERS else text
 
 
-def self_bleu(outputs: Iterable[Sequence[str]], most: int = 5, lang: str = "en") -> float:
+def self_bleu(outputs: Iterable[Sequence[str]], max_outputs: int = 5, lang: str = "en") -> float:
     """How much the outputs of an input resemble one another: the mean BLEU of each against the others.
 
     >>> self_bleu([["He is ill today.", "He is ill today."]])
@@ -183,7 +197,7 @@ def self_bleu(outputs: Iterable[Sequence[str]], most: int = 5, lang: str = "en")
 
     Args:
         outputs: Of each input, two or more.
-        most: Of an input, so many are compared.
+        max_outputs: Of an input, so many are compared.
         lang: Language of the texts (ISO 639-1).
 
     Returns:
@@ -191,9 +205,12 @@ def self_bleu(outputs: Iterable[Sequence[str]], most: int = 5, lang: str = "en")
 
     Source: Zhu et al. (2018), "Texygen", section 3.2.
     """
-    metric, found = BLEU(effective_order=True, tokenize=bleu_tokenizer(lang)), []
-    for some in outputs:
-        own = list(islice(some, most))
-        scores = [metric.sentence_score(text, own[:n] + own[n + 1 :]).score for n, text in enumerate(own)]
-        found.append(round(fmean(scores), 6))
-    return fmean(found)
+    metric, means = BLEU(effective_order=True, tokenize=bleu_tokenizer(lang)), []
+    for texts in outputs:
+        compared_texts = list(islice(texts, max_outputs))
+        scores = [
+            metric.sentence_score(text, compared_texts[:n] + compared_texts[n + 1 :]).score
+            for n, text in enumerate(compared_texts)
+        ]
+        means.append(round(fmean(scores), 6))
+    return fmean(means)

@@ -52,11 +52,11 @@ def parse(texts: Iterable[str], parser: Parser, signature: str, levels: int = LE
             f"wanted a tree or None for each of {len(distinct)} texts, got {len(bracketed)} from {signature}: "
             "give the parser the same texts"
         )
-    trees = [None if brackets is None else top(_tree_of(brackets, signature), levels) for brackets in bracketed]
+    trees = [None if brackets is None else top(_parse_brackets(brackets, signature), levels) for brackets in bracketed]
     return Parses(signature, dict(zip(distinct, trees, strict=True)))
 
 
-def _tree_of(bracketed: str, origin: str) -> Tree:
+def _parse_brackets(bracketed: str, origin: str) -> Tree:
     """Parse a bracketed tree; the error message for malformed brackets names their origin."""
     try:
         return read_tree(bracketed)
@@ -177,7 +177,9 @@ def stanza_parser(language: str) -> Parser:
     def trees(texts: Sequence[str]) -> list[str | None]:
         documents = pipeline.bulk_process([one_line(text) for text in texts])
         sentences = [document.sentences for document in documents]
-        return [str(of_text[0].constituency) if len(of_text) == 1 else None for of_text in sentences]
+        return [
+            str(text_sentences[0].constituency) if len(text_sentences) == 1 else None for text_sentences in sentences
+        ]
 
     return trees
 
@@ -199,10 +201,10 @@ def from_file(path: Path) -> Parser:
     pairs = [(one_line(text), tree.strip()) for text, _, tree in (line.rpartition("\t") for line in lines)]
     for number, (_, tree) in enumerate(pairs, 1):
         if tree:
-            _tree_of(tree, f"{path}, line {number}")
+            _parse_brackets(tree, f"{path}, line {number}")
     trees = [tree or None for _, tree in pairs]
     aligned = not any("\t" in line for line in lines)
-    known = {text: tree for (text, _), tree in zip(pairs, trees, strict=True)}
+    trees_by_text = {text: tree for (text, _), tree in zip(pairs, trees, strict=True)}
 
     def by_line(texts: Sequence[str]) -> list[str | None]:
         if len(texts) != len(trees):
@@ -212,12 +214,12 @@ def from_file(path: Path) -> Parser:
         return trees
 
     def by_text(texts: Sequence[str]) -> list[str | None]:
-        missing = [text for text in texts if one_line(text) not in known]
-        if missing:
+        missing_texts = [text for text in texts if one_line(text) not in trees_by_text]
+        if missing_texts:
             raise ValueError(
-                f"wanted a line for each of {len(texts)} texts in {path}, got none for {len(missing)} of them, such as "
-                f"{missing[0][:60]!r}: parse them too"
+                f"wanted a line for each of {len(texts)} texts in {path}, got none for {len(missing_texts)} of them, "
+                f"such as {missing_texts[0][:60]!r}: parse them too"
             )
-        return [known[one_line(text)] for text in texts]
+        return [trees_by_text[one_line(text)] for text in texts]
 
     return by_line if aligned else by_text

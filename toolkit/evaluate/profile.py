@@ -91,8 +91,8 @@ def mean_idf(text: str, idf: Idf) -> float | None:
     >>> mean_idf("Go, go home!", Idf(8, {"go": 4, "home": 2}))
     1.3333333333333333
     """
-    known = [value for value in map(idf.idf, lower_words(text)) if value is not None]
-    return fmean(known) if known else None
+    idf_values = [value for value in map(idf.idf, lower_words(text)) if value is not None]
+    return fmean(idf_values) if idf_values else None
 
 
 def spread(name: str, values: Sequence[float]) -> dict[str, float]:

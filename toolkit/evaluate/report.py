@@ -107,18 +107,18 @@ def evaluate(
     Raises:
         ValueError: No row has a paraphrase; a text was not parsed.
     """
-    chosen = [c for row in rows for c in row.paraphrases]
+    paraphrases = [c for row in rows for c in row.paraphrases]
     ranks = _without_missing_ranks(
         corpus.rank_table(rows, pieces, parses), max((len(row.paraphrases) for row in rows), default=0)
     )
-    semantic = [c.scores.semantic for c in chosen if c.scores.semantic is not None]
-    lengths, kept = by_length(rows), [row.reference for row in rows if row.paraphrases]
-    scores = spread("semantic", semantic if len(semantic) == len(chosen) else [])
+    semantic = [c.scores.semantic for c in paraphrases if c.scores.semantic is not None]
+    lengths, references = by_length(rows), [row.reference for row in rows if row.paraphrases]
+    scores = spread("semantic", semantic if len(semantic) == len(paraphrases) else [])
     return {
         "ranks": ranks,
         "by_length": lengths,
-        "references": profile(kept, idf, parses),
-        "paraphrases": profile([c.text for c in chosen], idf, parses) | scores,
+        "references": profile(references, idf, parses),
+        "paraphrases": profile([c.text for c in paraphrases], idf, parses) | scores,
         "signatures": [
             *ranks["signatures"].values(),
             lengths["signature"],
@@ -164,7 +164,10 @@ def cells(figures: dict) -> Cells:
 def _measures_by_line(lines: Mapping[str, Mapping[str, float]], names: Mapping[str, str]) -> dict[str, float]:
     """Measures by line of the table, "MEASURE, RANK", ordered by measure."""
     return {
-        f"{name}, {place}": line[key] for key, name in names.items() for place, line in lines.items() if key in line
+        f"{name}, {line_name}": line[key]
+        for key, name in names.items()
+        for line_name, line in lines.items()
+        if key in line
     }
 
 
@@ -221,5 +224,7 @@ def _measures_table(
     for name in names:
         values = [[run[name] for run in runs if name in run] for runs in columns.values()]
         whole = name in WHOLE or name.startswith(COUNT)
-        lines.append([name, *(cell(one, whole) for one in [*values, [paper[name]] if name in paper else []])])
+        lines.append(
+            [name, *(cell(cell_values, whole) for cell_values in [*values, [paper[name]] if name in paper else []])]
+        )
     return f"## {title}\n\n{table(['', *columns, PAPER_OF[title]], lines)}"

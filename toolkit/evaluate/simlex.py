@@ -94,8 +94,8 @@ def pair_score(scores: WordScores, word1: str, word2: str) -> float | None:
     """
     look_up = scores if callable(scores) else lambda *words: scores.get(words)
     both_orders = [look_up(word1, word2), look_up(word2, word1)]
-    known = [score for score in both_orders if score is not None]
-    return fmean(known) if known else None
+    known_scores = [score for score in both_orders if score is not None]
+    return fmean(known_scores) if known_scores else None
 
 
 def correlation(pairs: Sequence[WordPair], scores: WordScores) -> _Correlation:
@@ -103,7 +103,7 @@ def correlation(pairs: Sequence[WordPair], scores: WordScores) -> _Correlation:
 
     >>> pairs = [WordPair("old", "new", 1.6), WordPair("smart", "bright", 7.0), WordPair("coast", "shore", 8.8)]
     >>> correlation(pairs, {("shore", "coast"): 3.0, ("smart", "bright"): 1.0})
-    Correlation(rho=100.0, pairs=3, unseen=1)
+    _Correlation(rho=100.0, pairs=3, unseen=1)
 
     Args:
         pairs: From `read_simlex`.

@@ -92,8 +92,8 @@ def _read_set(inputs: Path, golds: Path) -> Pairs:
             f"wanted a score for every line, got {len(texts)} lines in {inputs} and {len(scores)} in {golds}: "
             "fetch both again"
         )
-    numbered = enumerate(zip(texts, scores, strict=True), 1)
-    records = [(n, (*fields(text, (0, 1), inputs, n), score)) for n, (text, score) in numbered if score.strip()]
+    numbered_lines = enumerate(zip(texts, scores, strict=True), 1)
+    records = [(n, (*fields(text, (0, 1), inputs, n), score)) for n, (text, score) in numbered_lines if score.strip()]
     return _pairs_of_records(inputs.name.split(".input.")[1].removesuffix(".txt"), records, golds, 0.0)
 
 
@@ -161,10 +161,10 @@ def fields(text: str, columns: Sequence[int], path: Path, number: int, width: in
     Raises:
         ValueError: The line has too few columns, or others than it must have.
     """
-    cells, needed = text.split("\t"), width or max(columns) + 1
-    if len(cells) < needed or (width is not None and len(cells) > width):
+    cells, column_count = text.split("\t"), width or max(columns) + 1
+    if len(cells) < column_count or (width is not None and len(cells) > width):
         raise ValueError(
-            f"wanted {needed} columns parted by tabs, got {len(cells)} in line {number} of {path}: fetch it again"
+            f"wanted {column_count} columns parted by tabs, got {len(cells)} in line {number} of {path}: fetch it again"
         )
     return tuple(cells[i].strip() for i in columns)
 
@@ -230,10 +230,14 @@ def leave_out(pairs: Pairs, sentences: Collection[str]) -> Pairs:
         pairs: The pairs of a set.
         sentences: The sentences, from `read_sentences`.
     """
-    both = list(zip(pairs.sentences1, pairs.sentences2, strict=True))
-    kept = [n for n, pair in enumerate(both) if not any(without_punctuation(text) in sentences for text in pair)]
-    sentences1, sentences2 = [both[n][0] for n in kept], [both[n][1] for n in kept]
-    return Pairs(pairs.name, sentences1, sentences2, pairs.scores[kept], pairs.left_out + len(both) - len(kept))
+    sentence_pairs = list(zip(pairs.sentences1, pairs.sentences2, strict=True))
+    indices = [
+        n for n, pair in enumerate(sentence_pairs) if not any(without_punctuation(text) in sentences for text in pair)
+    ]
+    sentences1, sentences2 = [sentence_pairs[n][0] for n in indices], [sentence_pairs[n][1] for n in indices]
+    return Pairs(
+        pairs.name, sentences1, sentences2, pairs.scores[indices], pairs.left_out + len(sentence_pairs) - len(indices)
+    )
 
 
 def encode_distinct(encoder: SentenceTransformer, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

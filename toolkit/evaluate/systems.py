@@ -107,8 +107,8 @@ def rank_texts(rows: Iterable[Row]) -> list[Texts]:
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.4: "we treat candidates at each rank as an individual system".
     """
-    filled = {row.id: corpus.fill_ranks(row) for row in rows if row.paraphrases}
-    return [{id: texts[rank] for id, texts in filled.items()} for rank in range(corpus.RANKS)]
+    ranked_texts = {row.id: corpus.fill_ranks(row) for row in rows if row.paraphrases}
+    return [{id: texts[rank] for id, texts in ranked_texts.items()} for rank in range(corpus.RANKS)]
 
 
 def oracle_texts(systems: Sequence[Texts], scores: Mapping[tuple[str, str], float]) -> dict[str, Texts]:
@@ -134,10 +134,12 @@ def oracle_texts(systems: Sequence[Texts], scores: Mapping[tuple[str, str], floa
     oracles: dict[str, Texts] = {name: {} for name in ORACLES}
     for id in dict.fromkeys(id for texts in systems for id in texts):
         outputs = [texts[id] for texts in systems if id in texts]
-        judged = [text for text in outputs if not math.isnan(scores.get((id, text), math.nan))]
-        if judged:
-            ordered = sorted(judged, key=lambda text: -scores[id, text])
-            for name, text in zip(ORACLES, (ordered[0], ordered[len(ordered) // 2], ordered[-1]), strict=True):
+        judged_outputs = [text for text in outputs if not math.isnan(scores.get((id, text), math.nan))]
+        if judged_outputs:
+            ranked_outputs = sorted(judged_outputs, key=lambda text: -scores[id, text])
+            for name, text in zip(
+                ORACLES, (ranked_outputs[0], ranked_outputs[len(ranked_outputs) // 2], ranked_outputs[-1]), strict=True
+            ):
                 oracles[name][id] = text
     return oracles
 
@@ -153,8 +155,8 @@ def common_rows(systems: Iterable[Texts]) -> set[str]:
 
 def select_rows(texts: Texts, ids: Iterable[str]) -> Texts:
     """A system's outputs for some rows, in their order."""
-    wanted = set(ids)
-    return {id: text for id, text in texts.items() if id in wanted}
+    row_ids = set(ids)
+    return {id: text for id, text in texts.items() if id in row_ids}
 
 
 def compare(
@@ -177,13 +179,13 @@ def compare(
     Raises:
         ValueError: The sides have no row in common, or a text was not parsed.
     """
-    both = [id for id in texts if id in references]
-    if not both:
+    common_ids = [id for id in texts if id in references]
+    if not common_ids:
         raise ValueError("wanted rows that both sides have a text for, got none: give both the same rows")
     comparison = corpus.Comparison(pieces, parses)
-    for id in both:
+    for id in common_ids:
         comparison.add(references[id], texts[id])
-    return {"references": len(both), **comparison.measures()}
+    return {"references": len(common_ids), **comparison.measures()}
 
 
 def by_length(rows: Sequence[Row], texts: Texts) -> dict:
@@ -211,7 +213,7 @@ def orders(against: Mapping[str, Mapping[str, float]], between: Mapping[str, Map
     if rank1 is None or paranmt is None or rank_pair is None or parabank_pair is None or "ParaBank 21" not in against:
         return {}
     bleu, shared = "one_minus_bleu", "intersection_over_union"
-    others = [
+    other_bleus = [
         against[name][bleu] for name in PAPER_JUDGED if name in against and name not in ("ParaNMT", "ParaBank 21")
     ]
     differences = (
@@ -219,6 +221,6 @@ def orders(against: Mapping[str, Mapping[str, float]], between: Mapping[str, Map
         rank1[shared] - paranmt[shared],
         rank_pair[bleu] - parabank_pair[bleu],
         rank_pair[shared] - parabank_pair[shared],
-        against["ParaBank 21"][bleu] - max(others),
+        against["ParaBank 21"][bleu] - max(other_bleus),
     )
     return dict(zip(PAPER_ORDERS, differences, strict=True))

@@ -83,7 +83,7 @@ def read_labelled(path: Path) -> tuple[list[str], np.ndarray]:
     return texts, np.array(labels)
 
 
-def _labelled(encoder: SentenceTransformer, paths: Sequence[Path]) -> list[Labelled]:
+def _embed_files(encoder: SentenceTransformer, paths: Sequence[Path]) -> list[Labelled]:
     """The embeddings and labels of each file; all files are encoded together."""
     files = [read_labelled(path) for path in paths]
     vectors, rows = encode_distinct(encoder, [text for texts, _ in files for text in texts])
@@ -91,22 +91,24 @@ def _labelled(encoder: SentenceTransformer, paths: Sequence[Path]) -> list[Label
     return [(vectors[part], labels) for part, (_, labels) in zip(np.split(rows, ends), files, strict=True)]
 
 
-def _read_pairs(path: Path, columns: Sequence[int], known: Sequence[str]) -> tuple[list[tuple[str, str]], np.ndarray]:
+def _read_pairs(
+    path: Path, columns: Sequence[int], known_labels: Sequence[str]
+) -> tuple[list[tuple[str, str]], np.ndarray]:
     """Read the pairs and labels of a tab-separated file with a header.
 
     Args:
         path: The file.
         columns: The columns of the two sentences and of the label, from 0.
-        known: The possible labels.
+        known_labels: The possible labels.
 
     Raises:
         ValueError: A line has too few columns or an unknown label, or the file has no pair.
     """
     rows = list(table_rows(path, columns, header=True))
     for number, (_, _, label) in rows:
-        if label not in known:
+        if label not in known_labels:
             raise ValueError(
-                f"wanted one of {', '.join(known)}, got {label!r} in line {number} of {path}: fetch it again"
+                f"wanted one of {', '.join(known_labels)}, got {label!r} in line {number} of {path}: fetch it again"
             )
     if not rows:
         raise ValueError(f"wanted pairs under a header, got none in {path}: fetch it again")
@@ -151,13 +153,13 @@ def fit_by_dev(train: Labelled, dev: Labelled, quality: Quality, weights: np.nda
         quality: Measures a fitted classifier on features and labels; greater is better.
         weights: (training rows,), the weight of each row; None gives all the same weight.
     """
-    fitted = [classifier(c).fit(*train, logisticregression__sample_weight=weights) for c in PENALTIES]
-    return max(fitted, key=lambda one: quality(one, *dev))
+    models = [classifier(c).fit(*train, logisticregression__sample_weight=weights) for c in PENALTIES]
+    return max(models, key=lambda model: quality(model, *dev))
 
 
-def accuracy(fitted: Pipeline, features: np.ndarray, labels: np.ndarray) -> float:
+def accuracy(model: Pipeline, features: np.ndarray, labels: np.ndarray) -> float:
     """The percentage of correct labels."""
-    return 100 * float(np.mean(fitted.predict(features) == labels))
+    return 100 * float(np.mean(model.predict(features) == labels))
 
 
 def fold_accuracy(data: Labelled) -> float:
@@ -172,18 +174,18 @@ def fold_accuracy(data: Labelled) -> float:
 
 def accuracy_over_folds(encoder: SentenceTransformer, path: Path) -> float:
     """Accuracy x 100 in ten-fold cross-validation, for MR, CR, SUBJ, MPQA or another file of "label text" lines."""
-    return fold_accuracy(_labelled(encoder, [path])[0])
+    return fold_accuracy(_embed_files(encoder, [path])[0])
 
 
 def accuracy_on_test(encoder: SentenceTransformer, train: Path, test: Path) -> float:
     """Accuracy x 100 on a test file, for TREC; the penalty is chosen by cross-validation on the training file."""
-    train_data, test_data = _labelled(encoder, [train, test])
+    train_data, test_data = _embed_files(encoder, [train, test])
     return accuracy(fit_by_folds(train_data), *test_data)
 
 
 def accuracy_with_dev(encoder: SentenceTransformer, train: Path, dev: Path, test: Path) -> float:
     """Accuracy x 100 on a test file, for SST; the penalty is chosen on a development file."""
-    train_data, dev_data, test_data = _labelled(encoder, [train, dev, test])
+    train_data, dev_data, test_data = _embed_files(encoder, [train, dev, test])
     return accuracy(fit_by_dev(train_data, dev_data, accuracy), *test_data)
 
 
@@ -252,6 +254,6 @@ def soft_labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return rows[weights > 0], labels[weights > 0], weights[weights > 0]
 
 
-def relatedness(fitted: Pipeline, features: np.ndarray, scores: np.ndarray) -> float:
+def relatedness(model: Pipeline, features: np.ndarray, scores: np.ndarray) -> float:
     """Pearson's correlation x 100 of scores and the means of a classifier's predicted distributions."""
-    return agreement(fitted.predict_proba(features) @ fitted.classes_, scores, "SICK")[0]
+    return agreement(model.predict_proba(features) @ model.classes_, scores, "SICK")[0]

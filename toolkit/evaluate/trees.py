@@ -82,7 +82,9 @@ def read_tree(bracketed: str) -> Tree:
     stack: list[tuple[str, list[Tree | str]]] = [("", [])]
     for token in TOKEN.finditer(bracketed):
         if len(stack) == 1 and (token.lastgroup != "label" or stack[0][1]):
-            raise ValueError(_misplaced(bracketed, token.start(), "the end" if stack[0][1] else "an opening bracket"))
+            raise ValueError(
+                _bracket_error(bracketed, token.start(), "the end" if stack[0][1] else "an opening bracket")
+            )
         if token.lastgroup == "label":
             stack.append((token["label"], []))
         elif token.lastgroup == "word":
@@ -91,20 +93,20 @@ def read_tree(bracketed: str) -> Tree:
             name, children = stack.pop()
             stack[-1][1].append(Tree(name, tuple(children)))
     if len(stack) > 1 or not stack[0][1]:
-        wanted = f"a closing bracket ({len(stack) - 1} open)" if len(stack) > 1 else "an opening bracket"
-        raise ValueError(_misplaced(bracketed, len(bracketed), wanted))
+        expected = f"a closing bracket ({len(stack) - 1} open)" if len(stack) > 1 else "an opening bracket"
+        raise ValueError(_bracket_error(bracketed, len(bracketed), expected))
     tree = stack[0][1][0]
     assert isinstance(tree, Tree)
-    return _unwrapped(tree)
+    return _unwrap(tree)
 
 
-def _misplaced(bracketed: str, position: int, wanted: str) -> str:
+def _bracket_error(bracketed: str, position: int, expected: str) -> str:
     """The error message for malformed brackets."""
-    found = repr(bracketed[position : position + 20]) if position < len(bracketed) else "the end"
-    return f"wanted one tree in brackets, got {found} at character {position + 1} instead of {wanted}: correct it"
+    actual = repr(bracketed[position : position + 20]) if position < len(bracketed) else "the end"
+    return f"wanted one tree in brackets, got {actual} at character {position + 1} instead of {expected}: correct it"
 
 
-def _unwrapped(tree: Tree) -> Tree:
+def _unwrap(tree: Tree) -> Tree:
     """A tree without its `WRAPPERS`."""
     while tree.name in WRAPPERS and len(tree.children) == 1 and isinstance(tree.children[0], Tree):
         tree = tree.children[0]

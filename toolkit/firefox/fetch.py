@@ -69,17 +69,17 @@ def fetch_firefox(pair: str) -> Path:
     pair = pair.removeprefix(PREFIX)
     sides(pair)
     cache = Path(constants.HF_ASSETS_CACHE).expanduser() / "parabank" / "firefox" / pair
-    cached = _cached(cache, pair)
-    if cached is not None and not _damaged(*cached):
+    cached = _newest_cached(cache, pair)
+    if cached is not None and not _find_damaged(*cached):
         return cached[0]
     if constants.HF_HUB_OFFLINE:
-        got = f"{', '.join(_damaged(*cached))} damaged or missing there" if cached else "none"
+        actual = f"{', '.join(_find_damaged(*cached))} damaged or missing there" if cached else "none"
         raise ValueError(
-            f"wanted {PREFIX}{pair} whole in {cache}, got {got}, and HF_HUB_OFFLINE, which forbids to fetch it: "
+            f"wanted {PREFIX}{pair} whole in {cache}, got {actual}, and HF_HUB_OFFLINE, which forbids to fetch it: "
             "unset it"
         )
     with alone(cache, REMEDY):
-        return _completed(cache, pair)
+        return _complete_folder(cache, pair)
 
 
 def server() -> str:
@@ -94,13 +94,13 @@ def server() -> str:
     return address
 
 
-def _cached(cache: Path, pair: str) -> tuple[Path, Model] | None:
+def _newest_cached(cache: Path, pair: str) -> tuple[Path, Model] | None:
     """The newest model of a pair in its cache, and its folder; what has no whole record is none."""
-    models = [(path.parent, model) for path in cache.glob(f"*/{RECORD}") if (model := _recorded(path, pair))]
-    return max(models, key=lambda one: (version_key(one[1].version), one[0].name), default=None)
+    models = [(path.parent, model) for path in cache.glob(f"*/{RECORD}") if (model := _read_record(path, pair))]
+    return max(models, key=lambda entry: (version_key(entry[1].version), entry[0].name), default=None)
 
 
-def _recorded(path: Path, pair: str) -> Model | None:
+def _read_record(path: Path, pair: str) -> Model | None:
     """The model of which a record tells; None if the record is damaged."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -112,17 +112,17 @@ def _recorded(path: Path, pair: str) -> Model | None:
         return None
 
 
-def _damaged(folder: Path, model: Model) -> list[str]:
+def _find_damaged(folder: Path, model: Model) -> list[str]:
     """The names of the files of a model that are not whole in a folder."""
-    return [file.name for file in model.files if not _whole(folder / file.name, file.size, file.sha256)]
+    return [file.name for file in model.files if not _is_whole(folder / file.name, file.size, file.sha256)]
 
 
-def _whole(path: Path, size: int, sha256: str) -> bool:
+def _is_whole(path: Path, size: int, sha256: str) -> bool:
     """Whether a file has a size and a SHA-256."""
     return path.is_file() and path.stat().st_size == size and hash_file(path) == sha256
 
 
-def _completed(cache: Path, pair: str) -> Path:
+def _complete_folder(cache: Path, pair: str) -> Path:
     """The folder of a model in its cache after what it lacks was fetched; the caller has locked the cache.
 
     Raises:
@@ -130,13 +130,13 @@ def _completed(cache: Path, pair: str) -> Path:
         ValueError: As `fetch_firefox`.
     """
     address = server()
-    cached = _cached(cache, pair)
-    model = cached[1] if cached else _published(address, pair)
+    cached = _newest_cached(cache, pair)
+    model = cached[1] if cached else _find_model(address, pair)
     folder = cached[0] if cached else cache / f"firefox-{pair}-{model.version}-{model.architecture}"
     folder.mkdir(exist_ok=True)
     remove_unfinished(folder)
-    if lacking := _damaged(folder, model):
-        files = [file for file in model.files if file.name in lacking]
+    if damaged_names := _find_damaged(folder, model):
+        files = [file for file in model.files if file.name in damaged_names]
         megabytes = sum(file.sent_size for file in files) / 1e6
         print(
             f"{PREFIX}{pair}: fetching version {model.version} ({model.architecture}, {megabytes:.1f} MB) from "
@@ -155,27 +155,27 @@ def _completed(cache: Path, pair: str) -> Path:
     return folder
 
 
-def _published(address: str, pair: str) -> Model:
+def _find_model(address: str, pair: str) -> Model:
     """The model of a pair in the first collection of a server that has one.
 
     Raises:
         OSError: The server cannot be reached, or has no collection of models.
         ValueError: It has no model of the pair, or its answer is no list.
     """
-    seen, missing = [], []
+    all_records, errors = [], []
     for collection in COLLECTIONS:
         url = f"{address}/buckets/main/collections/{collection}/records"
         try:
-            records = parse_list(_tried(partial(answer_of, url)), without_secrets(url))
+            records = parse_list(_retry(partial(answer_of, url)), without_secrets(url))
         except FileNotFoundError as error:
-            missing.append(error)
+            errors.append(error)
             continue
         if model := choose(records, pair, collection):
             return model
-        seen += records
-    if len(missing) == len(COLLECTIONS):
-        raise missing[0]
-    raise no_such_pair(pair, seen)
+        all_records += records
+    if len(errors) == len(COLLECTIONS):
+        raise errors[0]
+    raise no_such_pair(pair, all_records)
 
 
 def _attachments(address: str) -> str:
@@ -185,7 +185,7 @@ def _attachments(address: str) -> str:
         OSError: The server cannot be reached.
         ValueError: It does not say it.
     """
-    content = _tried(lambda: answer_of(f"{address}/"))
+    content = _retry(lambda: answer_of(f"{address}/"))
     try:
         url = json.loads(content)["capabilities"]["attachments"]["base_url"]
         if not url.startswith(("http://", "https://")):
@@ -198,7 +198,7 @@ def _attachments(address: str) -> str:
     return url
 
 
-def _tried(request: Callable[[], T]) -> T:
+def _retry(request: Callable[[], T]) -> T:
     """The result of a request, which is sent again after a pause if it fails by a fault that may pass.
 
     Raises:
@@ -209,16 +209,18 @@ def _tried(request: Callable[[], T]) -> T:
             return request()
         except OSError as error:
             status = getattr(error.__cause__, "status", 500)
-            lasting = isinstance(error, FileNotFoundError) or _full(error) or (status < 500 and status not in PASSING)
+            lasting = (
+                isinstance(error, FileNotFoundError) or _is_full(error) or (status < 500 and status not in PASSING)
+            )
             if lasting or number == TRIES - 1:
                 raise
         time.sleep(PAUSE * 2**number)
     raise AssertionError("the last try returns or raises")
 
 
-def _full(error: OSError) -> bool:
+def _is_full(error: OSError) -> bool:
     """Whether a disk is full, which a file system may say in the cause of its error."""
-    return any(getattr(one, "errno", None) in FULL for one in (error, error.__cause__))
+    return any(getattr(cause, "errno", None) in FULL for cause in (error, error.__cause__))
 
 
 def _fetch_file(url: str, path: Path, file: ModelFile) -> None:
@@ -233,23 +235,23 @@ def _fetch_file(url: str, path: Path, file: ModelFile) -> None:
         OSError: It cannot be read or written, or is damaged every time.
         ValueError: What is sent is as published, but what it is compressed from is not.
     """
-    sent, plain = (path.with_name(f".{path.name}.{os.getpid()}.{part}.tmp") for part in ("sent", "plain"))
+    received, plain = (path.with_name(f".{path.name}.{os.getpid()}.{part}.tmp") for part in ("sent", "plain"))
     try:
-        _tried(lambda: _download_whole(url, sent, file))
+        _retry(lambda: _download_whole(url, received, file))
         if file.compressed:
-            _decompress(sent, plain, file)
-        os.replace(plain if file.compressed else sent, path)
+            _decompress(received, plain, file)
+        os.replace(plain if file.compressed else received, path)
     except FileNotFoundError:
         raise FileNotFoundError(
             f"wanted {path.name} at {without_secrets(url)}, got no such file: delete {path.parent} and fetch the model "
             "anew, or check the mirror"
         ) from None
     except OSError as error:
-        if _full(error):
+        if _is_full(error):
             raise OSError(f"wanted to write {path}, got a full disk: make room, or {REMEDY}") from error
         raise
     finally:
-        for copy in (sent, plain):
+        for copy in (received, plain):
             copy.unlink(missing_ok=True)
 
 
@@ -260,14 +262,14 @@ def _download_whole(url: str, path: Path, file: ModelFile) -> None:
         OSError: It cannot be read or written, or has another size or hash.
     """
     download(url, path)
-    if not _whole(path, file.sent_size, file.sent_sha256):
+    if not _is_whole(path, file.sent_size, file.sent_sha256):
         raise OSError(
             f"wanted {without_secrets(url)} with {file.sent_size:,} bytes and SHA-256 {file.sent_sha256}, got "
             f"{path.stat().st_size:,} bytes and {hash_file(path)}: check the network, then run the same command again"
         )
 
 
-def _decompress(sent: Path, plain: Path, file: ModelFile) -> None:
+def _decompress(received: Path, plain: Path, file: ModelFile) -> None:
     """Write what a file is compressed from.
 
     Raises:
@@ -277,7 +279,7 @@ def _decompress(sent: Path, plain: Path, file: ModelFile) -> None:
     rest = file.size
     try:
         with (
-            sent.open("rb") as source,
+            received.open("rb") as source,
             plain.open("wb") as target,
             zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True) as stream,
         ):

@@ -50,13 +50,13 @@ def unpacked(folder: Path) -> Path:
     for path in sources.values():
         _check_no_pointer(path)
     digest = hashlib.sha256("".join(f"{name} {hash_file(path)}\n" for name, path in sources.items()).encode())
-    place = Path(constants.HF_ASSETS_CACHE).expanduser() / "parabank" / "firefox" / digest.hexdigest()[:DIGITS]
-    if not all(_is_unpacked(path, place / name) for name, path in sources.items()):
-        with alone(place, "set HF_HOME to another folder"):
-            remove_unfinished(place)
+    cache = Path(constants.HF_ASSETS_CACHE).expanduser() / "parabank" / "firefox" / digest.hexdigest()[:DIGITS]
+    if not all(_is_unpacked(path, cache / name) for name, path in sources.items()):
+        with alone(cache, "set HF_HOME to another folder"):
+            remove_unfinished(cache)
             for name, path in sources.items():
-                _unpack(path, place / name)
-    return place
+                _unpack(path, cache / name)
+    return cache
 
 
 def _is_of_a_model(name: str) -> bool:
@@ -75,13 +75,13 @@ def _check_no_pointer(path: Path) -> None:
             raise ValueError(f"wanted a file of a model, got {path}, a pointer of git-lfs: run `git lfs pull` there")
 
 
-def _opened(source: Path) -> IO[bytes]:
+def _open_file(source: Path) -> IO[bytes]:
     """What a file is compressed from, or the file."""
     return cast(IO[bytes], gzip.open(source)) if source.suffix == ".gz" else source.open("rb")
 
 
 @contextlib.contextmanager
-def _reading(source: Path) -> Iterator[None]:
+def _reading_file(source: Path) -> Iterator[None]:
     """Turn the errors of a damaged file in the block into a line that names it.
 
     Raises:
@@ -104,7 +104,7 @@ def _is_unpacked(source: Path, path: Path) -> bool:
     """
     if not path.is_file():
         return False
-    with _reading(source), _opened(source) as content:
+    with _reading_file(source), _open_file(source) as content:
         digest = hashlib.sha256()
         while block := content.read(BLOCK):
             digest.update(block)
@@ -120,7 +120,7 @@ def _unpack(source: Path, path: Path) -> None:
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with _reading(source), _opened(source) as content, temporary.open("wb") as target:
+        with _reading_file(source), _open_file(source) as content, temporary.open("wb") as target:
             shutil.copyfileobj(content, target, BLOCK)
         os.replace(temporary, path)
     finally:

@@ -154,21 +154,21 @@ def choose(records: Iterable[dict], pair: str, collection: str) -> Model | None:
     sets = _complete([record for record in records if _pair(record) == pair])
     if not sets:
         return None
-    model, files = max(sets, key=lambda one: _preference(one[0]))
+    model, files = max(sets, key=lambda entry: _preference(entry[0]))
     architecture = model.get("architecture")
     return Model(
         pair,
         model["version"],
         architecture if isinstance(architecture, str) and re.fullmatch(r"[\w-]+", architecture) else "unknown",
         collection,
-        tuple(sorted((_file_of(kind, record) for kind, record in files.items()), key=lambda file: file.name)),
+        tuple(sorted((_parse_file(kind, record) for kind, record in files.items()), key=lambda file: file.name)),
     )
 
 
 def _complete(records: Iterable[dict]) -> list[tuple[dict, dict[str, dict]]]:
     """The records of models with a vocabulary whose versions are read, each with those of its files by type."""
     known = [record for record in records if _major(record) <= NEWEST]
-    sets = [(model, _files_of(model, known)) for model in known if model["fileType"] == "model"]
+    sets = [(model, _records_by_type(model, known)) for model in known if model["fileType"] == "model"]
     return [(model, files) for model, files in sets if "vocab" in files or {"srcvocab", "trgvocab"} <= set(files)]
 
 
@@ -193,7 +193,7 @@ def _age(record: dict) -> tuple:
     return changed if isinstance(changed, int) else 0, str(record.get("id"))
 
 
-def _files_of(model: dict, records: Sequence[dict]) -> dict[str, dict]:
+def _records_by_type(model: dict, records: Sequence[dict]) -> dict[str, dict]:
     """The records of a model and its files by type: one vocabulary or one for each side, and the shortlist if any."""
     files: dict[str, dict] = {"model": model}
     for record in sorted(records, key=_age):
@@ -211,7 +211,7 @@ def _belongs(record: dict, model: dict) -> bool:
     return _pair(record) == _pair(model) and record["version"] == model["version"] and all(same)
 
 
-def _file_of(kind: str, record: dict) -> ModelFile:
+def _parse_file(kind: str, record: dict) -> ModelFile:
     """The file of a record.
 
     Raises:
@@ -219,13 +219,13 @@ def _file_of(kind: str, record: dict) -> ModelFile:
     """
     name: Any = record.get("name")
     try:
-        sent = record["attachment"]
-        size, sha256 = int(sent["size"]), sent["hash"].lower()
+        attachment = record["attachment"]
+        size, sha256 = int(attachment["size"]), attachment["hash"].lower()
         file = ModelFile(
             name,
             int(record.get("decompressedSize", size)),
             record.get("decompressedHash", sha256).lower(),
-            sent["location"].lstrip("/"),
+            attachment["location"].lstrip("/"),
             size,
             sha256,
         )
@@ -243,7 +243,7 @@ def _file_of(kind: str, record: dict) -> ModelFile:
 
 def no_such_pair(pair: str, records: Sequence[dict]) -> ValueError:
     """The error of a pair that no collection has: what there is from and to its languages, and the way by English."""
-    newer = {one["version"] for one in records if _pair(one) == pair and one["fileType"] == "model"}
+    newer = {record["version"] for record in records if _pair(record) == pair and record["fileType"] == "model"}
     if newer and all(_major({"version": version}) > NEWEST for version in newer):
         return ValueError(
             f"wanted a model of {pair} of version {NEWEST}.x or older, got {', '.join(sorted(newer))}: "

@@ -110,8 +110,8 @@ def refuse_pairs(rows: Sequence[Row], settings: CleanSettings, source_lang: str)
     batch = normal_batch(*sides, settings, source_lang, rows[0].lang)
     reasons = first_reasons(batch, settings, [None] * len(rows))
     for row, candidate, text, reason in zip(rows, candidates, batch.source.strings, reasons, strict=True):
-        lost = "mark" if loses_mark(row.reference, text, source_lang) else None
-        candidate.text, candidate.reason = text, reason or lost
+        mark_reason = "mark" if loses_mark(row.reference, text, source_lang) else None
+        candidate.text, candidate.reason = text, reason or mark_reason
 
 
 def _write_pairs(shards: Sequence[Path], output: Path) -> Counter[str]:
@@ -127,9 +127,9 @@ def _write_pairs(shards: Sequence[Path], output: Path) -> Counter[str]:
     with writer(output, with_reasons=False) as write:
         for table in (table for shard in shards for table in _pairs_of_shard(shard)):
             counts.update(table["reason"].drop_null().to_pylist())
-            kept = table.filter(pc.is_null(table["reason"])).drop_columns("reason")
-            counts["kept"] += len(kept)
-            write(kept)
+            usable_pairs = table.filter(pc.is_null(table["reason"])).drop_columns("reason")
+            counts["kept"] += len(usable_pairs)
+            write(usable_pairs)
         if not counts["kept"]:
             raise ValueError(
                 f"wanted at least one usable translation, got none of {counts.total()} ({dict(+counts)}): "

@@ -27,7 +27,7 @@ RecipesOfSets = dict[ConstraintSet, list[str | None]]  # the recipes that give e
 def constrain_rows(
     rows: Iterable[Row],
     translator: Translator,
-    sets_of: Callable[[Row], Sequence[NamedSet]],
+    list_sets: Callable[[Row], Sequence[NamedSet]],
     beam: int,
     batch_rows: int,
     method: str = "constrain",
@@ -43,7 +43,7 @@ def constrain_rows(
         rows: Rows without candidates; all of a shard are held at a time. Of a row without a source the model reads the
             reference (rewriting, section 6).
         translator: Source language to the references' language, or a monolingual model.
-        sets_of: The constraint sets of a row, with the recipes that name them.
+        list_sets: The constraint sets of a row, with the recipes that name them.
         beam: Hypotheses that a search follows at a time.
         batch_rows: How many hypotheses are decoded at a time; the searches of one row stay in one batch.
         method: The `method` of the candidates.
@@ -61,29 +61,38 @@ def constrain_rows(
     """
     shard, engine = list(rows), engine_of(translator.model)
     table = word_table(translator.target, engine.device)
-    known = _known_words(frozenset(known_words), engine.device) if known_words else None
+    known_word_hashes = _known_words(frozenset(known_words), engine.device) if known_words else None
     sources = translator.source.encode([row.reference if row.source is None else row.source for row in shard])
     order = sorted(range(len(shard)), key=lambda i: (len(sources[i]), i))
     for i in (i for i in order if len(sources[i]) > engine.limit):
         shard[i].candidates = [source_too_long(method, translator.signature)]
-    named = {i: _recipes_of_sets(sets_of(shard[i])) for i in order if len(sources[i]) <= engine.limit}
-    for i in named:
-        shard[i].candidates += _pop_unspellable(named[i], translator, method)
-    hypotheses = {i: len(sets) * beam for i, sets in named.items()}
+    row_sets = {i: _recipes_of_sets(list_sets(shard[i])) for i in order if len(sources[i]) <= engine.limit}
+    for i in row_sets:
+        shard[i].candidates += _pop_unspellable(row_sets[i], translator, method)
+    hypothesis_counts = {i: len(sets) * beam for i, sets in row_sets.items()}
     tokens = [len(ids) for ids in sources]
-    for batch in releasing(batches([i for i in order if named.get(i)], tokens, hypotheses, batch_rows)):
+    for batch in releasing(batches([i for i in order if row_sets.get(i)], tokens, hypothesis_counts, batch_rows)):
         with at_hand([shard[i] for i in batch]):
-            sets, searches = [one for i in batch for one in named[i]], [len(named[i]) for i in batch]
-            own = [
-                " ".join((shard[i].source or "", shard[i].reference, *one.positive)) for i in batch for one in named[i]
+            sets, search_counts = (
+                [constraint_set for i in batch for constraint_set in row_sets[i]],
+                [len(row_sets[i]) for i in batch],
+            )
+            known_texts = [
+                " ".join((shard[i].source or "", shard[i].reference, *constraint_set.positive))
+                for i in batch
+                for constraint_set in row_sets[i]
             ]
-            constraints = LexicalConstraints.of(sets, table, translator.target.spell, known and known.with_own(own))
-            extra = _required_tokens(constraints, searches)
-            limits = [max_output_tokens(len(sources[i])) + more for i, more in zip(batch, extra, strict=True)]
-            found = beam_search(engine, [sources[i] for i in batch], beam, limits, n_best, 1.0, constraints, searches)
+            constraints = LexicalConstraints.of(
+                sets, table, translator.target.spell, known_word_hashes and known_word_hashes.with_own(known_texts)
+            )
+            extra_tokens = _required_tokens(constraints, search_counts)
+            limits = [max_output_tokens(len(sources[i])) + extra for i, extra in zip(batch, extra_tokens, strict=True)]
+            hypotheses = beam_search(
+                engine, [sources[i] for i in batch], beam, limits, n_best, 1.0, constraints, search_counts
+            )
             for i in batch:
-                here, found = found[: len(named[i])], found[len(named[i]) :]
-                shard[i].candidates = _candidates(named[i], here, translator, method) + shard[i].candidates
+                row_hypotheses, hypotheses = hypotheses[: len(row_sets[i])], hypotheses[len(row_sets[i]) :]
+                shard[i].candidates = _candidates(row_sets[i], row_hypotheses, translator, method) + shard[i].candidates
     yield from shard
 
 
@@ -125,55 +134,67 @@ def batches(
         yield batch
 
 
-def _recipes_of_sets(named: Sequence[NamedSet]) -> RecipesOfSets:
+def _recipes_of_sets(named_sets: Sequence[NamedSet]) -> RecipesOfSets:
     """The recipes that give each distinct set; sets in the order in which they first come."""
-    found: RecipesOfSets = {}
-    for recipe, one in named:
-        found.setdefault(one, []).append(recipe)
-    return found
+    recipes_by_set: RecipesOfSets = {}
+    for recipe, constraint_set in named_sets:
+        recipes_by_set.setdefault(constraint_set, []).append(recipe)
+    return recipes_by_set
 
 
 def _pop_unspellable(sets: RecipesOfSets, translator: Translator, method: str) -> list[Candidate]:
     """Remove the sets that the vocabulary cannot spell, and return a candidate without text in place of each."""
-    unspellable = [one for one in sets if any(translator.target.spell(phrase) is None for phrase in one.positive)]
+    unspellable = [
+        constraint_set
+        for constraint_set in sets
+        if any(translator.target.spell(phrase) is None for phrase in constraint_set.positive)
+    ]
     return [
         Candidate(
-            "", method, _origins(one, sets.pop(one), ""), 0, None, translator.signature, reason="constraint_unspellable"
+            "",
+            method,
+            _origins(constraint_set, sets.pop(constraint_set), ""),
+            0,
+            None,
+            translator.signature,
+            reason="constraint_unspellable",
         )
-        for one in unspellable
+        for constraint_set in unspellable
     ]
 
 
-def _required_tokens(constraints: LexicalConstraints | None, searches_each: Sequence[int]) -> list[int]:
+def _required_tokens(constraints: LexicalConstraints | None, search_counts: Sequence[int]) -> list[int]:
     """The most constraint tokens of any search of each row, by which the row's limit of tokens is raised."""
     if constraints is None:
-        return [0] * len(searches_each)
-    return [int(tokens.max()) for tokens in constraints.tokens.cpu().split(list(searches_each))]
+        return [0] * len(search_counts)
+    return [int(tokens.max()) for tokens in constraints.tokens.cpu().split(list(search_counts))]
 
 
-def _origins(one: ConstraintSet, recipes: Sequence[str | None], text: str) -> list[Origin]:
+def _origins(constraint_set: ConstraintSet, recipes: Sequence[str | None], text: str) -> list[Origin]:
     """How a text was reached under a set, an origin for each recipe, with the constraints that it does not meet."""
-    negative = [*one.negative, *(f"<BOS> {phrase}" for phrase in one.not_first)]
-    return [Origin(recipe, list(one.positive), negative, one.unmet(text)) for recipe in recipes]
+    negative = [*constraint_set.negative, *(f"<BOS> {phrase}" for phrase in constraint_set.not_first)]
+    return [Origin(recipe, list(constraint_set.positive), negative, constraint_set.unmet(text)) for recipe in recipes]
 
 
 def _candidates(
     sets: RecipesOfSets,
-    found: Sequence[Sequence[Hypothesis]],
+    hypotheses_by_set: Sequence[Sequence[Hypothesis]],
     translator: Translator,
     method: str,
 ) -> list[Candidate]:
     """The candidates of one row: those its searches found, equal texts merged, and one for all that found nothing."""
-    reached: list[tuple[Hypothesis, str, Origin]] = []
-    missing: list[Origin] = []
-    for (one, recipes), hypotheses in zip(sets.items(), found, strict=True):
+    outputs: list[tuple[Hypothesis, str, Origin]] = []
+    unmet_origins: list[Origin] = []
+    for (constraint_set, recipes), hypotheses in zip(sets.items(), hypotheses_by_set, strict=True):
         texts = translator.target.decode([hypothesis.ids for hypothesis in hypotheses])
         for hypothesis, text in zip(hypotheses, texts, strict=True):
-            reached += [(hypothesis, text, origin) for origin in _origins(one, recipes, text)]
-        missing += [] if hypotheses else _origins(one, recipes, "")
+            outputs += [(hypothesis, text, origin) for origin in _origins(constraint_set, recipes, text)]
+        unmet_origins += [] if hypotheses else _origins(constraint_set, recipes, "")
     candidates = merge(
-        [h for h, _, _ in reached], [t for _, t, _ in reached], [o for _, _, o in reached], method, translator.signature
+        [h for h, _, _ in outputs], [t for _, t, _ in outputs], [o for _, _, o in outputs], method, translator.signature
     )
-    if missing:
-        candidates.append(Candidate("", method, missing, 0, None, translator.signature, reason="constraint_unmet"))
+    if unmet_origins:
+        candidates.append(
+            Candidate("", method, unmet_origins, 0, None, translator.signature, reason="constraint_unmet")
+        )
     return candidates

@@ -59,21 +59,22 @@ def continued_rows(rows: Iterable[Row], model: LanguageModel, each: int) -> Iter
         The reason is "unfinished" where a candidate did not end.
     """
     shard = list(rows)
-    asked = [beginning_of(row.reference, model.tokenizer) for row in shard]
-    order = sorted(range(len(shard)), key=lambda i: (len(asked[i]), i))
+    prompts = [beginning_of(row.reference, model.tokenizer) for row in shard]
+    order = sorted(range(len(shard)), key=lambda i: (len(prompts[i]), i))
     config = model.model.config
-    most = getattr(config, "max_position_embeddings", None) or 1 << 30
-    order = [i for i in order if 3.5 * len(asked[i]) + MORE_TOKENS < most]  # the text, its copy, and a longer candidate
-    longest = len(asked[order[-1]]) if order else 1
-    at_a_time = max(1, min(AT_A_TIME // max(1, each), LOGITS // (2 * longest * config.vocab_size)))
-    for begin in range(0, len(order), at_a_time):
-        batch = order[begin : begin + at_a_time]
+    max_positions = getattr(config, "max_position_embeddings", None) or 1 << 30
+    # the text, its copy, and a longer candidate
+    order = [i for i in order if 3.5 * len(prompts[i]) + MORE_TOKENS < max_positions]
+    longest = len(prompts[order[-1]]) if order else 1
+    batch_size = max(1, min(AT_A_TIME // max(1, each), LOGITS // (2 * longest * config.vocab_size)))
+    for begin in range(0, len(order), batch_size):
+        batch = order[begin : begin + batch_size]
         with at_hand([shard[i] for i in batch], len(batch)):
-            lines = _continued([asked[i] for i in batch], [shard[i].reference for i in batch], model, each)
-            for i, some in zip(batch, lines, strict=True):
+            batch_outputs = _continued([prompts[i] for i in batch], [shard[i].reference for i in batch], model, each)
+            for i, outputs in zip(batch, batch_outputs, strict=True):
                 shard[i].candidates = [
                     Candidate(text, METHOD, generator=model.signature, reason=None if ended else "unfinished")
-                    for text, ended in dict.fromkeys(some)
+                    for text, ended in dict.fromkeys(outputs)
                     if text
                 ]
     yield from shard
@@ -81,12 +82,12 @@ def continued_rows(rows: Iterable[Row], model: LanguageModel, each: int) -> Iter
 
 @torch.inference_mode()
 def _continued(
-    asked: Sequence[Sequence[int]], texts: Sequence[str], model: LanguageModel, each: int
+    prompts: Sequence[Sequence[int]], texts: Sequence[str], model: LanguageModel, each: int
 ) -> list[list[tuple[str, bool]]]:
     """For each text the candidates, and whether each ended.
 
     Args:
-        asked: The tokens of each text and a line break.
+        prompts: The tokens of each text and a line break.
         texts: The texts.
         model: The model.
         each: The most candidates of a text.
@@ -94,26 +95,26 @@ def _continued(
     tokenizer: Any = model.tokenizer
     copies: list[list[int]] = tokenizer(list(texts), add_special_tokens=False)["input_ids"]
     stops = {tokenizer(BREAK, add_special_tokens=False)["input_ids"][-1], tokenizer.eos_token_id} - {None}
-    cache, logits, lengths = _read_twice(asked, copies, model)
+    cache, logits, lengths = _read_twice(prompts, copies, model)
     branches = [
         branch
         for n, copy in enumerate(copies)
         for branch in _branches(n, logits[n, lengths[n] - 1 :][: len(copy)], copy, each)
         if branch.token not in stops
     ]
-    said = _go_on(branches, cache, lengths, copies, stops, model)
-    lines: list[list[tuple[str, bool]]] = [[] for _ in texts]
-    for branch, ids in zip(branches, said, strict=True):
+    continuations = _go_on(branches, cache, lengths, copies, stops, model)
+    outputs: list[list[tuple[str, bool]]] = [[] for _ in texts]
+    for branch, ids in zip(branches, continuations, strict=True):
         ended = ids[-1] in stops
         line = tokenizer.decode(
             [*copies[branch.text][: branch.place], *(ids[:-1] if ended else ids)], skip_special_tokens=True
         )
-        lines[branch.text].append((line.strip(), ended))
-    return lines
+        outputs[branch.text].append((line.strip(), ended))
+    return outputs
 
 
 def _read_twice(
-    asked: Sequence[Sequence[int]], copies: Sequence[Sequence[int]], model: LanguageModel
+    prompts: Sequence[Sequence[int]], copies: Sequence[Sequence[int]], model: LanguageModel
 ) -> tuple[DynamicCache, Tensor, list[int]]:
     """Read each text, a line break, and the text again.
 
@@ -122,13 +123,13 @@ def _read_twice(
         of each row come before the repetition.
     """
     network: Any = model.model
-    read = [[*first, *again] for first, again in zip(asked, copies, strict=True)]
-    longest = max(map(len, read))
-    rows = torch.tensor([ids + [0] * (longest - len(ids)) for ids in read], device=network.device)
-    inside = torch.tensor([[1] * len(ids) + [0] * (longest - len(ids)) for ids in read], device=network.device)
+    sequences = [[*prompt, *copy] for prompt, copy in zip(prompts, copies, strict=True)]
+    longest = max(map(len, sequences))
+    rows = torch.tensor([ids + [0] * (longest - len(ids)) for ids in sequences], device=network.device)
+    mask = torch.tensor([[1] * len(ids) + [0] * (longest - len(ids)) for ids in sequences], device=network.device)
     cache = DynamicCache()
-    logits = network(input_ids=rows, attention_mask=inside, past_key_values=cache, use_cache=True).logits
-    return cache, logits, list(map(len, asked))
+    logits = network(input_ids=rows, attention_mask=mask, past_key_values=cache, use_cache=True).logits
+    return cache, logits, list(map(len, prompts))
 
 
 def _branches(text: int, logits: Tensor, copy: Sequence[int], each: int) -> list[_Branch]:
@@ -140,15 +141,15 @@ def _branches(text: int, logits: Tensor, copy: Sequence[int], each: int) -> list
         copy: The tokens of the text.
         each: How many at most.
     """
-    logs = logits.float().log_softmax(-1)
-    logs[torch.arange(len(copy)), torch.tensor(copy)] = -torch.inf
-    values, tokens = logs.topk(min(EACH, logs.shape[-1] - 1))
-    found = [
-        _Branch(value, text, place, token)
-        for place, (some, ids) in enumerate(zip(values.tolist(), tokens.tolist(), strict=True))
-        for value, token in zip(some, ids, strict=True)
+    log_probabilities = logits.float().log_softmax(-1)
+    log_probabilities[torch.arange(len(copy)), torch.tensor(copy)] = -torch.inf
+    values, tokens = log_probabilities.topk(min(EACH, log_probabilities.shape[-1] - 1))
+    branches = [
+        _Branch(value, text, position, token)
+        for position, (row_values, row_tokens) in enumerate(zip(values.tolist(), tokens.tolist(), strict=True))
+        for value, token in zip(row_values, row_tokens, strict=True)
     ]
-    return sorted(found, reverse=True)[:each]
+    return sorted(branches, reverse=True)[:each]
 
 
 def _go_on(
@@ -173,56 +174,61 @@ def _go_on(
     """
     network: Any = model.model
     device = network.device
-    said = [[branch.token] for branch in branches]
+    continuations = [[branch.token] for branch in branches]
     limits = [round(LONGER * len(copy)) + MORE_TOKENS for copy in copies]
     if not branches:
-        return said
-    going = list(range(len(branches)))
+        return continuations
+    active_branches = list(range(len(branches)))
     cache.batch_select_indices(torch.tensor([branch.text for branch in branches], device=device))
-    seen = torch.tensor([lengths[branch.text] + branch.place for branch in branches], device=device)
-    inside = (torch.arange(cache.get_seq_length(), device=device) < seen[:, None]).long()
-    while going:
-        inside = torch.cat([inside, torch.ones_like(inside[:, :1])], 1)
+    positions = torch.tensor([lengths[branch.text] + branch.place for branch in branches], device=device)
+    mask = (torch.arange(cache.get_seq_length(), device=device) < positions[:, None]).long()
+    while active_branches:
+        mask = torch.cat([mask, torch.ones_like(mask[:, :1])], 1)
         logits = network(
-            input_ids=torch.tensor([[said[n][-1]] for n in going], device=device),
-            attention_mask=inside,
-            position_ids=seen[:, None],
+            input_ids=torch.tensor([[continuations[n][-1]] for n in active_branches], device=device),
+            attention_mask=mask,
+            position_ids=positions[:, None],
             past_key_values=cache,
             use_cache=True,
         ).logits[:, -1]
-        for n, token in zip(going, logits.argmax(-1).tolist(), strict=True):
-            said[n].append(token)
-            said[n] += _rest(said[n], copies[branches[n].text], branches[n].place, min(stops))
+        for n, token in zip(active_branches, logits.argmax(-1).tolist(), strict=True):
+            continuations[n].append(token)
+            continuations[n] += _rest(continuations[n], copies[branches[n].text], branches[n].place, min(stops))
         open_rows = [
             row
-            for row, n in enumerate(going)
-            if said[n][-1] not in stops and branches[n].place + len(said[n]) < limits[branches[n].text]
+            for row, n in enumerate(active_branches)
+            if continuations[n][-1] not in stops
+            and branches[n].place + len(continuations[n]) < limits[branches[n].text]
         ]
-        seen = seen + 1
-        if len(open_rows) < len(going):
-            kept = torch.tensor(open_rows, dtype=torch.long, device=device)
-            going, inside, seen = [going[row] for row in open_rows], inside[kept], seen[kept]
-            if going:
-                cache.batch_select_indices(kept)
-    return said
+        positions = positions + 1
+        if len(open_rows) < len(active_branches):
+            row_indices = torch.tensor(open_rows, dtype=torch.long, device=device)
+            active_branches, mask, positions = (
+                [active_branches[row] for row in open_rows],
+                mask[row_indices],
+                positions[row_indices],
+            )
+            if active_branches:
+                cache.batch_select_indices(row_indices)
+    return continuations
 
 
-def _rest(said: Sequence[int], copy: Sequence[int], place: int, stop: int) -> list[int]:
+def _rest(continuation: Sequence[int], copy: Sequence[int], position: int, stop: int) -> list[int]:
     """What follows in the text, and a stop, where a branch has come back to it; else nothing.
 
     >>> _rest([9, 3, 4, 5], [1, 2, 3, 4, 5, 6, 7], 1, 0)
     [6, 7, 0]
 
     Args:
-        said: The tokens of a branch from its own on.
+        continuation: The tokens of a branch from its own on.
         copy: The tokens of its text.
-        place: Where its own token stands.
+        position: Where its own token stands.
         stop: A token that ends a line.
     """
-    if len(said) <= BACK:
+    if len(continuation) <= BACK:
         return []
-    last = list(said[-BACK:])
-    for end in range(place + BACK, len(copy) + 1):
-        if list(copy[end - BACK : end]) == last:
+    last_tokens = list(continuation[-BACK:])
+    for end in range(position + BACK, len(copy) + 1):
+        if list(copy[end - BACK : end]) == last_tokens:
             return [*copy[end:], stop]
     return []

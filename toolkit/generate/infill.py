@@ -69,26 +69,32 @@ def infill_rows(
     Source: ParaNet, sections 3.1 and 3.2, appendix A.
     """
     shard = list(rows)
-    found = [keywords(row.reference, stop_words)[:MOST_KEYWORDS] for row in shard]
-    chosen = informative([row.reference for row in shard], found, infiller, drop_rate, batch_tokens)
-    said_of = substituted(shard, chosen, infiller, synonyms, batch_rows) if synonyms else _named(chosen)
+    keywords_by_row = [keywords(row.reference, stop_words)[:MOST_KEYWORDS] for row in shard]
+    informative_keywords = informative(
+        [row.reference for row in shard], keywords_by_row, infiller, drop_rate, batch_tokens
+    )
+    phrases_by_row = (
+        substituted(shard, informative_keywords, infiller, synonyms, batch_rows)
+        if synonyms
+        else _keyword_texts(informative_keywords)
+    )
     searches: list[Search] = []
-    for number, (row, own) in enumerate(zip(shard, said_of, strict=True)):
-        chance = random.Random(f"{seed}\t{row.id}")
-        orders = [[own[i] for i in order] for order in permutations(len(own), most_permutations, chance)]
-        searches += searches_of(row, number, orders if own else [], infiller)
-    found_by = search(shard, searches, infiller, beam, batch_rows)
-    for row, pairs in zip(shard, found_by, strict=True):
+    for number, (row, phrases) in enumerate(zip(shard, phrases_by_row, strict=True)):
+        rng = random.Random(f"{seed}\t{row.id}")
+        orders = [[phrases[i] for i in order] for order in permutations(len(phrases), most_permutations, rng)]
+        searches += searches_of(row, number, orders if phrases else [], infiller)
+    pairs_by_row = search(shard, searches, infiller, beam, batch_rows)
+    for row, pairs in zip(shard, pairs_by_row, strict=True):
         texts = texts_of(row.reference, pairs, infiller)
         origins = [Origin(None, order, [], unmet(order, text)) for (order, _), text in zip(pairs, texts, strict=True)]
-        row.candidates += merge([one for _, one in pairs], texts, origins, "infill", infiller.signature)
+        row.candidates += merge([hypothesis for _, hypothesis in pairs], texts, origins, "infill", infiller.signature)
     yield from shard
 
 
-def texts_of(reference: str, found: Sequence[tuple[list[str], Hypothesis]], infiller: Translator) -> list[str]:
+def texts_of(reference: str, pairs: Sequence[tuple[list[str], Hypothesis]], infiller: Translator) -> list[str]:
     """The sentence that each hypothesis and its order of keywords make."""
     marks = sentinel_ids(infiller)
-    return [sentence_of(order, fills(one.ids, marks, infiller.target), reference) for order, one in found]
+    return [sentence_of(order, fills(hypothesis.ids, marks, infiller.target), reference) for order, hypothesis in pairs]
 
 
 def searches_of(row: Row, number: int, orders: Sequence[list[str]], infiller: Translator) -> list[Search]:
@@ -108,28 +114,28 @@ def search(
     shard: Sequence[Row], searches: Sequence[Search], infiller: Translator, beam: int, batch_rows: int
 ) -> list[list[tuple[list[str], Hypothesis]]]:
     """What each row's searches found: the order of the keywords and the best hypothesis of each."""
-    engine, orders_of = engine_of(infiller.model), Counter(number for number, _, _ in searches)
+    engine, order_counts = engine_of(infiller.model), Counter(number for number, _, _ in searches)
     lengths = [len(ids) for ids in infiller.target.encode([row.reference for row in shard])]
-    found: list[list[tuple[list[str], Hypothesis]]] = [[] for _ in shard]
-    for places in releasing(even_batches([len(ids) for _, _, ids in searches], batch_rows // beam)):
-        batch = [searches[place] for place in places]
+    pairs_by_row: list[list[tuple[list[str], Hypothesis]]] = [[] for _ in shard]
+    for indices in releasing(even_batches([len(ids) for _, _, ids in searches], batch_rows // beam)):
+        batch = [searches[index] for index in indices]
         numbers = [number for number, _, _ in batch]
-        with at_hand([shard[number] for number in numbers], sum(1 / orders_of[number] for number in numbers)):
+        with at_hand([shard[number] for number in numbers], sum(1 / order_counts[number] for number in numbers)):
             limits = [max_output_tokens(lengths[number]) + len(order) + 2 for number, order, _ in batch]
-            searched = beam_search(engine, [ids for _, _, ids in batch], beam, limits)
-            for (number, order, _), hypotheses in zip(batch, searched, strict=True):
-                found[number] += [(order, hypothesis) for hypothesis in hypotheses]
-    return found
+            batch_hypotheses = beam_search(engine, [ids for _, _, ids in batch], beam, limits)
+            for (number, order, _), hypotheses in zip(batch, batch_hypotheses, strict=True):
+                pairs_by_row[number] += [(order, hypothesis) for hypothesis in hypotheses]
+    return pairs_by_row
 
 
-def _named(chosen: Iterable[Sequence[Keyword]]) -> list[list[str]]:
+def _keyword_texts(keywords_by_row: Iterable[Sequence[Keyword]]) -> list[list[str]]:
     """The texts of keywords."""
-    return [[one.text for one in own] for own in chosen]
+    return [[keyword.text for keyword in row_keywords] for row_keywords in keywords_by_row]
 
 
 def informative(
     references: Sequence[str],
-    found: Sequence[Sequence[Keyword]],
+    keywords_by_reference: Sequence[Sequence[Keyword]],
     infiller: Translator,
     drop_rate: float,
     batch_tokens: int,
@@ -140,21 +146,32 @@ def informative(
 
     Args:
         references: The references.
-        found: Their keywords.
+        keywords_by_reference: Their keywords.
         infiller: A T5-type model.
         drop_rate: Share of the keywords that is dropped.
         batch_tokens: Size of a scoring batch.
 
     Source: ParaNet, section 3.1 and appendix A: round(count x rate) are dropped.
     """
-    dropped = [round(len(own) * drop_rate) for own in found]
-    asked = [(number, one) for number, own in enumerate(found) if dropped[number] for one in own]
-    inputs = infiller.source.encode([infill_input([one.text], "", "") for _, one in asked])
-    outputs = infiller.target.encode([infill_output(references[number], [one]) for number, one in asked])
-    scores = log_likelihood(engine_of(infiller.model), inputs, outputs, batch_tokens) if asked else []
-    by_keyword = dict(zip(((number, one) for number, one in asked), scores, strict=True))
-    kept = []
-    for number, own in enumerate(found):
-        worst = sorted(own, key=lambda one: by_keyword[number, one])[: dropped[number]] if dropped[number] else []
-        kept.append([one for one in own if one not in worst])
-    return kept
+    drop_counts = [round(len(reference_keywords) * drop_rate) for reference_keywords in keywords_by_reference]
+    scored_keywords = [
+        (number, keyword)
+        for number, reference_keywords in enumerate(keywords_by_reference)
+        if drop_counts[number]
+        for keyword in reference_keywords
+    ]
+    inputs = infiller.source.encode([infill_input([keyword.text], "", "") for _, keyword in scored_keywords])
+    outputs = infiller.target.encode(
+        [infill_output(references[number], [keyword]) for number, keyword in scored_keywords]
+    )
+    scores = log_likelihood(engine_of(infiller.model), inputs, outputs, batch_tokens) if scored_keywords else []
+    score_by_keyword = dict(zip(((number, keyword) for number, keyword in scored_keywords), scores, strict=True))
+    kept_keywords = []
+    for number, reference_keywords in enumerate(keywords_by_reference):
+        worst = (
+            sorted(reference_keywords, key=lambda keyword: score_by_keyword[number, keyword])[: drop_counts[number]]
+            if drop_counts[number]
+            else []
+        )
+        kept_keywords.append([keyword for keyword in reference_keywords if keyword not in worst])
+    return kept_keywords

@@ -50,9 +50,9 @@ def inflections(word: str) -> list[str]:
 
     Source: ParaBank (Hu et al. 2019a), section 3.2, "Morphological Variants".
     """
-    lemmas = [(lemma, part) for part, found in lemminflect.getAllLemmas(word).items() for lemma in found]
-    spellings = [s for lemma, part in lemmas for s in lemminflect.getAllInflections(lemma, upos=part).values()]
-    return sorted({word, *(form for some in spellings for form in some if is_plain(form))})
+    lemmas = [(lemma, part) for part, part_lemmas in lemminflect.getAllLemmas(word).items() for lemma in part_lemmas]
+    spellings = [forms for lemma, part in lemmas for forms in lemminflect.getAllInflections(lemma, upos=part).values()]
+    return sorted({word, *(form for forms in spellings for form in forms if is_plain(form))})
 
 
 def verb_forms(word: str) -> list[str]:
@@ -65,7 +65,7 @@ def verb_forms(word: str) -> list[str]:
     (['occur', 'occurred', 'occurring', 'occurs'], ['saw', 'see', 'seeing', 'seen', 'sees'])
     """
     lemmas = lemminflect.getAllLemmas(word, upos="VERB").get("VERB", ())[:1]
-    first = [s[0] for lemma in lemmas for s in lemminflect.getAllInflections(lemma, upos="VERB").values()]
+    first = [forms[0] for lemma in lemmas for forms in lemminflect.getAllInflections(lemma, upos="VERB").values()]
     return sorted({word, *filter(is_plain, first)})
 
 
@@ -103,10 +103,10 @@ def part_of_speech(words: Sequence[str]) -> list[str]:
     Returns:
         A tag of `PARTS` for each word.
     """
-    low = [word.lower().replace("’", "'") for word in words]
+    lower_words = [word.lower().replace("’", "'") for word in words]
     tags: list[str] = []
     before, tag_before = "", ""  # of the last word that is no adverb
-    for word, after in zip(low, [*low, ""][1:], strict=True):
+    for word, after in zip(lower_words, [*lower_words, ""][1:], strict=True):
         parts = _parts(word)
         tag = next(iter(parts)) if len(parts) == 1 else _choose(word, parts, before, tag_before, after, "VERB" in tags)
         tags.append(tag)
@@ -135,8 +135,8 @@ def _choose(word: str, parts: frozenset[str], before: str, tag_before: str, afte
         (not before and base, "VERB"),
         (tag_before == "NOUN" and not verb_said, "VERB"),
     )
-    chosen = [part for holds, part in rules if holds and part in parts]
-    return (chosen or [part for part in ("NOUN", "ADV", "ADJ", "VERB") if part in parts])[0]
+    matching_parts = [part for holds, part in rules if holds and part in parts]
+    return (matching_parts or [part for part in ("NOUN", "ADV", "ADJ", "VERB") if part in parts])[0]
 
 
 @lru_cache(CACHE)
@@ -144,11 +144,11 @@ def _parts(word: str) -> frozenset[str]:
     """The parts of speech that a lower-cased word can be: those of the dictionary, or by its ending if it has none."""
     if word in CLOSED or not word[:1].isalpha():
         return frozenset({"OTHER"})
-    found = frozenset("VERB" if part == "AUX" else part for part in lemminflect.getAllLemmas(word)) & set(PARTS)
-    if word.endswith(("ed", "en", "ing")) and found <= {"VERB"} and word not in BEFORE_PARTICIPLE:
+    parts = frozenset("VERB" if part == "AUX" else part for part in lemminflect.getAllLemmas(word)) & set(PARTS)
+    if word.endswith(("ed", "en", "ing")) and parts <= {"VERB"} and word not in BEFORE_PARTICIPLE:
         return frozenset({"VERB", "ADJ"})
-    if found or not word.isalpha():
-        return found or frozenset({"OTHER"})
+    if parts or not word.isalpha():
+        return parts or frozenset({"OTHER"})
     return frozenset({"ADV" if word.endswith("ly") else "ADJ" if word.endswith(ADJECTIVE_ENDINGS) else "NOUN"})
 
 

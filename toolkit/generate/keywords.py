@@ -57,9 +57,9 @@ class Keyword:
 def keywords(sentence: str, stop_words: Set[str] = STOP_WORDS) -> list[Keyword]:
     """The keywords of a sentence, in its order; one that is there twice counts once.
 
-    >>> [one.text for one in keywords("The final stage is nearing completion, controller.")]
+    >>> [keyword.text for keyword in keywords("The final stage is nearing completion, controller.")]
     ['final stage', 'nearing completion', 'controller']
-    >>> [one.text for one in keywords("The semi-fluidic crystals didn't grow, and he couldn't wait.")]
+    >>> [keyword.text for keyword in keywords("The semi-fluidic crystals didn't grow, and he couldn't wait.")]
     ['semi-fluidic crystals', "n't", 'grow', "couldn't wait"]
 
     Args:
@@ -69,13 +69,13 @@ def keywords(sentence: str, stop_words: Set[str] = STOP_WORDS) -> list[Keyword]:
     Source: ParaNet, section 3.1 and appendix B: "n't" is a keyword, words with hyphens are whole, and no keyword has a
     mark. That a modal verb keeps its "n't" is ours.
     """
-    found: list[Keyword] = []
+    occurrences: list[Keyword] = []
     phrase: list[Keyword] = []
 
     def end_phrase() -> None:
         if phrase:
             begin, end = phrase[0].begin, phrase[-1].end
-            found.append(Keyword(sentence[begin:end], begin, end))
+            occurrences.append(Keyword(sentence[begin:end], begin, end))
             phrase.clear()
 
     for unit in whole_words(sentence):
@@ -85,29 +85,29 @@ def keywords(sentence: str, stop_words: Set[str] = STOP_WORDS) -> list[Keyword]:
             continue
         end_phrase()
         if word == NEGATION:
-            found.append(unit)
+            occurrences.append(unit)
     end_phrase()
-    first: dict[str, Keyword] = {}
-    for one in found:
-        first.setdefault(one.text.lower(), one)
-    return list(first.values())
+    first_by_text: dict[str, Keyword] = {}
+    for keyword in occurrences:
+        first_by_text.setdefault(keyword.text.lower(), keyword)
+    return list(first_by_text.values())
 
 
 def whole_words(sentence: str) -> list[Keyword]:
     """The tokens of a sentence, with hyphenated words whole, and modal verbs with their "n't".
 
-    >>> [one.text for one in whole_words("A well-known man wouldn't, didn't.")]
+    >>> [word.text for word in whole_words("A well-known man wouldn't, didn't.")]
     ['A', 'well-known', 'man', "wouldn't", ',', 'did', "n't", '.']
     """
-    found: list[Keyword] = []
+    words: list[Keyword] = []
     for begin, end in token_spans(sentence):
-        text, last = sentence[begin:end], found[-1] if found else None
-        beside = last is not None and last.end == begin
-        if beside and last and (_joins(last.text, text, sentence[end : end + 1]) or _is_modal(last.text, text)):
-            found[-1] = Keyword(sentence[last.begin : end], last.begin, end)
+        text, last = sentence[begin:end], words[-1] if words else None
+        is_adjacent = last is not None and last.end == begin
+        if is_adjacent and last and (_joins(last.text, text, sentence[end : end + 1]) or _is_modal(last.text, text)):
+            words[-1] = Keyword(sentence[last.begin : end], last.begin, end)
         else:
-            found.append(Keyword(text, begin, end))
-    return found
+            words.append(Keyword(text, begin, end))
+    return words
 
 
 def _joins(before: str, text: str, after: str) -> bool:
@@ -122,18 +122,18 @@ def _is_modal(before: str, text: str) -> bool:
     return text.lower().replace("’", "'") == NEGATION and before.lower() not in STOP_WORDS
 
 
-def permutations(count: int, most: int, random_generator: random.Random) -> list[tuple[int, ...]]:
+def permutations(count: int, maximum: int, rng: random.Random) -> list[tuple[int, ...]]:
     """Different random orders of so many things; all orders, if there are no more than wanted.
 
     Args:
         count: The number of things.
-        most: The most orders, >= 1.
-        random_generator: Draws them.
+        maximum: The most orders, >= 1.
+        rng: Draws them.
 
     Source: ParaNet, appendix A.
     """
-    wanted = min(most, math.factorial(count))
-    found: dict[tuple[int, ...], None] = {}
-    while len(found) < wanted:
-        found[tuple(random_generator.sample(range(count), count))] = None
-    return list(found)
+    order_count = min(maximum, math.factorial(count))
+    orders: dict[tuple[int, ...], None] = {}
+    while len(orders) < order_count:
+        orders[tuple(rng.sample(range(count), count))] = None
+    return list(orders)

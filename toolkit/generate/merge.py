@@ -62,7 +62,7 @@ def source_too_long(method: str, generator: str) -> Candidate:
 
 
 def merge(
-    drawn: Sequence[Sample | Hypothesis], texts: Sequence[str], origins: Sequence[Origin], method: str, generator: str
+    outputs: Sequence[Sample | Hypothesis], texts: Sequence[str], origins: Sequence[Origin], method: str, generator: str
 ) -> list[Candidate]:
     """One candidate for each distinct text.
 
@@ -72,26 +72,26 @@ def merge(
     "constraint_unmet".
 
     Args:
-        drawn: Ids and log-probabilities of the translations.
+        outputs: Ids and log-probabilities of the translations.
         texts: The text of each.
         origins: How each was reached.
         method: "sample", "beam" or "constrain".
         generator: The translator's signature.
     """
-    found: dict[str, Candidate] = {}
+    candidate_by_text: dict[str, Candidate] = {}
     best: dict[str, tuple[bool, float]] = {}
-    for one, text, origin in zip(drawn, texts, origins, strict=True):
-        reason = _reason(text, one.ended, origin)
-        candidate, order = found.get(text), (reason is None, one.logprob)
+    for output, text, origin in zip(outputs, texts, origins, strict=True):
+        reason = _reason(text, output.ended, origin)
+        candidate, order = candidate_by_text.get(text), (reason is None, output.logprob)
         if candidate is None:
-            candidate = found[text] = Candidate(text, method, [origin], draws=0, generator=generator)
+            candidate = candidate_by_text[text] = Candidate(text, method, [origin], draws=0, generator=generator)
         elif origin is not candidate.origins[-1] and origin not in candidate.origins:
             candidate.origins.append(origin)
         candidate.draws += 1
         if text not in best or order > best[text]:
             best[text], candidate.reason = order, reason
-            candidate.scores = Scores(forward_logprob=one.logprob, forward_tokens=len(one.ids))
-    return list(found.values())
+            candidate.scores = Scores(forward_logprob=output.logprob, forward_tokens=len(output.ids))
+    return list(candidate_by_text.values())
 
 
 def _reason(text: str, ended: bool, origin: Origin) -> str | None:

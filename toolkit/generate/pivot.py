@@ -80,22 +80,25 @@ def pivot_rows(
     """
     shard = list(rows)
     translations = find_pivots(shard, forward, settings)
-    pivots = {row_id: [c.text for c in some if c.reason is None] for row_id, some in translations.items()}
-    back = [
+    pivots = {
+        row_id: [c.text for c in row_candidates if c.reason is None] for row_id, row_candidates in translations.items()
+    }
+    backward_rows = [
         replace(row, id=f"{row.id}/{n}", source=pivot, source_lang=pivot_lang, candidates=[])
         for row in shard
         for n, pivot in enumerate(pivots[row.id])
     ]
     candidates: dict[str, list[Candidate]] = {
-        row_id: [] if pivots[row_id] else [replace(c, text="") for c in some] for row_id, some in translations.items()
+        row_id: [] if pivots[row_id] else [replace(c, text="") for c in row_candidates]
+        for row_id, row_candidates in translations.items()
     }
     sets = {row.id: constraints.get(row.id, ConstraintSet()) for row in shard}
-    for row in _translate_back(back, backward, settings, sets):
-        name, _, number = row.id.rpartition("/")
+    for row in _translate_back(backward_rows, backward, settings, sets):
+        row_id, _, number = row.id.rpartition("/")
         for candidate in row.candidates:
             candidate.method, candidate.generator = METHOD, f"{forward.signature}>{backward.signature}"
             candidate.origins = [replace(origin, recipe=f"pivot-{number}") for origin in candidate.origins]
-        candidates[name] += row.candidates
+        candidates[row_id] += row.candidates
     for row in shard:
         row.source, row.source_lang = next(iter(pivots[row.id]), row.reference), pivot_lang
         row.candidates = merge_equal(candidates[row.id])
@@ -122,32 +125,34 @@ def _translate_back(
         constraints: By id of the row without the number.
     """
 
-    def asked(row: Row) -> ConstraintSet:
+    def row_constraints(row: Row) -> ConstraintSet:
         return constraints[row.id.rpartition("/")[0]]
 
-    def each_word(row: Row) -> Sequence[NamedSet]:
+    def list_word_sets(row: Row) -> Sequence[NamedSet]:
         number = int(row.id.rpartition("/")[2])
         return (
-            [(None, one) for one in _forbidding(row.reference, asked(row))] if number < settings.greedy_pivots else ()
+            [(None, constraint_set) for constraint_set in _forbid_each_word(row.reference, row_constraints(row))]
+            if number < settings.greedy_pivots
+            else ()
         )
 
-    free = [row for row in rows if not asked(row).positive]
-    searched = constrain_rows(
+    free_rows = [row for row in rows if not row_constraints(row).positive]
+    searched_rows = constrain_rows(
         [replace(row, candidates=[]) for row in rows],
         backward,
-        lambda row: [(None, asked(row))],
+        lambda row: [(None, row_constraints(row))],
         settings.beam,
         settings.batch_rows,
         n_best=settings.beam,
     )
-    yield from searched
+    yield from searched_rows
     yield from constrain_rows(
-        [replace(row, candidates=[]) for row in free], backward, each_word, 1, settings.batch_rows
+        [replace(row, candidates=[]) for row in free_rows], backward, list_word_sets, 1, settings.batch_rows
     )
     if not settings.constraint_sets:
         return
     yield from sample_rows(
-        [replace(row, candidates=[]) for row in free],
+        [replace(row, candidates=[]) for row in free_rows],
         backward,
         settings.constraint_sets,
         settings.samples_per_set,
@@ -158,14 +163,14 @@ def _translate_back(
         settings.min_p,
         "words",
         1.0,
-        {row.id: asked(row).negative for row in free},
+        {row.id: row_constraints(row).negative for row in free_rows},
     )
 
 
-def _forbidding(text: str, constraints: ConstraintSet) -> list[ConstraintSet]:
+def _forbid_each_word(text: str, constraints: ConstraintSet) -> list[ConstraintSet]:
     """The constraints with one more word forbidden, for each word of a text that is no name and no number.
 
-    >>> [one.negative for one in _forbidding("We met Tom at home.", ConstraintSet())]
+    >>> [constraint_set.negative for constraint_set in _forbid_each_word("We met Tom at home.", ConstraintSet())]
     [('met',), ('at',), ('home',)]
     """
     words = dict.fromkeys(text[begin:end] for begin, end in plain_word_spans(text))
@@ -180,12 +185,12 @@ def merge_equal(candidates: Iterable[Candidate]) -> list[Candidate]:
     """One candidate for all of the same text: that with the greatest forward score per token, with all origins."""
     by_text: dict[str, Candidate] = {}
     for candidate in candidates:
-        other = by_text.setdefault(candidate.text, candidate)
-        if other is candidate:
+        earlier = by_text.setdefault(candidate.text, candidate)
+        if earlier is candidate:
             continue
-        best = max(other, candidate, key=_forward)
+        best = max(earlier, candidate, key=_forward)
         by_text[candidate.text] = replace(
-            best, origins=other.origins + candidate.origins, draws=other.draws + candidate.draws
+            best, origins=earlier.origins + candidate.origins, draws=earlier.draws + candidate.draws
         )
     return list(by_text.values())
 

@@ -40,7 +40,7 @@ def read_ppdb(path: Path) -> Ppdb:
     Raises:
         ValueError: There is no such file, it is damaged, a line is not in PPDB's format, or no pair can be used.
     """
-    found = defaultdict(set)
+    paraphrases = defaultdict(set)
     for number, line in enumerate(_lines(path), 1):
         fields = [field.strip() for field in line.split("|||")]
         if len(fields) != FIELDS:
@@ -50,8 +50,8 @@ def read_ppdb(path: Path) -> Ppdb:
             )
         tag, word, paraphrase, relation = fields[0], fields[1], fields[2], fields[5]
         if relation in RELATIONS and _can_be_constraint(word, paraphrase):
-            found[intern(word), intern(relation), coarse(tag.strip("[]"))].add(intern(paraphrase))
-    return _table(found, path)
+            paraphrases[intern(word), intern(relation), coarse(tag.strip("[]"))].add(intern(paraphrase))
+    return _table(paraphrases, path)
 
 
 def _can_be_constraint(word: str, paraphrase: str) -> bool:
@@ -59,15 +59,15 @@ def _can_be_constraint(word: str, paraphrase: str) -> bool:
     return is_plain(word) and is_plain(paraphrase) and word != paraphrase
 
 
-def _table(found: dict[tuple[str, str, str], set[str]], path: Path) -> Ppdb:
+def _table(paraphrases: dict[tuple[str, str, str], set[str]], path: Path) -> Ppdb:
     """The paraphrases, sorted so that a random choice does not depend on the order of the file.
 
     Raises:
         ValueError: There are none.
     """
-    if not found:
+    if not paraphrases:
         raise ValueError(f"wanted pairs of single lower-case words, got {path}, which has none: give a lexical pack")
-    return Ppdb({key: sorted(words) for key, words in found.items()})
+    return Ppdb({key: sorted(words) for key, words in paraphrases.items()})
 
 
 def _lines(path: Path) -> Iterator[str]:

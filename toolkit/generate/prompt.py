@@ -29,7 +29,7 @@ class Prompt:
     def asked(self, row: Row) -> str:
         """The prompt for a row."""
         values = {place: getattr(row, place) or "" for place in PLACES}
-        return PLACE.sub(lambda found: values[found[1]], self.text)
+        return PLACE.sub(lambda match: values[match[1]], self.text)
 
 
 def read_prompt(name: str) -> Prompt:
@@ -45,18 +45,18 @@ def read_prompt(name: str) -> Prompt:
     try:
         text = "\n".join(text_lines(str(file))).strip()
     except (OSError, ValueError) as error:
-        known = ", ".join(sorted(path.stem for path in PROMPTS.glob("*.txt")))
-        raise ValueError(f"wanted a prompt of {known}, or a text file, got {name!r} ({error})") from None
-    unknown = sorted(set(PLACE.findall(text)) - set(PLACES))
-    if "{reference}" not in text or unknown:
-        got = f"{{{unknown[0]}}}" if unknown else "none for the reference"
+        known_names = ", ".join(sorted(path.stem for path in PROMPTS.glob("*.txt")))
+        raise ValueError(f"wanted a prompt of {known_names}, or a text file, got {name!r} ({error})") from None
+    unknown_places = sorted(set(PLACE.findall(text)) - set(PLACES))
+    if "{reference}" not in text or unknown_places:
+        problem = f"{{{unknown_places[0]}}}" if unknown_places else "none for the reference"
         raise ValueError(
-            f"wanted a prompt with places of {', '.join(f'{{{one}}}' for one in PLACES)}, got {got} in {file}"
+            f"wanted a prompt with places of {', '.join(f'{{{place}}}' for place in PLACES)}, got {problem} in {file}"
         )
     return Prompt(file.stem, text)
 
 
 def prompt_file(name: str) -> Path:
     """The file of a prompt: of the toolkit, if it has one of that name."""
-    own = PROMPTS / f"{name}.txt"
-    return own if re.fullmatch(r"\w+", name) and own.is_file() else Path(name)
+    toolkit_file = PROMPTS / f"{name}.txt"
+    return toolkit_file if re.fullmatch(r"\w+", name) and toolkit_file.is_file() else Path(name)

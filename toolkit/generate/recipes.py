@@ -66,16 +66,16 @@ def constraint_sets(
     if recipe.kind == "positional":
         phrase = first_tokens(reference, len(recipe.ranks))
         return [ConstraintSet(not_first=forbidden_forms(phrase))] if phrase else []
-    pool, chance = token_pool(reference, idf), random.Random(row_seed(seed, row_id, f"recipe-{recipe.name}"))
+    pool, rng = token_pool(reference, idf), random.Random(row_seed(seed, row_id, f"recipe-{recipe.name}"))
     if recipe.kind == "ppdb":
-        return _paraphrase_pairs(recipe, pool, _part_of_speech_by_word(reference, tag), ppdb, chance)
-    chosen = _choose(recipe, pool, idf, chance)
-    if not chosen:
+        return _paraphrase_pairs(recipe, pool, _part_of_speech_by_word(reference, tag), ppdb, rng)
+    words = _choose(recipe, pool, idf, rng)
+    if not words:
         return []
     if recipe.kind == "verb_form":
-        part_of = _part_of_speech_by_word(reference, tag)
-        return [ConstraintSet(positive=tuple(_random_form(word, part_of[word], chance) for word in chosen))]
-    variants = [form for word in chosen for form in (word, *(inflections(word) if recipe.variants else []))]
+        part_by_word = _part_of_speech_by_word(reference, tag)
+        return [ConstraintSet(positive=tuple(_random_form(word, part_by_word[word], rng) for word in words))]
+    variants = [form for word in words for form in (word, *(inflections(word) if recipe.variants else []))]
     return [ConstraintSet(negative=tuple(dict.fromkeys(form for word in variants for form in forbidden_forms(word))))]
 
 
@@ -86,12 +86,12 @@ def token_pool(reference: str, idf: Idf) -> list[str]:
     prepositions, at least `MIN_IDF`.
     """
     rarity = {word: idf.idf(word) for word in tokens(reference) if is_plain(word) and word not in CUT_SHORT}
-    known = {word: bits for word, bits in rarity.items() if bits is not None and bits <= MAX_IDF}
-    pool = [word for word, bits in known.items() if bits >= MIN_IDF or word in PREPOSITIONS]
-    return sorted(pool, key=lambda word: -known[word])
+    idf_by_word = {word: bits for word, bits in rarity.items() if bits is not None and bits <= MAX_IDF}
+    pool = [word for word, bits in idf_by_word.items() if bits >= MIN_IDF or word in PREPOSITIONS]
+    return sorted(pool, key=lambda word: -idf_by_word[word])
 
 
-def _choose(recipe: Recipe, pool: Sequence[str], idf: Idf, chance: random.Random) -> list[str]:
+def _choose(recipe: Recipe, pool: Sequence[str], idf: Idf, rng: random.Random) -> list[str]:
     """The words that a recipe selects from a pool in descending IDF; none if the pool is smaller than its ranks need.
 
     Source: ParaBank (Hu et al. 2019a), table 3, footnote 4: "Highest within the token pool. Same for lowest."
@@ -102,7 +102,7 @@ def _choose(recipe: Recipe, pool: Sequence[str], idf: Idf, chance: random.Random
     if recipe.kind == "idf_low":
         order.sort(key=lambda word: idf.idf(word) or 0.0)
     elif recipe.kind == "random":
-        chance.shuffle(order)
+        rng.shuffle(order)
     return [order[rank - 1] for rank in recipe.ranks]
 
 
@@ -144,7 +144,7 @@ def forbidden_forms(phrase: str) -> tuple[str, ...]:
 
 
 def _paraphrase_pairs(
-    recipe: Recipe, pool: Sequence[str], part_of: dict[str, str], ppdb: Ppdb | None, chance: random.Random
+    recipe: Recipe, pool: Sequence[str], part_by_word: dict[str, str], ppdb: Ppdb | None, rng: random.Random
 ) -> list[ConstraintSet]:
     """One constraint set for each word of a pool with paraphrases: forbid the word, require one paraphrase at random.
 
@@ -156,21 +156,25 @@ def _paraphrase_pairs(
     relation = recipe.relation or ""
     check_ppdb([recipe.number], ppdb is not None)
     assert ppdb is not None
-    found = [(word, ppdb.lookup(word, relation, part_of[word])) for word in pool]
-    return [ConstraintSet((chance.choice(words),), forbidden_forms(word)) for word, words in found if words]
+    word_paraphrases = [(word, ppdb.lookup(word, relation, part_by_word[word])) for word in pool]
+    return [
+        ConstraintSet((rng.choice(paraphrases),), forbidden_forms(word))
+        for word, paraphrases in word_paraphrases
+        if paraphrases
+    ]
 
 
-def check_ppdb(systems: Sequence[int], given: bool) -> None:
+def check_ppdb(systems: Sequence[int], has_ppdb: bool) -> None:
     """Refuse systems 35 to 37 where no PPDB is given.
 
     Args:
         systems: Numbers of table 3.
-        given: Whether PPDB 2.0 is given.
+        has_ppdb: Whether PPDB 2.0 is given.
 
     Raises:
         ValueError: It is not, and one of these systems is asked for.
     """
-    for number in (n for n in systems if n in PPDB_RELATIONS and not given):
+    for number in (n for n in systems if n in PPDB_RELATIONS and not has_ppdb):
         raise ValueError(
             f"wanted PPDB for system {number}, got none: give --ppdb FILE (the PPDB 2.0 lexical XL pack) "
             "or leave systems 35-37 out"
@@ -189,15 +193,15 @@ def check_pools(references: Iterable[str], systems: Sequence[int], idf: Idf) -> 
         ValueError: No pool is large enough for any of the systems that choose from it.
     """
     choosing = [RECIPES[number] for number in systems if RECIPES[number].kind not in ("none", "positional")]
-    needed, seen, largest = min((max(recipe.ranks, default=1) for recipe in choosing), default=0), 0, 0
+    min_words, count, largest = min((max(recipe.ranks, default=1) for recipe in choosing), default=0), 0, 0
     for reference in references:
-        seen, largest = seen + 1, max(largest, len(token_pool(reference, idf)))
-        if largest >= needed:
+        count, largest = count + 1, max(largest, len(token_pool(reference, idf)))
+        if largest >= min_words:
             return
-    if seen:
+    if count:
         raise ValueError(
-            f"wanted references with {needed} or more words of an IDF from {MIN_IDF} to {MAX_IDF} bits, got "
-            f"{f'at most {largest}' if largest else 'no word that passes these limits'} in {seen:,} references: give "
+            f"wanted references with {min_words} or more words of an IDF from {MIN_IDF} to {MAX_IDF} bits, got "
+            f"{f'at most {largest}' if largest else 'no word that passes these limits'} in {count:,} references: give "
             "--idf a table of text in their language (parabank count idf), or take systems 28 and 32-34 only"
         )
 
@@ -208,6 +212,6 @@ def _part_of_speech_by_word(reference: str, tag: Tagger) -> dict[str, str]:
     return dict(reversed(list(zip(words, tag(words), strict=True))))
 
 
-def _random_form(word: str, part: str, chance: random.Random) -> str:
+def _random_form(word: str, part: str, rng: random.Random) -> str:
     """A random form of a verb; any other word as it is (ParaBank, table 3, footnote 5)."""
-    return chance.choice(verb_forms(word)) if part == "VERB" else word
+    return rng.choice(verb_forms(word)) if part == "VERB" else word

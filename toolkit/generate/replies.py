@@ -58,6 +58,10 @@ def sentence_in(reply: str, reference: str) -> tuple[str, bool]:
 
 def _without_opening(text: str, reference: str) -> str:
     """A text without what models say first, unless the reference begins so, too."""
-    found = OPENING.match(text)
-    own = OPENING.match(reference)
-    return text[found.end() :].lstrip() if found and found.end() and not (own and own.end()) else text
+    opening = OPENING.match(text)
+    reference_opening = OPENING.match(reference)
+    return (
+        text[opening.end() :].lstrip()
+        if opening and opening.end() and not (reference_opening and reference_opening.end())
+        else text
+    )

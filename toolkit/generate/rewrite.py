@@ -47,8 +47,8 @@ def rewrite(
         raise ValueError(f"wanted a constraint set for each of {len(texts)} texts, got {len(constraints)}")
     sets = constraints or [ConstraintSet()] * len(texts)
     rows = [Row(f"text-{i}", "text", None, None, text, "", "train") for i, text in enumerate(texts)]
-    chosen = {row.id: [(None, one)] for row, one in zip(rows, sets, strict=True)}
+    sets_by_row = {row.id: [(None, constraint_set)] for row, constraint_set in zip(rows, sets, strict=True)}
     rewritten = constrain_rows(
-        rows, rewriter, lambda row: chosen[row.id], beam, batch_rows, "constrain", n_best, known_words
+        rows, rewriter, lambda row: sets_by_row[row.id], beam, batch_rows, "constrain", n_best, known_words
     )
     return [row.candidates for row in rewritten]

@@ -58,19 +58,23 @@ def rewrite_lines(
     recipes = [RECIPES[number] for number in parse_systems(systems)]
     check_pools(filter(None, texts), parse_systems(systems), idf)
     rows = [Row(f"text-{n}", "text", None, None, text, lang, "train") for n, text in enumerate(texts) if text]
-    refused, written = Counter({"empty_line": len(texts) - len(rows)}), []
+    refused, lines = Counter({"empty_line": len(texts) - len(rows)}), []
 
-    def sets_of(row: Row) -> list:
-        return [(r.name, one) for r in recipes for one in constraint_sets(r, row.reference, row.id, seed, idf)]
+    def list_sets(row: Row) -> list:
+        return [
+            (recipe.name, constraint_set)
+            for recipe in recipes
+            for constraint_set in constraint_sets(recipe, row.reference, row.id, seed, idf)
+        ]
 
-    for row in constrain_rows(rows, rewriter, sets_of, beam, batch_rows):
+    for row in constrain_rows(rows, rewriter, list_sets, beam, batch_rows):
         for candidate in row.candidates:
             if candidate.reason:
                 refused[candidate.reason] += 1
             else:
                 names = ",".join(origin.recipe or "" for origin in candidate.origins)
-                written.append(f"{row.reference}\t{names}\t{candidate.text}\n")
-    return written, +refused
+                lines.append(f"{row.reference}\t{names}\t{candidate.text}\n")
+    return lines, +refused
 
 
 def read_texts(path: Path) -> list[str]:

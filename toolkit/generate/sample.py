@@ -85,7 +85,7 @@ def sample_rows(
     stages = [f"sample-{n}" for n in range(each)]
     for batch in releasing(batches(order, [len(ids) for ids in sources], each, batch_rows)):
         with at_hand([shard[i] for i in batch]):
-            words = [
+            sets_by_row = [
                 choose_words(
                     negative_words(shard[i].reference, translator.target),
                     constraint_sets,
@@ -96,33 +96,37 @@ def sample_rows(
                 for i in batch
             ]
             if avoid:
-                words = [
-                    [_with(avoid.get(shard[i].id, ()), own) for own in sets]
-                    for i, sets in zip(batch, words, strict=True)
+                sets_by_row = [
+                    [_add_phrases(avoid.get(shard[i].id, ()), word_set) for word_set in word_sets]
+                    for i, word_sets in zip(batch, sets_by_row, strict=True)
                 ]
-            forbidden = _constraints_of([chosen for sets in words for chosen in sets], forbid, translator)
+            constraints = _build_constraints(
+                [word_set for word_sets in sets_by_row for word_set in word_sets], forbid, translator
+            )
             sample_keys = [key for i in batch for key in row_seeds(seed, shard[i].id, stages)]
             limits = [max_output_tokens(len(sources[i])) for i in batch]
-            drawn = sample(engine, [sources[i] for i in batch], forbidden, sample_keys, top_k, limits, min_p, top_p)
-            texts = _texts_of(drawn, translator.target)
+            samples = sample(engine, [sources[i] for i in batch], constraints, sample_keys, top_k, limits, min_p, top_p)
+            texts = _sample_texts(samples, translator.target)
             for n, i in enumerate(batch):
                 part = slice(n * each, (n + 1) * each)
-                origins = [Origin(f"set-{k}", [], [w for w, _ in chosen]) for k, chosen in enumerate(words[n])]
-                per_sample = [origin for origin in origins for _ in range(samples_per_set)]
-                shard[i].candidates = merge(drawn[part], texts[part], per_sample, "sample", translator.signature)
+                origins = [
+                    Origin(f"set-{k}", [], [w for w, _ in word_set]) for k, word_set in enumerate(sets_by_row[n])
+                ]
+                sample_origins = [origin for origin in origins for _ in range(samples_per_set)]
+                shard[i].candidates = merge(samples[part], texts[part], sample_origins, "sample", translator.signature)
     yield from shard
 
 
-def _with(phrases: Sequence[str], words: Sequence[NegativeWord]) -> list[NegativeWord]:
+def _add_phrases(phrases: Sequence[str], words: Sequence[NegativeWord]) -> list[NegativeWord]:
     """A set of words, and phrases that are forbidden in any pieces; a word that stands in both is there once."""
     return [*((phrase, []) for phrase in phrases), *(word for word in words if word[0] not in phrases)]
 
 
-def _texts_of(drawn: Sequence[Sample], pieces: Pieces) -> list[str]:
+def _sample_texts(outputs: Sequence[Sample], pieces: Pieces) -> list[str]:
     """The text of each sample; a sample that stands there several times is detokenised once."""
-    distinct = {id(one): one for one in drawn}
-    texts = dict(zip(distinct, pieces.decode([one.ids for one in distinct.values()]), strict=True))
-    return [texts[id(one)] for one in drawn]
+    output_by_id = {id(output): output for output in outputs}
+    texts = dict(zip(output_by_id, pieces.decode([output.ids for output in output_by_id.values()]), strict=True))
+    return [texts[id(output)] for output in outputs]
 
 
 def batches(order: Sequence[int], tokens: Sequence[int], each: int, batch_rows: int) -> Iterator[list[int]]:
@@ -169,15 +173,15 @@ def negative_words(reference: str, pieces: Pieces) -> list[NegativeWord]:
     """
     ids = pieces.encode([reference])[0][:-1]
     visible = [_visible_text(i, pieces) for i in ids]
-    text, piece_of = "".join(visible), [n for n, piece in enumerate(visible) for _ in piece]
-    found: dict[str, list[list[int]]] = {}
+    text, piece_indices = "".join(visible), [n for n, piece in enumerate(visible) for _ in piece]
+    segmentations: dict[str, list[list[int]]] = {}
     without_spaces = is_chinese(text)
     for begin, end in plain_word_spans(text):
         alone = begin == 0 or text[begin - 1] == NO_TEXT or without_spaces
-        span = ids[piece_of[begin if alone else begin - 1] : piece_of[end - 1] + 1]
-        if span not in found.setdefault(text[begin:end], []):
-            found[text[begin:end]].append(span)
-    return list(found.items())
+        span = ids[piece_indices[begin if alone else begin - 1] : piece_indices[end - 1] + 1]
+        if span not in segmentations.setdefault(text[begin:end], []):
+            segmentations[text[begin:end]].append(span)
+    return list(segmentations.items())
 
 
 def _visible_text(i: int, pieces: Pieces) -> str:
@@ -188,15 +192,15 @@ def _visible_text(i: int, pieces: Pieces) -> str:
     return NO_TEXT if SPECIAL.fullmatch(name) else name.replace(SPACE, " ")
 
 
-def _constraints_of(
+def _build_constraints(
     sets: Sequence[Sequence[NegativeWord]], forbid: str, translator: Translator
 ) -> Phrases | LexicalConstraints | None:
     """The constraints of some sets of words, as `sample` takes them; `forbid` is that of `sample_rows`."""
     if forbid == "pieces":
-        return [[ids for _, spans in chosen for ids in spans] for chosen in sets]
-    whole = [ConstraintSet(negative=tuple(word for word, _ in chosen)) for chosen in sets]
+        return [[ids for _, spans in word_set for ids in spans] for word_set in sets]
+    constraint_sets = [ConstraintSet(negative=tuple(word for word, _ in word_set)) for word_set in sets]
     table = word_table(translator.target, translator.model.device)
-    return LexicalConstraints.of(whole, table, translator.target.spell)
+    return LexicalConstraints.of(constraint_sets, table, translator.target.spell)
 
 
 def choose_words(
@@ -205,11 +209,11 @@ def choose_words(
     """Random subsets of a row's words, each with probability `rate`. This is ours: the paper does not say how many.
 
     Args:
-        words: As of `negative_words`.
+        words: See `negative_words`.
         sets: How many sets.
         rate: Probability with which a word is in a set, in [0, 1].
         seed: Of the run.
         row_id: Of the row.
     """
-    chance = random.Random(row_seed(seed, row_id, "constraints"))
-    return [[word for word in words if chance.random() < rate] for _ in range(sets)]
+    rng = random.Random(row_seed(seed, row_id, "constraints"))
+    return [[word for word in words if rng.random() < rate] for _ in range(sets)]

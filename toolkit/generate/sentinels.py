@@ -27,7 +27,7 @@ BEFORE_MARK = re.compile(r"\s+(?=[,.;:!?)\]…])")
 AFTER_BRACKET = re.compile(r"(?<=[(\[])\s+")
 
 
-def infill_input(found: Sequence[str], before: str, after: str) -> str:
+def infill_input(phrases: Sequence[str], before: str, after: str) -> str:
     """What the model reads: the context, with keywords and sentinels in place of the sentence.
 
     >>> infill_input(["reported crisply", "final stage"], "It was late.", "")
@@ -36,7 +36,7 @@ def infill_input(found: Sequence[str], before: str, after: str) -> str:
     Source: ParaNet, section 3.2 and figure 2.
     """
     masked = SENTINEL.format(0)
-    for number, text in enumerate(found, 1):
+    for number, text in enumerate(phrases, 1):
         masked += f" {text} {SENTINEL.format(number)}"
     return " ".join(part for part in (before, masked, after) if part)
 
@@ -53,13 +53,16 @@ def masked_input(sentence: str, masked: Keyword, before: str, after: str) -> str
     return " ".join(part for part in (before, inside, after) if part)
 
 
-def infill_output(sentence: str, found: Sequence[Keyword]) -> str:
+def infill_output(sentence: str, keywords: Sequence[Keyword]) -> str:
     """What the model should say for a sentence with these keywords: each sentinel with the words that it stands for.
 
     >>> infill_output("She reported it crisply.", [Keyword("reported", 4, 12), Keyword("crisply", 16, 23)])
     '<extra_id_0> She <extra_id_1> it <extra_id_2> .'
     """
-    begins, ends = [0, *(one.end for one in found)], [*(one.begin for one in found), len(sentence)]
+    begins, ends = (
+        [0, *(keyword.end for keyword in keywords)],
+        [*(keyword.begin for keyword in keywords), len(sentence)],
+    )
     gaps = [sentence[begin:end].strip() for begin, end in zip(begins, ends, strict=True)]
     return " ".join(f"{SENTINEL.format(number)} {gap}".strip() for number, gap in enumerate(gaps))
 
@@ -69,7 +72,7 @@ def load_infiller(name: str, dtype: str, device: torch.device | str, lang: str) 
 
     Args:
         name: A Hub id ("google-t5/t5-large"), a local path or "starter/infiller".
-        dtype: As of `load_translator`.
+        dtype: See `load_translator`.
         device: Device on which it computes.
         lang: The language of the texts (ISO 639-1); a model that states another is refused.
 
@@ -79,9 +82,11 @@ def load_infiller(name: str, dtype: str, device: torch.device | str, lang: str) 
     family = read_config(name, "an infiller").model_type
     if not family.endswith("t5"):
         raise ValueError(f"wanted a T5-type model as infiller, got {name!r}, which is {family}: give a T5 or mT5")
-    stated = described(name)["lang"]
-    if stated is not None and not near(stated, lang):
-        raise ValueError(f"wanted an infiller of {lang}, got {name!r}, which states {stated}: give another, or --lang")
+    model_lang = described(name)["lang"]
+    if model_lang is not None and not near(model_lang, lang):
+        raise ValueError(
+            f"wanted an infiller of {lang}, got {name!r}, which states {model_lang}: give another, or --lang"
+        )
     infiller = load_translator(name, dtype, device, scoring=True)  # the encoder takes as long as the decoder
     sentinel_ids(infiller)
     return infiller
@@ -102,13 +107,13 @@ def sentinels_in(vocabulary: Mapping[str, int], name: str) -> list[int]:
     Raises:
         ValueError: It lacks one: the model is not T5-like.
     """
-    found = [vocabulary[mark] for mark in map(SENTINEL.format, range(SENTINELS)) if mark in vocabulary]
-    if len(found) < SENTINELS:
+    sentinels = [vocabulary[mark] for mark in map(SENTINEL.format, range(SENTINELS)) if mark in vocabulary]
+    if len(sentinels) < SENTINELS:
         raise ValueError(
             f"wanted a T5-type model with the tokens {SENTINEL.format(0)} to {SENTINEL.format(SENTINELS - 1)}, "
-            f"got {name!r} with {len(found)} of them: give a T5 checkpoint"
+            f"got {name!r} with {len(sentinels)} of them: give a T5 checkpoint"
         )
-    return found
+    return sentinels
 
 
 def fills(ids: Sequence[int], marks: Sequence[int], pieces: Pieces) -> list[str]:
@@ -120,26 +125,26 @@ def fills(ids: Sequence[int], marks: Sequence[int], pieces: Pieces) -> list[str]
         pieces: Of the output.
     """
     parts: list[list[int]] = []
-    places = {mark: number for number, mark in enumerate(marks)}
-    for one in ids:
-        number = places.get(one)
+    number_by_mark = {mark: number for number, mark in enumerate(marks)}
+    for token in ids:
+        number = number_by_mark.get(token)
         if number is not None and number < len(parts):
             break
         if number is not None:
             parts += [[] for _ in range(number + 1 - len(parts))]
         elif parts:
-            parts[-1].append(one)
+            parts[-1].append(token)
     return pieces.decode(parts)
 
 
-def sentence_of(found: Sequence[str], said: Sequence[str], reference: str) -> str:
+def sentence_of(phrases: Sequence[str], gap_texts: Sequence[str], reference: str) -> str:
     """The keywords with what was said before, between and after them, in the typography of the reference.
 
     >>> sentence_of(["reported crisply", "n't", "final stage"], ["she", "that it was", "the", "."], "The end.")
     "She reported crisply that it wasn't the final stage."
     """
-    between = [*said, *[""] * (len(found) + 1)]
-    parts = [part for pair in zip(between, [*found, ""], strict=False) for part in pair if part]
+    between = [*gap_texts, *[""] * (len(phrases) + 1)]
+    parts = [part for pair in zip(between, [*phrases, ""], strict=False) for part in pair if part]
     text = AFTER_BRACKET.sub("", BEFORE_MARK.sub("", CLITIC.sub("", " ".join(parts))))
     text = with_quotes(text)
     return text[:1].upper() + text[1:] if reference[:1].isupper() else text
@@ -159,6 +164,6 @@ def with_quotes(text: str) -> str:
     return '"'.join(pieces)
 
 
-def unmet(found: Sequence[str], text: str) -> list[str]:
+def unmet(phrases: Sequence[str], text: str) -> list[str]:
     """The keywords that a text does not say."""
-    return [one for one in found if one.lower() not in text.lower()]
+    return [phrase for phrase in phrases if phrase.lower() not in text.lower()]

@@ -22,7 +22,11 @@ MOST_TOKENS = 8  # ours: of one word, with its sentinels
 
 
 def substituted(
-    rows: Sequence[Row], chosen: Sequence[Sequence[Keyword]], infiller: Translator, synonyms: Synonyms, batch_rows: int
+    rows: Sequence[Row],
+    keywords_by_row: Sequence[Sequence[Keyword]],
+    infiller: Translator,
+    synonyms: Synonyms,
+    batch_rows: int,
 ) -> list[list[str]]:
     """The texts of the keywords of each row, with synonyms in place of their words.
 
@@ -31,7 +35,7 @@ def substituted(
 
     Args:
         rows: Rows with a reference and its context.
-        chosen: The keywords of each reference.
+        keywords_by_row: The keywords of each reference.
         infiller: A T5-type model.
         synonyms: What may replace a word.
         batch_rows: How many hypotheses are decoded at a time.
@@ -39,36 +43,42 @@ def substituted(
     Source: ParaNet, section 3.1. Appendix B prevents antonyms ("large" to "small") by WordNet's synonyms.
     """
     engine, marks = engine_of(infiller.model), sentinel_ids(infiller)
-    places = [
+    masked_words = [
         (number, word)
-        for number, (row, own) in enumerate(zip(rows, chosen, strict=True))
+        for number, (row, row_keywords) in enumerate(zip(rows, keywords_by_row, strict=True))
         for word in whole_words(row.reference)
-        if word.text.isalpha() and any(one.begin <= word.begin < one.end for one in own)
+        if word.text.isalpha() and any(keyword.begin <= word.begin < keyword.end for keyword in row_keywords)
         if any(base in synonyms.groups for base in bases(word.text))
     ]
-    contexts = [(rows[number].context_before or "", rows[number].context_after or "") for number, _ in places]
-    texts = [masked_input(rows[n].reference, word, *own) for (n, word), own in zip(places, contexts, strict=True)]
+    contexts = [(rows[number].context_before or "", rows[number].context_after or "") for number, _ in masked_words]
+    texts = [
+        masked_input(rows[n].reference, word, *context)
+        for (n, word), context in zip(masked_words, contexts, strict=True)
+    ]
     inputs = infiller.source.encode(texts)
-    readable = [place for place, ids in enumerate(inputs) if len(ids) <= engine.limit]
-    found: dict[tuple[int, Keyword], str] = {}
+    readable = [index for index, ids in enumerate(inputs) if len(ids) <= engine.limit]
+    replacements: dict[tuple[int, Keyword], str] = {}
     for numbers in releasing(even_batches([len(inputs[i]) for i in readable], batch_rows // CHOICES)):
         batch = [readable[n] for n in numbers]
-        searched = beam_search(engine, [inputs[i] for i in batch], CHOICES, MOST_TOKENS, n_best=CHOICES)
-        for i, hypotheses in zip(batch, searched, strict=True):
+        batch_hypotheses = beam_search(engine, [inputs[i] for i in batch], CHOICES, MOST_TOKENS, n_best=CHOICES)
+        for i, hypotheses in zip(batch, batch_hypotheses, strict=True):
             second = fills(hypotheses[-1].ids, marks, infiller.target)[:1] if len(hypotheses) == CHOICES else []
-            number, word = places[i]
+            number, word = masked_words[i]
             if second and second[0].isalpha() and synonyms.holds(word.text, second[0]):
-                found[number, word] = second[0]
-    return [[replaced(one, rows[n].reference, found, n) for one in own] for n, own in enumerate(chosen)]
+                replacements[number, word] = second[0]
+    return [
+        [replaced(keyword, rows[n].reference, replacements, n) for keyword in row_keywords]
+        for n, row_keywords in enumerate(keywords_by_row)
+    ]
 
 
-def replaced(keyword: Keyword, reference: str, found: dict[tuple[int, Keyword], str], number: int) -> str:
+def replaced(keyword: Keyword, reference: str, replacements: dict[tuple[int, Keyword], str], number: int) -> str:
     """The text of a keyword with what replaces its words; a capital stays a capital."""
-    text, place = "", keyword.begin
+    text, position = "", keyword.begin
     for word in whole_words(reference):
-        if (number, word) in found and keyword.begin <= word.begin < keyword.end:
-            other = found[number, word]
-            other = other[:1].upper() + other[1:] if word.text[:1].isupper() else other
-            text += reference[place : word.begin] + other
-            place = word.end
-    return text + reference[place : keyword.end]
+        if (number, word) in replacements and keyword.begin <= word.begin < keyword.end:
+            replacement = replacements[number, word]
+            replacement = replacement[:1].upper() + replacement[1:] if word.text[:1].isupper() else replacement
+            text += reference[position : word.begin] + replacement
+            position = word.end
+    return text + reference[position : keyword.end]

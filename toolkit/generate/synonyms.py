@@ -30,11 +30,11 @@ class Synonyms:
 
     def holds(self, word: str, other: str) -> bool:
         """Whether two words in any inflection are synonyms, and no forms of one word."""
-        ours, theirs = bases(word), bases(other)
-        if ours & theirs:
+        word_bases, other_bases = bases(word), bases(other)
+        if word_bases & other_bases:
             return False
         empty: frozenset[int] = frozenset()
-        return any(self.groups.get(a, empty) & self.groups.get(b, empty) for a in ours for b in theirs)
+        return any(self.groups.get(a, empty) & self.groups.get(b, empty) for a in word_bases for b in other_bases)
 
 
 def bases(word: str) -> frozenset[str]:
@@ -43,8 +43,8 @@ def bases(word: str) -> frozenset[str]:
     >>> sorted(bases("Geese")), sorted(bases("left"))
     (['geese', 'goose'], ['leave', 'left'])
     """
-    found = lemminflect.getAllLemmas(word.lower())
-    return frozenset({word.lower(), *(lemma.lower() for lemmas in found.values() for lemma in lemmas)})
+    lemmas_by_part = lemminflect.getAllLemmas(word.lower())
+    return frozenset({word.lower(), *(lemma.lower() for lemmas in lemmas_by_part.values() for lemma in lemmas)})
 
 
 def read_synonyms(path: Path) -> Synonyms:
@@ -68,7 +68,7 @@ def read_synonyms(path: Path) -> Synonyms:
 
 def own_sets(path: Path) -> list[set[str]]:
     """The synonyms of each line of a file."""
-    found = []
+    sets = []
     for number, raw in enumerate(lines(str(path)), 1):
         line, fault = decode(raw)
         if fault or "\t" not in line:
@@ -76,8 +76,8 @@ def own_sets(path: Path) -> list[set[str]]:
                 f"wanted UTF-8 lines of synonyms with tabs between them, got {line[:40]!r} in line {number} of {path}: "
                 "mend the line, or give WordNet's folder"
             )
-        found.append({word.strip().lower() for word in line.split("\t") if word.strip()})
-    return found
+        sets.append({word.strip().lower() for word in line.split("\t") if word.strip()})
+    return sets
 
 
 def _wordnet_sets(folder: Path) -> list[set[str]]:
@@ -88,10 +88,10 @@ def _wordnet_sets(folder: Path) -> list[set[str]]:
             f"wanted {', '.join(f'data.{part}' for part in PARTS)} of WordNet, got a folder without them: {folder}; "
             "on Debian the package wordnet-base has them in /usr/share/wordnet"
         )
-    return [_synset(line, number, file) for file in files for number, line in _numbered(file)]
+    return [_synset(line, number, file) for file in files for number, line in _numbered_lines(file)]
 
 
-def _numbered(file: Path) -> list[tuple[int, str]]:
+def _numbered_lines(file: Path) -> list[tuple[int, str]]:
     """The lines of a database file after its licence, which stands in lines that begin with two spaces."""
     decoded = ((number, decode(raw)[0]) for number, raw in enumerate(lines(str(file)), 1))
     return [(number, line) for number, line in decoded if line.strip() and not line.startswith("  ")]
@@ -109,7 +109,7 @@ def _synset(line: str, number: int, file: Path) -> set[str]:
     fields = line.split(" ")
     try:
         count = int(fields[3], 16)
-        words = [fields[4 + 2 * place] for place in range(count)]
+        words = [fields[4 + 2 * position] for position in range(count)]
     except (IndexError, ValueError):
         raise ValueError(f"wanted a synset of WordNet, got {line[:40]!r} in line {number} of {file}") from None
     return {word.partition("(")[0].lower() for word in words if "_" not in word}

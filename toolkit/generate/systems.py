@@ -74,18 +74,18 @@ PPDB_RELATIONS = dict(zip((35, 36, 37), RELATIONS, strict=True))  # "equ, fwd, r
 EVALUATED = (17, 21, 28, 31, 34)  # in bold in table 3
 
 
-def _recipe(number: int, sign: Sign, kind: Kind, ranks: Ranks, selected: str, lex: Lex) -> Recipe:
+def _recipe(number: int, sign: Sign, kind: Kind, ranks: Ranks, template: str, lex: Lex) -> Recipe:
     """One system from its line of table 3."""
     relation, ordinals = PPDB_RELATIONS.get(number), ", ".join(("1st", "2nd", "3rd")[rank - 1] for rank in ranks)
     count = "1 token" if len(ranks) == 1 else f"{len(ranks)} tokens"
-    words = selected.format(ranks=ordinals, count=count, relation=relation)
+    words = template.format(ranks=ordinals, count=count, relation=relation)
     words += {"None": "", "All": ", all variants", "Verb": ", a form of a verb"}[lex]
     return Recipe(number, sign, kind, ranks, f"{sign} {words}".strip(), lex == "All", relation)
 
 
 RECIPES = {
-    number: _recipe(number, sign, kind, ranks, selected, lex)
-    for numbers, sign, kind, all_ranks, selected, lex in TABLE_3
+    number: _recipe(number, sign, kind, ranks, template, lex)
+    for numbers, sign, kind, all_ranks, template, lex in TABLE_3
     for number, ranks in zip(numbers, all_ranks, strict=True)
 }
 assert list(RECIPES) == list(range(1, 38))
@@ -105,7 +105,7 @@ def parse_systems(text: str) -> tuple[int, ...]:
     """
     if text.strip() in ("all", "evaluated"):
         return tuple(RECIPES) if text.strip() == "all" else EVALUATED
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*([0-9]+)(?:\s*-\s*([0-9]+))?\s*", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
@@ -114,5 +114,5 @@ def parse_systems(text: str) -> tuple[int, ...]:
                 f'wanted systems 1 to {len(RECIPES)} like "17,21,28-31", "evaluated" or "all", got {part.strip()!r} '
                 f"in {text!r}: name systems of ParaBank's table 3"
             )
-        found |= set(range(first, last + 1))
-    return tuple(sorted(found))
+        numbers |= set(range(first, last + 1))
+    return tuple(sorted(numbers))

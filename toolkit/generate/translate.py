@@ -28,8 +28,8 @@ def translate_rows(
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), section 3.1: "beam search with a beam size of 12".
     """
-    free = [(None, ConstraintSet())]
-    return constrain_rows(rows, translator, lambda _row: free, beam, batch_rows, "beam", n_best)
+    free_sets = [(None, ConstraintSet())]
+    return constrain_rows(rows, translator, lambda _row: free_sets, beam, batch_rows, "beam", n_best)
 
 
 def sourced_rows(rows: Iterable[Row], translator: Translator, lang: str, beam: int, batch_rows: int) -> Iterator[Row]:

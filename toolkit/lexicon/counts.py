@@ -78,14 +78,14 @@ def _cooccurrences(column1: str, column2: str, table: str) -> str:
     """
 
 
-def number_words(connection: duckdb.DuckDBPyConnection, wanted: Collection[str] = ()) -> None:
+def number_words(connection: duckdb.DuckDBPyConnection, priority_words: Collection[str] = ()) -> None:
     """Replace the table `tokens` by `pairs`, `reference_sentences`, `paraphrase_sentences` and `marginals`.
 
     Args:
         connection: A database with `tokens`, from `toolkit.lexicon.pairs.fill_tokens`.
-        wanted: Lower-cased words that get the lowest numbers.
+        priority_words: Lower-cased words that get the lowest numbers.
     """
-    connection.execute(WORDS_SQL, {"wanted": sorted(wanted)})
+    connection.execute(WORDS_SQL, {"wanted": sorted(priority_words)})
     connection.execute(NUMBERS_SQL)
     connection.execute(SENTENCES_SQL)
 

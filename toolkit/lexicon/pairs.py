@@ -18,7 +18,7 @@ MIN_SCORE = 0.35  # ParaNMT-50M, A.1: pairs "with a paraphrase score less than 0
 BATCH_SQL = "SELECT sentence1, sentence2, semantic AS score FROM batch"
 
 
-def _tokens_of(pairs: str) -> str:
+def _tokens_sql(pairs: str) -> str:
     """The SQL query that turns the texts of pairs into sets of words, or gives the reason why a pair is left out.
 
     The words are those that a card counts, lower-cased and without marks, of Chinese those of jieba; that is ours.
@@ -65,11 +65,11 @@ def fill_tokens(connection: duckdb.DuckDBPyConnection, parabank: Path) -> dict:
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), appendix A.1. That pairs without a score stay is ours.
     """
-    empty = _tokens_of("SELECT '' AS sentence1, '' AS sentence2, 0.0::DOUBLE AS score")
-    connection.execute(f"CREATE TEMP TABLE tokens AS FROM ({empty}) LIMIT 0")
+    empty_query = _tokens_sql("SELECT '' AS sentence1, '' AS sentence2, 0.0::DOUBLE AS score")
+    connection.execute(f"CREATE TEMP TABLE tokens AS FROM ({empty_query}) LIMIT 0")
     for batch in read_pairs(parabank):
         connection.register("batch", batch)
-        connection.execute(f"INSERT INTO tokens {_tokens_of(BATCH_SQL)}")
+        connection.execute(f"INSERT INTO tokens {_tokens_sql(BATCH_SQL)}")
     return counts(connection, parabank)
 
 
@@ -81,11 +81,11 @@ def counts(connection: duckdb.DuckDBPyConnection, parabank: Path) -> dict:
     """
     query = "SELECT reason, count(*), count(*) FILTER (WHERE unscored) FROM tokens GROUP BY reason"
     by_reason = {reason: numbers for reason, *numbers in connection.execute(query).fetchall()}
-    kept, unscored = by_reason.pop(None, (0, 0))
+    kept_pairs, unscored = by_reason.pop(None, (0, 0))
     refused = {reason: number for reason, (number, _) in sorted(by_reason.items())}
-    if not kept:
+    if not kept_pairs:
         raise ValueError(
             f"wanted pairs with a score of at least {MIN_SCORE} and 1 to {PARANMT_TOKENS} tokens a side, got none in "
             f"{parabank} (refused: {refused or 'none, it is empty'}): give another parabank"
         )
-    return {"pairs": kept + sum(refused.values()), "kept": kept, "refused": refused, "unscored": unscored}
+    return {"pairs": kept_pairs + sum(refused.values()), "kept": kept_pairs, "refused": refused, "unscored": unscored}

@@ -138,8 +138,8 @@ def _wanted_entries(
         return {}
     _associate(connection, frequent_words(connection, None), 1)
     pairs = {(word.lower(), paraphrase.lower()): (word, paraphrase) for word, paraphrase in wanted_pairs}
-    wanted = "SELECT unnest($words) AS word, unnest($paraphrases) AS paraphrase"
-    query = f"{LEXICON_SQL} SEMI JOIN ({wanted}) USING (word, paraphrase)"
+    wanted_query = "SELECT unnest($words) AS word, unnest($paraphrases) AS paraphrase"
+    query = f"{LEXICON_SQL} SEMI JOIN ({wanted_query}) USING (word, paraphrase)"
     words, paraphrases = map(list, zip(*pairs, strict=True))
     entries = [
         Entry(*row) for row in connection.execute(query, {"words": words, "paraphrases": paraphrases}).fetchall()
@@ -164,13 +164,13 @@ def _write_lexicon(connection: duckdb.DuckDBPyConnection, output: Path) -> int:
             temporary.unlink()
 
 
-def paraphrases_of(lexicon: Path, word: str, most: int) -> list[Entry]:
+def paraphrases_of(lexicon: Path, word: str, limit: int) -> list[Entry]:
     """The best paraphrases of a word by adjusted PMI, as in table 12.
 
     Args:
         lexicon: The file that `extract_lexicon` wrote.
         word: A word; its case is ignored.
-        most: The maximum number of paraphrases.
+        limit: The maximum number of paraphrases.
 
     Returns:
         Entries, best first; an empty list if the word is not in the lexicon.
@@ -179,7 +179,7 @@ def paraphrases_of(lexicon: Path, word: str, most: int) -> list[Entry]:
         ValueError: The file is no lexicon.
     """
     query = f"SELECT {', '.join(COLUMNS)} FROM read_parquet($file) WHERE word = $word ORDER BY {RANKING} LIMIT $most"
-    parameters = {"file": str(lexicon), "word": word.lower(), "most": most}
+    parameters = {"file": str(lexicon), "word": word.lower(), "most": limit}
     with database() as connection:
         try:
             return [Entry(*row) for row in connection.execute(query, parameters).fetchall()]

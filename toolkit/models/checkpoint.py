@@ -31,7 +31,7 @@ FULL_WORDS = ("inline_container", "I/O error")  # in the errors of torch and saf
 
 
 @contextlib.contextmanager
-def reading_model(name: str, wanted: str, got: str) -> Iterator[None]:
+def reading_model(name: str, expected: str, actual: str) -> Iterator[None]:
     """Turn any error of a library that reads the files of a model into one line.
 
     What libraries raise for a truncated, wrong or missing file is any class, also `Exception` itself and
@@ -39,8 +39,8 @@ def reading_model(name: str, wanted: str, got: str) -> Iterator[None]:
 
     Args:
         name: Name of the model, as the user gave it.
-        wanted: What it should be, for the error: "a translator".
-        got: What it is instead: "which is neither a starter/NAME, a folder with a whole model, nor a Hub id ...".
+        expected: What it should be, for the error: "a translator".
+        actual: What it is instead: "which is neither a starter/NAME, a folder with a whole model, nor a Hub id ...".
 
     Raises:
         ValueError: The files cannot be read, or are of another kind of model.
@@ -50,7 +50,7 @@ def reading_model(name: str, wanted: str, got: str) -> Iterator[None]:
     except MemoryError:
         raise
     except Exception as error:
-        raise ValueError(f"wanted {wanted}, got {name!r}{got and ', '}{got} ({named_line(error)})") from error
+        raise ValueError(f"wanted {expected}, got {name!r}{actual and ', '}{actual} ({named_line(error)})") from error
 
 
 def whole_checkpoints(folder: Path) -> list[str]:

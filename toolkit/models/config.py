@@ -8,12 +8,12 @@ from toolkit.models.checkpoint import NEITHER, reading_model
 from toolkit.models.gguf import checkpoint_path
 
 
-def read_config(name: str, wanted: str) -> Any:
+def read_config(name: str, expected: str) -> Any:
     """The configuration of a checkpoint, by which its kind is known before it is loaded.
 
     Args:
         name: A Hub id, a local path or "starter/NAME".
-        wanted: What the model should be, for the error: "an infiller".
+        expected: What the model should be, for the error: "an infiller".
 
     Raises:
         ValueError: There is no such checkpoint.
@@ -21,5 +21,5 @@ def read_config(name: str, wanted: str) -> Any:
     from transformers import AutoConfig  # here and not above: importers need it only for some models
 
     path = checkpoint_path(name)
-    with reading_model(name, wanted, f"{NEITHER} a folder with a model, nor a Hub id that can be reached"):
+    with reading_model(name, expected, f"{NEITHER} a folder with a model, nor a Hub id that can be reached"):
         return AutoConfig.from_pretrained(path)

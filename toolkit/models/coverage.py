@@ -64,7 +64,7 @@ def check_language_of(part: str | os.PathLike[str], lang: str, flag: str = "") -
         ValueError: The part knows other languages only.
     """
     name = _starter_name(part)
-    known = PARTS[name].languages if name in PARTS else _stated(part)
+    known = PARTS[name].languages if name in PARTS else _read_languages(part)
     if known and not any(near(lang, language) for language in known):
         instead = PARTS[name].instead if name in PARTS else "a model of that language"
         raise ValueError(
@@ -86,9 +86,9 @@ def _starter_name(part: str | os.PathLike[str]) -> str:
     return f"starter/{folder.name}" if folder.parent == STARTERS.resolve() else name
 
 
-def _stated(part: str | os.PathLike[str]) -> tuple[str, ...]:
+def _read_languages(part: str | os.PathLike[str]) -> tuple[str, ...]:
     """The language that the measured.json of a folder states for its output or its texts; none where it states none."""
     file = Path(resolve(part), MEASURED)
-    stated = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    language = stated.get("lang") or stated.get("language")
+    record = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    language = record.get("lang") or record.get("language")
     return (language,) if language in CODES else ()  # not "mul" or another group of languages

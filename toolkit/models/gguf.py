@@ -35,7 +35,7 @@ def checkpoint_path(name: str) -> str:
     """
     path = resolve(name)
     file = gguf_file(Path(path))
-    return path if file is None else str(_unpacked(file, name))
+    return path if file is None else str(_unpack_once(file, name))
 
 
 def gguf_file(path: Path) -> Path | None:
@@ -55,7 +55,7 @@ def gguf_file(path: Path) -> Path | None:
     return files[0] if files else None
 
 
-def _unpacked(file: Path, name: str) -> Path:
+def _unpack_once(file: Path, name: str) -> Path:
     """The folder of the cache with what a GGUF file holds: weights in bfloat16, configuration and tokenizer.
 
     It is known by the hash of the file's bytes, so that it is made once. It is made beside its place and renamed, so
@@ -78,10 +78,10 @@ def _unpacked(file: Path, name: str) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     print(f"unpacking {name} into {folder}, once", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix=".", dir=cache) as temporary:
-        made = Path(temporary, "model")
-        _unpack(file, made, name)
+        temporary_model = Path(temporary, "model")
+        _unpack(file, temporary_model, name)
         try:
-            os.replace(made, folder)
+            os.replace(temporary_model, folder)
         except OSError:  # another process was faster
             if not (folder / CONFIG).is_file():
                 raise

@@ -73,12 +73,12 @@ def load_language_model(name: str, dtype: str = "auto", device: torch.device | s
     name = model_name(name)
     adapter = Path(resolve(name))
     if (adapter / ADAPTER).is_file():
-        return _adapted(name, adapter, dtype, device)
+        return _load_adapted(name, adapter, dtype, device)
     path, number = checkpoint_path(name), _number(dtype, device)
     loaded: Any
     logging.disable_progress_bar()
-    got = "which is neither a folder with a whole model nor a Hub id that can be reached"
-    with reading_model(name, "a causal language model", got), loading():
+    actual = "which is neither a folder with a whole model nor a Hub id that can be reached"
+    with reading_model(name, "a causal language model", actual), loading():
         config = AutoConfig.from_pretrained(path)
         if config.is_encoder_decoder:
             raise TypeError(f"it is a {config.model_type} model, which has an encoder")
@@ -103,29 +103,29 @@ def _signature(name: str, model: PreTrainedModel) -> str:
     return f"{shown_name(name)}|{size:.1f}M|{str(model.dtype).removeprefix('torch.')}"
 
 
-def _adapted(name: str, folder: Path, dtype: str, device: torch.device | str) -> LanguageModel:
+def _load_adapted(name: str, folder: Path, dtype: str, device: torch.device | str) -> LanguageModel:
     """The model that an adapter belongs to, in float32 until the adapter is added to its weights.
 
     Args:
         name: Of the adapter.
         folder: Where it is.
-        dtype: As of `load_language_model`.
+        dtype: See `load_language_model`.
         device: Likewise.
     """
     peft = require("peft")
-    got = "which is no adapter of a causal language model"
-    with reading_model(name, "an adapter", got):
+    actual = "which is no adapter of a causal language model"
+    with reading_model(name, "an adapter", actual):
         config = peft.PeftConfig.from_pretrained(str(folder))
         weights = peft.load_peft_weights(str(folder), device="cpu")
     base = load_language_model(config.base_model_name_or_path, "float32", device)
     config.base_model_name_or_path = base.model.name_or_path  # where it was unpacked; PEFT warns of another name
-    with reading_model(name, "an adapter", got), warnings.catch_warnings():
+    with reading_model(name, "an adapter", actual), warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # PEFT asks transformers for a name that becomes another one
         model: Any = peft.get_peft_model(base.model, config)
         state: Any = peft.set_peft_model_state_dict(model, {key: value.float() for key, value in weights.items()})
-    lacking = [key for key in state.missing_keys if "lora" in key] + list(state.unexpected_keys)
-    check_tensors(lacking, weights, name)
-    with reading_model(name, "an adapter that is added to weights (LoRA)", got):
+    unmatched_keys = [key for key in state.missing_keys if "lora" in key] + list(state.unexpected_keys)
+    check_tensors(unmatched_keys, weights, name)
+    with reading_model(name, "an adapter that is added to weights (LoRA)", actual):
         whole = model.merge_and_unload().to(_number(dtype, device)).eval()
     return LanguageModel(name, whole, base.tokenizer, _signature(name, whole))
 
@@ -153,12 +153,14 @@ def log_probabilities(texts: Sequence[str], model: LanguageModel, batch_tokens: 
     """
     network: Any = model.model
     tokenizer, config = model.tokenizer, network.config
-    first = next((one for one in (tokenizer.bos_token_id, tokenizer.eos_token_id) if one is not None), None)
+    first = next(
+        (token_id for token_id in (tokenizer.bos_token_id, tokenizer.eos_token_id) if token_id is not None), None
+    )
     begin = [] if first is None else [first]
-    most = getattr(config, "max_position_embeddings", None)
+    max_positions = getattr(config, "max_position_embeddings", None)
     read = tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"] if texts else []
-    ids = [(begin + own)[:most] for own in read]
-    found = [(0.0, 0)] * len(ids)
+    ids = [(begin + text_ids)[:max_positions] for text_ids in read]
+    scores = [(0.0, 0)] * len(ids)
     most_tokens = max(1, min(batch_tokens, LOGITS // config.vocab_size))
     for batch in _batches(ids, most_tokens):
         longest = max(len(ids[i]) for i in batch)
@@ -169,8 +171,8 @@ def log_probabilities(texts: Sequence[str], model: LanguageModel, batch_tokens: 
         losses = cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten(), reduction="none").view(len(batch), -1)
         sums = -(losses * inside[:, 1:]).double().sum(1)
         for i, total in zip(batch, sums.tolist(), strict=True):
-            found[i] = (total, len(ids[i]) - 1)
-    return found
+            scores[i] = (total, len(ids[i]) - 1)
+    return scores
 
 
 def _batches(ids: Sequence[Sequence[int]], batch_tokens: int) -> Iterator[list[int]]:

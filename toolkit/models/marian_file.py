@@ -102,7 +102,7 @@ def _read_items(data: bytes) -> MarianFile:
             if kind == FLOAT32:  # that of the embeddings was itself rounded to 8 bits: the output layer's is "none"
                 (content.input_multipliers[name.removesuffix(INPUT_MULTIPLIER)],) = struct.unpack_from("<f", item)
         elif kind in QUANTISED:
-            content.tensors[name], content.multipliers[name] = _quantised(name, QUANTISED[kind], shape, item)
+            content.tensors[name], content.multipliers[name] = _read_quantised(name, QUANTISED[kind], shape, item)
         elif kind in NUMBERS:
             numbers = np.frombuffer(item, NUMBERS[kind], prod(shape))
             content.tensors[name] = numbers.astype(np.float32).reshape(shape)
@@ -141,7 +141,7 @@ def _items(data: bytes) -> Iterator[tuple[str, int, tuple[int, ...], bytes]]:
         offset += length
 
 
-def _quantised(name: str, number: str, shape: tuple[int, ...], item: bytes) -> tuple[np.ndarray, float]:
+def _read_quantised(name: str, number: str, shape: tuple[int, ...], item: bytes) -> tuple[np.ndarray, float]:
     """The float32 values of a tensor of integers, and its multiplier, which stands right behind the last integer."""
     integers = np.frombuffer(item, number, prod(shape))
     (multiplier,) = struct.unpack_from("<f", item, integers.nbytes)

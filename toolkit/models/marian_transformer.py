@@ -46,12 +46,14 @@ def transformer_weights(weights: dict[str, Tensor], size: int) -> dict[str, Tens
         weights: By the names of `toolkit.models.marian_weights.weights_of`.
         size: Tokens of the model.
     """
-    own = {f"model.{name}": tensor for name, tensor in weights.items() if not name.startswith("lm_head")}
+    tensors = {f"model.{name}": tensor for name, tensor in weights.items() if not name.startswith("lm_head")}
     for name in EMBEDDINGS:
-        own[name] = torch.cat([own[name], own[name].new_zeros(size - len(own[name]), own[name].shape[1])])
+        tensors[name] = torch.cat(
+            [tensors[name], tensors[name].new_zeros(size - len(tensors[name]), tensors[name].shape[1])]
+        )
     bias = weights["lm_head.bias"]
-    own["final_logits_bias"] = torch.cat([bias, bias.new_full((size - len(bias),), NEVER)])[None]
-    return own
+    tensors["final_logits_bias"] = torch.cat([bias, bias.new_full((size - len(bias),), NEVER)])[None]
+    return tensors
 
 
 def tie_embeddings(model: MarianMTModel, shared: bool) -> None:

@@ -64,19 +64,24 @@ def _decoder_layer(
     tensors: Mapping[str, np.ndarray], marian: str, ours: str, recurrent: bool
 ) -> list[tuple[str, np.ndarray]]:
     """The tensors of a layer of the decoder."""
-    own = _unit(tensors, marian, ours) if recurrent else _attention(tensors, f"{marian}_self", f"{ours}.self_attn")
+    self_weights = (
+        _unit(tensors, marian, ours) if recurrent else _attention(tensors, f"{marian}_self", f"{ours}.self_attn")
+    )
     attention = _attention(tensors, f"{marian}_context", f"{ours}.encoder_attn")
-    return own + attention + _feed_forward(tensors, marian, ours)
+    return self_weights + attention + _feed_forward(tensors, marian, ours)
 
 
 def _unit(tensors: Mapping[str, np.ndarray], marian: str, ours: str) -> list[tuple[str, np.ndarray]]:
     """The tensors of a recurrent unit and of the norm after it; W and W_f are one matrix, and W has no bias."""
-    added, kept = (tensors[f"{marian}_rnn_{name}"].T for name in ("W", "Wf"))
-    forget = tensors[f"{marian}_rnn_bf"].reshape(-1)
-    alike = added.ndim == 2 and added.shape == kept.shape
+    input_weight, forget_weight = (tensors[f"{marian}_rnn_{name}"].T for name in ("W", "Wf"))
+    forget_bias = tensors[f"{marian}_rnn_bf"].reshape(-1)
+    alike = input_weight.ndim == 2 and input_weight.shape == forget_weight.shape
     return [
-        (f"{ours}.unit.input_and_forget.weight", np.concatenate([added, kept]) if alike else added),
-        (f"{ours}.unit.input_and_forget.bias", np.concatenate([np.zeros_like(forget), forget])),
+        (
+            f"{ours}.unit.input_and_forget.weight",
+            np.concatenate([input_weight, forget_weight]) if alike else input_weight,
+        ),
+        (f"{ours}.unit.input_and_forget.bias", np.concatenate([np.zeros_like(forget_bias), forget_bias])),
         *_norm(tensors, f"{marian}_rnn_ffn", f"{ours}.unit_layer_norm"),
     ]
 

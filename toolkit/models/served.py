@@ -58,18 +58,18 @@ def connect(name: str, url: str) -> ServedModel:
         raise ValueError(
             "wanted the package openai for --server, got none: pip install '.[server]' in the checkout"
         ) from None
-    shown = without_secrets(url)
+    address = without_secrets(url)
     client = OpenAI(base_url=url, api_key=os.environ.get(KEY) or "none")
     try:
-        served = {one.id: one.owned_by for one in client.models.list()}
+        served = {model.id: model.owned_by for model in client.models.list()}
     except (OpenAIError, ValueError) as error:
         raise ValueError(
-            f"wanted a server with OpenAI's API as --server, got {shown!r} ({_reason(error)}): start one, for "
+            f"wanted a server with OpenAI's API as --server, got {address!r} ({_reason(error)}): start one, for "
             f"instance with `vllm serve {name}`, and give its address with /v1"
         ) from None
     if name not in served:
         raise ValueError(
-            f"wanted the model {name!r} at {shown}, got a server of {', '.join(served) or 'none'}: give --model its "
+            f"wanted the model {name!r} at {address}, got a server of {', '.join(served) or 'none'}: give --model its "
             "name"
         )
     path = checkpoint_path(name)
@@ -79,7 +79,7 @@ def connect(name: str, url: str) -> ServedModel:
 
 
 def served_replies(
-    model: ServedModel, ids: Sequence[int], samples: int, most: int, temperature: float, top_p: float, seed: int
+    model: ServedModel, ids: Sequence[int], samples: int, token_limit: int, temperature: float, top_p: float, seed: int
 ) -> list[tuple[str, bool]]:
     """Replies of a server to one prompt, and whether each ended.
 
@@ -87,7 +87,7 @@ def served_replies(
         model: The model.
         ids: The prompt.
         samples: How many replies.
-        most: The most tokens of a reply.
+        token_limit: The most tokens of a reply.
         temperature: Of the draw; 0 is greedy.
         top_p: The draw is from the most probable tokens with this probability together.
         seed: Of the draw.
@@ -99,7 +99,7 @@ def served_replies(
 
     try:
         answer = model.client.completions.create(
-            model=model.name, prompt=list(ids), n=samples, max_tokens=most, temperature=temperature, top_p=top_p,
+            model=model.name, prompt=list(ids), n=samples, max_tokens=token_limit, temperature=temperature, top_p=top_p,
             seed=seed,
         )  # fmt: skip
     except OpenAIError as error:
@@ -110,7 +110,7 @@ def served_replies(
         ) from error
     if len(answer.choices) != samples:
         raise RuntimeError(f"wanted {samples} replies of the server, got {len(answer.choices)}")
-    return [(one.text, one.finish_reason == "stop") for one in answer.choices]
+    return [(choice.text, choice.finish_reason == "stop") for choice in answer.choices]
 
 
 def _reason(error: Exception) -> str:

@@ -93,12 +93,12 @@ def tree_log_probabilities(trees: TokenTrees, model: LanguageModel) -> list[list
     if not scored:
         return [[] for _ in trees.paths]
     followed = sorted({trees.parents[node] for node in scored})
-    row_of = {node: row for row, node in enumerate(followed)}
-    rows = [row_of[trees.parents[node]] for node in scored]
+    row_by_node = {node: row for row, node in enumerate(followed)}
+    rows = [row_by_node[trees.parents[node]] for node in scored]
     logits = tree_logits(trees, network, followed)
     logs = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(-1)
-    found = dict(zip(scored, logs[rows, [trees.ids[node] for node in scored]].tolist(), strict=True))
-    return [[found[node] for node in path] for path in trees.paths]
+    log_probabilities = dict(zip(scored, logs[rows, [trees.ids[node] for node in scored]].tolist(), strict=True))
+    return [[log_probabilities[node] for node in path] for path in trees.paths]
 
 
 def tree_logits(trees: TokenTrees, network: Any, nodes: Sequence[int]) -> Tensor:
@@ -115,7 +115,7 @@ def tree_logits(trees: TokenTrees, network: Any, nodes: Sequence[int]) -> Tensor
 
 
 def log_probabilities_after(
-    asked: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]],
+    queries: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]],
     model: LanguageModel,
     batch_tokens: int,
     working: Callable[[Sequence[int]], AbstractContextManager[object]] = nullcontext,
@@ -126,7 +126,7 @@ def log_probabilities_after(
     half of the positions.
 
     Args:
-        asked: Beginnings, each with the texts that may follow it, as tokens.
+        queries: Beginnings, each with the texts that may follow it, as tokens.
         model: A model that `check_reads_trees` accepts.
         batch_tokens: Tokens with which a batch takes no further beginning; `TOKENS` at most.
         working: Called with the number of the beginning of each text of a batch, which is read inside the context that
@@ -137,33 +137,33 @@ def log_probabilities_after(
         before it, and without what was cut.
     """
     config, device = model.model.config, model.model.device.type
-    most = getattr(config, "max_position_embeddings", None) or 1 << 30
+    max_positions = getattr(config, "max_position_embeddings", None) or 1 << 30
     most_tokens = max(1, LOGITS // config.vocab_size)
     full = min(batch_tokens, TOKENS.get(device, TOKENS["cuda"]), most_tokens)
-    found: list[list[list[float]]] = [[] for _ in asked]
-    for trees, numbers in _batches(asked, full, most, most_tokens):
+    log_probabilities: list[list[list[float]]] = [[] for _ in queries]
+    for trees, numbers in _batches(queries, full, max_positions, most_tokens):
         with working(numbers):
             scores = tree_log_probabilities(trees, model)
         for number, score in zip(numbers, scores, strict=True):
-            found[number].append(score)
-    return found
+            log_probabilities[number].append(score)
+    return log_probabilities
 
 
 def _batches(
-    asked: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]], full: int, most: int, most_tokens: int
+    queries: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]], full: int, max_positions: int, most_tokens: int
 ) -> Iterator[tuple[TokenTrees, list[int]]]:
     """The trees of each batch, and the number of the beginning of each of their texts.
 
     Args:
-        asked: Beginnings, each with the texts that may follow it, as tokens.
+        queries: Beginnings, each with the texts that may follow it, as tokens.
         full: Tokens with which a batch takes no further beginning.
-        most: Positions of the model.
+        max_positions: Positions of the model.
         most_tokens: Tokens of a batch at most, unless a single text has more.
     """
     trees, numbers = TokenTrees(), list[int]()
-    for number, (beginning, texts) in enumerate(asked):
-        beginning = beginning[-(most // 2) :]
-        for part in _parts([text[: most - len(beginning)] for text in texts], most_tokens - len(beginning)):
+    for number, (beginning, texts) in enumerate(queries):
+        beginning = beginning[-(max_positions // 2) :]
+        for part in _parts([text[: max_positions - len(beginning)] for text in texts], most_tokens - len(beginning)):
             trees.add(beginning, part)
             numbers += [number] * len(part)
             if len(trees.ids) >= full:
@@ -173,7 +173,7 @@ def _batches(
         yield trees, numbers
 
 
-def _parts(texts: Sequence[Sequence[int]], most: int) -> Iterator[Sequence[Sequence[int]]]:
+def _parts(texts: Sequence[Sequence[int]], max_tokens: int) -> Iterator[Sequence[Sequence[int]]]:
     """Cut texts into groups of at most so many tokens, or of one text.
 
     >>> list(_parts(["abc", "de", "f", "ghijkl", ""], 3))
@@ -181,7 +181,7 @@ def _parts(texts: Sequence[Sequence[int]], most: int) -> Iterator[Sequence[Seque
     """
     group: list[Sequence[int]] = []
     for text in texts:
-        if group and sum(map(len, group)) + len(text) > max(most, len(group[0])):
+        if group and sum(map(len, group)) + len(text) > max(max_tokens, len(group[0])):
             yield group
             group = []
         group.append(text)
@@ -200,8 +200,8 @@ def check_reads_trees(model: LanguageModel) -> None:
     """
     network: Any = model.model
     beginning, *texts = model.tokenizer(list(TRIAL), add_special_tokens=False)["input_ids"]
-    got, wanted = "which does not follow a given attention mask", "a model of the kind of Llama, GPT-2 or Qwen"
-    with reading_model(model.name, wanted, got), torch.inference_mode():
+    actual, required = "which does not follow a given attention mask", "a model of the kind of Llama, GPT-2 or Qwen"
+    with reading_model(model.name, required, actual), torch.inference_mode():
         trees = TokenTrees()
         trees.add(beginning, texts)
         for text, path in zip(texts, trees.paths, strict=True):

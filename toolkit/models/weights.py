@@ -31,13 +31,13 @@ def check_whole(model: PreTrainedModel, info: dict, name: str) -> None:
     Raises:
         ValueError: A tensor is missing, has another shape, or holds NaN or infinity; the first is named.
     """
-    missing = sorted(key for key in info["missing_keys"] if not _computed(model, key))
+    missing = sorted(key for key in info["missing_keys"] if not _is_computed(model, key))
     mismatched = sorted(info["mismatched_keys"])
     if mismatched:
-        tensor, got, wanted = mismatched[0]
+        tensor, actual_shape, expected_shape = mismatched[0]
         raise ValueError(
-            f"wanted {tensor} of shape {tuple(wanted)}, as {name!r}'s config.json says, got {tuple(got)}; save the "
-            "model with its own config.json"
+            f"wanted {tensor} of shape {tuple(expected_shape)}, as {name!r}'s config.json says, got "
+            f"{tuple(actual_shape)}; save the model with its own config.json"
         )
     check_tensors(missing, model.state_dict(), name)
 
@@ -45,7 +45,7 @@ def check_whole(model: PreTrainedModel, info: dict, name: str) -> None:
 def load_whole(
     load: Callable[[], Model],
     name: str,
-    wanted: str,
+    expected: str,
     alternatives: str,
     pretrained_of: Callable[[Model], PreTrainedModel] | None = None,
 ) -> Model:
@@ -56,7 +56,7 @@ def load_whole(
     Args:
         load: Loads the model; it may raise any error.
         name: Name of the checkpoint, for the error.
-        wanted: What the checkpoint should be, for the error: "a sentence encoder".
+        expected: What the checkpoint should be, for the error: "a sentence encoder".
         alternatives: What `name` is not, for the error: "no folder or Hub id of one".
         pretrained_of: Gives the part of the model of which only the base model must be whole, because its output layer
             may be new; without it all of the model must be whole.
@@ -67,7 +67,7 @@ def load_whole(
     Raises:
         ValueError: It cannot be loaded, or a tensor is missing, or holds NaN or infinity.
     """
-    with reading_model(name, wanted, f"which is {alternatives}"), loading() as missing:
+    with reading_model(name, expected, f"which is {alternatives}"), loading() as missing:
         model = load()
     if pretrained_of is None:
         check_tensors(_without_poolers(missing), model.state_dict(), name)
@@ -101,13 +101,13 @@ def check_tensors(missing: Sequence[str], tensors: Mapping[str, torch.Tensor], n
             )
 
 
-def check_token_ids(model: PreTrainedModel, read: int, said: int, name: str) -> None:
+def check_token_ids(model: PreTrainedModel, max_source_id: int, max_output_id: int, name: str) -> None:
     """Refuse an encoder-decoder model whose tokenizer or configuration names tokens that it has no embedding for.
 
     Args:
         model: The loaded model.
-        read: The greatest id of the tokens that its tokenizer has for a source.
-        said: The greatest id of those that it has for an output.
+        max_source_id: The greatest id of the tokens that its tokenizer has for a source.
+        max_output_id: The greatest id of those that it has for an output.
         name: Name of the checkpoint, for the error.
 
     Raises:
@@ -115,19 +115,19 @@ def check_token_ids(model: PreTrainedModel, read: int, said: int, name: str) -> 
     """
     config, generation = model.config, model.generation_config
     sources, outputs = config.vocab_size, getattr(config, "decoder_vocab_size", None) or config.vocab_size
-    for side, greatest, size in (("source", read, sources), ("target", said, outputs)):
+    for side, greatest, size in (("source", max_source_id, sources), ("target", max_output_id, outputs)):
         if greatest >= size:
             raise ValueError(
                 f"wanted an embedding for every token of {name!r}'s tokenizer, got {size} and the {side} token "
                 f"{greatest}: call model.resize_token_embeddings and save the model with its tokenizer"
             )
     start = generation.decoder_start_token_id
-    given = {
+    token_ids = {
         "decoder_start_token_id": config.decoder_start_token_id if start is None else start,
         "eos_token_id": generation.eos_token_id,
         "pad_token_id": config.pad_token_id,
     }
-    for key, ids in given.items():
+    for key, ids in token_ids.items():
         if any(i is None or not 0 <= i < outputs for i in (ids if isinstance(ids, list) else [ids])):
             raise ValueError(
                 f"wanted {key} below {outputs}, the size of {name!r}'s vocabulary, got {ids}: give it in its "
@@ -135,7 +135,7 @@ def check_token_ids(model: PreTrainedModel, read: int, said: int, name: str) -> 
             )
 
 
-def _computed(model: PreTrainedModel, tensor: str) -> bool:
+def _is_computed(model: PreTrainedModel, tensor: str) -> bool:
     """Whether a tensor is a table of sines, which no checkpoint has to store."""
     return "Sinusoidal" in type(model.get_submodule(tensor.rpartition(".")[0])).__name__
 

@@ -73,16 +73,16 @@ def package_parabank(
     """
     check_package(output_dir, version, builder)
     _check_models(models)
-    finished, settings = finished_shards(shards), read_record(shards / SETTINGS)
-    with _made_in_sibling(output_dir.resolve()) as folder:
-        equal = find_equal_pairs(finished)
-        files = write_parquet(finished, folder, equal.repeated, max_rows_per_file)
+    shard_paths, settings = finished_shards(shards), read_record(shards / SETTINGS)
+    with _hidden_sibling(output_dir.resolve()) as folder:
+        equal = find_equal_pairs(shard_paths)
+        files = write_parquet(shard_paths, folder, equal.repeated, max_rows_per_file)
         if not files["pairs"]:
-            raise ValueError(no_paraphrase_message(finished))
-        statistics = measure(finished, files, equal.copies, pieces)
+            raise ValueError(no_paraphrase_message(shard_paths))
+        statistics = measure(shard_paths, files, equal.copies, pieces)
         if settings.get("text") and statistics["source_languages"]:
             statistics[TRANSLATED] = True
-        manifest = _manifest_of(name, version, license, builder, settings, statistics, models)
+        manifest = _make_manifest(name, version, license, builder, settings, statistics, models)
         write_whole(folder / MANIFEST, as_json(manifest))
         write_whole(folder / STATISTICS, as_json(statistics))
         if (shards / CONTAMINATION).is_file():
@@ -117,7 +117,7 @@ def _check_models(models: list[dict]) -> None:
             raise ValueError(f"wanted models with {', '.join(ROLES)}, got one without {missing}: None says 'not known'")
 
 
-def _manifest_of(
+def _make_manifest(
     name: str, version: str, license: str, builder: str, settings: dict, statistics: dict, models: list[dict]
 ) -> dict:
     """What parabank.json says of a data set: its names, how it was made, how much there is, and by which models."""
@@ -127,7 +127,7 @@ def _manifest_of(
         "license": license,
         "builder": builder,
         "toolkit": VERSION,
-        "settings": _public(settings),
+        "settings": _public_settings(settings),
         "counts": {"total": statistics["total"], **statistics["splits"]},
         "models": [{key: model[key] for key in ROLES} for model in models],
     }
@@ -139,7 +139,7 @@ def as_json(content: dict) -> bytes:
 
 
 @contextlib.contextmanager
-def _made_in_sibling(output_dir: Path) -> Iterator[Path]:
+def _hidden_sibling(output_dir: Path) -> Iterator[Path]:
     """A hidden folder beside another, which takes its place at the end of the block.
 
     After an error the hidden folder is removed, and the other is as it was. What killed processes left is removed.
@@ -159,24 +159,26 @@ def _made_in_sibling(output_dir: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _public(settings: dict) -> dict:
+def _public_settings(settings: dict) -> dict:
     """Settings without this machine's places, servers and processes: a URL or absolute path is cut to its last part.
 
-    >>> _public({"seed": 1, "processes": 8, "forward": "/home/me/models/de-en", "bitext": ["/home/me/a.de", "a.en"]})
+    >>> _public_settings(
+    ...     {"seed": 1, "processes": 8, "forward": "/home/me/models/de-en", "bitext": ["/home/me/a.de", "a.en"]}
+    ... )
     {'seed': 1, 'forward': 'de-en', 'bitext': ['a.de', 'a.en']}
-    >>> _public({"server": "http://10.0.0.7:8000/v1", "output_dir": "s3://bucket/bank"})
+    >>> _public_settings({"server": "http://10.0.0.7:8000/v1", "output_dir": "s3://bucket/bank"})
     {'server': 'yes', 'output_dir': 'bank'}
     """
 
-    def shown(value: object) -> object:
+    def public_value(value: object) -> object:
         if isinstance(value, list):
-            return [shown(item) for item in value]
+            return [public_value(item) for item in value]
         if isinstance(value, str) and value.startswith(("http://", "https://")):
             return "yes"
-        is_place = isinstance(value, str) and (is_url(value) or Path(value).is_absolute())
-        return Path(str(value)).name if is_place else value
+        is_location = isinstance(value, str) and (is_url(value) or Path(value).is_absolute())
+        return Path(str(value)).name if is_location else value
 
-    return {key: shown(value) for key, value in settings.items() if key not in {*MAKERS, CODE}}
+    return {key: public_value(value) for key, value in settings.items() if key not in {*MAKERS, CODE}}
 
 
 def sibling(folder: Path, purpose: str) -> Path:
@@ -194,14 +196,14 @@ def _remove_leftovers(folder: Path, purpose: str) -> None:
     name = sibling(folder, purpose).stem
     for leftover in folder.parent.iterdir() if folder.parent.is_dir() else ():
         process = leftover.suffix[1:]
-        if leftover.stem == name and process.isdigit() and (int(process) == os.getpid() or not _alive(int(process))):
+        if leftover.stem == name and process.isdigit() and (int(process) == os.getpid() or not _is_alive(int(process))):
             shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _alive(process: int) -> bool:
+def _is_alive(process: int) -> bool:
     """Whether a process of this machine is running.
 
-    >>> _alive(os.getpid())
+    >>> _is_alive(os.getpid())
     True
     """
     try:

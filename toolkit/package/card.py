@@ -118,7 +118,9 @@ def _render_card(
         task_categories=["sentence-similarity", "text-generation"],
         size_categories=[size_category(statistics["total"]["pairs"])],
         pretty_name=manifest["name"],
-        tags=list(dict.fromkeys(["paraphrase", "parabank", manifest["builder"], "synthetic", *_made_by(statistics)])),
+        tags=list(
+            dict.fromkeys(["paraphrase", "parabank", manifest["builder"], "synthetic", *_method_tags(statistics)])
+        ),
         configs=_configurations(files, manifest["version"]),
     )
     card = DatasetCard.from_template(
@@ -139,7 +141,7 @@ def _render_card(
     return str(card)
 
 
-def _made_by(statistics: dict) -> list[str]:
+def _method_tags(statistics: dict) -> list[str]:
     """The tag of a data set that says how its paraphrases were made."""
     return ["machine-translated"] if statistics["source_languages"] else []
 
@@ -151,11 +153,15 @@ def card_of(folder: Path, manifest: dict, files: dict[str, dict[str, list[Path]]
         FileNotFoundError: The manifest's builder has no card.
         ValueError: The record of test sets is damaged.
     """
-    found = folder / CONTAMINATION
+    contamination_file = folder / CONTAMINATION
     try:
-        contamination = json.loads(found.read_text(encoding="utf-8")) if found.is_file() else []
+        contamination = (
+            json.loads(contamination_file.read_text(encoding="utf-8")) if contamination_file.is_file() else []
+        )
     except ValueError as error:
-        raise ValueError(f"wanted a list of test sets, got {found}, which is damaged ({error}): delete it") from None
+        raise ValueError(
+            f"wanted a list of test sets, got {contamination_file}, which is damaged ({error}): delete it"
+        ) from None
     pictures = sorted(path.stem for path in (folder / ASSETS).glob("*.png"))
     return _render_card(manifest, files, statistics, pictures, contamination)
 
@@ -199,8 +205,8 @@ def _versions_table(versions: Sequence[dict]) -> str:
     if not versions:
         return ""
     lines = []
-    for one in reversed(versions):
-        new = " ".join(one["changes"].split()).replace("|", BAR) or "-"
-        lines.append(f"| {one['version']} | {one['pairs']:,} | {one['kept']:,} | {new} |")
+    for version in reversed(versions):
+        changes = " ".join(version["changes"].split()).replace("|", BAR) or "-"
+        lines.append(f"| {version['version']} | {version['pairs']:,} | {version['kept']:,} | {changes} |")
     head = ["| version | pairs | references with a paraphrase | what is new |", "|---|---:|---:|---|"]
     return "\n".join(["## Versions", "", *head, *lines, "", ""])

@@ -28,18 +28,18 @@ def check_checksums(folder: Path) -> dict[str, str]:
     sums = {}
     for line in (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines():
         sums[line[66:]] = line[:64]
-    for name, wanted in sums.items():
-        if not (folder / name).is_file() or hash_file(folder / name) != wanted:
+    for name, expected in sums.items():
+        if not (folder / name).is_file() or hash_file(folder / name) != expected:
             state = "another" if (folder / name).is_file() else "none"
             raise ValueError(f"wanted {folder / name} as it was packaged, got {state}: package the data set again")
     return sums
 
 
-def checksum_lines(sums: Mapping[str, str], made: Mapping[str, bytes]) -> bytes:
+def checksum_lines(sums: Mapping[str, str], contents: Mapping[str, bytes]) -> bytes:
     """The content of SHA256SUMS for files with known checksums, and for others, whose content takes their place.
 
     >>> checksum_lines({"a": "0" * 64, "b": "1" * 64}, {"b": b""}).decode().splitlines()[1]
     'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  b'
     """
-    whole = {**sums, **{name: hashlib.sha256(content).hexdigest() for name, content in made.items()}}
-    return "".join(f"{checksum}  {name}\n" for name, checksum in sorted(whole.items())).encode()
+    checksums = {**sums, **{name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}}
+    return "".join(f"{checksum}  {name}\n" for name, checksum in sorted(checksums.items())).encode()

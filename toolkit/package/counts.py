@@ -29,7 +29,7 @@ MILLIONTHS = 10**6  # ours: trigram overlaps are added as integers of millionths
 WORD = r"[\p{L}\p{M}\p{N}]+(?:[''’-][\p{L}\p{M}\p{N}]+)*"
 
 
-def _bin_of(nats: str, score: str) -> str:
+def _bin_sql(nats: str, score: str) -> str:
     """The SQL expression for the bin of a score; NULL if there is no score (`least` ignores NULL)."""
     number = f"least(floor(({nats}) / {WIDTHS[score]}), {BINS - 1})::INTEGER"
     return f"CASE WHEN ({nats}) IS NOT NULL THEN {number} END AS {score}"
@@ -50,7 +50,7 @@ FROM {rows} WHERE reason IS NULL GROUP BY ALL
 CANDIDATES_SQL = rf"""
 SELECT published, reason, rank IS NOT NULL AS chosen,
     cluster IS NOT NULL AS clustered, coalesce(cluster = 0, false) AS own_cluster,
-    {_bin_of("forward + backward", "dual")}, {_bin_of("forward", "forward")}, {_bin_of("backward", "backward")},
+    {_bin_sql("forward + backward", "dual")}, {_bin_sql("forward", "forward")}, {_bin_sql("backward", "backward")},
     coalesce(len(forbidden), 0) > 0 AS constrained,
     list_has_any(regexp_extract_all(spaced(text), '{WORD}'), forbidden) AS came_back,
     {" + ".join(f"(semantic > {above})::INTEGER" for above, _ in RANGES)} AS score_range,
@@ -123,7 +123,7 @@ def count(connection: duckdb.DuckDBPyConnection, shards: Sequence[Path], pairs: 
     """
     dropped = [str(file) for shard in shards if (file := dropped_of(shard)).exists()]
     _check_counts(map(Path, dropped))
-    for name, (of_rows, of_pairs, added) in TABLES.items():
+    for name, (of_rows, of_pairs, count_columns) in TABLES.items():
         query = f"CREATE TEMP TABLE {name} AS {of_rows.replace(ROWS, SHARDS)}"
         connection.execute(query, {"shards": [str(shard) for shard in shards]})
         if pairs and of_pairs:
@@ -131,7 +131,7 @@ def count(connection: duckdb.DuckDBPyConnection, shards: Sequence[Path], pairs: 
         if dropped:
             query = f"SELECT unnest({name}, recursive := true) FROM {DROPPED}"
             connection.execute(f"INSERT INTO {name} BY NAME {query}", {"dropped": dropped})
-            connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {_summed(name, added)}")
+            connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {_sum_query(name, count_columns)}")
 
 
 def _check_counts(files: Iterable[Path]) -> None:
@@ -149,40 +149,41 @@ def _check_counts(files: Iterable[Path]) -> None:
             )
 
 
-def _summed(table: str, added: Sequence[str], factor: str = "1") -> str:
+def _sum_query(table: str, count_columns: Sequence[str], factor: str = "1") -> str:
     """The SQL query for the kinds of a table with the sums of their counts, without those that are all zero.
 
     Args:
         table: The name of the table, or a query in brackets.
-        added: The columns that are added; the others name the kind.
+        count_columns: The columns that are added; the others name the kind.
         factor: A column by which the counts are multiplied, and which does not name a kind.
     """
-    sums = {column: f"sum({factor} * {column})::BIGINT" for column in added}
-    excluded = [*added, *([factor] if factor != "1" else [])]
+    sums = {column: f"sum({factor} * {column})::BIGINT" for column in count_columns}
+    excluded_columns = [*count_columns, *([factor] if factor != "1" else [])]
     return (
-        f"SELECT * EXCLUDE ({', '.join(excluded)}), {', '.join(f'{total} AS {name}' for name, total in sums.items())} "
+        f"SELECT * EXCLUDE ({', '.join(excluded_columns)}), "
+        f"{', '.join(f'{total} AS {name}' for name, total in sums.items())} "
         f"FROM {table} GROUP BY ALL HAVING {' OR '.join(f'{total} <> 0' for total in sums.values())} ORDER BY ALL"
     )
 
 
-def differences(whole: pa.Table, kept: pa.Table) -> pa.Table:
+def differences(all_rows: pa.Table, kept_rows: pa.Table) -> pa.Table:
     """What the counts of a shard have more than those of the part of it that is kept.
 
     Args:
-        whole: All rows with all candidates, as `toolkit.data.rows.to_table` makes them.
-        kept: The same rows with fewer candidates.
+        all_rows: All rows with all candidates, as `toolkit.data.rows.to_table` makes them.
+        kept_rows: The same rows with fewer candidates.
 
     Returns:
         One row with a list for each of `TABLES`: the kinds whose counts differ.
     """
     lists = []
-    for name, (query, _, added) in TABLES.items():
+    for name, (query, _, count_columns) in TABLES.items():
         parts = [f"SELECT {sign} AS sign, * FROM ({query.replace(ROWS, rows)})" for sign, rows in SIGNS.items()]
-        kinds = _summed(f"({' UNION ALL '.join(parts)})", added, "sign")
+        kinds = _sum_query(f"({' UNION ALL '.join(parts)})", count_columns, "sign")
         lists.append(f"(SELECT list(kind) FROM ({kinds}) AS kind) AS {name}")
     with database() as connection:
-        connection.register("whole", whole)
-        connection.register("kept", kept)
+        connection.register("whole", all_rows)
+        connection.register("kept", kept_rows)
         return connection.sql(f"SELECT {', '.join(lists)}").to_arrow_table()
 
 

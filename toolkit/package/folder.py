@@ -60,9 +60,9 @@ def urls_of(folder: str, config: str, split: str | None = None) -> list[str]:
     if manifest is None:
         raise FileNotFoundError(f"wanted a packaged parabank, got {folder} without {MANIFEST}: check the URL")
     splits = SPLITS if split is None else (split,)
-    found = {name: matching(joined_url(folder, DATA, config, f"{name}-*.parquet")) for name in splits}
-    _check_counts(json.loads(manifest)["counts"], config, found, joined_url(folder, DATA))
-    return [url for urls in found.values() for url in urls]
+    urls_by_split = {name: matching(joined_url(folder, DATA, config, f"{name}-*.parquet")) for name in splits}
+    _check_counts(json.loads(manifest)["counts"], config, urls_by_split, joined_url(folder, DATA))
+    return [url for urls in urls_by_split.values() for url in urls]
 
 
 def check_whole(folder: Path, config: str) -> None:
@@ -88,14 +88,16 @@ def _check_counts(counts: dict, config: str, files: Mapping[str, Sequence[str | 
         ValueError: A file is truncated, or a split has another number of rows.
     """
     for split in (split for split in files if split in counts):
-        wanted = counts[split]["pairs" if config == "pairs" else "kept"]
-        found = sum(map(_rows_of, files[split]))
-        if found != wanted:
+        expected_rows = counts[split]["pairs" if config == "pairs" else "kept"]
+        actual_rows = sum(map(_count_rows, files[split]))
+        if actual_rows != expected_rows:
             names = f"{folder}/{config}/{split}-*.parquet"
-            raise ValueError(f"wanted {wanted:,} rows in {names}, got {found:,}: a file is missing or another; {AGAIN}")
+            raise ValueError(
+                f"wanted {expected_rows:,} rows in {names}, got {actual_rows:,}: a file is missing or another; {AGAIN}"
+            )
 
 
-def _rows_of(file: str | Path) -> int:
+def _count_rows(file: str | Path) -> int:
     """The number of rows of a Parquet file, from its footer.
 
     Raises:

@@ -52,19 +52,19 @@ def score_histograms(connection: duckdb.DuckDBPyConnection, pairs: list[str]) ->
         By score `least`, the least value of the first of `BINS` bins, their `width`, and `pairs`, the number of pairs
         in each, the lower edge included; a score outside of the range is counted in the first or the last bin.
     """
-    found = {}
-    for name, (score, least, greatest) in SCORES.items():
+    histograms = {}
+    for name, (score, minimum, maximum) in SCORES.items():
         query = f"SELECT count({score}), min({score}) FROM read_parquet($pairs)"
         ((count, lowest),) = connection.execute(query, {"pairs": pairs}).fetchall()
         if not count:
             continue
-        first = min(math.floor(lowest), greatest - 1) if least is None else least
-        width = (greatest - first) / BINS
+        first = min(math.floor(lowest), maximum - 1) if minimum is None else minimum
+        width = (maximum - first) / BINS
         edges = [round(first + width * number, EDGE_DIGITS) for number in range(BINS)]
         parameters = {"pairs": pairs, "least": first, "width": width, "bins": BINS, "edges": edges}
         counts = dict(connection.execute(BIN_SQL.format(score=score), parameters).fetchall())
-        found[name] = {"least": first, "width": width, "pairs": [counts.get(number, 0) for number in range(BINS)]}
-    return found
+        histograms[name] = {"least": first, "width": width, "pairs": [counts.get(number, 0) for number in range(BINS)]}
+    return histograms
 
 
 def length_histogram(connection: duckdb.DuckDBPyConnection, files: list[str], column: str) -> list[int]:
@@ -74,24 +74,24 @@ def length_histogram(connection: duckdb.DuckDBPyConnection, files: list[str], co
     return [counts.get(length, 0) for length in range(LONGEST + 1)]
 
 
-def examples(connection: duckdb.DuckDBPyConnection, pairs: list[str], measured: list[str]) -> dict:
+def examples(connection: duckdb.DuckDBPyConnection, pairs: list[str], score_names: list[str]) -> dict:
     """Pairs to look at: those with the lowest score, and some by chance.
 
     Args:
         connection: A database.
         pairs: The files of config `pairs`.
-        measured: The scores that the pairs have; the first orders them.
+        score_names: The scores that the pairs have; the first orders them.
 
     Returns:
         `score`, the name of that score, and `lowest` and `random`, lists of pairs with `id`, `sentence1`, `sentence2`
         and `score`. Without any score there are no lowest.
     """
-    score = SCORES[measured[0]][0] if measured else "NULL::DOUBLE"
+    score = SCORES[score_names[0]][0] if score_names else "NULL::DOUBLE"
     orders = {"lowest": f"{score}, {BY_CHANCE}", "random": BY_CHANCE}
-    found: dict = {"score": measured[0] if measured else None}
+    record: dict = {"score": score_names[0] if score_names else None}
     for kind, order in orders.items():
         query = EXAMPLES_SQL.format(score=score, order=order)
         lines = connection.execute(query, {"pairs": pairs, "examples": EXAMPLES}).fetchall()
         keys = ("id", "sentence1", "sentence2", "score")
-        found[kind] = [dict(zip(keys, line, strict=True)) for line in lines] if measured or kind == "random" else []
-    return found
+        record[kind] = [dict(zip(keys, line, strict=True)) for line in lines] if score_names or kind == "random" else []
+    return record

@@ -33,32 +33,36 @@ def write_kept(path: Path, rows: Iterable[Row], keep: str = ALL) -> None:
     """
     if keep == ALL:
         return write_shard(path, rows)
-    whole = list(rows)
-    most = 0 if keep == CHOSEN else int(keep)
-    kept = [replace(row, candidates=_kept_of(row, most)) for row in whole]
+    all_rows = list(rows)
+    max_others = 0 if keep == CHOSEN else int(keep)
+    kept_rows = [replace(row, candidates=_kept_candidates(row, max_others)) for row in all_rows]
     sink = pa.BufferOutputStream()
-    counts = differences(to_table(whole), to_table(kept))
+    counts = differences(to_table(all_rows), to_table(kept_rows))
     pq.write_table(counts, sink, compression="zstd", write_page_checksum=True)
     write_whole(dropped_of(path), sink.getvalue().to_pybytes())
-    write_shard(path, kept)
+    write_shard(path, kept_rows)
 
 
-def _kept_of(row: Row, most: int) -> list[Candidate]:
-    """The chosen candidates of a row, and of the others the `most` with the best scores, in their order.
+def _kept_candidates(row: Row, max_others: int) -> list[Candidate]:
+    """The chosen candidates of a row, and of the others the `max_others` with the best scores, in their order.
 
     Candidates with a dual score come first, then those with a predicted judgment, then those with a translation score,
     each by that score; then the others. Equal ones come in their order.
     """
-    others = sorted(
-        (number for number, candidate in enumerate(row.candidates) if candidate.rank is None),
-        key=lambda number: (place_of(row.candidates[number]), number),
+    unranked_positions = sorted(
+        (position for position, candidate in enumerate(row.candidates) if candidate.rank is None),
+        key=lambda position: (place_of(row.candidates[position]), position),
     )
-    kept = set(others[:most])
-    return [one for number, one in enumerate(row.candidates) if one.rank is not None or number in kept]
+    kept_positions = set(unranked_positions[:max_others])
+    return [
+        candidate
+        for position, candidate in enumerate(row.candidates)
+        if candidate.rank is not None or position in kept_positions
+    ]
 
 
 def place_of(candidate: Candidate) -> tuple[int, float]:
     """What candidates that were not chosen are sorted by: their first score, and minus its value."""
     scores = (candidate.scores.dual, candidate.scores.judgment, candidate.scores.translation_score)
-    found = ((number, -score) for number, score in enumerate(scores) if score is not None)
-    return next(found, (len(scores), 0.0))
+    sort_keys = ((position, -score) for position, score in enumerate(scores) if score is not None)
+    return next(sort_keys, (len(scores), 0.0))

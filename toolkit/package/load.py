@@ -91,9 +91,9 @@ def _load_url(
     if revision is not None:
         raise ValueError(f"wanted no revision for {url}, got {revision!r}: only the Hub keeps revisions")
     files = {name: urls_of(url, config, name) for name in SPLITS}
-    found = {name: urls for name, urls in files.items() if urls}
+    data_files = {name: urls for name, urls in files.items() if urls}
     try:
-        return load_dataset("parquet", data_files=found, split=split, streaming=streaming, **options)
+        return load_dataset("parquet", data_files=data_files, split=split, streaming=streaming, **options)
     except OfflineModeIsEnabled as error:
         raise OSError(f"wanted a network for {url}, got HF_HUB_OFFLINE, which `datasets` obeys: unset it") from error
 

@@ -155,8 +155,8 @@ def check_texts(texts: pa.Array, column: str, path: object) -> None:
     """
     texts = texts.filter(pc.not_equal(texts, ""))
     is_text = pc.and_(pc.match_substring_regex(texts, LETTER), pc.invert(pc.match_substring_regex(texts, IDENTIFIER)))
-    others = texts.filter(pc.invert(is_text))
-    if len(others) and len(others) >= NO_TEXTS * len(texts):
+    non_texts = texts.filter(pc.invert(is_text))
+    if len(non_texts) and len(non_texts) >= NO_TEXTS * len(texts):
         raise ValueError(
-            f"wanted texts in {column}, got numbers or ids in {path}, such as {others[0].as_py()[:60]!r}: {NAMED}"
+            f"wanted texts in {column}, got numbers or ids in {path}, such as {non_texts[0].as_py()[:60]!r}: {NAMED}"
         )

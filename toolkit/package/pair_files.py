@@ -100,7 +100,7 @@ def _parquet_columns(file: str | Path, names: Sequence[str]) -> PairColumns:
 
 def _named_columns(table: pa.Table, columns: PairColumns) -> dict[str, pa.ChunkedArray]:
     """The optional columns of pairs that a table has."""
-    return {name: table[own] for name, own in (("id", columns.id), ("semantic", columns.semantic)) if own}
+    return {name: table[column] for name, column in (("id", columns.id), ("semantic", columns.semantic)) if column}
 
 
 def pairs_of(table: pa.Table) -> pa.Table:
@@ -139,13 +139,13 @@ def _row_batches(path: str | Path) -> Iterator[tuple[list[int], pa.ListArray]]:
         records = csv_records(text_lines(str(path)), path)
         while batch := list(islice(records, BATCH_ROWS)):
             numbers, fields = map(list, zip(*batch, strict=True))
-            yield numbers, _trimmed(pa.array(fields, pa.list_(pa.string())))
+            yield numbers, _trim_fields(pa.array(fields, pa.list_(pa.string())))
     else:
         for numbers, texts in _text_batches(path):
-            yield numbers, _trimmed(pc.split_pattern(texts, "\t"))
+            yield numbers, _trim_fields(pc.split_pattern(texts, "\t"))
 
 
-def _trimmed(rows: pa.ListArray) -> pa.ListArray:
+def _trim_fields(rows: pa.ListArray) -> pa.ListArray:
     """The same rows without white space around their fields."""
     return pa.ListArray.from_arrays(rows.offsets, pc.utf8_trim_whitespace(rows.values))
 

@@ -27,14 +27,14 @@ def labelled_pairs(
     """
     if labels is None:
         return pairs
-    chosen: list[bool] = []
+    paraphrase_mask: list[bool] = []
     for number, label in zip(numbers, labels, strict=True):
         try:
-            chosen.append(is_paraphrase(label))
+            paraphrase_mask.append(is_paraphrase(label))
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: {error}: correct it") from None
-    refused[LABELLED_0] += chosen.count(False)
-    return pairs.filter(pa.array(chosen, pa.bool_()))
+    refused[LABELLED_0] += paraphrase_mask.count(False)
+    return pairs.filter(pa.array(paraphrase_mask, pa.bool_()))
 
 
 def check_scores(pairs: pa.Table, numbers: Sequence[int], path: str | Path) -> None:

@@ -105,19 +105,19 @@ def _named_form(names: list[str], path: object) -> _TableForm:
     columns = pair_columns(names, path)
     assert columns is not None
     many = columns.paraphrase.casefold() == "paraphrases" and names[-1] == columns.paraphrase
-    place = {name: names.index(name) for name in names}
+    positions = {name: names.index(name) for name in names}
     return _TableForm(
         shape=f"{len(names)} columns{' and more' if many else ''}, as in the first line, with a finite score if any",
         text=str(columns),
         least=len(names),
         most=math.inf if many else len(names),
         header=True,
-        reference=place[columns.reference],
-        paraphrase=place[columns.paraphrase],
+        reference=positions[columns.reference],
+        paraphrase=positions[columns.paraphrase],
         many=many,
-        semantic=place[columns.semantic] if columns.semantic else None,
-        label=place[columns.label] if columns.label else None,
-        id=place[columns.id] if columns.id else None,
+        semantic=positions[columns.semantic] if columns.semantic else None,
+        label=positions[columns.label] if columns.label else None,
+        id=positions[columns.id] if columns.id else None,
     )
 
 

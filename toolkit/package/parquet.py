@@ -168,8 +168,8 @@ class _SplitWriter:
         """Write the buffered rows and give every file its final name, `{split}-{i}-of-{n}.parquet`."""
         self.flush()
         self.end_file()
-        named = [f"{self.split}-{i:05d}-of-{len(self.files):05d}.parquet" for i in range(len(self.files))]
-        return [file.rename(self.folder / name) for file, name in zip(self.files, named, strict=True)]
+        final_names = [f"{self.split}-{i:05d}-of-{len(self.files):05d}.parquet" for i in range(len(self.files))]
+        return [file.rename(self.folder / name) for file, name in zip(self.files, final_names, strict=True)]
 
 
 def without_repeats(tables: Iterator[pa.Table], repeated: np.ndarray) -> Iterator[pa.Table]:
@@ -182,11 +182,11 @@ def without_repeats(tables: Iterator[pa.Table], repeated: np.ndarray) -> Iterato
     """
     if not len(repeated):
         yield from tables
-    seen = 0
+    candidate_count = 0
     for rows in tables:
         values = pa.Table.from_struct_array(candidates_of(rows).flatten())
-        indices = np.arange(seen, seen + len(values))
-        seen += len(values)
+        indices = np.arange(candidate_count, candidate_count + len(values))
+        candidate_count += len(values)
         column, no_rank = values.column_names.index("rank"), pa.scalar(None, pa.int32())
         ranks = pc.if_else(pa.array(np.isin(indices, repeated, kind="sort")), no_rank, values["rank"])
         yield with_candidates(rows, values.set_column(column, values.schema.field(column), ranks))
@@ -225,8 +225,8 @@ def write_parquet(
                 writers[config, split].write(make_table(rows))
     files: dict[str, dict[str, list[Path]]] = {config: {} for config in CONFIGS}
     for config, split in sorted(writers, key=lambda key: (key[0], SPLITS.index(key[1]))):
-        if written := writers[config, split].close():
-            files[config][split] = written
+        if split_files := writers[config, split].close():
+            files[config][split] = split_files
     return files
 
 

@@ -71,9 +71,9 @@ def _panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]
     rows = -(-count // columns)
     figure = Figure(figsize=(9, height * rows), layout="constrained")
     axes = [figure.add_subplot(rows, min(columns, count), number + 1) for number in range(count)]
-    for one in axes:
-        one.spines[["top", "right"]].set_visible(False)
-        one.tick_params(labelsize=8, colors=INK)
+    for panel in axes:
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.tick_params(labelsize=8, colors=INK)
     return figure, axes
 
 
@@ -82,17 +82,17 @@ def funnel(statistics: dict) -> Figure:
     from matplotlib.figure import Figure
 
     inputs, outcomes, total = statistics["inputs"], statistics["candidates"], statistics["total"]
-    others = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
+    other_outcomes = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
     unit = READ[bool(statistics["source_languages"]) and TRANSLATED not in statistics]
     lines = {unit: inputs["lines"], **most_first(inputs["refused"])}
     lines |= {"became references": total["references"]}
-    candidates = {"candidates": total["candidates"], **most_first(outcomes["refused"] | others)}
+    candidates = {"candidates": total["candidates"], **most_first(outcomes["refused"] | other_outcomes)}
     candidates |= {"became paraphrases": total["pairs"]}
     heights = [len(lines), len(candidates)]
     figure = Figure(figsize=(9, 0.24 * sum(heights) + 1.3), layout="constrained")
     grid = figure.add_gridspec(2, 1, height_ratios=heights)
-    for place, (title, counts) in enumerate(((unit.split()[0].capitalize(), lines), ("Candidates", candidates))):
-        axes = figure.add_subplot(grid[place, 0])
+    for position, (title, counts) in enumerate(((unit.split()[0].capitalize(), lines), ("Candidates", candidates))):
+        axes = figure.add_subplot(grid[position, 0])
         names, numbers = list(counts), list(counts.values())
         colours = [BLUE if number in (0, len(names) - 1) else GREY for number in range(len(names))]
         bars = axes.barh(names, numbers, color=colours)
@@ -123,14 +123,14 @@ def label(score: str, statistics: dict) -> str:
 
 def scores(statistics: dict) -> Figure:
     """Histograms of the pairs by each score that they have."""
-    found = statistics["scores"]
-    figure, axes = _panels(len(found), 2 if len(found) == 4 else 3, 2.1)
-    for one, (name, bins) in zip(axes, found.items(), strict=True):
+    histograms = statistics["scores"]
+    figure, axes = _panels(len(histograms), 2 if len(histograms) == 4 else 3, 2.1)
+    for panel, (name, bins) in zip(axes, histograms.items(), strict=True):
         edges = [bins["least"] + bins["width"] * number for number in range(BINS)]
-        one.bar(edges, bins["pairs"], width=0.92 * bins["width"], align="edge", color=BLUE)
-        one.set_xlabel(label(name, statistics), fontsize=8, color=INK)
-        one.set_ylabel("pairs", fontsize=8, color=INK)
-        one.yaxis.set_major_formatter("{x:,.0f}")
+        panel.bar(edges, bins["pairs"], width=0.92 * bins["width"], align="edge", color=BLUE)
+        panel.set_xlabel(label(name, statistics), fontsize=8, color=INK)
+        panel.set_ylabel("pairs", fontsize=8, color=INK)
+        panel.yaxis.set_major_formatter("{x:,.0f}")
     return figure
 
 
@@ -140,9 +140,9 @@ def lengths(statistics: dict) -> Figure:
 
     figure, (axes,) = _panels(1, 1, 2.4)
     for (name, counts), colour in zip(statistics["length_histograms"].items(), (GREY, BLUE), strict=True):
-        whole = max(sum(counts), 1)
-        axes.step(range(len(counts)), [100 * count / whole for count in counts], where="mid", color=colour, label=name)
-    last = max(place for counts in statistics["length_histograms"].values() for place, n in enumerate(counts) if n)
+        total = max(sum(counts), 1)
+        axes.step(range(len(counts)), [100 * count / total for count in counts], where="mid", color=colour, label=name)
+    last = max(length for counts in statistics["length_histograms"].values() for length, n in enumerate(counts) if n)
     axes.set_xlim(0, last + 1)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("words", fontsize=8, color=INK)
@@ -155,15 +155,18 @@ def diversity(statistics: dict) -> Figure:
     """How different the paraphrases of each rank are from their references, beside the figures of ParaBank 2."""
     ranks = statistics["diversity"]["by_rank"][: _most_paraphrases(statistics)]
     figure, axes = _panels(2, 2, 2.3)
-    shown = (("one_minus_bleu", "(1-BLEU) x 100", 0), ("intersection_over_union", "intersection over union x 100", 1))
-    for one, (key, label, place) in zip(axes, shown, strict=True):
+    measures = (
+        ("one_minus_bleu", "(1-BLEU) x 100", 0),
+        ("intersection_over_union", "intersection over union x 100", 1),
+    )
+    for panel, (key, axis_label, position) in zip(axes, measures, strict=True):
         numbers = [line["rank"] for line in ranks]
-        one.bar(numbers, [line[key] for line in ranks], color=BLUE, label="this data set")
-        paper = [(rank, PAPER_BY_RANK[rank][place]) for rank in numbers if rank in PAPER_BY_RANK]
-        one.plot(*zip(*paper, strict=True), "o", color=ORANGE, label="ParaBank 2, table 1 (other text)")
-        one.set_xticks(numbers)
-        one.set_xlabel("rank, counted from 1", fontsize=8, color=INK)
-        one.set_ylabel(label, fontsize=8, color=INK)
+        panel.bar(numbers, [line[key] for line in ranks], color=BLUE, label="this data set")
+        paper = [(rank, PAPER_BY_RANK[rank][position]) for rank in numbers if rank in PAPER_BY_RANK]
+        panel.plot(*zip(*paper, strict=True), "o", color=ORANGE, label="ParaBank 2, table 1 (other text)")
+        panel.set_xticks(numbers)
+        panel.set_xlabel("rank, counted from 1", fontsize=8, color=INK)
+        panel.set_ylabel(axis_label, fontsize=8, color=INK)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=2, frameon=False, fontsize=8)
     return figure
 

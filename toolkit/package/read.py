@@ -91,7 +91,7 @@ def read_references(source: str | Path, split: str | None = None, refused: Count
         source: `FORMS`, or the URL of a parabank or file. Consecutive lines of a file with the same reference become
             one row.
         split: "train", "validation" or "test"; None reads all. A file has no splits and is read whole.
-        refused: As of `read_pairs`.
+        refused: See `read_pairs`.
 
     Yields:
         Rows whose candidates are the paraphrases, best first.
@@ -101,8 +101,8 @@ def read_references(source: str | Path, split: str | None = None, refused: Count
         ValueError: It has another form; a run is not finished; a file is damaged; a line is wrong, with its number.
     """
     if is_file(source):
-        return _grouped(read_pairs(source, refused=refused))
-    return (_row_of(record) for table in _read_config(source, "references", split) for record in table.to_pylist())
+        return _group_pairs(read_pairs(source, refused=refused))
+    return (_make_row(record) for table in _read_config(source, "references", split) for record in table.to_pylist())
 
 
 def is_file(source: str | Path) -> bool:
@@ -112,12 +112,12 @@ def is_file(source: str | Path) -> bool:
         FileNotFoundError: The source has a suffix of a parabank file but does not exist.
         ValueError: The source is a file with another suffix.
     """
-    found, named = urls.is_file(source), text_suffix(str(source)) in FILE_READERS
-    if found and not named:
+    file_exists, has_suffix = urls.is_file(source), text_suffix(str(source)) in FILE_READERS
+    if file_exists and not has_suffix:
         raise ValueError(f"wanted {FORMS}, got the file {source}: rename it if it is one of these")
-    if named and not found and (urls.is_url(source) or not Path(source).exists()):
+    if has_suffix and not file_exists and (urls.is_url(source) or not Path(source).exists()):
         raise FileNotFoundError(f"wanted {FORMS}, got {source}, which does not exist: check the path")
-    return found
+    return file_exists
 
 
 def _read_config(source: str | Path, config: str, split: str | None) -> Iterator[pa.Table]:
@@ -168,7 +168,7 @@ def _hub_tables(name: str, config: str, split: str | None) -> Iterator[pa.Table]
     return chain.from_iterable(part.with_format("arrow").iter(BATCH_ROWS) for part in parts)
 
 
-def _grouped(tables: Iterable[pa.Table]) -> Iterator[Row]:
+def _group_pairs(tables: Iterable[pa.Table]) -> Iterator[Row]:
     """Group consecutive pairs with the same reference into rows; pairs with an empty paraphrase are left out."""
     pairs = (record for table in tables for record in table.to_pylist() if record["sentence2"])
     for number, (key, group) in enumerate(groupby(pairs, key=lambda pair: (pair["id"], pair["sentence1"]))):
@@ -179,7 +179,7 @@ def _grouped(tables: Iterable[pa.Table]) -> Iterator[Row]:
         yield Row(f"line-{number}", "", None, None, key[1], "", "", candidates=candidates)
 
 
-def _row_of(record: dict) -> Row:
+def _make_row(record: dict) -> Row:
     """The row of one record of config `references`."""
     scores = [
         Scores(**{f.name: paraphrase.get(f.name) for f in fields(Scores)}) for paraphrase in record["paraphrases"]

@@ -74,12 +74,12 @@ def write_report(parabank: Path, output: Path, rows: int = ROWS) -> int:
         raise ValueError(f"wanted a parabank with histograms, got {parabank} of an older toolkit: package it again")
     run = parabank.resolve().with_name(f"{parabank.resolve().name}.shards")
     shards = finished_shards(run) if (run / INPUTS).is_file() else []
-    page = render_report(manifest, statistics, _sampled(parabank, shards, rows), bool(shards), parabank.as_posix())
+    page = render_report(manifest, statistics, _sample_rows(parabank, shards, rows), bool(shards), parabank.as_posix())
     write_whole(output, page)
     return len(page.encode())
 
 
-def _sampled(parabank: Path, shards: Sequence[Path], rows: int) -> list[Row]:
+def _sample_rows(parabank: Path, shards: Sequence[Path], rows: int) -> list[Row]:
     """A sample of the references: published paraphrases have a rank, all others a reason.
 
     Args:
@@ -93,29 +93,36 @@ def _sampled(parabank: Path, shards: Sequence[Path], rows: int) -> list[Row]:
     }
     if not shards:
         return list(published.values())
-    found = [from_record(record) for record in _records(shards, rows, "WHERE reason IS NULL")]
-    for row in found:
-        texts = {one.text for one in row.paraphrases}
-        kept = {one.text for one in published[row.id].paraphrases} if row.id in published else set()
-        for one in row.candidates:
-            if one.text in texts - kept and one.rank is not None:
-                one.rank, one.reason = None, REPEATED
-    return found
+    run_rows = [from_record(record) for record in _records(shards, rows, "WHERE reason IS NULL")]
+    for row in run_rows:
+        texts = {paraphrase.text for paraphrase in row.paraphrases}
+        published_texts = (
+            {paraphrase.text for paraphrase in published[row.id].paraphrases} if row.id in published else set()
+        )
+        for candidate in row.candidates:
+            if candidate.text in texts - published_texts and candidate.rank is not None:
+                candidate.rank, candidate.reason = None, REPEATED
+    return run_rows
 
 
 def _records(files: Sequence[Path], rows: int, where: str) -> list[dict]:
     """The records of the files with the smallest hashes of their ids, in the order of these hashes."""
     with database() as connection:
         parameters = {"files": [str(file) for file in files], "rows": rows}
-        found = connection.sql(SAMPLE_SQL.format(where=where), params=parameters)
-        return found.to_arrow_table().to_pylist()
+        result = connection.sql(SAMPLE_SQL.format(where=where), params=parameters)
+        return result.to_arrow_table().to_pylist()
 
 
 def _published_row(record: dict) -> Row:
     """The row of a record of config `references`."""
     candidates = [
-        Candidate(one["text"], one["method"], rank=one["rank"], scores=Scores(**{name: one[name] for name in SCORED}))
-        for one in record["paraphrases"]
+        Candidate(
+            paraphrase["text"],
+            paraphrase["method"],
+            rank=paraphrase["rank"],
+            scores=Scores(**{name: paraphrase[name] for name in SCORED}),
+        )
+        for paraphrase in record["paraphrases"]
     ]
     fields = {name: record[name] for name in ("id", "origin", "source", "source_lang", "reference", "lang")}
     return Row(**fields, split="", candidates=candidates)
@@ -164,14 +171,14 @@ def render_report(manifest: dict, statistics: dict, rows: Sequence[Row], losers:
 def _funnel(statistics: dict) -> list[dict]:
     """The two parts of the funnel: what came, what was refused and what was kept, as lines with their share of all."""
     inputs, outcomes, total = statistics["inputs"], statistics["candidates"], statistics["total"]
-    others = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
+    other_outcomes = {label: outcomes[key] for key, label in OTHERS.items() if outcomes[key]}
     unit = READ[bool(statistics["source_languages"]) and TRANSLATED not in statistics].capitalize()
     parts = (
         (unit, inputs["lines"], inputs["refused"], REASONS, "became references", total["references"]),
         (
             "Candidates",
             total["candidates"],
-            outcomes["refused"] | others,
+            outcomes["refused"] | other_outcomes,
             OF_CANDIDATES,
             "became paraphrases",
             total["pairs"],
@@ -180,45 +187,47 @@ def _funnel(statistics: dict) -> list[dict]:
     return [
         {
             "title": title,
-            "all": whole,
+            "all": whole_count,
             "lines": [
                 {
                     "label": label,
                     "meaning": meanings.get(label, ""),
                     "count": count,
-                    "share": 100 * count / max(whole, 1),
-                    "kept": label == kept,
+                    "share": 100 * count / max(whole_count, 1),
+                    "kept": label == kept_label,
                 }
-                for label, count in (most_first(refused) | {kept: left}).items()
+                for label, count in (most_first(refused) | {kept_label: kept_count}).items()
             ],
         }
-        for title, whole, refused, meanings, kept, left in parts
+        for title, whole_count, refused, meanings, kept_label, kept_count in parts
     ]
 
 
 def _shown_row(row: Row, names: Sequence[str]) -> list:
     """A row as the page holds it: id, texts and languages, paraphrases, losers, and the numbers of others by reason."""
-    losers = sorted((one for one in row.candidates if one.rank is None), key=place_of)
-    seen: Counter[str] = Counter()
+    losers = sorted((candidate for candidate in row.candidates if candidate.rank is None), key=place_of)
+    reason_counts: Counter[str] = Counter()
     order = []
-    for one in losers:  # the best of each reason first, then the second best of each
-        order.append((seen[one.reason or ""], place_of(one), one))
-        seen[one.reason or ""] += 1
-    shown = [one for _, _, one in sorted(order, key=lambda item: item[:2])[:LOSERS]]
-    more = Counter(one.reason or "" for one in losers) - Counter(one.reason or "" for one in shown)
+    for loser in losers:  # the best of each reason first, then the second best of each
+        order.append((reason_counts[loser.reason or ""], place_of(loser), loser))
+        reason_counts[loser.reason or ""] += 1
+    shown_losers = [loser for _, _, loser in sorted(order, key=lambda item: item[:2])[:LOSERS]]
+    hidden_counts = Counter(loser.reason or "" for loser in losers) - Counter(
+        loser.reason or "" for loser in shown_losers
+    )
     return [
         row.id,
         row.reference,
         row.lang,
         row.source,
         row.source_lang,
-        [[one.text, _numbers(one, names)] for one in row.paraphrases],
-        [[one.text, one.reason, _numbers(one, names)] for one in shown],
-        dict(sorted(more.items())),
+        [[paraphrase.text, _numbers(paraphrase, names)] for paraphrase in row.paraphrases],
+        [[loser.text, loser.reason, _numbers(loser, names)] for loser in shown_losers],
+        dict(sorted(hidden_counts.items())),
     ]
 
 
 def _numbers(candidate: Candidate, names: Sequence[str]) -> list[float | None]:
     """The scores of a candidate, rounded."""
-    found = (getattr(candidate.scores, name) for name in names)
-    return [None if score is None or not math.isfinite(score) else round(score, DIGITS) for score in found]
+    scores = (getattr(candidate.scores, name) for name in names)
+    return [None if score is None or not math.isfinite(score) else round(score, DIGITS) for score in scores]

@@ -159,8 +159,8 @@ def _candidate_outcomes(connection: duckdb.DuckDBPyConnection) -> dict:
     """The numbers of distinct candidates: refused (by reason), not chosen, repeats of a better pair, chosen."""
     query = "SELECT reason, chosen, sum(n) FROM candidates_by_kind WHERE NOT published GROUP BY ALL"
     counts: Counter[str | None] = Counter()
-    for reason, chosen, n in connection.execute(query).fetchall():
-        counts[None if chosen else reason or ""] += int(n)
+    for reason, is_chosen, n in connection.execute(query).fetchall():
+        counts[None if is_chosen else reason or ""] += int(n)
     refused = {str(reason): counts[reason] for reason in sorted(filter(None, counts))}
     (pairs,) = connection.execute("SELECT sum(n) FROM candidates_by_kind WHERE published").fetchone() or (0,)
     repeated = counts[None] - _as_integer(pairs)
@@ -185,9 +185,9 @@ def _histogram(connection: duckdb.DuckDBPyConnection, score: str) -> list[dict]:
     bins = []
     for number in range(BINS):
         candidates, paraphrases = counts.get(number, (0, 0))
-        least = number * WIDTHS[score]
-        below = least + WIDTHS[score] if number + 1 < BINS else None
-        bins.append({"least": least, "below": below, "candidates": candidates, "paraphrases": paraphrases})
+        lower_limit = number * WIDTHS[score]
+        upper_limit = lower_limit + WIDTHS[score] if number + 1 < BINS else None
+        bins.append({"least": lower_limit, "below": upper_limit, "candidates": candidates, "paraphrases": paraphrases})
     return bins
 
 
@@ -269,13 +269,13 @@ def _forbidden_words_used(connection: duckdb.DuckDBPyConnection) -> dict[str, di
 
 
 def sample(
-    connection: duckdb.DuckDBPyConnection, files: list[str], total: int, wanted: int = DIVERSITY_REFERENCES
+    connection: duckdb.DuckDBPyConnection, files: list[str], total: int, size: int = DIVERSITY_REFERENCES
 ) -> Iterator[Row]:
-    """A sample of about `wanted` of `total` references with their paraphrases, drawn by hash of the id; all if fewer.
+    """A sample of about `size` of `total` references with their paraphrases, drawn by hash of the id; all if fewer.
 
     The rows have only the fields that `rank_table` reads: the reference, and the text and rank of each paraphrase.
     """
-    parameters = {"files": files, "total": total, "wanted": wanted}
+    parameters = {"files": files, "total": total, "wanted": size}
     result = connection.execute(SAMPLE_SQL, parameters)
     while batch := result.fetchmany(1000):
         for row_id, reference, texts in batch:

@@ -88,14 +88,14 @@ def new_classifier(base_model: str, max_length: int, seed: int, outputs: int = L
             base_model, num_labels=outputs, max_length=max_length, device=device_name(),
             model_kwargs={"ignore_mismatched_sizes": True},  # of the output layer, which is initialised anew
         )  # fmt: skip
-        _initialise_output_layer(_model_of(classifier), seed)
+        _initialise_output_layer(_inner_model(classifier), seed)
         return classifier
 
-    wanted, alternatives = "a checkpoint that can have an output layer", "no folder or Hub id of one"
-    return load_whole(load, base_model, wanted, alternatives, pretrained_of=_model_of)
+    expected, alternatives = "a checkpoint that can have an output layer", "no folder or Hub id of one"
+    return load_whole(load, base_model, expected, alternatives, pretrained_of=_inner_model)
 
 
-def _model_of(classifier: CrossEncoder) -> PreTrainedModel:
+def _inner_model(classifier: CrossEncoder) -> PreTrainedModel:
     """The model of transformers in a cross-encoder.
 
     Raises:
@@ -109,10 +109,10 @@ def _model_of(classifier: CrossEncoder) -> PreTrainedModel:
 def _initialise_output_layer(model: PreTrainedModel, seed: int) -> None:
     """Give the layers above a model's base model random weights, which depend on the seed alone."""
     set_seed(seed)
-    fresh = AutoModelForSequenceClassification.from_config(model.config)
+    fresh_model = AutoModelForSequenceClassification.from_config(model.config)
     for name, module in model.named_children():
         if module is not model.base_model:
-            module.load_state_dict(fresh.get_submodule(name).state_dict())
+            module.load_state_dict(fresh_model.get_submodule(name).state_dict())
 
 
 def device_name() -> str:
@@ -162,9 +162,9 @@ def check_enough(pairs: int, batch: int, processes: int) -> None:
     Raises:
         ValueError: There are too few for one step.
     """
-    wanted = batch * processes if processes > 1 else 1
-    if pairs < wanted:
+    minimum = batch * processes if processes > 1 else 1
+    if pairs < minimum:
         raise ValueError(
-            f"wanted at least {wanted} labelled pairs for a step of {processes} processes, got {pairs}: "
+            f"wanted at least {minimum} labelled pairs for a step of {processes} processes, got {pairs}: "
             "give more, or lower --batch"
         )

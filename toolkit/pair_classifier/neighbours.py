@@ -44,9 +44,9 @@ def nearest(
         cosines[_coordinates(forbidden[begin : begin + BLOCK], vectors.device)] = NONE
         if max_cosine < 1:
             cosines[cosines > max_cosine] = NONE
-        best, place = cosines.max(1)
-        neighbours += torch.where(best > NONE, place, -1).tolist()
-        neighbour_cosines += best.tolist()
+        best_cosines, best_indices = cosines.max(1)
+        neighbours += torch.where(best_cosines > NONE, best_indices, -1).tolist()
+        neighbour_cosines += best_cosines.tolist()
     return neighbours, neighbour_cosines
 
 
@@ -56,6 +56,6 @@ def _coordinates(lists: Sequence[Sequence[int]], device: torch.device) -> tuple[
     >>> [t.tolist() for t in _coordinates([[7, 8], [], [9]], torch.device("cpu"))]
     [[0, 0, 2], [7, 8, 9]]
     """
-    lengths = torch.tensor([len(one) for one in lists], dtype=torch.long, device=device)
+    lengths = torch.tensor([len(columns) for columns in lists], dtype=torch.long, device=device)
     rows = torch.arange(len(lists), device=device).repeat_interleave(lengths)
     return rows, torch.tensor(list(chain.from_iterable(lists)), dtype=torch.long, device=device)

@@ -68,9 +68,9 @@ def sentences_of(rows: Iterable[Mapping[str, str]]) -> _Sentences:
                 partners.append({})
             pair.append(number)
             groups.setdefault(row["id"], {})[number] = None
-        one, other = pair
-        if one != other:
-            partners[one][other] = partners[other][one] = None
+        first, second = pair
+        if first != second:
+            partners[first][second] = partners[second][first] = None
     related: list[set[int]] = [{number} for number in range(len(texts))]
     for group in groups.values():
         for number in group:
@@ -104,15 +104,15 @@ def identification_pairs(
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.8.
     """
-    sentences, draw = sentences_of(rows), random.Random(seed)
+    sentences, rng = sentences_of(rows), random.Random(seed)
     anchors = [number for number, partners in enumerate(sentences.partners) if partners]
     if not anchors:
         raise ValueError("wanted pairs of two different sentences, got none: give a parabank with paraphrases")
-    draw.shuffle(anchors)
-    chosen = anchors[: None if limit is None else limit // 2]
+    rng.shuffle(anchors)
+    sampled_anchors = anchors[: None if limit is None else limit // 2]
     pairs = []
-    for anchor, neighbour in _neighbours_of(sentences, chosen, encoder, max_cosine, batch_size).items():
-        paraphrase = draw.choice(sentences.partners[anchor])
+    for anchor, neighbour in _nearest_neighbours(sentences, sampled_anchors, encoder, max_cosine, batch_size).items():
+        paraphrase = rng.choice(sentences.partners[anchor])
         pairs.append(LabelledPair(sentences.texts[anchor], sentences.texts[paraphrase], 1))
         pairs.append(LabelledPair(sentences.texts[anchor], sentences.texts[neighbour], 0))
     if not pairs:
@@ -123,7 +123,7 @@ def identification_pairs(
     return pairs
 
 
-def _neighbours_of(
+def _nearest_neighbours(
     sentences: _Sentences,
     anchors: list[int],
     encoder: SentenceTransformer,

@@ -56,7 +56,7 @@ def read_task(path: str | Path, columns: Sequence[str] = NAMED, scored: bool = F
         raise FileNotFoundError(f"wanted a file of labelled pairs, got {path}: check the path")
     if len(columns) != len(NAMED):
         raise ValueError(f"wanted the columns of two sentences and a label, got {', '.join(columns)}: name three")
-    pairs = list(_labelled(_split_lines(text_lines(str(path)), Path(path)), columns, path, scored))
+    pairs = list(_labelled_pairs(_split_lines(text_lines(str(path)), Path(path)), columns, path, scored))
     if not pairs:
         raise ValueError(f"wanted labelled pairs, got none in {path}: give another file")
     for side, column in enumerate(columns[:2]):
@@ -67,13 +67,13 @@ def read_task(path: str | Path, columns: Sequence[str] = NAMED, scored: bool = F
 def _split_lines(file: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
     """The fields of each record, with the number of its last line; the TSV files of STS-B have the suffix .csv."""
     first = next(file, "")
-    every = itertools.chain([first] if first else [], file)
+    all_lines = itertools.chain([first] if first else [], file)
     if path.suffix == ".csv" and "\t" not in first:
-        return csv_records(every, path)
-    return ((number, line.split("\t")) for number, line in enumerate(every, 1))
+        return csv_records(all_lines, path)
+    return ((number, line.split("\t")) for number, line in enumerate(all_lines, 1))
 
 
-def _labelled(
+def _labelled_pairs(
     lines: Iterator[tuple[int, list[str]]], columns: Sequence[str], path: str | Path, scored: bool
 ) -> Iterator[LabelledPair]:
     """One pair per line; see `read_task`.
@@ -81,37 +81,37 @@ def _labelled(
     Raises:
         ValueError: A column is missing, or a line is too short or has another label, or other columns than the header.
     """
-    numbered = all(column.isdecimal() for column in columns)
-    header = [str(i) for i in range(1 + max(map(int, columns)))] if numbered else next(lines, (0, []))[1]
+    is_numbered = all(column.isdecimal() for column in columns)
+    header = [str(i) for i in range(1 + max(map(int, columns)))] if is_numbered else next(lines, (0, []))[1]
     if list(columns) == list(NAMED) and not scored and not set(columns) <= set(header):
         columns = _usual_columns(header, path) or columns
-    missing = [column for column in columns if column not in header]
-    if missing:
+    missing_columns = [column for column in columns if column not in header]
+    if missing_columns:
         raise ValueError(f"wanted columns {', '.join(columns)}, got {', '.join(header) or 'none'} in {path}: name them")
-    places = [header.index(column) for column in columns]
-    wanted = f"score from 0 to {HIGHEST:g}" if scored else "label 0 or 1"
+    positions = [header.index(column) for column in columns]
+    expected = f"score from 0 to {HIGHEST:g}" if scored else "label 0 or 1"
     for number, line in lines:
-        if not numbered and len(line) > len(header):
+        if not is_numbered and len(line) > len(header):
             raise ValueError(f"wanted {len(header)} columns, got {len(line)} in line {number} of {path}: correct it")
-        label = None if len(line) <= max(places) else _label_of(line[places[2]], scored)
+        label = None if len(line) <= max(positions) else _parse_label(line[positions[2]], scored)
         if label is None:
-            raise ValueError(f"wanted two sentences and a {wanted}, got {line!r:.100} in line {number} of {path}")
-        yield LabelledPair(line[places[0]], line[places[1]], label)
+            raise ValueError(f"wanted two sentences and a {expected}, got {line!r:.100} in line {number} of {path}")
+        yield LabelledPair(line[positions[0]], line[positions[1]], label)
 
 
 def _usual_columns(header: Sequence[str], path: str | Path) -> list[str] | None:
     """The columns of the two sentences and of the label by their usual names; None if one of them is not there."""
-    found = pair_columns(header, path)
-    if found is None or found.label is None:
+    columns = pair_columns(header, path)
+    if columns is None or columns.label is None:
         return None
-    say_once(str(path), f"sentences are {found.reference!r} and {found.paraphrase!r}; label is {found.label!r}")
-    return [found.reference, found.paraphrase, found.label]
+    say_once(str(path), f"sentences are {columns.reference!r} and {columns.paraphrase!r}; label is {columns.label!r}")
+    return [columns.reference, columns.paraphrase, columns.label]
 
 
-def _label_of(text: str, scored: bool) -> float | None:
+def _parse_label(text: str, scored: bool) -> float | None:
     """A label, 0 or 1, or a score from 0 to 5; None if the text is neither.
 
-    >>> _label_of("1", False), _label_of("3.25", True), _label_of("6", True), _label_of("3.25", False)
+    >>> _parse_label("1", False), _parse_label("3.25", True), _parse_label("6", True), _parse_label("3.25", False)
     (1, 3.25, None, None)
     """
     if not scored:

@@ -25,17 +25,20 @@ def round_trip(texts: Sequence[str], there: Translator, back: Translator, n: int
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), section 3.
     """
-    foreign = [found[0] if found else "" for found in beam(texts, there, 1)]
-    found = beam(foreign, back, BEAM)
+    foreign = [translations[0] if translations else "" for translations in beam(texts, there, 1)]
+    back_translations = beam(foreign, back, BEAM)
     keys = [match_key(text) for text in texts]
-    return [[one for one in some if match_key(one) != key][:n] for some, key in zip(found, keys, strict=True)]
+    return [
+        [translation for translation in translations if match_key(translation) != key][:n]
+        for translations, key in zip(back_translations, keys, strict=True)
+    ]
 
 
 def beam(texts: Sequence[str], translator: Translator, n: int) -> list[list[str]]:
     """The n best translations of each text; none of an empty text, or of one that is longer than the model reads."""
-    said = [i for i, text in enumerate(texts) if text.strip()]
-    found: list[list[str]] = [[] for _ in texts]
-    rewritten = rewrite([texts[i] for i in said], translator, beam=BEAM, n_best=n)
-    for i, candidates in zip(said, rewritten, strict=True):
-        found[i] = [one.text for one in candidates if one.text]
-    return found
+    indices = [i for i, text in enumerate(texts) if text.strip()]
+    translations: list[list[str]] = [[] for _ in texts]
+    rewritten = rewrite([texts[i] for i in indices], translator, beam=BEAM, n_best=n)
+    for i, candidates in zip(indices, rewritten, strict=True):
+        translations[i] = [candidate.text for candidate in candidates if candidate.text]
+    return translations

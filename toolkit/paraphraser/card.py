@@ -16,17 +16,17 @@ from toolkit.version import VERSION
 TEMPLATE = TEMPLATES / "paraphraser.md"
 
 
-def paraphraser_card(training: dict[str, Any], model_type: str, measured: dict[str, Any] | None = None) -> str:
+def paraphraser_card(training: dict[str, Any], model_type: str, figures: dict[str, Any] | None = None) -> str:
     """The card of a paraphraser.
 
     Args:
         training: Record of its training.
         model_type: Of its configuration, such as "t5".
-        measured: What was measured when it was packaged: `table`, `inputs`, `signature`, `text`, `license`,
+        figures: What was measured when it was packaged: `table`, `inputs`, `signature`, `text`, `license`,
             `megabytes`; None of a model that was only trained.
     """
     settings = training["settings"]
-    licence = measured["license"] if measured else settings["license"]
+    licence = figures["license"] if figures else settings["license"]
     data = ModelCardData(
         language=settings["lang"],
         license=licence,
@@ -43,7 +43,7 @@ def paraphraser_card(training: dict[str, Any], model_type: str, measured: dict[s
     }
     return str(
         ModelCard.from_template(
-            data, str(TEMPLATE), **content, training=training, model_type=model_type, measured=measured
+            data, str(TEMPLATE), **content, training=training, model_type=model_type, measured=figures
         )
     )
 
@@ -56,13 +56,13 @@ def stated(settings: Mapping[str, Any], marked: float | None = None) -> dict[str
         marked: The share of those texts that end with a mark, in [0, 1], if it was counted.
     """
     lang = settings["lang"]
-    said = {
+    record = {
         "toolkit": VERSION,
         "source_lang": lang,
         "lang": lang,
         "max_tokens": settings["max_tokens"],
     }
-    return said if marked is None else said | {"marked": marked}
+    return record if marked is None else record | {"marked": marked}
 
 
 def _on_hub(base_model: str | None) -> bool:

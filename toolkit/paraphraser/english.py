@@ -89,12 +89,12 @@ def with_articles(text: str, reference: str) -> str:
     """
 
     def article(match: re.Match) -> str:
-        written, space, word = match.groups()
+        original, space, word = match.groups()
         if word.lower() in NO_NOUN or re.search(
-            rf"\b{written}\s+{re.escape(word.rstrip(STOPS))}\b", reference, re.IGNORECASE
+            rf"\b{original}\s+{re.escape(word.rstrip(STOPS))}\b", reference, re.IGNORECASE
         ):
             return match.group()
-        return written[0] + ("n" if _begins_with_vowel(word, len(written) == 2) else "") + space
+        return original[0] + ("n" if _begins_with_vowel(word, len(original) == 2) else "") + space
 
     return ARTICLE.sub(article, text)
 
@@ -323,9 +323,9 @@ def joined_up(text: str) -> tuple[str, bool, bool]:
     >>> joined_up("I wo n't go , Tom .")
     ("I won't go, Tom.", True, True)
     """
-    joined = APART.sub("", text)
-    whole = MARK_APART.sub("", joined)
-    return whole, joined != text, whole != joined
+    with_whole_words = APART.sub("", text)
+    whole = MARK_APART.sub("", with_whole_words)
+    return whole, with_whole_words != text, whole != with_whole_words
 
 
 def set_apart(text: str, clitics: bool, marks: bool) -> str:

@@ -24,7 +24,7 @@ def read_test(source: str, references: int = 1, limit: int | None = None) -> lis
     """
     rows = (row for row in read_references(source) if len(row.candidates) >= references)
     test = [
-        Paraphrased(row.reference, tuple(one.text for one in row.candidates[:references]), ())
+        Paraphrased(row.reference, tuple(candidate.text for candidate in row.candidates[:references]), ())
         for row in islice(rows, limit)
     ]
     if not test:
@@ -40,7 +40,7 @@ def read_outputs(path: Path, inputs: int) -> list[list[str]]:
     """
     if not path.is_file():
         raise ValueError(f"wanted a file of outputs, got {path}, which is none; give NAME=FILE")
-    found = [[part.strip() for part in text.split("\t") if part.strip()] for text in text_lines(str(path))]
-    if len(found) != inputs:
-        raise ValueError(f"wanted a line of outputs for each of {inputs} inputs, got {len(found)} lines in {path}")
-    return found
+    outputs = [[part.strip() for part in text.split("\t") if part.strip()] for text in text_lines(str(path))]
+    if len(outputs) != inputs:
+        raise ValueError(f"wanted a line of outputs for each of {inputs} inputs, got {len(outputs)} lines in {path}")
+    return outputs

@@ -82,7 +82,7 @@ def plain(text: str, lang: str, mark: bool = True) -> tuple[str, Form]:
     form = Form(
         before=text[: len(text) - len(text.lstrip())],
         after=text[len(text.rstrip()) :],
-        case=_case_of(body),
+        case=_letter_case(body),
         marked=is_marked(body),
         quotes=quotes,
         apostrophe=apostrophe,
@@ -112,10 +112,10 @@ def is_marked(text: str) -> bool:
     return text.rstrip(CLOSING).endswith(MARKS)
 
 
-def _case_of(text: str) -> str:
+def _letter_case(text: str) -> str:
     """The case of a text, see `Form`.
 
-    >>> [_case_of(text) for text in ("GO AWAY", "go away", "go to Boston", "Go away", "123", "I")]
+    >>> [_letter_case(text) for text in ("GO AWAY", "go away", "go to Boston", "Go away", "123", "I")]
     ['upper', 'lower', 'first_lower', '', '', '']
     """
     if text.isupper() and sum(c.isalpha() for c in text) > 3:

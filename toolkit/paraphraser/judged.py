@@ -80,19 +80,19 @@ def judged_rows(
         rewriters: Paraphrasers of the rows' language, whose candidates join those of the rows.
     """
     shard = list(rows)
-    most = settings.pool * settings.n
+    limit = settings.pool * settings.n
     for rewriter in (rewriter for rewriter in rewriters if outputs_of(rewriter, settings)):
-        some = rewrites(shard, rewriter, settings, constraints)
-        _extend(shard, _new_rows(shard, some, constraints, scorers, settings, checks))
-    scored = judged(refuse_improbable(shard, 2 * most) if most else shard, scorers, settings, most)
+        candidates = rewrites(shard, rewriter, settings, constraints)
+        _extend(shard, _new_rows(shard, candidates, constraints, scorers, settings, checks))
+    scored = judged(refuse_improbable(shard, 2 * limit) if limit else shard, scorers, settings, limit)
     yield from scored if settings.min_usable is None else refuse_usable(scored, settings.min_usable)
 
 
-def judged(rows: Iterable[Row], scorers: Scorers, settings: Paraphrasing, most: int) -> Iterator[Row]:
+def judged(rows: Iterable[Row], scorers: Scorers, settings: Paraphrasing, limit: int) -> Iterator[Row]:
     """Fill the scores of candidates without a reason.
 
-    What takes longer is measured of fewer candidates: the critic reads the best `most` of each row, and reads back a
-    quarter of these; all of them where `most` is 0. The others are refused: reason "rank".
+    What takes longer is measured of fewer candidates: the critic reads the best `limit` of each row, and reads back a
+    quarter of these; all of them where `limit` is 0. The others are refused: reason "rank".
     """
     scored = dual_rows(rows, scorers.backward, settings.batch_tokens)
     if settings.max_dual_nll is not None:
@@ -107,10 +107,10 @@ def judged(rows: Iterable[Row], scorers: Scorers, settings: Paraphrasing, most: 
     scored = judge_rows(scored, read_judge(WITHOUT_CRITIC))
     if scorers.critic is None:
         return scored
-    scored = refuse_worst(scored, most, by_usable) if most else scored
+    scored = refuse_worst(scored, limit, by_usable) if limit else scored
 
     def best_quarter(read: Iterable[Row]) -> Iterable[Row]:
-        return refuse_worst(read, -(-most // READ_BACK), by_usable) if most else read
+        return refuse_worst(read, -(-limit // READ_BACK), by_usable) if limit else read
 
     return judge_by_reading(scored, scorers.critic, settings.batch_tokens, best_quarter)
 
@@ -125,27 +125,27 @@ def rewrites(
 ) -> list[list[Candidate]]:
     """Some outputs of a paraphraser for each reference."""
     bare = [replace(row, source=None, candidates=[]) for row in rows]
-    each = outputs_of(rewriter, settings)
-    found: Iterable[Row]
+    output_count = outputs_of(rewriter, settings)
+    rewritten_rows: Iterable[Row]
     if isinstance(rewriter, LanguageModel):
-        found = continued_rows(bare, rewriter, each)
+        rewritten_rows = continued_rows(bare, rewriter, output_count)
     else:
-        found = constrain_rows(
+        rewritten_rows = constrain_rows(
             bare,
             rewriter,
             lambda row: [(None, constraints[row.id])],
-            each,
+            output_count,
             settings.batch_rows,
             "beam",
-            n_best=each,
+            n_best=output_count,
         )
-    return [[replace(c, scores=Scores()) for c in row.candidates if c.reason is None] for row in found]
+    return [[replace(c, scores=Scores()) for c in row.candidates if c.reason is None] for row in rewritten_rows]
 
 
-def _extend(rows: Sequence[Row], others: Iterable[Row]) -> None:
+def _extend(rows: Sequence[Row], additional_rows: Iterable[Row]) -> None:
     """Give each row the candidates of another one, too."""
-    for row, other in zip(rows, others, strict=True):
-        row.candidates += other.candidates
+    for row, additional_row in zip(rows, additional_rows, strict=True):
+        row.candidates += additional_row.candidates
 
 
 def _new_rows(
@@ -160,10 +160,10 @@ def _new_rows(
 
     Texts that a row has already, and those that do not meet its constraints, are left out.
     """
-    new = []
-    for row, some in zip(rows, candidates, strict=True):
+    new_rows = []
+    for row, row_candidates in zip(rows, candidates, strict=True):
         known = {match_key(candidate.text) for candidate in row.candidates}
-        distinct = {match_key(c.text): c for c in some if not constraints[row.id].unmet(c.text)}
-        new.append(replace(row, candidates=[candidate for key, candidate in distinct.items() if key not in known]))
-    scored = forward_rows(checks(new), scorers.forward, settings.batch_tokens)
+        distinct = {match_key(c.text): c for c in row_candidates if not constraints[row.id].unmet(c.text)}
+        new_rows.append(replace(row, candidates=[candidate for key, candidate in distinct.items() if key not in known]))
+    scored = forward_rows(checks(new_rows), scorers.forward, settings.batch_tokens)
     return list(scored if settings.min_forward is None else refuse_forward(scored, settings.min_forward))

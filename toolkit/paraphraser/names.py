@@ -29,7 +29,7 @@ def models_of(name: str, lang: str | None = None) -> list[str]:
     """
     name = model_name(name)
     if name == BEST:
-        installed = lang in (None, "en") and all(packaged(one.removeprefix("starter/")) for one in PIVOT)
+        installed = lang in (None, "en") and all(packaged(translator.removeprefix("starter/")) for translator in PIVOT)
         return list(PIVOT) if installed else [STARTER]
     models = name.split(THEN)
     if len(models) > 2 or not all(model.strip() for model in models):

@@ -76,7 +76,7 @@ class Paraphraser:
             configuration says.
         settings: How texts are paraphrased, where a call does not say otherwise. None takes the defaults, and for the
             starter `MIN_FORWARD`, which was chosen for it.
-        dtype: As of `load_translator`.
+        dtype: See `load_translator`.
         device: Device of all models; None is a GPU where there is one.
         pivot: Instead of a model two translators, from the language of the texts to another and back: a text is
             translated, and its translations are translated back in other words (`toolkit.generate.pivot`). The first
@@ -253,9 +253,11 @@ class Paraphraser:
             ValueError: A text is no string or has no visible character (the message names its index), there are not as
                 many lists of phrases as texts, a phrase is required and avoided, or a setting is out of its range.
         """
-        asked = (n, method, seed, avoid, require, min_semantic, max_iou, template, progress, min_forward, allow_trivial)
-        found = self.candidates(texts, *asked, min_usable)
-        return [[one.text for one in some if one.rank is not None] for some in found]
+        args = (n, method, seed, avoid, require, min_semantic, max_iou, template, progress, min_forward, allow_trivial)
+        candidate_lists = self.candidates(texts, *args, min_usable)
+        return [
+            [candidate.text for candidate in candidates if candidate.rank is not None] for candidates in candidate_lists
+        ]
 
     def candidates(
         self,
@@ -277,8 +279,8 @@ class Paraphraser:
 
         Args and errors are those of `paraphrase`. Of a text that is cut into parts, only paraphrases are given.
         """
-        asked = (n, method, seed, avoid, require, min_semantic, max_iou, template, progress, min_forward, allow_trivial)
-        return list(self.stream(texts, *asked, min_usable))
+        args = (n, method, seed, avoid, require, min_semantic, max_iou, template, progress, min_forward, allow_trivial)
+        return list(self.stream(texts, *args, min_usable))
 
     def stream(
         self,
@@ -301,7 +303,7 @@ class Paraphraser:
         Args and errors are those of `paraphrase`. Texts are read in chunks of `CHUNK`.
         """
         check_several(texts, "texts")
-        asked: dict[str, Any] = {
+        overrides: dict[str, Any] = {
             "n": n,
             "method": method,
             "seed": seed,
@@ -311,7 +313,7 @@ class Paraphraser:
             "allow_trivial": allow_trivial,
             "min_usable": min_usable,
         }
-        settings = replace(self.settings, **{name: value for name, value in asked.items() if value is not None})
+        settings = replace(self.settings, **{name: value for name, value in overrides.items() if value is not None})
         self._check_encoder(settings)
         if isinstance(texts, Sequence):
             for index, text in enumerate(texts):
@@ -330,18 +332,18 @@ class Paraphraser:
         progress: bool | None,
     ) -> Iterator[list[Candidate]]:
         """Paraphrase the texts chunk by chunk."""
-        shown = (total is None or total > MANY) if progress is None else progress
+        is_shown = (total is None or total > MANY) if progress is None else progress
         stages = reporting_stages(settings, self.forward, self.critic, self.rewriters)
-        done = 0
-        with rows_bar(total, 0, stages, "paraphrasing", shown) as bar:
+        finished_count = 0
+        with rows_bar(total, 0, stages, "paraphrasing", is_shown) as bar:
             while chunk := list(islice(texts, CHUNK)):
                 for index, text in chunk:
                     _check_text(text, index)
                 self._warn_of_language([text for _, text in chunk])
                 sets = [ConstraintSet(tuple(say), tuple(avoid)) for say, avoid in islice(phrases, len(chunk))]
                 yield from self._chunk([text for _, text in chunk], sets, settings, template)
-                done += len(chunk)
-                bar.update(done - bar.n)  # where equal texts are paraphrased once, stages report fewer
+                finished_count += len(chunk)
+                bar.update(finished_count - bar.n)  # where equal texts are paraphrased once, stages report fewer
                 if len(chunk) > MANY:
                     release_memory()
 
@@ -351,25 +353,25 @@ class Paraphraser:
         """The candidates of each text of a chunk; texts and sentences that are equal are paraphrased once."""
         rows: dict[str, Row] = {}
         constraints: dict[str, ConstraintSet] = {}
-        places: list[list[tuple[str, str, Form | None]]] = []  # of each text its parts, with their row and form
-        for text, one in zip(texts, sets, strict=True):
+        parts_by_text: list[list[tuple[str, str, Form | None]]] = []  # of each text its parts, with their row and form
+        for text, constraint_set in zip(texts, sets, strict=True):
             parts = parts_of(text, self.lang, lambda part: self._fits(with_template(part, template)))
-            places.append([])
+            parts_by_text.append([])
             for part in parts:
                 if not any(map(str.isalpha, part)):
-                    places[-1].append((part, "", None))
+                    parts_by_text[-1].append((part, "", None))
                     continue
                 body, form = plain(part, self.lang, self.mark)
-                own = _lower_cased(one) if form.case == "upper" else one
+                part_constraints = _lower_case(constraint_set) if form.case == "upper" else constraint_set
                 if len(parts) > 1:
-                    own = _within(own, body)
-                name = _row_id(body, own)
-                read = with_template(body, template)
-                rows.setdefault(name, Row(name, "text", read, self.lang, body, self.lang, ""))
-                constraints[name] = own
-                places[-1].append((part, name, form))
+                    part_constraints = _within(part_constraints, body)
+                row_id = _row_id(body, part_constraints)
+                source = with_template(body, template)
+                rows.setdefault(row_id, Row(row_id, "text", source, self.lang, body, self.lang, ""))
+                constraints[row_id] = part_constraints
+                parts_by_text[-1].append((part, row_id, form))
         models = self.model, self.backward, self.encoder
-        done = paraphrase_rows(
+        finished_rows = paraphrase_rows(
             rows.values(),
             *models,
             settings,
@@ -380,17 +382,20 @@ class Paraphraser:
             self.critic,
             self.rewriters,
         )
-        found = {row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in done}
-        for constraint_set, placed in zip(sets, places, strict=True):
+        candidates_by_row = {
+            row.id: row.paraphrases + [c for c in row.candidates if c.rank is None] for row in finished_rows
+        }
+        for constraint_set, text_parts in zip(sets, parts_by_text, strict=True):
             candidates = [
-                in_form(part, found[name], form, self.lang) if form is not None else [] for part, name, form in placed
+                in_form(part, candidates_by_row[row_id], form, self.lang) if form is not None else []
+                for part, row_id, form in text_parts
             ]
-            if len(placed) == 1:
+            if len(text_parts) == 1:
                 yield candidates[0]
                 continue
-            chosen = [[c for c in some if c.rank is not None] for some in candidates]
-            joined = join([part for part, _, _ in placed], chosen, settings.n)
-            yield [c for c in joined if _meets(c.text, constraint_set)]
+            paraphrases = [[c for c in part_candidates if c.rank is not None] for part_candidates in candidates]
+            joined_paraphrases = join([part for part, _, _ in text_parts], paraphrases, settings.n)
+            yield [c for c in joined_paraphrases if _meets(c.text, constraint_set)]
 
     def _check_encoder(self, settings: Paraphrasing) -> None:
         """Refuse settings that need a cosine where there is no encoder, or the judge, which reads English."""
@@ -406,10 +411,12 @@ class Paraphraser:
     def _warn_of_language(self, texts: Sequence[str]) -> None:
         """Warn, once, if the texts are in another language than the model's."""
         long = [text for text in texts if len(text) >= IDENTIFIED] or [" ".join(texts[:IDENTIFIED])]
-        got = main_language(long)[0] if len(long[0]) >= IDENTIFIED and not self.warned else None
-        if got is not None and not near(self.lang, got):
+        language = main_language(long)[0] if len(long[0]) >= IDENTIFIED and not self.warned else None
+        if language is not None and not near(self.lang, language):
             self.warned = True
-            warnings.warn(f"{self.name} paraphrases {self.lang!r}, and most texts seem to be in {got!r}", stacklevel=4)
+            warnings.warn(
+                f"{self.name} paraphrases {self.lang!r}, and most texts seem to be in {language!r}", stacklevel=4
+            )
 
 
 def _load_rewriter(name: str, lang: str, dtype: str, device: torch.device | str) -> Rewriter:
@@ -418,7 +425,7 @@ def _load_rewriter(name: str, lang: str, dtype: str, device: torch.device | str)
     Args:
         name: A Hub id, "starter/NAME" or a folder.
         lang: The language (ISO 639-1).
-        dtype: As of `load_translator`.
+        dtype: See `load_translator`.
         device: Device on which it computes.
     """
     if is_causal(name):
@@ -485,11 +492,14 @@ def _each(phrases: Phrases, total: int | None, name: str) -> Iterator[Sequence[s
     check_several(phrases, f"a list of phrases to {name}")
     if all(isinstance(phrase, str) for phrase in phrases):
         return repeat([phrase for phrase in phrases if isinstance(phrase, str)])
-    if any(isinstance(some, str) or not isinstance(some, Sequence) for some in phrases) or len(phrases) != total:
+    if (
+        any(isinstance(text_phrases, str) or not isinstance(text_phrases, Sequence) for text_phrases in phrases)
+        or len(phrases) != total
+    ):
         raise ValueError(
             f"wanted phrases to {name} for all texts, or a list for each of {total} texts, got {len(phrases)} items"
         )
-    return iter([list(some) for some in phrases])
+    return iter([list(text_phrases) for text_phrases in phrases])
 
 
 def in_form(text: str, candidates: Iterable[Candidate], form: Form, lang: str) -> list[Candidate]:
@@ -501,33 +511,33 @@ def in_form(text: str, candidates: Iterable[Candidate], form: Form, lang: str) -
         form: Of the text.
         lang: Its language (ISO 639-1).
     """
-    own: list[Candidate] = []
-    lost: list[Candidate] = []
+    paraphrases: list[Candidate] = []
+    refused: list[Candidate] = []
     for candidate in candidates:
-        said = formed(candidate.text, form)
-        guard = broken_guard(text, said, lang, ALWAYS) if candidate.rank is not None else None
+        text_in_form = formed(candidate.text, form)
+        guard = broken_guard(text, text_in_form, lang, ALWAYS) if candidate.rank is not None else None
         if guard is not None:
-            lost.append(replace(candidate, text=said, rank=None, reason=guard))
+            refused.append(replace(candidate, text=text_in_form, rank=None, reason=guard))
         elif candidate.rank is not None:
-            own.append(replace(candidate, text=said, rank=len(own)))
+            paraphrases.append(replace(candidate, text=text_in_form, rank=len(paraphrases)))
         else:
-            lost.append(replace(candidate, text=said))
-    return own + lost
+            refused.append(replace(candidate, text=text_in_form))
+    return paraphrases + refused
 
 
 def _within(constraints: ConstraintSet, part: str) -> ConstraintSet:
     """The constraints of a part of a text: required are only phrases that the part says."""
-    return replace(constraints, positive=tuple(one for one in constraints.positive if times_said(part, one)))
+    return replace(constraints, positive=tuple(phrase for phrase in constraints.positive if times_said(part, phrase)))
 
 
 def _meets(text: str, constraints: ConstraintSet) -> bool:
     """Whether a text meets its constraints; one in capitals meets them in lower case."""
-    return not (_lower_cased(constraints).unmet(text.lower()) if text.isupper() else constraints.unmet(text))
+    return not (_lower_case(constraints).unmet(text.lower()) if text.isupper() else constraints.unmet(text))
 
 
-def _lower_cased(constraints: ConstraintSet) -> ConstraintSet:
+def _lower_case(constraints: ConstraintSet) -> ConstraintSet:
     """The constraints in lower case, for a text that is read so."""
-    return ConstraintSet(*(tuple(map(str.lower, one)) for one in (constraints.positive, constraints.negative)))
+    return ConstraintSet(*(tuple(map(str.lower, phrases)) for phrases in (constraints.positive, constraints.negative)))
 
 
 def _row_id(text: str, constraints: ConstraintSet) -> str:

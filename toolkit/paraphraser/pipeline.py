@@ -80,7 +80,9 @@ def paraphrase_rows(
         rows = pivot_rows(rows, forward, model, pivot_lang, _pivot_decoding(settings), constraints)
     else:
         rows = _without_templates(generate(rows, model, settings, constraints))
-    checks = partial(_checked, known_words=known_words, pieces=model.target if forward else None, settings=settings)
+    checks = partial(
+        _check_candidates, known_words=known_words, pieces=model.target if forward else None, settings=settings
+    )
     rows = checks(rows)
     if settings.min_forward is not None:
         rows = refuse_forward(rows, settings.min_forward)
@@ -118,10 +120,10 @@ def reporting_stages(
     back = pivots * (1 + sampled) + greedy if forward else 0
     if not settings.judges:
         return 1 + back + settings.scores_backward
-    return 2 + back + 2 * (critic is not None) + 2 * sum(outputs_of(one, settings) > 0 for one in rewriters)
+    return 2 + back + 2 * (critic is not None) + 2 * sum(outputs_of(rewriter, settings) > 0 for rewriter in rewriters)
 
 
-def _checked(
+def _check_candidates(
     rows: Iterable[Row], known_words: Set[str], pieces: Pieces | None, settings: Paraphrasing
 ) -> Iterator[Row]:
     """Refuse candidates by their text: copies and repeats, words that do not exist, guards, and what English adds.
@@ -153,11 +155,13 @@ def generate(
     """Fill the candidates of each row: by constrained beam search where words are required, else by the method."""
     shard = list(rows)
     searches = {row.id: settings.searches or bool(constraints[row.id].positive) for row in shard}
-    searched = [row for row in shard if searches[row.id]]
-    sampled = [row for row in shard if not searches[row.id]]
-    drawn = sampling(sampled, model, settings, {row.id: constraints[row.id].negative for row in sampled})
-    found = constrain_rows(
-        searched,
+    rows_to_search = [row for row in shard if searches[row.id]]
+    rows_to_sample = [row for row in shard if not searches[row.id]]
+    sampled_rows = sampling(
+        rows_to_sample, model, settings, {row.id: constraints[row.id].negative for row in rows_to_sample}
+    )
+    searched_rows = constrain_rows(
+        rows_to_search,
         model,
         lambda row: [(None, constraints[row.id])],
         settings.beam,
@@ -165,18 +169,18 @@ def generate(
         "beam",
         n_best=settings.beam,
     )
-    done = {row.id: row for stage in (drawn, found) for row in stage}
-    yield from (done[row.id] for row in shard)
+    rows_by_id = {row.id: row for stage in (sampled_rows, searched_rows) for row in stage}
+    yield from (rows_by_id[row.id] for row in shard)
 
 
 def _pivot_decoding(settings: Paraphrasing) -> PivotDecoding:
     """How much is decoded by way of another language."""
-    searched, drawn = settings.method != "sample", settings.method != "beam"
+    is_searched, is_sampled = settings.method != "sample", settings.method != "beam"
     return PivotDecoding(
-        beam=settings.pivot_beam if searched else 1,
-        greedy_pivots=settings.greedy_pivots if searched else 0,
+        beam=settings.pivot_beam if is_searched else 1,
+        greedy_pivots=settings.greedy_pivots if is_searched else 0,
         pivots=settings.pivots,
-        constraint_sets=settings.constraint_sets if drawn else 0,
+        constraint_sets=settings.constraint_sets if is_sampled else 0,
         top_k=settings.top_k,
         min_p=settings.min_p,
         batch_rows=settings.batch_rows,

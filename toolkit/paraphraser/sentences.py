@@ -37,38 +37,45 @@ def parts_of(text: str, lang: str, fits: Callable[[str], bool]) -> list[str]:
     return [part for whole in parts for part in ([whole] if fits(whole) else segment(lang, whole))]
 
 
-def join(parts: Sequence[str], chosen: Sequence[Sequence[Candidate]], n: int) -> list[Candidate]:
+def join(parts: Sequence[str], paraphrases: Sequence[Sequence[Candidate]], n: int) -> list[Candidate]:
     """Paraphrases of a text from those of its parts: the first of every part, then the second of every part.
 
     A part with fewer paraphrases begins again with its first, and one without any stays as it is.
 
-    >>> found = join(["A. ", "B. ", "C."], [[Candidate("a1. ", "beam"), Candidate("a2. ", "beam")], [], []], 2)
-    >>> [one.text for one in found]
+    >>> candidates = join(["A. ", "B. ", "C."], [[Candidate("a1. ", "beam"), Candidate("a2. ", "beam")], [], []], 2)
+    >>> [candidate.text for candidate in candidates]
     ['a1. B. C.', 'a2. B. C.']
 
     Args:
         parts: Of the text.
-        chosen: The paraphrases of each part, best first.
+        paraphrases: The paraphrases of each part, best first.
         n: How many paraphrases of the text are wanted.
 
     Returns:
         At most n candidates with distinct texts; none if no part has a paraphrase. Their log-likelihoods are the sums
         of those of the parts that changed.
     """
-    found: dict[str, Candidate] = {}
-    for i in range(min(n, max(map(len, chosen), default=0))):
-        picked = [some[i % len(some)] if some else None for some in chosen]
-        changed = [one for one in picked if one is not None]
-        text = "".join(part if one is None else one.text for part, one in zip(parts, picked, strict=True))
-        if text not in found:
-            origins = [origin for one in changed for origin in one.origins]
-            scores = _summed([one.scores for one in changed])
-            found[text] = replace(changed[0], text=text, origins=origins, scores=scores, rank=len(found), cluster=None)
-    return list(found.values())
+    candidates: dict[str, Candidate] = {}
+    for i in range(min(n, max(map(len, paraphrases), default=0))):
+        picked = [
+            part_paraphrases[i % len(part_paraphrases)] if part_paraphrases else None
+            for part_paraphrases in paraphrases
+        ]
+        changed = [candidate for candidate in picked if candidate is not None]
+        text = "".join(
+            part if candidate is None else candidate.text for part, candidate in zip(parts, picked, strict=True)
+        )
+        if text not in candidates:
+            origins = [origin for candidate in changed for origin in candidate.origins]
+            scores = _sum_scores([candidate.scores for candidate in changed])
+            candidates[text] = replace(
+                changed[0], text=text, origins=origins, scores=scores, rank=len(candidates), cluster=None
+            )
+    return list(candidates.values())
 
 
-def _summed(scores: Sequence[Scores]) -> Scores:
+def _sum_scores(scores: Sequence[Scores]) -> Scores:
     """The log-likelihoods and tokens of several texts together; a score that one of them lacks is None."""
     names = ("forward_logprob", "forward_tokens", "backward_logprob", "backward_tokens")
-    values = {name: [getattr(one, name) for one in scores] for name in names}
-    return Scores(**{name: None if None in found else sum(found) for name, found in values.items()})
+    values = {name: [getattr(part_scores, name) for part_scores in scores] for name in names}
+    return Scores(**{name: None if None in numbers else sum(numbers) for name, numbers in values.items()})

@@ -116,10 +116,10 @@ class Paraphrasing:
             ("max_iou", 0, 1),
             ("max_dual_nll", 0, math.inf),
         )
-        for name, least, most in ranges:
+        for name, minimum, maximum in ranges:
             value = getattr(self, name)
-            if value is not None and not least <= value <= most:
-                raise ValueError(f"wanted {name} in [{least}, {most}], got {value}")
+            if value is not None and not minimum <= value <= maximum:
+                raise ValueError(f"wanted {name} in [{minimum}, {maximum}], got {value}")
 
     @property
     def searches(self) -> bool:

@@ -87,20 +87,23 @@ def package_encoder(
         raise ValueError(f"wanted --dtype {' or '.join(STORED)}, got {dtype!r}")
     folder = Path(output_dir)
     check_output_folder(folder, MEASURED, [model, *([data] if data else [])])
-    wanted = check_tasks(tasks)
+    checked_tasks = check_tasks(tasks)
     if data is not None and not Path(data).is_dir():
         raise FileNotFoundError(f"wanted a folder of evaluation sets, got {data}, which is none: check the path")
     training = read_training(model, "parabank train encoder", PRIVATE)
     encoder = load_encoder(model)
     if not isinstance(encoder[0], ParaphrasticEncoder):
         raise ValueError(f"wanted a folder that parabank train encoder made, got {model} with another encoder")
-    with made_beside(folder) as made:
-        encoder.save(str(made))
-        weights = {name: weight.to(_stored_dtype(name, dtype)) for name, weight in load_file(made / WEIGHTS).items()}
-        save_file(weights, made / WEIGHTS)
-        saved = load_encoder(str(made))
-        figures = evaluate_encoder(saved, Path(data), wanted) if data else None
-        measured: dict[str, Any] = {
+    with made_beside(folder) as temporary_folder:
+        encoder.save(str(temporary_folder))
+        weights = {
+            name: weight.to(_stored_dtype(name, dtype))
+            for name, weight in load_file(temporary_folder / WEIGHTS).items()
+        }
+        save_file(weights, temporary_folder / WEIGHTS)
+        saved_encoder = load_encoder(str(temporary_folder))
+        figures = evaluate_encoder(saved_encoder, Path(data), checked_tasks) if data else None
+        measurements: dict[str, Any] = {
             "toolkit": VERSION,
             "language": lang,
             "license": license_name,
@@ -109,13 +112,15 @@ def package_encoder(
             "parameters": sum(weight.numel() for weight in weights.values()),
             "evaluation": as_json({folder.name: figures})[folder.name] if figures else {"figures": {}},
         }
-        write_record(made, training)
-        write_whole(made / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
-        measured["megabytes"] = round(sum(f.stat().st_size for f in made.iterdir()) / 1e6, 1)
-        shown = markdown({folder.name: figures}, wanted) if figures else NOT_MEASURED
-        tables = shown.replace("\n## ", "\n### ").replace("## ", "### ", 1)
-        write_whole(made / "README.md", _encoder_card(saved[0], folder.name, measured, training, tables))
-    return measured
+        write_record(temporary_folder, training)
+        write_whole(temporary_folder / MEASURED, json.dumps(measurements, indent=1, ensure_ascii=False) + "\n")
+        measurements["megabytes"] = round(sum(f.stat().st_size for f in temporary_folder.iterdir()) / 1e6, 1)
+        report = markdown({folder.name: figures}, checked_tasks) if figures else NOT_MEASURED
+        tables = report.replace("\n## ", "\n### ").replace("## ", "### ", 1)
+        write_whole(
+            temporary_folder / "README.md", _encoder_card(saved_encoder[0], folder.name, measurements, training, tables)
+        )
+    return measurements
 
 
 def _stored_dtype(name: str, dtype: str) -> torch.dtype:
@@ -123,26 +128,28 @@ def _stored_dtype(name: str, dtype: str) -> torch.dtype:
     return torch.float8_e4m3fn if dtype == "float8" and name in AVERAGED else torch.float16
 
 
-def _encoder_card(encoder: Module, name: str, measured: dict[str, Any], training: dict[str, Any], tables: str) -> str:
+def _encoder_card(
+    encoder: Module, name: str, measurements: dict[str, Any], training: dict[str, Any], tables: str
+) -> str:
     """The card of a packaged encoder.
 
     Args:
         encoder: Its first module.
         name: Name of its folder.
-        measured: What `package_encoder` returns.
+        measurements: What `package_encoder` returns.
         training: Record of its training.
         tables: The measured tables, in Markdown.
     """
     data = ModelCardData(
-        language=measured["language"],
-        license=measured["license"],
+        language=measurements["language"],
+        license=measurements["license"],
         library_name="sentence-transformers",
         pipeline_tag="sentence-similarity",
         tags=["sentence-transformers", "paraphrase", "parabank-toolkit"],
     )
-    refused = ", ".join(f"{count:,} {reason}" for reason, count in training["refused"].items())
-    content = _card_content(encoder, name) | measured | {"training": training, "tables": tables}
-    content["refused"] = f"Left out were {refused}" if refused else "None was left out"
+    refusals = ", ".join(f"{count:,} {reason}" for reason, count in training["refused"].items())
+    content = _card_content(encoder, name) | measurements | {"training": training, "tables": tables}
+    content["refused"] = f"Left out were {refusals}" if refusals else "None was left out"
     return str(ModelCard.from_template(data, template_path=str(TEMPLATE), **content))
 
 

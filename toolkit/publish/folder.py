@@ -32,8 +32,8 @@ def read_training(model: str, command: str, private: Sequence[str]) -> dict:
         training = json.loads(record.read_text(encoding="utf-8"))
         if not isinstance(training["settings"], dict):
             raise TypeError("settings are no mapping")
-        shown = {name: value for name, value in training["settings"].items() if name not in private}
-        return training | {"settings": shown}
+        public_settings = {name: value for name, value in training["settings"].items() if name not in private}
+        return training | {"settings": public_settings}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"wanted the record of a training by `{command}`, got {record}, which is damaged "
@@ -59,8 +59,10 @@ def made_beside(folder: Path) -> Iterator[Path]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(writing(folder))
         folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent)))
-        yield made
+        temporary_folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent))
+        )
+        yield temporary_folder
         folder.mkdir(exist_ok=True)
-        for file in sorted(made.iterdir(), key=lambda file: file.name != MEASURED):
+        for file in sorted(temporary_folder.iterdir(), key=lambda file: file.name != MEASURED):
             os.replace(file, folder / file.name)

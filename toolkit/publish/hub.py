@@ -76,12 +76,15 @@ class Version:
 
     def __str__(self) -> str:
         """A line for each file, and one for all of them."""
-        sizes = {path: _size_of(content) for path, content in self.files.items()}
+        sizes = {path: _count_bytes(content) for path, content in self.files.items()}
         lines = [f"{state:>9} {sizes.get(path, 0):>15,} bytes  {path}" for path, state in self.states.items()]
         states = list(self.states.values())
-        said = ", ".join(f"{states.count(state)} {state}" for state in (NEW, CHANGED, UNCHANGED, REMOVED))
-        total, sent = sum(sizes.values()), sum(sizes[path] for path in self.sent)
-        lines.append(f"{self.name} {self.tag}: {said}; {sent:,} of {total:,} bytes are in new or changed files")
+        state_counts = ", ".join(f"{states.count(state)} {state}" for state in (NEW, CHANGED, UNCHANGED, REMOVED))
+        total_bytes, sent_bytes = sum(sizes.values()), sum(sizes[path] for path in self.sent)
+        lines.append(
+            f"{self.name} {self.tag}: {state_counts}; {sent_bytes:,} of {total_bytes:,} bytes are in new or "
+            "changed files"
+        )
         return "\n".join(lines)
 
 
@@ -132,11 +135,11 @@ def check_token(api: HfApi, name: str) -> None:
         OSError: The Hub cannot be reached.
     """
     if not (get_token() if api.token is None else api.token):
-        raise PermissionError(_token_wanted(name, "none"))
-    with _explained(name):
-        role = _patiently(api.whoami).get("auth", {}).get("accessToken", {}).get("role")
+        raise PermissionError(_token_message(name, "none"))
+    with _explain_errors(name):
+        role = _request_patiently(api.whoami).get("auth", {}).get("accessToken", {}).get("role")
     if role == "read":
-        raise PermissionError(_token_wanted(name, "one that may only read"))
+        raise PermissionError(_token_message(name, "one that may only read"))
 
 
 def planned(
@@ -159,22 +162,22 @@ def planned(
     """
     tag = f"v{check_version(version)}"
     if api is None:
-        return Version(check_name(name), kind, tag, files, _compared(files, {}))
-    with _explained(check_name(name)):
+        return Version(check_name(name), kind, tag, files, _compare_files(files, {}))
+    with _explain_errors(check_name(name)):
         try:
-            refs = _patiently(lambda: api.list_repo_refs(name, repo_type=kind))
+            refs = _request_patiently(lambda: api.list_repo_refs(name, repo_type=kind))
         except RepositoryNotFoundError:
-            return Version(name, kind, tag, files, _compared(files, {}))
+            return Version(name, kind, tag, files, _compare_files(files, {}))
         tags = {ref.name: ref.target_commit for ref in refs.tags}
         head = next((ref.target_commit for ref in refs.branches if ref.name == constants.DEFAULT_REVISION), None)
-        there = _listed(api, name, kind, tags.get(tag, head))
-        states = _compared(files, there, _published_before(api, name, kind, tags.get(tag, head)))
+        hub_files = _list_files(api, name, kind, tags.get(tag, head))
+        states = _compare_files(files, hub_files, _earlier_paths(api, name, kind, tags.get(tag, head)))
     if tag not in tags:
         _check_order(name, version, tags)
-        _check_ours(name, set(there), record)
-    elif changed := sorted(path for path, state in states.items() if state != UNCHANGED):
+        _check_ours(name, set(hub_files), record)
+    elif changed_paths := sorted(path for path, state in states.items() if state != UNCHANGED):
         raise ValueError(
-            f"wanted a version that {name} does not have, got {version}, which it has with another {changed[0]}: "
+            f"wanted a version that {name} does not have, got {version}, which it has with another {changed_paths[0]}: "
             "give a greater --version"
         )
     return Version(name, kind, tag, files, states, head, tag in tags)
@@ -196,24 +199,24 @@ def published(api: HfApi, version: Version, public: bool = False) -> str:
     """
     name, kind = version.name, version.kind
     if not version.tagged:
-        with _explained(name):
+        with _explain_errors(name):
             if version.head is None:
-                _patiently(lambda: api.create_repo(name, repo_type=kind, private=not public, exist_ok=True))
-            commit = _committed(api, version)
-            states = _compared(version.files, _listed(api, name, kind, commit))
+                _request_patiently(lambda: api.create_repo(name, repo_type=kind, private=not public, exist_ok=True))
+            commit = _make_commit(api, version)
+            states = _compare_files(version.files, _list_files(api, name, kind, commit))
         _check_complete(name, states)
-        with _explained(name):
-            _patiently(lambda: api.create_tag(name, tag=version.tag, revision=commit, repo_type=kind))
+        with _explain_errors(name):
+            _request_patiently(lambda: api.create_tag(name, tag=version.tag, revision=commit, repo_type=kind))
     return f"{api.endpoint}/{'datasets/' if kind == 'dataset' else ''}{name}/tree/{version.tag}"
 
 
-def _committed(api: HfApi, version: Version) -> str:
+def _make_commit(api: HfApi, version: Version) -> str:
     """Send the contents of the files, then make the commit; return its id.
 
     Large files are sent some at a time, and those that the Hub has are not sent again. The branch must be where the
     plan found it. If nothing has changed, there is no new commit.
     """
-    additions = [CommitOperationAdd(path, _content_of(version.files[path])) for path in version.sent]
+    additions = [CommitOperationAdd(path, _hub_content(version.files[path])) for path in version.sent]
     deletions = [CommitOperationDelete(path) for path, state in version.states.items() if state == REMOVED]
     if version.head is not None and not additions and not deletions:
         return version.head
@@ -221,7 +224,7 @@ def _committed(api: HfApi, version: Version) -> str:
         group = additions[start : start + GROUP]
         api.preupload_lfs_files(version.name, group, repo_type=version.kind, free_memory=False)
     message = f"Version {version.tag[1:]}"
-    made = _patiently(
+    commit = _request_patiently(
         lambda: api.create_commit(
             version.name,
             [*additions, *deletions],
@@ -230,16 +233,16 @@ def _committed(api: HfApi, version: Version) -> str:
             parent_commit=version.head,
         )
     )
-    return made.oid
+    return commit.oid
 
 
-def _listed(api: HfApi, name: str, kind: str, revision: str | None) -> dict[str, RepoFile]:
+def _list_files(api: HfApi, name: str, kind: str, revision: str | None) -> dict[str, RepoFile]:
     """The files of a revision on the Hub, by path."""
     tree = api.list_repo_tree(name, recursive=True, revision=revision, repo_type=kind)
     return {entry.path: entry for entry in tree if isinstance(entry, RepoFile) and entry.path != GIT}
 
 
-def _published_before(api: HfApi, name: str, kind: str, revision: str | None) -> set[str]:
+def _earlier_paths(api: HfApi, name: str, kind: str, revision: str | None) -> set[str]:
     """The files that an earlier version listed in its SHA256SUMS."""
     try:
         sums = Path(api.hf_hub_download(name, CHECKSUMS, repo_type=kind, revision=revision))
@@ -254,44 +257,44 @@ def record_on_hub(api: HfApi, name: str, kind: str, record: str) -> dict:
     Raises:
         OSError: The Hub cannot be reached.
     """
-    with _explained(name):
+    with _explain_errors(name):
         try:
             return json.loads(Path(api.hf_hub_download(name, record, repo_type=kind)).read_text(encoding="utf-8"))
         except (EntryNotFoundError, RepositoryNotFoundError):
             return {}
 
 
-def _compared(
-    files: Mapping[str, Content], there: Mapping[str, RepoFile], before: Set[str] = frozenset()
+def _compare_files(
+    files: Mapping[str, Content], hub_files: Mapping[str, RepoFile], earlier_paths: Set[str] = frozenset()
 ) -> dict[str, str]:
     """The state of each file; a file that an earlier version had and this one has not is to be removed.
 
     Args:
         files: By path, the files of the version.
-        there: By path, the files on the Hub.
-        before: The paths that an earlier version listed.
+        hub_files: By path, the files on the Hub.
+        earlier_paths: The paths that an earlier version listed.
     """
-    states = {path: _state_of(content, there.get(path)) for path, content in sorted(files.items())}
-    return states | {path: REMOVED for path in sorted(before & set(there) - set(files))}
+    states = {path: _file_state(content, hub_files.get(path)) for path, content in sorted(files.items())}
+    return states | {path: REMOVED for path in sorted(earlier_paths & set(hub_files) - set(files))}
 
 
-def _state_of(content: Content, there: RepoFile | None) -> str:
+def _file_state(content: Content, hub_file: RepoFile | None) -> str:
     """Whether a file is new, changed or unchanged; large files are compared by SHA-256, others by git's hash."""
-    if there is None:
+    if hub_file is None:
         return NEW
-    if there.lfs is not None:
-        own = hash_file(content) if isinstance(content, Path) else hashlib.sha256(content).hexdigest()
-        return UNCHANGED if own == there.lfs.sha256 else CHANGED
+    if hub_file.lfs is not None:
+        digest = hash_file(content) if isinstance(content, Path) else hashlib.sha256(content).hexdigest()
+        return UNCHANGED if digest == hub_file.lfs.sha256 else CHANGED
     data = content.read_bytes() if isinstance(content, Path) else content
-    return UNCHANGED if hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest() == there.blob_id else CHANGED
+    return UNCHANGED if hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest() == hub_file.blob_id else CHANGED
 
 
-def _size_of(content: Content) -> int:
+def _count_bytes(content: Content) -> int:
     """The bytes of a file or a content."""
     return len(content) if isinstance(content, bytes) else content.stat().st_size
 
 
-def _content_of(content: Content) -> str | bytes:
+def _hub_content(content: Content) -> str | bytes:
     """A file or its content as the Hub's library takes it."""
     return str(content) if isinstance(content, Path) else content
 
@@ -316,7 +319,7 @@ def _check_order(name: str, version: str, tags: Mapping[str, str]) -> None:
     Raises:
         ValueError: There is a later version.
     """
-    versions = [one[1:] for one in tags if re.fullmatch(r"v\d+\.\d+\.\d+", one)]
+    versions = [tag[1:] for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)]
     latest = max(versions, key=numbers, default=version)
     if numbers(latest) > numbers(version):
         raise ValueError(f"wanted a version after {latest}, got {version}: {name} has the later one already")
@@ -331,16 +334,16 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def _check_ours(name: str, there: set[str], record: str) -> None:
+def _check_ours(name: str, hub_paths: set[str], record: str) -> None:
     """Refuse a repository with files that this toolkit did not publish.
 
     Raises:
         ValueError: It has other files.
     """
-    if there - {CARD} and record not in there:
+    if hub_paths - {CARD} and record not in hub_paths:
         raise ValueError(
-            f"wanted a new repository, or one that this toolkit published, got {name} with {min(there - {CARD})} and "
-            f"without {record}: choose another name"
+            f"wanted a new repository, or one that this toolkit published, got {name} with {min(hub_paths - {CARD})} "
+            f"and without {record}: choose another name"
         )
 
 
@@ -350,11 +353,11 @@ def _check_complete(name: str, states: Mapping[str, str]) -> None:
     Raises:
         ConnectionError: A file is missing or another.
     """
-    if wrong := sorted(path for path, state in states.items() if state != UNCHANGED):
-        raise ConnectionError(f"wanted all files in the commit of {name}, got another or no {wrong[0]}: {KEPT}")
+    if wrong_paths := sorted(path for path, state in states.items() if state != UNCHANGED):
+        raise ConnectionError(f"wanted all files in the commit of {name}, got another or no {wrong_paths[0]}: {KEPT}")
 
 
-def _patiently(request: Callable[[], Result]) -> Result:
+def _request_patiently(request: Callable[[], Result]) -> Result:
     """The answer to a request that the Hub's library does not repeat: tried again while the Hub is busy.
 
     Raises:
@@ -366,13 +369,13 @@ def _patiently(request: Callable[[], Result]) -> Result:
         except HfHubHTTPError as error:
             if error.response is None or error.response.status_code not in BUSY:
                 raise
-            asked = error.response.headers.get("Retry-After", "")
-            time.sleep(min(int(asked) if asked.isdigit() else 2**number, LONGEST_WAIT))
+            retry_after = error.response.headers.get("Retry-After", "")
+            time.sleep(min(int(retry_after) if retry_after.isdigit() else 2**number, LONGEST_WAIT))
     return request()
 
 
 @contextlib.contextmanager
-def _explained(name: str) -> Iterator[None]:
+def _explain_errors(name: str) -> Iterator[None]:
     """Turn the errors of the Hub's library into one line that says what to do.
 
     Raises:
@@ -382,27 +385,29 @@ def _explained(name: str) -> Iterator[None]:
     try:
         yield
     except RepositoryNotFoundError:
-        raise PermissionError(_token_wanted(name, "one that may not see it")) from None
+        raise PermissionError(_token_message(name, "one that may not see it")) from None
     except OfflineModeIsEnabled:
         raise ConnectionError(f"wanted the Hub for {name}, got HF_HUB_OFFLINE=1: unset it") from None
     except (HTTPError, RuntimeError, ConnectionError) as error:
         if XET_TOKEN in str(error):
             raise ConnectionError(f"wanted a Hub with Xet storage for {name}, got one without: {WITHOUT_XET}") from None
-        answer = _answer_of(error)
-        if answer is not None and answer.status_code in (401, 403):
-            raise PermissionError(_token_wanted(name, "one that may not write there")) from None
-        if answer is not None and answer.status_code == 412:
+        response = _find_response(error)
+        if response is not None and response.status_code in (401, 403):
+            raise PermissionError(_token_message(name, "one that may not write there")) from None
+        if response is not None and response.status_code == 412:
             raise ConnectionError(f"wanted {name} as it was a moment ago, got a newer commit: {KEPT}") from None
-        got = named_line(error) if answer is None else f"{answer.status_code} {answer.reason_phrase}"
-        raise ConnectionError(f"wanted the Hub to take {name}, got {got}: {KEPT}") from None
+        actual = named_line(error) if response is None else f"{response.status_code} {response.reason_phrase}"
+        raise ConnectionError(f"wanted the Hub to take {name}, got {actual}: {KEPT}") from None
 
 
-def _answer_of(error: BaseException) -> Response | None:
+def _find_response(error: BaseException) -> Response | None:
     """The Hub's answer that an error is about, also where its library has wrapped the error; None if there is none."""
     causes = (error, error.__cause__)
-    return next((one.response for one in causes if isinstance(one, HfHubHTTPError) and one.response is not None), None)
+    return next(
+        (cause.response for cause in causes if isinstance(cause, HfHubHTTPError) and cause.response is not None), None
+    )
 
 
-def _token_wanted(name: str, got: str) -> str:
+def _token_message(name: str, actual: str) -> str:
     """The message for a token that is missing or may not write."""
-    return f"wanted a token that may write to {name}, got {got}: run `hf auth login`, or set HF_TOKEN"
+    return f"wanted a token that may write to {name}, got {actual}: run `hf auth login`, or set HF_TOKEN"

@@ -48,11 +48,11 @@ def _model_files(folder: Path, name: str, version: str) -> dict[str, Content]:
             "parabank package encoder, package_paraphraser.py or package_translator.py"
         )
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    inside = {path.relative_to(folder).as_posix(): path for path in paths}
-    own = {key: path for key, path in inside.items() if not key.startswith(".") and key != CHECKSUMS}
-    made = {CARD: card_on_hub(own[CARD].read_text(encoding="utf-8"), name, version).encode()}
-    sums = {key: hash_file(path) for key, path in own.items() if key not in made}
-    return {**own, **made, CHECKSUMS: checksum_lines(sums, made)}
+    files_by_path = {path.relative_to(folder).as_posix(): path for path in paths}
+    published_files = {key: path for key, path in files_by_path.items() if not key.startswith(".") and key != CHECKSUMS}
+    generated_contents = {CARD: card_on_hub(published_files[CARD].read_text(encoding="utf-8"), name, version).encode()}
+    sums = {key: hash_file(path) for key, path in published_files.items() if key not in generated_contents}
+    return {**published_files, **generated_contents, CHECKSUMS: checksum_lines(sums, generated_contents)}
 
 
 def card_on_hub(card: str, name: str, version: str) -> str:

@@ -77,12 +77,12 @@ def _parabank_files(
     """
     counts = {key: manifest["counts"]["total"][key] for key in ("pairs", "kept")}
     entry = {"version": version, **counts, "changes": changes}
-    stated = manifest | {"name": name, "version": version, "versions": [*earlier, entry]}
-    files = {config: {split: found for split in SPLITS if (found := files_of(folder, config, split))}
+    hub_manifest = manifest | {"name": name, "version": version, "versions": [*earlier, entry]}
+    files = {config: {split: paths for split in SPLITS if (paths := files_of(folder, config, split))}
              for config in CONFIGS}  # fmt: skip
-    made = {
-        MANIFEST: as_json(stated),
-        CARD: card_of(folder, stated, files, read_record(folder / STATISTICS, AGAIN)).encode(),
+    generated_contents = {
+        MANIFEST: as_json(hub_manifest),
+        CARD: card_of(folder, hub_manifest, files, read_record(folder / STATISTICS, AGAIN)).encode(),
     }
-    own: dict[str, Content] = {path: folder / path for path in sums if path not in made}
-    return own | made | {CHECKSUMS: checksum_lines(sums, made)}
+    unchanged_files: dict[str, Content] = {path: folder / path for path in sums if path not in generated_contents}
+    return unchanged_files | generated_contents | {CHECKSUMS: checksum_lines(sums, generated_contents)}

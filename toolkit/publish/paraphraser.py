@@ -64,32 +64,32 @@ def package_paraphraser(
     settings = training["settings"]
     lang, base = settings["lang"], settings["base_model"]
     training["settings"] = settings | {"base_model": shown_name(base) if base else None}
-    with made_beside(folder) as made:
-        whole, tokenizer = load_checkpoint(model, torch.float16)
-        whole.save_pretrained(made)
-        tokenizer.save_pretrained(made)
+    with made_beside(folder) as temporary_folder:
+        loaded_model, tokenizer = load_checkpoint(model, torch.float16)
+        loaded_model.save_pretrained(temporary_folder)
+        tokenizer.save_pretrained(temporary_folder)
         if Path(model, WORDS).exists():
-            shutil.copyfile(Path(model, WORDS), made / WORDS)
-        write_record(made, training)
-        said = stated(training["settings"], training.get("marked"))
-        write_whole(made / MEASURED, json.dumps(said) + "\n")
-        texts = [one.text for one in items]
-        systems = {"copy of the input": [[one] for one in texts]}
+            shutil.copyfile(Path(model, WORDS), temporary_folder / WORDS)
+        write_record(temporary_folder, training)
+        facts = stated(training["settings"], training.get("marked"))
+        write_whole(temporary_folder / MEASURED, json.dumps(facts) + "\n")
+        texts = [item.text for item in items]
+        systems = {"copy of the input": [[source] for source in texts]}
         if translators:
-            there, back = (load_translator(name) for name in translators)
-            systems["round trip, beam 12"] = round_trip(texts, there, back, N)
-        systems["this paraphraser"] = Paraphraser(str(made), lang).paraphrase(texts, N)
+            forward_translator, backward_translator = (load_translator(name) for name in translators)
+            systems["round trip, beam 12"] = round_trip(texts, forward_translator, backward_translator, N)
+        systems["this paraphraser"] = Paraphraser(str(temporary_folder), lang).paraphrase(texts, N)
         figures = evaluate_systems(items, systems, lang=lang)
-        measured = said | {
+        measurements = facts | {
             "figures": figures,
             "signature": ibleu_signature(ALPHA, 1, lang),
             "inputs": len(items),
             "license": license_name,
             "text": text,
             "parameters": training["parameters"],
-            "megabytes": round(sum(file.stat().st_size for file in made.iterdir()) / 1e6, 1),
+            "megabytes": round(sum(file.stat().st_size for file in temporary_folder.iterdir()) / 1e6, 1),
         }
-        write_whole(made / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
-        card = paraphraser_card(training, whole.config.model_type, measured | {"table": markdown(figures)})
-        write_whole(made / "README.md", card)
-    return measured
+        write_whole(temporary_folder / MEASURED, json.dumps(measurements, indent=1, ensure_ascii=False) + "\n")
+        card = paraphraser_card(training, loaded_model.config.model_type, measurements | {"table": markdown(figures)})
+        write_whole(temporary_folder / "README.md", card)
+    return measurements

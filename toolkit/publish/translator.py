@@ -71,32 +71,32 @@ def package_translator(
     if check_language:
         check_languages(pairs, source_lang, lang)
     training = read_training(model, "parabank train translator", PRIVATE)
-    trained = training["settings"].get("source_lang"), training["settings"].get("lang")
-    check_stated(model, trained, (source_lang, lang))
+    trained_languages = training["settings"].get("source_lang"), training["settings"].get("lang")
+    check_stated(model, trained_languages, (source_lang, lang))
     if base := training["settings"].get("base_model"):
         training["settings"]["base_model"] = shown_name(base)
     if not words.is_file():
         raise ValueError(f"wanted a folder that parabank train translator made, got {model} without {WORDS}")
     load_translator(model, "float32")
-    with made_beside(folder) as made:
-        whole = MarianMTModel.from_pretrained(model, dtype=torch.float16)
-        whole.save_pretrained(made)
-        MarianTokenizer.from_pretrained(model).save_pretrained(made)
-        shutil.copyfile(words, made / WORDS)
-        write_whole(made / RECORD, json.dumps(training, indent=1) + "\n")
-        saved = load_translator(str(made), "float32")
-        measured = {
+    with made_beside(folder) as temporary_folder:
+        loaded_model = MarianMTModel.from_pretrained(model, dtype=torch.float16)
+        loaded_model.save_pretrained(temporary_folder)
+        MarianTokenizer.from_pretrained(model).save_pretrained(temporary_folder)
+        shutil.copyfile(words, temporary_folder / WORDS)
+        write_whole(temporary_folder / RECORD, json.dumps(training, indent=1) + "\n")
+        saved_translator = load_translator(str(temporary_folder), "float32")
+        measurements = {
             "toolkit": VERSION,
             "source_lang": source_lang,
             "lang": lang,
-            **_bleu_figures(saved, pairs, lang),
+            **_bleu_figures(saved_translator, pairs, lang),
             "license": license_name,
             "text": text,
-            **_size_figures(whole, made),
+            **_size_figures(loaded_model, temporary_folder),
         }
-        write_whole(made / MEASURED, json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
-        write_whole(made / "README.md", translator_card(measured, training))
-    return measured
+        write_whole(temporary_folder / MEASURED, json.dumps(measurements, indent=1, ensure_ascii=False) + "\n")
+        write_whole(temporary_folder / "README.md", translator_card(measurements, training))
+    return measurements
 
 
 def held_out(
@@ -107,11 +107,11 @@ def held_out(
     Raises:
         ValueError: The bitext cannot be read, or has no usable pair.
     """
-    refused: Counter[str] = Counter()
+    refusals: Counter[str] = Counter()
     keep_all = CleanSettings(deduplicate=False, drop_same_text=False, refuse_misread=False, min_script_share=0)
-    pairs = list(clean(read_bitext(bitext, source_column, reference_column), keep_all, source_lang, lang, refused))
+    pairs = list(clean(read_bitext(bitext, source_column, reference_column), keep_all, source_lang, lang, refusals))
     if not pairs:
-        raise ValueError(none_usable(bitext, refused))
+        raise ValueError(none_usable(bitext, refusals))
     return pairs
 
 
@@ -127,19 +127,19 @@ def _size_figures(model: PreTrainedModel, folder: Path) -> dict[str, Any]:
     return {"parameters": parameters, "megabytes": round(sum(f.stat().st_size for f in folder.iterdir()) / 1e6, 1)}
 
 
-def translator_card(measured: dict[str, Any], training: dict[str, Any]) -> str:
+def translator_card(measurements: dict[str, Any], training: dict[str, Any]) -> str:
     """The card of a packaged translator.
 
     Args:
-        measured: Content of its `measured.json`.
+        measurements: Content of its `measured.json`.
         training: Record of its training.
     """
     data = ModelCardData(
-        language=[measured["source_lang"], measured["lang"]],
-        license=measured["license"],
+        language=[measurements["source_lang"], measurements["lang"]],
+        license=measurements["license"],
         pipeline_tag="translation",
         library_name="transformers",
         tags=["marian"],
     )
-    content: dict[str, Any] = {**measured, "training": training}
+    content: dict[str, Any] = {**measurements, "training": training}
     return str(ModelCard.from_template(data, template_path=str(TEMPLATE), **content))

@@ -77,12 +77,12 @@ def _without_evaluation_sets(table: pa.Table, search: Search) -> pa.Table:
         table: The columns of `toolkit.clean.corpus.SCHEMA`.
         search: The evaluation sets; it counts the pairs.
     """
-    kept = np.flatnonzero(pc.is_null(table["reason"]).to_numpy())
-    some = table.take(pa.array(kept))
-    found = kept[search.found(some["source"], some["reference"])]
-    if not len(found):
+    usable_positions = np.flatnonzero(pc.is_null(table["reason"]).to_numpy())
+    usable_pairs = table.take(pa.array(usable_positions))
+    contaminated_positions = usable_positions[search.found(usable_pairs["source"], usable_pairs["reference"])]
+    if not len(contaminated_positions):
         return table
     mask = np.zeros(len(table), bool)
-    mask[found] = True
+    mask[contaminated_positions] = True
     reasons = pc.if_else(pa.array(mask), pa.scalar("contaminated"), table["reason"])
     return table.set_column(table.column_names.index("reason"), "reason", reasons)

@@ -75,7 +75,7 @@ def check_output_url(output_dir: str) -> None:
         raise ValueError(f"wanted a folder in a bucket, got {output_dir}: add the name of the parabank")
 
 
-def fetch_run(output_dir: str, wanted: dict, free: Set[str]) -> set[str]:
+def fetch_run(output_dir: str, settings: dict, free: Set[str]) -> set[str]:
     """Bring what a URL has of a run to the folder of the run; do nothing for an output that is a folder.
 
     A copy counts when all of it has arrived and can be read. A file that is damaged at the URL is none: its line on the
@@ -83,7 +83,7 @@ def fetch_run(output_dir: str, wanted: dict, free: Set[str]) -> set[str]:
 
     Args:
         output_dir: The output of the run.
-        wanted: Its settings, as it records them.
+        settings: Its settings, as it records them.
         free: The settings that may differ from call to call.
 
     Returns:
@@ -99,23 +99,29 @@ def fetch_run(output_dir: str, wanted: dict, free: Set[str]) -> set[str]:
     url, folder = _run_url(output_dir), run_folder(output_dir)
     check_free(folder)
     check_bucket(output_dir)
-    record, there, packaged = read_bytes(joined_url(url, SETTINGS)), below(url), below(output_dir)
-    others = [*filter(lambda name: name != PROBE, there), *(packaged if MANIFEST not in packaged else ())]
-    if record is None and others:
+    record, remote_sizes, packaged_sizes = read_bytes(joined_url(url, SETTINGS)), below(url), below(output_dir)
+    other_names = [
+        *filter(lambda name: name != PROBE, remote_sizes),
+        *(packaged_sizes if MANIFEST not in packaged_sizes else ()),
+    ]
+    if record is None and other_names:
         raise FileExistsError(
-            f"wanted a new URL, or that of a run, got {output_dir}, which holds {others[0]} and no run of this "
+            f"wanted a new URL, or that of a run, got {output_dir}, which holds {other_names[0]} and no run of this "
             "toolkit: choose another --output_dir"
         )
     if record is None:
         _check_written(url)
         print(f"{without_secrets(url)}: 0 files fetched to {folder}", file=sys.stderr)
         return set()
-    compare_settings(_record_at(joined_url(url, SETTINGS), record), wanted, free, without_secrets(url))
+    compare_settings(_record_at(joined_url(url, SETTINGS), record), settings, free, without_secrets(url))
     sizes = {path.name: path.stat().st_size for path in (folder.iterdir() if folder.is_dir() else ())}
     names = [SETTINGS] * (SETTINGS not in sizes)
     # The record of the input shards comes last: without it they are cut again, but what is finished stays.
-    shards = [*filter((SHARD_FILE if INPUTS in there else FINISHED).fullmatch, there), *filter(INPUTS.__eq__, there)]
-    names += [name for name in shards if sizes.get(name) != there[name]]
+    shards = [
+        *filter((SHARD_FILE if INPUTS in remote_sizes else FINISHED).fullmatch, remote_sizes),
+        *filter(INPUTS.__eq__, remote_sizes),
+    ]
+    names += [name for name in shards if sizes.get(name) != remote_sizes[name]]
     fetched, damaged = _fetch_named(url, folder, names)
     for name in sorted(damaged):
         print(
@@ -152,16 +158,16 @@ def _fetch_named(url: str, folder: Path, names: list[str]) -> tuple[int, set[str
     damaged, fetched = set[str](), 0
     folder.mkdir(parents=True, exist_ok=True)
     for kind in (SETTINGS, CONTAMINATION, "dropped-", "input-", "rows-", INPUTS):
-        some = {name for name in names if name.startswith(kind)}
+        selected_names = {name for name in names if name.startswith(kind)}
         if kind == "rows-":
-            uncounted = {name for name in some if dropped_of(Path(name)).name in damaged}
-            some, damaged = some - uncounted, damaged | uncounted
+            uncounted = {name for name in selected_names if dropped_of(Path(name)).name in damaged}
+            selected_names, damaged = selected_names - uncounted, damaged | uncounted
         if kind == INPUTS and any(name.startswith(("input-", CONTAMINATION)) for name in damaged):
             (folder / INPUTS).unlink(missing_ok=True)
             break
-        refused = fetch({joined_url(url, name): folder / name for name in sorted(some)}, _is_whole)
+        refused = fetch({joined_url(url, name): folder / name for name in sorted(selected_names)}, _is_whole)
         damaged |= {address.rpartition("/")[2] for address in refused}
-        fetched += len(some) - len(refused)
+        fetched += len(selected_names) - len(refused)
     return fetched, damaged
 
 
@@ -204,19 +210,21 @@ def send_run(output_dir: str, damaged: Set[str] = frozenset()) -> None:
     if not is_url(output_dir):
         return
     url, folder = _run_url(output_dir), run_folder(output_dir)
-    there = below(url)
+    remote_sizes = below(url)
     names = sorted(path.name for path in folder.iterdir() if SHARD_FILE.fullmatch(path.name))
-    other = {name for name in (*names, INPUTS) if there.get(name) != (folder / name).stat().st_size} - damaged
-    for name in sorted(filter(FINISHED.fullmatch, other & there.keys())):
+    changed_names = {
+        name for name in (*names, INPUTS) if remote_sizes.get(name) != (folder / name).stat().st_size
+    } - damaged
+    for name in sorted(filter(FINISHED.fullmatch, changed_names & remote_sizes.keys())):
         print(
             f"{without_secrets(joined_url(url, name))}: another file of that name came there, which is kept",
             file=sys.stderr,
         )
-        other.remove(name)
+        changed_names.remove(name)
     send(folder / SETTINGS, joined_url(url, SETTINGS))
-    missing = [name for name in (*names, INPUTS) if name in other | damaged]
+    unsent_names = [name for name in (*names, INPUTS) if name in changed_names | damaged]
     for kind in (CONTAMINATION, "dropped-", "rows-", "input-", INPUTS):
-        send_together({joined_url(url, name): folder / name for name in missing if name.startswith(kind)})
+        send_together({joined_url(url, name): folder / name for name in unsent_names if name.startswith(kind)})
 
 
 def send_shard(output_dir: str, shard: Path) -> None:
@@ -256,14 +264,14 @@ def sending(output_dir: str) -> Iterator[Callable[[Path], None]]:
 
 def _send_queued(output_dir: str, shards: SimpleQueue[Path | None]) -> None:
     """Send the shards of a queue in their order until None comes; after a failure none for PAUSE seconds."""
-    left, again = deque[Path](), 0.0
+    unsent_shards, next_attempt = deque[Path](), 0.0
     while (shard := shards.get()) is not None:
-        left.append(shard)
-        while left and time.monotonic() >= again:
-            if _was_sent(output_dir, left[0]):
-                left.popleft()
+        unsent_shards.append(shard)
+        while unsent_shards and time.monotonic() >= next_attempt:
+            if _was_sent(output_dir, unsent_shards[0]):
+                unsent_shards.popleft()
             else:
-                again = time.monotonic() + PAUSE
+                next_attempt = time.monotonic() + PAUSE
 
 
 def _was_sent(output_dir: str, shard: Path) -> bool:
@@ -286,10 +294,10 @@ def send_parabank(output_dir: str) -> None:
     """
     if not is_url(output_dir):
         return
-    folder, there = working_folder(output_dir), below(output_dir)
+    folder, remote_sizes = working_folder(output_dir), below(output_dir)
     files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    remove([joined_url(output_dir, name) for name in there if name == MANIFEST])
+    remove([joined_url(output_dir, name) for name in remote_sizes if name == MANIFEST])
     for name in sorted(files, key=lambda name: name == MANIFEST):
         if name == MANIFEST:
-            remove([joined_url(output_dir, old) for old in there if old not in files])
+            remove([joined_url(output_dir, old) for old in remote_sizes if old not in files])
         send(files[name], joined_url(output_dir, name))

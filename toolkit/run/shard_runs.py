@@ -150,8 +150,8 @@ class RunSettings:
         check_between(self, 0, 10, "temperature")
         check_between(self, 0, 1, "top_p")
         if (self.generator == LM) != (self.model is not None):
-            got = f"{self.generator} and {self.model or 'no model'}"
-            raise ValueError(f"wanted --generator lm and --model together, got {got}")
+            combination = f"{self.generator} and {self.model or 'no model'}"
+            raise ValueError(f"wanted --generator lm and --model together, got {combination}")
         if self.server is not None and self.generator != LM:
             raise ValueError(f"wanted --server with --generator lm, got {self.generator}: leave --server out")
         if self.temperature == 0 and self.samples > 1 and self.generator == LM:
@@ -213,8 +213,8 @@ def check_run(settings: RunSettings, builder: str, contents: Mapping[str, str]) 
     """
     check_output_folder(settings.shards_dir, SETTINGS, settings.inputs)
     check_free(settings.shards_dir)
-    finished = all_made(settings.shards_dir)
-    compare_record(settings.shards_dir / SETTINGS, record_of(settings, builder, contents), FREE, finished)
+    is_complete = all_made(settings.shards_dir)
+    compare_record(settings.shards_dir / SETTINGS, record_of(settings, builder, contents), FREE, is_complete)
     if not (settings.shards_dir / INPUTS).exists():
         settings.check_inputs()
 
@@ -277,9 +277,9 @@ def make_run(
 
     Args:
         folder: The folder of the run, which this launch holds.
-        rows: As of `write_inputs`; the main process reads them.
+        rows: See `write_inputs`; the main process reads them.
         shard_rows: Likewise.
-        recipe: As of `make_shards`, with its errors.
+        recipe: See `make_shards`, with its errors.
         state: Likewise.
         stages: Likewise.
     """
@@ -319,48 +319,50 @@ def make_shards(
     rows = {path: count_rows(path) for path in own_shards}
     total, unfinished_rows = sum(rows.values()), sum(rows[path] for path in unfinished)
     label = "rows" if state.num_processes == 1 else f"rows of process {state.process_index + 1}/{state.num_processes}"
-    bar_shown = rows_bar(total, total - unfinished_rows, stages, label, state.is_local_main_process)
-    taken: list[float] = []
-    with few_collections(), bar_shown as bar, stoppable() as stopped:
-        done = total - unfinished_rows
+    progress_bar = rows_bar(total, total - unfinished_rows, stages, label, state.is_local_main_process)
+    durations: list[float] = []
+    with few_collections(), progress_bar as bar, stoppable() as stopped:
+        finished_rows = total - unfinished_rows
         for path in unfinished:
-            begun = time.monotonic()
+            start_time = time.monotonic()
             if not output_of(path).exists():  # another process makes it where this one was stopped for long
                 make_shard(path, recipe, write)
-                taken.append(time.monotonic() - begun)
-            done += rows[path]
-            bar.update(done - bar.n)  # count the rows that a stage skipped without reporting them
+                durations.append(time.monotonic() - start_time)
+            finished_rows += rows[path]
+            bar.update(finished_rows - bar.n)  # count the rows that a stage skipped without reporting them
             if stopped():
                 raise Stopped
-    _make_overdue(inputs, lambda path: make_shard(path, recipe, write), state, taken)
-    return len(taken)
+    _make_overdue(inputs, lambda path: make_shard(path, recipe, write), state, durations)
+    return len(durations)
 
 
-def _make_overdue(inputs: list[Path], make: Callable[[Path], None], state: PartialState, taken: list[float]) -> None:
+def _make_overdue(
+    inputs: list[Path], make: Callable[[Path], None], state: PartialState, durations: list[float]
+) -> None:
     """Wait until all processes have made their shards; make those of a process that has stopped.
 
     Args:
         inputs: The paths of all input shards.
         make: Makes a shard; a shard that two processes make has the same bytes, and comes whole.
         state: The processes.
-        taken: The seconds that each shard of this process took.
+        durations: The seconds that each shard of this process took.
 
     Raises:
         RuntimeError: A shard failed, or another process has ended.
     """
-    limit, all_came = max(LEAST_OVERDUE, OVERDUE * median(taken or [LEAST_OVERDUE])), begin_wait(state)
-    left, since, told = inputs, time.monotonic(), set[int]()
-    while not all_came() and (fewer := [path for path in left if not output_of(path).exists()]):
-        since = time.monotonic() if len(fewer) < len(left) else since
-        left = fewer
-        if time.monotonic() - since > limit:
-            path = left[-1 - state.process_index % len(left)]
-            if (whose := inputs.index(path) % state.num_processes) not in told:
-                told.add(whose)
-                print(OVERDUE_LINE.format(process=whose, minutes=limit / 60, shard=path.name), file=sys.stderr)
+    limit, all_came = max(LEAST_OVERDUE, OVERDUE * median(durations or [LEAST_OVERDUE])), begin_wait(state)
+    unfinished, last_progress, reported_processes = inputs, time.monotonic(), set[int]()
+    while not all_came() and (still_unfinished := [path for path in unfinished if not output_of(path).exists()]):
+        last_progress = time.monotonic() if len(still_unfinished) < len(unfinished) else last_progress
+        unfinished = still_unfinished
+        if time.monotonic() - last_progress > limit:
+            path = unfinished[-1 - state.process_index % len(unfinished)]
+            if (process := inputs.index(path) % state.num_processes) not in reported_processes:
+                reported_processes.add(process)
+                print(OVERDUE_LINE.format(process=process, minutes=limit / 60, shard=path.name), file=sys.stderr)
             make(path)
         else:
-            time.sleep(min(LOOK, (time.monotonic() - since) / 10 + 0.01))
+            time.sleep(min(LOOK, (time.monotonic() - last_progress) / 10 + 0.01))
 
 
 def make_shard(
@@ -403,8 +405,8 @@ def few_collections() -> Iterator[None]:
 def _apply_recipe(rows: Iterable[Row], recipe: Callable[[Iterable[Row]], Iterator[Row]]) -> Iterator[Row]:
     """Apply a recipe to the rows of a shard, in order; rows that cleaning has refused are yielded unchanged."""
     shard = list(rows)
-    finished = recipe(row for row in shard if row.reason is None)
-    yield from (next(finished) if row.reason is None else row for row in shard)
+    finished_rows = recipe(row for row in shard if row.reason is None)
+    yield from (next(finished_rows) if row.reason is None else row for row in shard)
 
 
 def _name_failing_rows(path: Path, recipe: Callable[[Iterable[Row]], Iterator[Row]], error: RowsFailed) -> RowsFailed:

@@ -104,27 +104,30 @@ class TextRun(RunSettings):
         The text is read twice if sentences are drawn. Memory is needed for a hash of each sentence, some 80 bytes, not
         for its text.
         """
-        wanted = None
+        drawn_keys = None
         if self.references is not None:
-            wanted = drawn((passage.sentence for passage in self.passages()), self.references, self.seed)
-            if len(wanted) < self.references:
+            drawn_keys = drawn((passage.sentence for passage in self.passages()), self.references, self.seed)
+            if len(drawn_keys) < self.references:
                 print(
-                    f"wanted {self.references:,} references, got a text with {len(wanted):,} different sentences of "
-                    f"{self.min_chars} to {self.max_chars} characters: all of them are taken",
+                    f"wanted {self.references:,} references, got a text with {len(drawn_keys):,} different sentences "
+                    f"of {self.min_chars} to {self.max_chars} characters: all of them are taken",
                     file=sys.stderr,
                 )
-        seen: set[bytes] = set()
+        seen_keys: set[bytes] = set()
         search = search_for(read_sets(self.decontaminate))
-        for one in self.passages():
-            key = draw_key(one.sentence, self.seed)
-            if wanted is not None and key not in wanted:
+        for passage in self.passages():
+            key = draw_key(passage.sentence, self.seed)
+            if drawn_keys is not None and key not in drawn_keys:
                 continue
-            reason = "duplicate" if key in seen else None
-            seen.add(key)
-            if reason is None and self.decontaminate and search.found(pa.array([one.sentence])).any():
+            reason = "duplicate" if key in seen_keys else None
+            seen_keys.add(key)
+            if reason is None and self.decontaminate and search.found(pa.array([passage.sentence])).any():
                 reason = "contaminated"
-            split, context = split_of(one.sentence, self.validation_share, self.test_share), (one.before, one.after)
-            row_id = f"{one.origin}-{one.number}"
-            yield Row(row_id, one.origin, None, None, one.sentence, self.lang, split, *context, reason=reason)
+            split, context = (
+                split_of(passage.sentence, self.validation_share, self.test_share),
+                (passage.before, passage.after),
+            )
+            row_id = f"{passage.origin}-{passage.number}"
+            yield Row(row_id, passage.origin, None, None, passage.sentence, self.lang, split, *context, reason=reason)
         if self.decontaminate:
             write_whole(self.shards_dir / CONTAMINATION, json.dumps(search.record(self.UNIT), indent=1))

@@ -63,13 +63,13 @@ class Outcome:
             return [f"{self.measure}: no {self.what} were held out, so nothing says how good this model is"]
         figures = "".join(f"; {name} {figure:.2f}" for name, figure in self.others.items())
         better = [name for name, figure in self.others.items() if self._is_better(figure)]
-        said = [f"{self.measure}, {self.count:,} {self.what}: {self.model:.2f}{figures}"]
+        report_lines = [f"{self.measure}, {self.count:,} {self.what}: {self.model:.2f}{figures}"]
         if better:
-            said.append(
+            report_lines.append(
                 f"warning: {' and '.join(better)} {'are' if len(better) > 1 else 'is'} better than this model: "
                 "train it on more or cleaner pairs, longer, or from another base model"
             )
-        return said
+        return report_lines
 
     def _is_better(self, figure: float) -> bool:
         """Whether a figure is better than the model's."""
@@ -142,7 +142,7 @@ def in_folder(folder: Path, record: dict, free: Set[str], state: PartialState) -
     Args:
         folder: Output folder of the training; it is made if it does not exist.
         record: Return value of `check_folder`.
-        free: As of `check_folder`.
+        free: See `check_folder`.
         state: The processes, all of which enter.
 
     Raises:

@@ -46,7 +46,9 @@ def load_bertscore(
     model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
 
     def scores(pairs: Sequence[tuple[str, str]]) -> list[float]:
-        return bertscore([one for one, _ in pairs], [other for _, other in pairs], model, tokenizer, layer)
+        return bertscore(
+            [reference for reference, _ in pairs], [candidate for _, candidate in pairs], model, tokenizer, layer
+        )
 
     return scores
 
@@ -80,18 +82,18 @@ def bertscore(
     Source: Zhang et al. 2020, "BERTScore: Evaluating Text Generation with BERT", section 3.
     """
     order = sorted(range(len(references)), key=lambda i: len(references[i]) + len(candidates[i]))
-    found = [0.0] * len(order)
+    scores = [0.0] * len(order)
     for begin in range(0, len(order), batch_size):
         batch = order[begin : begin + batch_size]
-        one, one_weight = _vectors([references[i] for i in batch], model, tokenizer, layer)
-        other, other_weight = _vectors([candidates[i] for i in batch], model, tokenizer, layer)
-        cosine = torch.einsum("nid,njd->nij", one, other)
-        recall = (cosine.amax(2) * one_weight).sum(1)
-        precision = (cosine.amax(1) * other_weight).sum(1)
+        reference_vectors, reference_weights = _vectors([references[i] for i in batch], model, tokenizer, layer)
+        candidate_vectors, candidate_weights = _vectors([candidates[i] for i in batch], model, tokenizer, layer)
+        cosine = torch.einsum("nid,njd->nij", reference_vectors, candidate_vectors)
+        recall = (cosine.amax(2) * reference_weights).sum(1)
+        precision = (cosine.amax(1) * candidate_weights).sum(1)
         f1 = torch.nan_to_num(2 * precision * recall / (precision + recall))
         for i, score in zip(batch, f1.tolist(), strict=True):
-            found[i] = score
-    return found
+            scores[i] = score
+    return scores
 
 
 def _vectors(
@@ -109,9 +111,9 @@ def _vectors(
         (texts, tokens, width); (texts, tokens), which sum to 1 for each text with a token.
     """
     options = {"padding": True, "truncation": True, "return_special_tokens_mask": True, "return_tensors": "pt"}
-    read = tokenizer(list(texts), **options).to(model.device)
-    inner = 1 - read.pop("special_tokens_mask").float()
-    hidden = model(**read, output_hidden_states=True).hidden_states[layer].float()
-    mask = read["attention_mask"].float()
+    encoding = tokenizer(list(texts), **options).to(model.device)
+    inner = 1 - encoding.pop("special_tokens_mask").float()
+    hidden = model(**encoding, output_hidden_states=True).hidden_states[layer].float()
+    mask = encoding["attention_mask"].float()
     inner *= mask
     return normalize(hidden, dim=-1) * mask[:, :, None], inner / inner.sum(1, keepdim=True).clamp(min=1)

@@ -74,11 +74,11 @@ def fitted_weights(candidates: Sequence[Candidate]) -> Weights:
 
     Source: ParaNet, appendix A: "we set the weights inversely proportional to its corresponding score's std".
     """
-    found = [_parts(candidate.scores) for candidate in candidates]
-    spreads = [pstdev(column) for column in zip(*found, strict=True)] or [0.0]
+    parts = [_parts(candidate.scores) for candidate in candidates]
+    spreads = [pstdev(column) for column in zip(*parts, strict=True)] or [0.0]
     if min(spreads) == 0:
         raise ValueError(
             f"wanted candidates that differ in each score to fit the weights, got {len(candidates)} with standard "
-            f"deviations {', '.join(f'{one:g}' for one in spreads)}: leave out --fit_weights"
+            f"deviations {', '.join(f'{spread:g}' for spread in spreads)}: leave out --fit_weights"
         )
     return Weights(*(float(f"{1 / spread:.{DIGITS}g}") for spread in spreads))

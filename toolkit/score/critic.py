@@ -31,11 +31,11 @@ def load_critic(name: str, dtype: str, device: torch.device | str) -> LanguageMo
 
     Args:
         name: A Hub id, a local path or "starter/rewriter".
-        dtype: As of `load_language_model`.
+        dtype: See `load_language_model`.
         device: Device on which it computes.
 
     Raises:
-        ValueError: As of `load_language_model`, or its attention follows no given mask (recurrent models).
+        ValueError: See `load_language_model`, or its attention follows no given mask (recurrent models).
     """
     model = load_language_model(name, dtype, device)
     if torch.device(device).type == "cpu":
@@ -69,22 +69,25 @@ def critic_rows(
         relative_fluency: Whether that score is filled, which takes as much time again.
     """
     shard = list(rows)
-    waiting = [[candidate for candidate in row.candidates if candidate.reason is None] for row in shard]
-    owners = [row for row, some in zip(shard, waiting, strict=True) if some]
-    waiting = [some for some in waiting if some]
-    texts = [[row.reference, *(c.text for c in some)] for row, some in zip(owners, waiting, strict=True)]
-    working = parts_at_hand(shard, owners, sum(map(len, texts)))
-    read = _token_scores(texts, model, batch_tokens, True, working)
-    for some, (repetition, *given) in zip(waiting, read, strict=True):
-        for candidate, text in zip(some, given, strict=True):
+    candidate_lists = [[candidate for candidate in row.candidates if candidate.reason is None] for row in shard]
+    scored_rows = [row for row, candidates in zip(shard, candidate_lists, strict=True) if candidates]
+    candidate_lists = [candidates for candidates in candidate_lists if candidates]
+    texts = [
+        [row.reference, *(c.text for c in candidates)]
+        for row, candidates in zip(scored_rows, candidate_lists, strict=True)
+    ]
+    working = parts_at_hand(shard, scored_rows, sum(map(len, texts)))
+    token_scores = _token_scores(texts, model, batch_tokens, True, working)
+    for candidates, (repetition, *candidate_scores) in zip(candidate_lists, token_scores, strict=True):
+        for candidate, text in zip(candidates, candidate_scores, strict=True):
             if repetition.logs and text.logs:
-                own, scores = text.mean(), candidate.scores
-                scores.given_reference, scores.after_reference = round(own - repetition.mean(), DECIMALS), own
+                mean, scores = text.mean(), candidate.scores
+                scores.given_reference, scores.after_reference = round(mean - repetition.mean(), DECIMALS), mean
                 parts = _change_scores(repetition.ids, text)
                 scores.changed_words, scores.after_changes, scores.unchanged_words = parts
     fluencies = _token_scores(texts, model, batch_tokens, False) if relative_fluency else []
-    for some, (reference, *alone) in zip(waiting, fluencies, strict=relative_fluency):
-        for candidate, text in zip(some, alone, strict=True):
+    for candidates, (reference, *candidate_scores) in zip(candidate_lists, fluencies, strict=relative_fluency):
+        for candidate, text in zip(candidates, candidate_scores, strict=True):
             if reference.logs and text.logs:
                 candidate.scores.relative_fluency = round(text.mean() - reference.mean(), DECIMALS)
     yield from shard
@@ -98,20 +101,23 @@ def read_back_rows(rows: Iterable[Row], model: LanguageModel, batch_tokens: int)
     candidate takes several times as long as by `critic_rows`.
 
     Args:
-        rows: As of `critic_rows`.
+        rows: See `critic_rows`.
         model: Likewise.
         batch_tokens: Likewise.
     """
     shard = list(rows)
-    waiting = [(row, c) for row in shard for c in row.candidates if c.reason is None]
-    read: Any = model.tokenizer
-    asked = [
-        (beginning_of(c.text, read), [read(row.reference, add_special_tokens=False, verbose=False)["input_ids"]])
-        for row, c in waiting
+    pairs = [(row, c) for row in shard for c in row.candidates if c.reason is None]
+    tokenizer: Any = model.tokenizer
+    queries = [
+        (
+            beginning_of(c.text, tokenizer),
+            [tokenizer(row.reference, add_special_tokens=False, verbose=False)["input_ids"]],
+        )
+        for row, c in pairs
     ]
-    working = parts_at_hand(shard, [row for row, _ in waiting], len(waiting))
-    scores = log_probabilities_after(asked, model, batch_tokens, working)
-    for (_, candidate), (logs,) in zip(waiting, scores, strict=True):
+    working = parts_at_hand(shard, [row for row, _ in pairs], len(pairs))
+    scores = log_probabilities_after(queries, model, batch_tokens, working)
+    for (_, candidate), (logs,) in zip(pairs, scores, strict=True):
         if logs:
             total = math.fsum(logs)
             candidate.scores.after_candidate = round(total / len(logs), DECIMALS)
@@ -127,12 +133,12 @@ def judge_by_reading(
 
     Args:
         rows: English rows whose candidates have the other scores of the judge.
-        model: As of `critic_rows`.
+        model: See `critic_rows`.
         batch_tokens: Likewise.
         cut: Refuses candidates, by `usable` as the judge has it before they are read back, which takes longest.
     """
-    read = critic_rows(rows, model, batch_tokens, relative_fluency=False)
-    read_back = read_back_rows(cut(judge_rows(read, read_judge(WITH_CRITIC))), model, batch_tokens)
+    scored_rows = critic_rows(rows, model, batch_tokens, relative_fluency=False)
+    read_back = read_back_rows(cut(judge_rows(scored_rows, read_judge(WITH_CRITIC))), model, batch_tokens)
     return judge_rows(read_back, read_judge(BOTH_WAYS))
 
 
@@ -169,12 +175,14 @@ def _change_scores(reference: Sequence[int], text: _TokenScores) -> tuple[float,
         the mean of those that are no difference; 0 where there are none.
     """
     edits = SequenceMatcher(None, reference, text.ids, autojunk=False).get_opcodes()
-    changed = {n for kind, _, _, begin, end in edits if kind != "equal" for n in range(begin, end)}
-    behind = [text.logs[end] for kind, _, _, _, end in edits if kind != "equal" and end < len(text.logs)]
-    unchanged = [log for n, log in enumerate(text.logs) if n not in changed]
-    total = round(math.fsum(text.logs[n] for n in changed), DECIMALS)
-    mean = round(math.fsum(unchanged) / len(unchanged), DECIMALS) if unchanged else 0.0
-    return total, round(min(behind, default=0.0), DECIMALS), mean
+    changed_positions = {
+        position for kind, _, _, begin, end in edits if kind != "equal" for position in range(begin, end)
+    }
+    following_logs = [text.logs[end] for kind, _, _, _, end in edits if kind != "equal" and end < len(text.logs)]
+    unchanged_logs = [log for position, log in enumerate(text.logs) if position not in changed_positions]
+    total = round(math.fsum(text.logs[position] for position in changed_positions), DECIMALS)
+    mean = round(math.fsum(unchanged_logs) / len(unchanged_logs), DECIMALS) if unchanged_logs else 0.0
+    return total, round(min(following_logs, default=0.0), DECIMALS), mean
 
 
 def _token_scores(
@@ -189,26 +197,28 @@ def _token_scores(
     Args:
         texts: References, each followed by its candidates.
         model: What `load_critic` returns.
-        batch_tokens: As of `critic_rows`.
+        batch_tokens: See `critic_rows`.
         after_reference: Whether each text is read after its reference and a line break, or else after the token that
             begins texts (or the one that ends them; without either the first token of a text is not counted).
-        working: As of `log_probabilities_after`.
+        working: See `log_probabilities_after`.
 
     Returns:
         For each reference its own and those of its candidates.
     """
     tokenizer: Any = model.tokenizer
-    begin = next((one for one in (tokenizer.bos_token_id, tokenizer.eos_token_id) if one is not None), None)
+    begin = next(
+        (token_id for token_id in (tokenizer.bos_token_id, tokenizer.eos_token_id) if token_id is not None), None
+    )
     first = [] if begin is None else [begin]
-    asked: list[tuple[list[int], list[list[int]]]] = []
+    queries: list[tuple[list[int], list[list[int]]]] = []
     for reference, *candidates in texts:
-        read = tokenizer([reference, *candidates], add_special_tokens=False, verbose=False)["input_ids"]
-        asked.append(((beginning_of(reference, tokenizer) if after_reference else []) or first, read))
-    found = log_probabilities_after(asked, model, batch_tokens, working)
+        token_ids = tokenizer([reference, *candidates], add_special_tokens=False, verbose=False)["input_ids"]
+        queries.append(((beginning_of(reference, tokenizer) if after_reference else []) or first, token_ids))
+    log_probabilities = log_probabilities_after(queries, model, batch_tokens, working)
     return [
         [
             _TokenScores(ids[0 if beginning else 1 :][: len(logs)], logs)  # without a beginning the first has no number
-            for ids, logs in zip(read, some, strict=True)
+            for ids, logs in zip(token_ids, text_logs, strict=True)
         ]
-        for (beginning, read), some in zip(asked, found, strict=True)
+        for (beginning, token_ids), text_logs in zip(queries, log_probabilities, strict=True)
     ]

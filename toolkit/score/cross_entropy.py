@@ -74,8 +74,8 @@ class BitextFilter(BitextSettings):
         if self.best_share is not None:
             check_between(self, 0, 1, "best_share")
             if self.max_cross_entropy is not None or not self.best_share:
-                got = f"best_share {self.best_share} and max_cross_entropy {self.max_cross_entropy}"
-                raise ValueError(f"wanted a share above 0 or a threshold, got {got}: give one of them")
+                limits = f"best_share {self.best_share} and max_cross_entropy {self.max_cross_entropy}"
+                raise ValueError(f"wanted a share above 0 or a threshold, got {limits}: give one of them")
         if not self.threshold > 0:
             raise ValueError(f"wanted max_cross_entropy above 0, got {self.threshold}")
 
@@ -113,12 +113,12 @@ def scored_pairs(shard: Path) -> Iterator[pa.Table]:
         refused before.
     """
     for rows in read_tables(shard):
-        scored = pc.is_null(rows["reason"]).to_numpy()
-        candidates = candidates_of(rows.filter(pa.array(scored))).flatten()  # one of each row that is not refused
+        is_scored = pc.is_null(rows["reason"]).to_numpy()
+        candidates = candidates_of(rows.filter(pa.array(is_scored))).flatten()  # one of each row that is not refused
         reasons = np.array(rows["reason"].to_pylist(), object)
-        reasons[scored] = pc.struct_field(candidates, "reason").to_pylist()
+        reasons[is_scored] = pc.struct_field(candidates, "reason").to_pylist()
         x = np.full(len(rows), np.nan)
-        x[scored] = cross_entropy(*(_per_token(candidates, side) for side in ("forward", "backward")))
+        x[is_scored] = cross_entropy(*(_per_token(candidates, side) for side in ("forward", "backward")))
         lines = pc.cast(pc.replace_substring_regex(rows["id"], "^.*-", ""), pa.int64())
         texts = {name: rows[name].cast(pa.large_string()) for name in ("source", "reference")}
         yield pa.table({"line": lines, **texts, "reason": pa.array(reasons, pa.string()), "x": pa.array(x)})
@@ -140,20 +140,20 @@ def judged(shards: Iterable[Path], settings: BitextFilter) -> Iterator[pa.Table]
         that was refused before.
     """
     shards = list(shards)
-    most, ties = settings.threshold, np.inf
+    maximum, ties = settings.threshold, np.inf
     if settings.best_share is not None:
-        most, ties = limit_of(
+        maximum, ties = limit_of(
             np.concatenate([table["x"].to_numpy() for s in shards for table in scored_pairs(s)]), settings.best_share
         )
     for table in (table for shard in shards for table in scored_pairs(shard)):
         x = table["x"].to_numpy()
-        refused, tied = x > most, np.flatnonzero(x == most)
-        taken = int(min(ties, len(tied)))
-        refused[tied[taken:]] = True
-        ties -= taken
-        reason = pc.if_else(pa.array(refused), pa.scalar(REASON), table["reason"])
-        missing = np.isnan(x)
-        scores = {"cross_entropy": pa.array(x, mask=missing), "score": pa.array(np.exp(-x), mask=missing)}
+        is_refused, tied_positions = x > maximum, np.flatnonzero(x == maximum)
+        tie_count = int(min(ties, len(tied_positions)))
+        is_refused[tied_positions[tie_count:]] = True
+        ties -= tie_count
+        reason = pc.if_else(pa.array(is_refused), pa.scalar(REASON), table["reason"])
+        is_unscored = np.isnan(x)
+        scores = {"cross_entropy": pa.array(x, mask=is_unscored), "score": pa.array(np.exp(-x), mask=is_unscored)}
         yield pa.table({name: table[name] for name in ("line", "source", "reference")} | {"reason": reason} | scores)
 
 
@@ -167,9 +167,9 @@ def limit_of(x: np.ndarray, share: float) -> tuple[float, int]:
         x: Of all pairs, NaN of those that were not scored: (N,).
         share: Of the scored pairs, in (0, 1]; at least one pair is among the best, if there is one.
     """
-    scored = x[~np.isnan(x)]
-    if not len(scored):
+    scored_x = x[~np.isnan(x)]
+    if not len(scored_x):
         return np.inf, 0
-    best = max(1, round(share * len(scored)))
-    limit = float(np.partition(scored, best - 1)[best - 1])
-    return limit, best - int((scored < limit).sum())
+    best = max(1, round(share * len(scored_x)))
+    limit = float(np.partition(scored_x, best - 1)[best - 1])
+    return limit, best - int((scored_x < limit).sum())

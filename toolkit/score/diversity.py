@@ -36,22 +36,23 @@ def diversity(reference: str, text: str, jaccard: str = "distance") -> float:
         A number in [0, 1]: half the Jaccard term, and half the mean displacement of the common words, each over the
         words of the longer sentence. Words are lower-cased; of a repeated word the first place counts.
     """
-    one, other = (_places(sentence) for sentence in (reference, text))
-    common = one[0].keys() & other[0].keys()
-    union = one[0].keys() | other[0].keys()
+    positions, word_count = _word_positions(reference)
+    text_positions, text_word_count = _word_positions(text)
+    common = positions.keys() & text_positions.keys()
+    union = positions.keys() | text_positions.keys()
     share = len(common) / len(union) if union else 1.0
-    moved = sum(abs(one[0][word] - other[0][word]) for word in common)
-    displacement = moved / len(common) / max(one[1], other[1]) if common else 0.0
+    distance = sum(abs(positions[word] - text_positions[word]) for word in common)
+    displacement = distance / len(common) / max(word_count, text_word_count) if common else 0.0
     return round(WORDING * (1 - share if jaccard == "distance" else share) + ORDER * displacement, DECIMALS)
 
 
-def _places(sentence: str) -> tuple[dict[str, int], int]:
+def _word_positions(sentence: str) -> tuple[dict[str, int], int]:
     """The first place of each word of a sentence, and the number of its words."""
     words = COMPOUND.findall(spaced(sentence.lower()))
-    found: dict[str, int] = {}
-    for place, word in enumerate(words):
-        found.setdefault(word, place)
-    return found, len(words)
+    positions: dict[str, int] = {}
+    for position, word in enumerate(words):
+        positions.setdefault(word, position)
+    return positions, len(words)
 
 
 def diversity_rows(rows: Iterable[Row], jaccard: str = "distance") -> Iterator[Row]:
@@ -59,7 +60,7 @@ def diversity_rows(rows: Iterable[Row], jaccard: str = "distance") -> Iterator[R
 
     Args:
         rows: Rows with candidates.
-        jaccard: As of `diversity`.
+        jaccard: See `diversity`.
 
     Source: ParaNet, section 3.3.3.
     """

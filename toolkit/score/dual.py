@@ -27,10 +27,12 @@ def dual_rows(rows: Iterable[Row], backward: Translator, batch_tokens: int) -> I
     """
     shard = list(rows)
     sources = backward.target.encode([row.source or "" for row in shard])
-    waiting = [(i, c) for i, row in enumerate(shard) for c in row.candidates if c.reason is None]
-    inputs = backward.source.encode([c.text for _, c in waiting])
-    scored = _likelihoods(shard, waiting, inputs, [sources[i] for i, _ in waiting], backward, batch_tokens)
-    for candidate, score, tokens in scored:
+    indexed_candidates = [(i, c) for i, row in enumerate(shard) for c in row.candidates if c.reason is None]
+    inputs = backward.source.encode([c.text for _, c in indexed_candidates])
+    likelihoods = _likelihoods(
+        shard, indexed_candidates, inputs, [sources[i] for i, _ in indexed_candidates], backward, batch_tokens
+    )
+    for candidate, score, tokens in likelihoods:
         candidate.scores.backward_logprob, candidate.scores.backward_tokens = score, tokens
     yield from shard
 
@@ -41,21 +43,23 @@ def forward_rows(rows: Iterable[Row], forward: Translator, batch_tokens: int) ->
     Args:
         rows: Rows with a source; all of a shard are held at a time.
         forward: A translator from the source language to the references' language.
-        batch_tokens: As of `dual_rows`, of which the reason "too_long" is, too.
+        batch_tokens: See `dual_rows`, of which the reason "too_long" is, too.
     """
     shard = list(rows)
     sources = forward.source.encode([row.source or "" for row in shard])
-    waiting = [(i, c) for i, row in enumerate(shard) for c in row.candidates if c.reason is None]
-    outputs = forward.target.encode([c.text for _, c in waiting])
-    scored = _likelihoods(shard, waiting, [sources[i] for i, _ in waiting], outputs, forward, batch_tokens)
-    for candidate, score, tokens in scored:
+    indexed_candidates = [(i, c) for i, row in enumerate(shard) for c in row.candidates if c.reason is None]
+    outputs = forward.target.encode([c.text for _, c in indexed_candidates])
+    likelihoods = _likelihoods(
+        shard, indexed_candidates, [sources[i] for i, _ in indexed_candidates], outputs, forward, batch_tokens
+    )
+    for candidate, score, tokens in likelihoods:
         candidate.scores.forward_logprob, candidate.scores.forward_tokens = score, tokens
     yield from shard
 
 
 def _likelihoods(
     shard: Sequence[Row],
-    waiting: Sequence[tuple[int, Candidate]],
+    indexed_candidates: Sequence[tuple[int, Candidate]],
     inputs: Sequence[Sequence[int]],
     outputs: Sequence[Sequence[int]],
     model: Translator,
@@ -65,7 +69,7 @@ def _likelihoods(
 
     Args:
         shard: The rows.
-        waiting: Numbers of rows with one of their candidates.
+        indexed_candidates: Numbers of rows with one of their candidates.
         inputs: Ids for each of them.
         outputs: Likewise.
         model: It scores.
@@ -77,13 +81,14 @@ def _likelihoods(
     engine = engine_of(model.model)
     longest_output = engine.limit - len(engine.given) + 1  # the decoder reads the given tokens, and not the last token
     fits = [
-        len(read) <= engine.limit and len(said) <= longest_output for read, said in zip(inputs, outputs, strict=True)
+        len(input_ids) <= engine.limit and len(output_ids) <= longest_output
+        for input_ids, output_ids in zip(inputs, outputs, strict=True)
     ]
-    for fit, (_, candidate) in zip(fits, waiting, strict=True):
+    for fit, (_, candidate) in zip(fits, indexed_candidates, strict=True):
         candidate.reason = None if fit else "too_long"
-    waiting = list(compress(waiting, fits))
+    indexed_candidates = list(compress(indexed_candidates, fits))
     inputs, outputs = list(compress(inputs, fits)), list(compress(outputs, fits))
-    working = parts_at_hand(shard, [shard[i] for i, _ in waiting], len(waiting))
+    working = parts_at_hand(shard, [shard[i] for i, _ in indexed_candidates], len(indexed_candidates))
     scores = log_likelihood(engine, inputs, outputs, batch_tokens, working)
-    for output, (_, candidate), score in zip(outputs, waiting, scores, strict=True):
+    for output, (_, candidate), score in zip(outputs, indexed_candidates, scores, strict=True):
         yield candidate, score, len(output)

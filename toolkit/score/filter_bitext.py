@@ -68,8 +68,8 @@ def _is_of_run(path: Path, folder: Path) -> bool:
     """Whether the run in a folder names a file as one of its outputs."""
     if not is_ours(folder / SETTINGS):
         return False
-    found = read_record(folder / SETTINGS)
-    return str(path) in [str(Path(found[name])) for name in ("output", "refused") if found.get(name)]
+    record = read_record(folder / SETTINGS)
+    return str(path) in [str(Path(record[name])) for name in ("output", "refused") if record.get(name)]
 
 
 def _load(settings: BitextFilter, state: PartialState) -> Callable[[Iterable[Row]], Iterator[Row]]:
@@ -78,7 +78,7 @@ def _load(settings: BitextFilter, state: PartialState) -> Callable[[Iterable[Row
     languages = settings.source_lang, settings.lang
     forward = load_translator(settings.forward, settings.dtype, state.device, *languages, scoring=True)
     backward = load_translator(settings.backward, settings.dtype, state.device, *languages[::-1], scoring=True)
-    return partial(_scored, forward=forward, backward=backward, batch_tokens=settings.batch_tokens)
+    return partial(_score_rows, forward=forward, backward=backward, batch_tokens=settings.batch_tokens)
 
 
 def input_rows(settings: BitextFilter) -> Iterator[Row]:
@@ -92,7 +92,7 @@ def input_rows(settings: BitextFilter) -> Iterator[Row]:
                 yield Row(f"{origin}-{line}", origin, source, *languages, "train", reason=reason)
 
 
-def _scored(rows: Iterable[Row], forward: Translator, backward: Translator, batch_tokens: int) -> Iterator[Row]:
+def _score_rows(rows: Iterable[Row], forward: Translator, backward: Translator, batch_tokens: int) -> Iterator[Row]:
     """Give every row its reference as its only candidate, with its likelihoods in both directions.
 
     Args:

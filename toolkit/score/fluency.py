@@ -32,7 +32,7 @@ def load_fluency(name: str, dtype: str, device: torch.device, lang: str) -> Lang
 
     Args:
         name: A Hub id, a local path or "starter/infiller".
-        dtype: As of `load_language_model`.
+        dtype: See `load_language_model`.
         device: Device on which it computes.
         lang: The language of the texts; an infiller that states another is refused.
 
@@ -54,22 +54,22 @@ def fluencies(texts: Sequence[str], model: LanguageModel | Translator, batch_tok
     """
     distinct = list(dict.fromkeys(texts))
     if isinstance(model, Translator):
-        found = _infilled(distinct, model, batch_tokens)
+        totals = _infill_log_probabilities(distinct, model, batch_tokens)
     else:
-        found = log_probabilities(distinct, model, batch_tokens)
+        totals = log_probabilities(distinct, model, batch_tokens)
     by_text = {
         text: round(total / count, DECIMALS) if count else 0.0
-        for text, (total, count) in zip(distinct, found, strict=True)
+        for text, (total, count) in zip(distinct, totals, strict=True)
     }
     return [by_text[text] for text in texts]
 
 
-def _infilled(texts: Sequence[str], infiller: Translator, batch_tokens: int) -> list[tuple[float, int]]:
+def _infill_log_probabilities(texts: Sequence[str], infiller: Translator, batch_tokens: int) -> list[tuple[float, int]]:
     """The log-probability of each text by an infiller that reads a sentinel alone, and the number of its tokens."""
     outputs = infiller.target.encode([infill_output(text, []) for text in texts])
     inputs = infiller.source.encode([infill_input([], "", "")] * len(texts))
     scores = log_likelihood(engine_of(infiller.model), inputs, outputs, batch_tokens) if texts else []
-    return [(score, len(own)) for score, own in zip(scores, outputs, strict=True)]
+    return [(score, len(output)) for score, output in zip(scores, outputs, strict=True)]
 
 
 def fluency_rows(rows: Iterable[Row], model: LanguageModel | Translator, batch_tokens: int) -> Iterator[Row]:
@@ -83,8 +83,8 @@ def fluency_rows(rows: Iterable[Row], model: LanguageModel | Translator, batch_t
     Source: ParaNet, section 3.3.2. The paper multiplies probabilities, which favours short sentences.
     """
     shard = list(rows)
-    waiting = [candidate for row in shard for candidate in row.candidates if candidate.reason is None]
-    found = fluencies([candidate.text for candidate in waiting], model, batch_tokens)
-    for candidate, fluency in zip(waiting, found, strict=True):
+    candidates = [candidate for row in shard for candidate in row.candidates if candidate.reason is None]
+    scores = fluencies([candidate.text for candidate in candidates], model, batch_tokens)
+    for candidate, fluency in zip(candidates, scores, strict=True):
         candidate.scores.fluency = fluency
     yield from shard

@@ -159,8 +159,8 @@ def feature_values(reference: str, text: str, scores: Scores, features: Sequence
 def _feature(values: Mapping[str, float | None], name: str) -> float | None:
     """A value by its name, its square by that with `SQUARED`, or a product; None if a value is unknown."""
     if TIMES in name:
-        one, other = (values[part] for part in name.split(TIMES))
-        return None if one is None or other is None else one * other
+        first, second = (values[part] for part in name.split(TIMES))
+        return None if first is None or second is None else first * second
     value = values[name.removesuffix(SQUARED)]
     return value**2 if value is not None and name.endswith(SQUARED) else value
 
@@ -199,7 +199,7 @@ def judge_rows(rows: Iterable[Row], judge: Judge) -> Iterator[Row]:
 
     Args:
         rows: Rows of English references.
-        judge: As of `read_judge`.
+        judge: See `read_judge`.
     """
     for row in rows:
         for candidate in row.candidates:

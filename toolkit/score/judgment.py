@@ -97,9 +97,11 @@ def predict(references: Sequence[str], candidates: Sequence[str]) -> list[float]
         raise ValueError(f"wanted one reference for each candidate, got {len(references)} for {len(candidates)}")
     pairs = [(a.strip(), b.strip()) for a, b in zip(references, candidates, strict=True)]
     scores = [COPY if scorable(a) and scorable(b) else math.nan for a, b in pairs]
-    unlike = [i for i, (a, b) in enumerate(pairs) if a != b and not math.isnan(scores[i])]
-    found = read_regression().predict(features([pairs[i][0] for i in unlike], [pairs[i][1] for i in unlike]))
-    for i, score in zip(unlike, found.tolist(), strict=True):
+    unequal_indices = [i for i, (a, b) in enumerate(pairs) if a != b and not math.isnan(scores[i])]
+    predictions = read_regression().predict(
+        features([pairs[i][0] for i in unequal_indices], [pairs[i][1] for i in unequal_indices])
+    )
+    for i, score in zip(unequal_indices, predictions.tolist(), strict=True):
         scores[i] = score
     return scores
 
@@ -114,8 +116,8 @@ def judgment_rows(rows: Iterable[Row]) -> Iterator[Row]:
     """
     stream = iter(rows)
     while chunk := list(islice(stream, CHUNK)):
-        waiting = [(row.reference, c) for row in chunk for c in row.candidates if c.reason is None]
-        scores = predict([reference for reference, _ in waiting], [c.text for _, c in waiting])
-        for (_, candidate), score in zip(waiting, scores, strict=True):
+        pairs = [(row.reference, c) for row in chunk for c in row.candidates if c.reason is None]
+        scores = predict([reference for reference, _ in pairs], [c.text for _, c in pairs])
+        for (_, candidate), score in zip(pairs, scores, strict=True):
             candidate.scores.judgment = None if math.isnan(score) else score
         yield from chunk

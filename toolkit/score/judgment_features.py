@@ -146,8 +146,8 @@ def _lemma(word: str) -> str:
     >>> _lemma("running"), _lemma("children"), _lemma("foosball")
     ('run', 'child', 'foosball')
     """
-    found = [lemminflect.getLemma(word, part, lemmatize_oov=False) for part in ("VERB", "NOUN", "ADJ")]
-    return min((lemmas[0] for lemmas in found if lemmas), key=len, default=word)
+    lemmas_by_part = [lemminflect.getLemma(word, part, lemmatize_oov=False) for part in ("VERB", "NOUN", "ADJ")]
+    return min((lemmas[0] for lemmas in lemmas_by_part if lemmas), key=len, default=word)
 
 
 def tokens_of(text: str) -> list[str]:
@@ -167,41 +167,41 @@ def sentence_of(text: str) -> _Sentence:
     """The words, counts and vectors of a sentence, cached because a reference is compared with many candidates."""
     tokens = tokens_of(text)
     words = [token for token in tokens if token[0].isalnum()]
-    joined = " ".join(words)
-    found = [_word_vector(word) for word in words]
+    word_text = " ".join(words)
+    weighted_vectors = [_word_vector(word) for word in words]
     return _Sentence(
         text,
         tokens,
         words,
-        Counter(map("".join, zip(joined, joined[1:], joined[2:], strict=False))),
+        Counter(map("".join, zip(word_text, word_text[1:], word_text[2:], strict=False))),
         Counter(_lemma(word) for word in words if word not in FUNCTION_WORDS and not word.isdigit()),
         Counter(NUMBER.findall(text)),
         [sum(word in person for word in words) for person in PERSONS],
-        np.array([vector for vector, _ in found]),
-        np.array([weight for _, weight in found]),
+        np.array([vector for vector, _ in weighted_vectors]),
+        np.array([weight for _, weight in weighted_vectors]),
     )
 
 
-def _recall(wanted: Counter[str], other: Counter[str]) -> float:
+def _recall(counts: Counter[str], other_counts: Counter[str]) -> float:
     """The share of one side's counts that the other side has too, in [0, 1]; 1 where there are no counts."""
-    return sum((wanted & other).values()) / wanted.total() if wanted else 1.0
+    return sum((counts & other_counts).values()) / counts.total() if counts else 1.0
 
 
-def _information_recall(wanted: Counter[str], other: Counter[str]) -> float:
+def _information_recall(counts: Counter[str], other_counts: Counter[str]) -> float:
     """As `_recall`, with each word weighted by its information."""
-    weights = {word: _word_vector(word)[1] for word in wanted}
-    total = sum(weights[word] * count for word, count in wanted.items())
-    return sum(weights[word] * count for word, count in (wanted & other).items()) / total if total else 1.0
+    weights = {word: _word_vector(word)[1] for word in counts}
+    total = sum(weights[word] * count for word, count in counts.items())
+    return sum(weights[word] * count for word, count in (counts & other_counts).items()) / total if total else 1.0
 
 
 def _compare(reference: _Sentence, candidate: _Sentence) -> list[float]:
     """The features of one pair, in the order of `SIGNS`. Both sides have a word."""
-    alike = reference.vectors @ candidate.vectors.T
+    similarities = reference.vectors @ candidate.vectors.T
     persons = list(zip(reference.persons, candidate.persons, strict=True))
     negations = [sum(word in NEGATIONS for word in side.words) for side in (reference, candidate)]
     return [
-        float(alike.max(1) @ reference.weights / reference.weights.sum()),
-        float(alike.max(0) @ candidate.weights / candidate.weights.sum()),
+        float(similarities.max(1) @ reference.weights / reference.weights.sum()),
+        float(similarities.max(0) @ candidate.weights / candidate.weights.sum()),
         _recall(reference.trigrams, candidate.trigrams),
         _information_recall(reference.content, candidate.content),
         _information_recall(candidate.content, reference.content),

@@ -86,20 +86,20 @@ def names(text: str, lang: str) -> frozenset[str]:
     capitals = [match for match in words if match.group()[0].isupper()]
     if len(words) > 3 and 2 * len(capitals) > len(words):
         return frozenset()
-    found = frozenset(_stem(m.group(), lang) for m in capitals if _is_name(text, m, lang))
-    return found - NO_NAMES[lang]
+    name_stems = frozenset(_stem(m.group(), lang) for m in capitals if _is_name(text, m, lang))
+    return name_stems - NO_NAMES[lang]
 
 
 def _is_name(text: str, match: re.Match, lang: str) -> bool:
     """Whether a capitalised word of a text is a name, as far as its place says."""
     before = text[: match.start()]
-    first = not before.strip() or SENTENCE_END.search(before) is not None
+    is_first = not before.strip() or SENTENCE_END.search(before) is not None
     if lang == "en":
         word = _stem(match.group(), lang)
         if CONTRACTED.search(match.group()):  # "Don't" has no Don
             return False
-        return word in WORDS_TOO or (word in WORDS_AT_FIRST and not first) or _is_rare(word)
-    return not first
+        return word in WORDS_TOO or (word in WORDS_AT_FIRST and not is_first) or _is_rare(word)
+    return not is_first
 
 
 @lru_cache(1 << 14)
@@ -132,14 +132,14 @@ def changes_name(reference: str, candidate: str, lang: str) -> bool:
     return _lacks(candidate, names(reference, lang), lang) or _lacks(reference, names(candidate, lang), lang)
 
 
-def _lacks(text: str, wanted: frozenset[str], lang: str) -> bool:
+def _lacks(text: str, required_names: frozenset[str], lang: str) -> bool:
     """Whether a text lacks one of these names, in any case and with any ending after `SHARED` letters."""
     if lang == "zh":
-        return any(name not in text.lower() for name in wanted)
-    if not wanted:
+        return any(name not in text.lower() for name in required_names)
+    if not required_names:
         return False
-    has = {_stem(word, lang) for word in WORD.findall(text)}
-    return any(not any(_alike(name, word) for word in has) for name in wanted - has)
+    stems = {_stem(word, lang) for word in WORD.findall(text)}
+    return any(not any(_alike(name, word) for word in stems) for name in required_names - stems)
 
 
 def _alike(name: str, word: str) -> bool:

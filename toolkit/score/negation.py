@@ -141,13 +141,13 @@ def negations(text: str, lang: str) -> tuple[int, int]:
     >>> negations("It's late, isn't it?", "en")
     (0, 0)
     """
-    own = NEGATION[lang]
+    patterns = NEGATION[lang]
     plain = text.lower().translate(APOSTROPHES)
-    if own.contracted is not None:
-        plain = own.contracted.sub(r"\1n't" if lang == "en" else r"\1'", plain)
-    plain = own.neutral.sub(" ", plain)
-    found = len(own.plain.findall(plain))
-    return min(found, 1) if own.concord else found, len(own.weak.findall(plain))
+    if patterns.contracted is not None:
+        plain = patterns.contracted.sub(r"\1n't" if lang == "en" else r"\1'", plain)
+    plain = patterns.neutral.sub(" ", plain)
+    count = len(patterns.plain.findall(plain))
+    return min(count, 1) if patterns.concord else count, len(patterns.weak.findall(plain))
 
 
 def changes_negation(reference: str, candidate: str, lang: str) -> bool:
@@ -163,5 +163,5 @@ def changes_negation(reference: str, candidate: str, lang: str) -> bool:
         candidate: What should mean the same.
         lang: Of both, a key of `NEGATION`.
     """
-    (one, weak), (other, other_weak) = negations(reference, lang), negations(candidate, lang)
-    return one != other and max(one, other) == 1 and weak == other_weak
+    (count, weak), (other_count, other_weak) = negations(reference, lang), negations(candidate, lang)
+    return count != other_count and max(count, other_count) == 1 and weak == other_weak

@@ -50,9 +50,9 @@ def trigram_overlap(reference: str, candidate: str) -> float:
 
     Source: ParaNMT-50M (Wieting & Gimpel 2018), section 5.4, footnote 6.
     """
-    ours, theirs = trigrams(reference), trigrams(candidate)
-    fewer = min(ours.total(), theirs.total())
-    return round((ours & theirs).total() / fewer, DECIMALS) if fewer else 0.0
+    reference_trigrams, candidate_trigrams = trigrams(reference), trigrams(candidate)
+    fewer = min(reference_trigrams.total(), candidate_trigrams.total())
+    return round((reference_trigrams & candidate_trigrams).total() / fewer, DECIMALS) if fewer else 0.0
 
 
 def trigrams(text: str) -> Counter[tuple[str, ...]]:
@@ -117,8 +117,9 @@ def intersection_over_union(reference: str, paraphrase: str, pieces: PieceSplitt
 
     Source: ParaBank 2, section 3.6, "Lexical diversity".
     """
-    one, other = _piece_set(reference, pieces), _piece_set(paraphrase, pieces)
-    return 100.0 * len(one & other) / len(one | other) if one | other else 100.0
+    reference_pieces, paraphrase_pieces = _piece_set(reference, pieces), _piece_set(paraphrase, pieces)
+    union = reference_pieces | paraphrase_pieces
+    return 100.0 * len(reference_pieces & paraphrase_pieces) / len(union) if union else 100.0
 
 
 @lru_cache(RECENT)

@@ -126,20 +126,22 @@ def changes_number(reference: str, candidate: str, lang: str) -> bool:
         candidate: What should mean the same.
         lang: Of both, a key of `UNSURE`.
     """
-    one, other = quantities(reference, lang), quantities(candidate, lang)
-    if not (_said(one - other, candidate, lang) and _said(other - one, reference, lang)):
+    before, after = quantities(reference, lang), quantities(candidate, lang)
+    if not (_says_numbers(before - after, candidate, lang) and _says_numbers(after - before, reference, lang)):
         return True
     return _lacks_currency(candidate, reference, lang) or _lacks_currency(reference, candidate, lang)
 
 
-def _lacks_currency(text: str, other: str, lang: str) -> bool:
+def _lacks_currency(text: str, other_text: str, lang: str) -> bool:
     """Whether a text says a currency of another neither by its sign nor by a word."""
-    missing = _currencies(other, lang) - _currencies(text, lang)
+    missing_signs = _currencies(other_text, lang) - _currencies(text, lang)
     words = MONEY[lang]
-    return any(sign not in text and not re.search(bounded(words[sign], lang), text, re.IGNORECASE) for sign in missing)
+    return any(
+        sign not in text and not re.search(bounded(words[sign], lang), text, re.IGNORECASE) for sign in missing_signs
+    )
 
 
-def _said(wanted: frozenset[str], text: str, lang: str) -> bool:
+def _says_numbers(numbers: frozenset[str], text: str, lang: str) -> bool:
     """Whether a text has other words for each of these numbers."""
     words = SAYS[lang]
-    return all(n in words and re.search(bounded(words[n], lang), text, re.IGNORECASE) for n in wanted)
+    return all(n in words and re.search(bounded(words[n], lang), text, re.IGNORECASE) for n in numbers)

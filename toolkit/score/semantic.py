@@ -58,9 +58,9 @@ def measured_rows(rows: Iterable[Row], measure: Measure) -> Iterator[Row]:
     Source: ParaNet (Liu et al. 2022), section 3.3.1.
     """
     shard = list(rows)
-    waiting = [(row.reference, c) for row in shard for c in row.candidates if c.reason is None]
-    found = measure([(reference, c.text) for reference, c in waiting])
-    for (_, candidate), score in zip(waiting, found, strict=True):
+    row_pairs = [(row.reference, c) for row in shard for c in row.candidates if c.reason is None]
+    scores = measure([(reference, c.text) for reference, c in row_pairs])
+    for (_, candidate), score in zip(row_pairs, scores, strict=True):
         candidate.scores.semantic = score
     yield from shard
 
@@ -73,11 +73,11 @@ def pair_cosines(pairs: Sequence[tuple[str, str]], encoder: SentenceTransformer,
         encoder: A sentence encoder.
         batch_size: Texts that are encoded at a time.
     """
-    places = {text: n for n, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
-    if not places:
+    positions = {text: n for n, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
+    if not positions:
         return []
-    vectors = encoder.encode(list(places), batch_size=batch_size, show_progress_bar=False)
-    return cosines(vectors, np.array([(places[one], places[other]) for one, other in pairs]))
+    vectors = encoder.encode(list(positions), batch_size=batch_size, show_progress_bar=False)
+    return cosines(vectors, np.array([(positions[first], positions[second]) for first, second in pairs]))
 
 
 def cosines(vectors: np.ndarray, pairs: np.ndarray) -> list[float]:
@@ -95,7 +95,7 @@ def cosines(vectors: np.ndarray, pairs: np.ndarray) -> list[float]:
     """
     wide = vectors.astype(np.float64)
     lengths = np.linalg.norm(wide, axis=1)
-    one, other = pairs.T
-    products, both = (wide[one] * wide[other]).sum(1), lengths[one] * lengths[other]
-    found = np.divide(products, both, out=np.zeros(len(pairs)), where=both > 0)
-    return np.clip(np.round(found, DECIMALS), -1, 1).tolist()
+    first, second = pairs.T
+    products, length_products = (wide[first] * wide[second]).sum(1), lengths[first] * lengths[second]
+    ratios = np.divide(products, length_products, out=np.zeros(len(pairs)), where=length_products > 0)
+    return np.clip(np.round(ratios, DECIMALS), -1, 1).tolist()

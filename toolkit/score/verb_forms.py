@@ -30,15 +30,15 @@ def _aspects(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]
     (['sing'], ['leave'])
     """
     words = WORD.findall(text.lower().translate(APOSTROPHES))
-    every, progressive, perfect = set[str](), set[str](), set[str]()
-    for place, word in enumerate(words):
-        every |= _verb_lemmas(word)
-        following = words[place + 1 : place + 1 + NEAR]
+    lemmas, progressive, perfect = set[str](), set[str](), set[str]()
+    for position, word in enumerate(words):
+        lemmas |= _verb_lemmas(word)
+        following = words[position + 1 : position + 1 + NEAR]
         if (word in BE or word.endswith(SHORT_BE)) and following and following[0].endswith("ing"):
             progressive |= _verb_lemmas(following[0])
         if word in HAVE or word.endswith(SHORT_HAVE):
-            perfect |= _verb_lemmas(next((other for other in following if other not in BETWEEN), ""))
-    return frozenset(every), frozenset(progressive), frozenset(perfect)
+            perfect |= _verb_lemmas(next((verb for verb in following if verb not in BETWEEN), ""))
+    return frozenset(lemmas), frozenset(progressive), frozenset(perfect)
 
 
 @lru_cache(1 << 16)
@@ -58,4 +58,7 @@ def changes_aspect(reference: str, candidate: str) -> bool:
     False
     """
     before, after = _aspects(reference), _aspects(candidate)
-    return any((one ^ other) & before[0] & after[0] for one, other in zip(before[1:], after[1:], strict=True))
+    return any(
+        (lemmas ^ other_lemmas) & before[0] & after[0]
+        for lemmas, other_lemmas in zip(before[1:], after[1:], strict=True)
+    )

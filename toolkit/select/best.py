@@ -66,9 +66,11 @@ class BestSettings:
         Raises:
             ValueError: A setting is out of its range, or two say how many pairs are selected.
         """
-        given = [f"--{name}" for name in ("best_pairs", "best_share", "least_score") if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise ValueError(f"wanted one of --best_pairs, --best_share and --least_score, got {' and '.join(given)}")
+        options = [
+            f"--{name}" for name in ("best_pairs", "best_share", "least_score") if getattr(self, name) is not None
+        ]
+        if len(options) > 1:
+            raise ValueError(f"wanted one of --best_pairs, --best_share and --least_score, got {' and '.join(options)}")
         if self.best_pairs is not None:
             check_at_least_one(self, "best_pairs")
         for name, value in (("best_share", self.best_share), ("max_similarity", self.max_similarity)):
@@ -89,20 +91,20 @@ class BestBy(BestSettings):
     by: str = "dual_per_token"  # ParaZh-22M, section 2.4: "the per-token probability ... based on p_dual"
 
 
-def check_enough(settings: BestSettings, found: int, what: str) -> None:
+def check_enough(settings: BestSettings, count: int, unit: str) -> None:
     """Refuse to select more pairs than there are.
 
     Args:
         settings: They may have `best_pairs`.
-        found: How many there are.
-        what: What was counted, for the message.
+        count: How many there are.
+        unit: What was counted, for the message.
 
     Raises:
         ValueError: There are fewer.
     """
-    if settings.best_pairs is not None and settings.best_pairs > found:
+    if settings.best_pairs is not None and settings.best_pairs > count:
         raise ValueError(
-            f"wanted --best_pairs of at most {found}, the number of {what}, got {settings.best_pairs}: lower it"
+            f"wanted --best_pairs of at most {count}, the number of {unit}, got {settings.best_pairs}: lower it"
         )
 
 
@@ -148,8 +150,8 @@ def refuse_but_best(
     refused[by] = _lose(connection, _worse_sql(connection, settings, lines), by)
     connection.execute(REFUSED_SQL)
     ((pairs,),) = connection.execute("SELECT count(*) FROM pairs").fetchall()
-    ((selected, least),) = connection.execute("SELECT count(*), min(score) FROM remaining").fetchall()
-    record = {"by": by, "pairs": pairs, "refused": refused, "selected": selected, "least_score": least}
+    ((selected, minimum),) = connection.execute("SELECT count(*), min(score) FROM remaining").fetchall()
+    record = {"by": by, "pairs": pairs, "refused": refused, "selected": selected, "least_score": minimum}
     if settings.max_similarity < 1:
         record["values_per_band"] = rows_of_band(settings.max_similarity)
     return record
@@ -182,5 +184,5 @@ def _worse_sql(connection: duckdb.DuckDBPyConnection, settings: BestSettings, li
     check_enough(settings, remaining, "pairs to select from")
     if settings.best_pairs is not None:
         return WORSE_SQL.format(best=settings.best_pairs)
-    share_of = lines * PAPER_SHARE if settings.best_share is None else remaining * settings.best_share
-    return WORSE_SQL.format(best=max(1, round(share_of)))
+    pair_count = lines * PAPER_SHARE if settings.best_share is None else remaining * settings.best_share
+    return WORSE_SQL.format(best=max(1, round(pair_count)))

@@ -48,13 +48,16 @@ def cluster_rows(
     Source: ParaBank 2 (Hu et al. 2019b), sections 2.3 and 3.3.
     """
     rows = iter(rows)
-    while some := list(islice(rows, ROWS)):
-        waiting = [sorted((c for c in row.candidates if c.reason is None), key=order) for row in some]
-        texts = [[row.reference, *(c.text for c in found)] for row, found in zip(some, waiting, strict=True)]
+    while batch := list(islice(rows, ROWS)):
+        candidates_by_row = [sorted((c for c in row.candidates if c.reason is None), key=order) for row in batch]
+        texts = [
+            [row.reference, *(c.text for c in candidates)]
+            for row, candidates in zip(batch, candidates_by_row, strict=True)
+        ]
         segmented = iter(pieces.split_all([without_punctuation(text) for text in chain.from_iterable(texts)]))
-        for row, found in zip(some, waiting, strict=True):
-            keys = distance_keys(list(islice(segmented, len(found) + 1)))
-            for candidate, number in zip(found, assign(keys, clusters), strict=True):
+        for row, candidates in zip(batch, candidates_by_row, strict=True):
+            keys = distance_keys(list(islice(segmented, len(candidates) + 1)))
+            for candidate, number in zip(candidates, assign(keys, clusters), strict=True):
                 candidate.cluster = number
             yield row
 
@@ -81,17 +84,17 @@ def assign(keys: Sequence[str], clusters: int) -> list[int]:
     if len(keys) < 2:
         return []
     distance = cdist(keys, keys, scorer=Levenshtein.distance, dtype=np.float32)  # integers; float for the product below
-    centres = _furthest(distance, min(clusters, len(set(keys) - {keys[0]})))
+    centres = _furthest_centres(distance, min(clusters, len(set(keys) - {keys[0]})))
     for _ in range(MAX_ROUNDS):
         nearest = distance[:, centres].argmin(1)  # ties go to the earlier centre, first of all to the reference
-        moved = [REFERENCE, *_medoids(distance, nearest, len(centres))[1:]]
-        if moved == centres:
+        new_centres = [REFERENCE, *_medoids(distance, nearest, len(centres))[1:]]
+        if new_centres == centres:
             break
-        centres = moved
+        centres = new_centres
     return distance[1:, centres].argmin(1).tolist()
 
 
-def _furthest(distance: np.ndarray, count: int) -> list[int]:
+def _furthest_centres(distance: np.ndarray, count: int) -> list[int]:
     """The reference (0) and `count` candidates, each the furthest from all before it; ties go to the earlier."""
     centres, nearest_distance = [0], distance[0].copy()
     for _ in range(count):

@@ -171,24 +171,24 @@ def _chosen_table(shard: Path, refused: Path) -> pa.Table:
         refused: The file of `_write_refused`.
     """
     rows = pa.concat_tables(read_tables(shard)).combine_chunks()
-    listed = candidates_of(rows)
-    values = pa.Table.from_struct_array(listed.flatten())
+    candidate_lists = candidates_of(rows)
+    values = pa.Table.from_struct_array(candidate_lists.flatten())
     with named_if_broken(refused):
         lost = pq.read_table(
             refused, columns=["row", "number", "reason"], filters=[("shard", "==", shard_number(shard))]
         ).combine_chunks()
-    first_of_row = np.concatenate([[0], np.cumsum(pc.list_value_length(listed))])
-    places = first_of_row[lost["row"].to_numpy()] + lost["number"].to_numpy()
+    first_of_row = np.concatenate([[0], np.cumsum(pc.list_value_length(candidate_lists))])
+    positions = first_of_row[lost["row"].to_numpy()] + lost["number"].to_numpy()
     is_lost = np.zeros(len(values), bool)
-    is_lost[places] = True
+    is_lost[positions] = True
     reasons = np.full(len(values), None, object)
-    reasons[places] = lost["reason"].to_numpy()
+    reasons[positions] = lost["reason"].to_numpy()
     ranks = pc.if_else(pa.array(is_lost), pa.scalar(None, pa.int32()), values["rank"])
-    anew = _ranks_anew(ranks.combine_chunks(), pc.list_parent_indices(listed).to_numpy())
-    told = pc.if_else(pa.array(is_lost), pa.array(reasons, pa.string()), values["reason"])
-    for name, column in (("rank", anew), ("reason", told)):
-        place = values.column_names.index(name)
-        values = values.set_column(place, values.schema.field(place), column)
+    new_ranks = _ranks_anew(ranks.combine_chunks(), pc.list_parent_indices(candidate_lists).to_numpy())
+    new_reasons = pc.if_else(pa.array(is_lost), pa.array(reasons, pa.string()), values["reason"])
+    for name, column in (("rank", new_ranks), ("reason", new_reasons)):
+        position = values.column_names.index(name)
+        values = values.set_column(position, values.schema.field(position), column)
     return with_candidates(rows, values)
 
 
@@ -202,10 +202,10 @@ def _ranks_anew(ranks: pa.Int32Array, rows: np.ndarray) -> pa.Array:
         ranks: Of all candidates, null where one is not chosen: (N,).
         rows: The row of each, ascending: (N,).
     """
-    ranked = np.flatnonzero(ranks.is_valid().to_numpy(zero_copy_only=False))
-    order = ranked[np.lexsort((ranks.take(pa.array(ranked)).to_numpy(), rows[ranked]))]
-    anew = np.zeros(len(ranks), np.int32)
-    anew[order] = np.arange(len(order)) - np.searchsorted(rows[order], rows[order])
-    missing = np.ones(len(ranks), bool)
-    missing[order] = False
-    return pa.array(anew, mask=missing)
+    ranked_positions = np.flatnonzero(ranks.is_valid().to_numpy(zero_copy_only=False))
+    order = ranked_positions[np.lexsort((ranks.take(pa.array(ranked_positions)).to_numpy(), rows[ranked_positions]))]
+    new_ranks = np.zeros(len(ranks), np.int32)
+    new_ranks[order] = np.arange(len(order)) - np.searchsorted(rows[order], rows[order])
+    is_missing = np.ones(len(ranks), bool)
+    is_missing[order] = False
+    return pa.array(new_ranks, mask=is_missing)

@@ -83,9 +83,9 @@ class DecileSettings:
         Raises:
             ValueError: `by` is None, and a setting does not have its default value.
         """
-        given = {name: getattr(self, name) for name in ("deciles", "sample", "max_tokens")}
+        options = {name: getattr(self, name) for name in ("deciles", "sample", "max_tokens")}
         without_effect = [
-            f"--{name} {value}" for name, value in given.items() if value != getattr(DecileSettings, name)
+            f"--{name} {value}" for name, value in options.items() if value != getattr(DecileSettings, name)
         ]
         if self.by is None and without_effect:
             raise ValueError(
@@ -134,18 +134,18 @@ def refuse_by_deciles(connection: duckdb.DuckDBPyConnection, shards: list[Path],
     connection.execute(PAIRS_SQL)
     insert = INSERT_SQL.format(score=SCORES[str(settings.by)])
     for shard in shards:
-        for chosen in chosen_pairs(shard, ["id", "reference"], ["text"]):
-            connection.register("chosen", chosen)
+        for pair_table in chosen_pairs(shard, ["id", "reference"], ["text"]):
+            connection.register("chosen", pair_table)
             connection.execute(insert, {"shard": shard_number(shard), "seed": settings.seed})
     check_scored(connection, str(settings.by), shards[0].parent)
     connection.execute(DECILES_SQL)
-    drawn = {"deciles": numbers(settings.deciles), "max_tokens": settings.max_tokens}
-    (candidates,), *_ = connection.execute(f"SELECT count(*) {DRAWN_SQL}", drawn).fetchall()
+    parameters = {"deciles": numbers(settings.deciles), "max_tokens": settings.max_tokens}
+    (candidates,), *_ = connection.execute(f"SELECT count(*) {DRAWN_SQL}", parameters).fetchall()
     last_lot = None
     if candidates > settings.sample:
         query = f"SELECT max(lot) FROM (SELECT lot {DRAWN_SQL} ORDER BY lot LIMIT {settings.sample})"
-        ((last_lot,),) = connection.execute(query, drawn).fetchall()
-    connection.execute(REFUSED_SQL, drawn | {"last_lot": last_lot})
+        ((last_lot,),) = connection.execute(query, parameters).fetchall()
+    connection.execute(REFUSED_SQL, parameters | {"last_lot": last_lot})
     ((pairs,),) = connection.execute("SELECT count(*) FROM ranked").fetchall()
     begins = dict(connection.execute(BEGINS_SQL).fetchall())
     return {"pairs": pairs, "candidates": candidates, "begins": begins, "last_lot": last_lot}

@@ -75,11 +75,11 @@ def refuse_repeats(rows: Iterable[Row]) -> Iterator[Row]:
         rows: Rows whose candidates have a forward log-likelihood.
     """
     for row in rows:
-        seen = {match_key(row.reference): "copy"}
+        reason_by_key = {match_key(row.reference): "copy"}
         for candidate in sorted((c for c in row.candidates if c.reason is None), key=_most_probable_first):
             key = match_key(candidate.text)
-            candidate.reason = seen.get(key)
-            seen.setdefault(key, "repeat")
+            candidate.reason = reason_by_key.get(key)
+            reason_by_key.setdefault(key, "repeat")
         yield row
 
 
@@ -88,27 +88,27 @@ def _most_probable_first(candidate: Candidate) -> tuple[float, str]:
     return -(candidate.scores.forward_logprob or 0.0), candidate.text
 
 
-def refuse_improbable(rows: Iterable[Row], most: int) -> Iterator[Row]:
-    """Refuse all candidates of a row but the `most` with the greatest forward log-likelihood per token: reason "rank".
+def refuse_improbable(rows: Iterable[Row], limit: int) -> Iterator[Row]:
+    """Refuse all candidates of a row but the `limit` with the greatest forward log-likelihood per token: reason "rank".
 
     Args:
         rows: Rows whose candidates have a forward log-likelihood.
-        most: How many stay, >= 1.
+        limit: How many stay, >= 1.
     """
-    return refuse_worst(rows, most, by_forward)
+    return refuse_worst(rows, limit, by_forward)
 
 
-def refuse_worst(rows: Iterable[Row], most: int, order: Callable[[Candidate], Any]) -> Iterator[Row]:
+def refuse_worst(rows: Iterable[Row], limit: int, order: Callable[[Candidate], Any]) -> Iterator[Row]:
     """Refuse all candidates of a row but the best: reason "rank".
 
     Args:
         rows: Rows with candidates.
-        most: How many stay, >= 1.
+        limit: How many stay, >= 1.
         order: The sort key of candidates, better ones first.
     """
     for row in rows:
         waiting = sorted((c for c in row.candidates if c.reason is None), key=order)
-        for candidate in waiting[most:]:
+        for candidate in waiting[limit:]:
             candidate.reason = "rank"
         yield row
 
@@ -166,19 +166,19 @@ def refuse_overlap(rows: Iterable[Row], max_iou: float) -> Iterator[Row]:
 
 
 def _refuse_scores(
-    rows: Iterable[Row], reason: str, score_of: Callable[[Scores], float | None], passes: Callable[[float], bool]
+    rows: Iterable[Row], reason: str, get_score: Callable[[Scores], float | None], passes: Callable[[float], bool]
 ) -> Iterator[Row]:
     """Refuse candidates that have a score which does not pass; those without the score stay.
 
     Args:
         rows: Rows with candidates.
         reason: Of the candidates that are refused.
-        score_of: The score in those of a candidate; None if it has none.
+        get_score: The score in those of a candidate; None if it has none.
         passes: Whether a score is good enough; of NaN no comparison is true.
     """
     for row in rows:
         for candidate in row.candidates:
-            score = score_of(candidate.scores)
+            score = get_score(candidate.scores)
             if candidate.reason is None and score is not None and not passes(score):
                 candidate.reason = reason
         yield row

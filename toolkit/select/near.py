@@ -83,8 +83,8 @@ def find_near(connection: duckdb.DuckDBPyConnection, shards: Sequence[Path], sim
     for pairs in numbered_pairs(shards):
         connection.register("found", pairs.select(["id"]))
         query = "SELECT id FROM found WHERE id IN (SELECT pair FROM compared UNION SELECT better FROM compared)"
-        wanted = connection.execute(query).fetchnumpy()["id"]
-        keyed = with_keys(pairs.filter(pa.array(np.isin(pairs["id"].to_numpy(), wanted))))
+        compared_ids = connection.execute(query).fetchnumpy()["id"]
+        keyed = with_keys(pairs.filter(pa.array(np.isin(pairs["id"].to_numpy(), compared_ids))))
         grams, offsets = ngrams(keyed["reference"].to_pylist(), keyed["text"].to_pylist(), size)
         lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(grams))
         connection.register("found", pa.table({"id": keyed["id"], "grams": lists}))
@@ -111,8 +111,8 @@ def ngrams(references: Sequence[str], paraphrases: Sequence[str], size: int) -> 
         hashes = hashes * MULTIPLIER + points[n : n + len(hashes)]
     counts = texts.lengths - size + 1
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    places = ranges(texts.bounds[::2], counts)
-    hashes = hashes[places]
+    positions = ranges(texts.bounds[::2], counts)
+    hashes = hashes[positions]
     hashes = (hashes ^ (hashes >> np.uint64(31))) * MIXER
     hashes[np.repeat(np.arange(len(counts)) % 2 == 1, counts)] ^= PARAPHRASE
     return hashes, offsets[::2]

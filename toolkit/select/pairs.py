@@ -62,19 +62,19 @@ def chosen_pairs(
     """
     fields = [*of_candidates, "rank", *(f"scores.{name}" for name in scores)]
     columns = [*of_rows, *(f"{ELEMENT}.{field}" for field in fields)]
-    rows_seen, seen = 0, 0
+    row_offset, candidate_offset = 0, 0
     for rows in read_tables(shard, batch_rows, columns):
-        listed = candidates_of(rows)
-        values = pa.Table.from_struct_array(listed.flatten())
-        parents = pc.list_parent_indices(listed).to_numpy()
-        places = np.arange(len(values), dtype=np.int32)
-        firsts = np.searchsorted(parents, parents).astype(np.int32)
-        values = values.append_column("row", pa.array((parents + rows_seen).astype(np.int32)))
-        values = values.append_column("number", pa.array(places - firsts))
-        values = values.append_column("candidate", pa.array(places + np.int32(seen)))
+        candidate_lists = candidates_of(rows)
+        values = pa.Table.from_struct_array(candidate_lists.flatten())
+        parents = pc.list_parent_indices(candidate_lists).to_numpy()
+        positions = np.arange(len(values), dtype=np.int32)
+        first_positions = np.searchsorted(parents, parents).astype(np.int32)
+        values = values.append_column("row", pa.array((parents + row_offset).astype(np.int32)))
+        values = values.append_column("number", pa.array(positions - first_positions))
+        values = values.append_column("candidate", pa.array(positions + np.int32(candidate_offset)))
         for name in of_rows:
             values = values.append_column(name, rows[name].take(pa.array(parents)))
-        rows_seen, seen = rows_seen + len(rows), seen + len(values)
+        row_offset, candidate_offset = row_offset + len(rows), candidate_offset + len(values)
         yield values.filter(pc.is_valid(values["rank"]))
 
 
@@ -89,12 +89,12 @@ def numbered_pairs(shards: Sequence[Path], scores: Sequence[str] = ()) -> Iterat
         Tables as of `chosen_pairs`, with `reference`, `text`, `shard`, the number of the shard, and `id`, the number of
         the pair in the order of the shards.
     """
-    seen = 0
+    pair_offset = 0
     for shard in shards:
         for pairs in chosen_pairs(shard, ["reference"], ["text"], scores):
             pairs = pairs.append_column("shard", pa.array(np.full(len(pairs), shard_number(shard), np.int32)))
-            yield pairs.append_column("id", pa.array(np.arange(seen, seen + len(pairs))))
-            seen += len(pairs)
+            yield pairs.append_column("id", pa.array(np.arange(pair_offset, pair_offset + len(pairs))))
+            pair_offset += len(pairs)
 
 
 def check_scored(connection: duckdb.DuckDBPyConnection, score: str, run: Path) -> None:

@@ -29,7 +29,7 @@ def rank_rows(
     """
     for row in rows:
         best: dict[int, Candidate] = {}
-        others: list[Candidate] = []
+        remaining: list[Candidate] = []
         for candidate in sorted((c for c in row.candidates if c.reason is None), key=order):
             assert candidate.cluster is not None
             if candidate.cluster == REFERENCE:
@@ -39,9 +39,9 @@ def rank_rows(
             else:
                 best[candidate.cluster] = candidate
                 continue
-            others.append(candidate)
-        others.sort(key=lambda candidate: candidate.cluster == REFERENCE)
-        for rank, candidate in enumerate([*best.values(), *(others if fill else ())]):
+            remaining.append(candidate)
+        remaining.sort(key=lambda candidate: candidate.cluster == REFERENCE)
+        for rank, candidate in enumerate([*best.values(), *(remaining if fill else ())]):
             if rank < paraphrases:
                 candidate.rank, candidate.reason = rank, None
             else:
@@ -76,9 +76,9 @@ def rank_best_and_others(rows: Iterable[Row], paraphrases: int, order: Callable[
     for row in rows:
         best = min((c for c in row.candidates if c.reason is None), key=order, default=None)
         if best is not None:
-            others = replace(row, candidates=[c for c in row.candidates if c is not best])
-            next(rank_rows([others], paraphrases - 1, order, fill=True))
-            for candidate in others.paraphrases:
+            other_row = replace(row, candidates=[c for c in row.candidates if c is not best])
+            next(rank_rows([other_row], paraphrases - 1, order, fill=True))
+            for candidate in other_row.paraphrases:
                 candidate.rank = (candidate.rank or 0) + 1
             best.rank = 0
         yield row
@@ -107,7 +107,7 @@ def rank_by_ranking(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:
 
     Source: ParaNet (Liu et al. 2022), section 3.3.4: the best candidate is the paraphrase.
     """
-    yield from _rank_best(rows, paraphrases, lambda one: (-(one.scores.ranking or 0.0), one.text))
+    yield from _rank_best(rows, paraphrases, lambda candidate: (-(candidate.scores.ranking or 0.0), candidate.text))
 
 
 def rank_by_dual_sum(rows: Iterable[Row], paraphrases: int = 1) -> Iterator[Row]:
@@ -119,7 +119,7 @@ def rank_by_dual_sum(rows: Iterable[Row], paraphrases: int = 1) -> Iterator[Row]
 
     Source: ParaZh-22M (Hao et al. 2022), section 2.4, equation 1.
     """
-    yield from _rank_best(rows, paraphrases, lambda one: (-(one.scores.dual_sum or 0.0), one.text))
+    yield from _rank_best(rows, paraphrases, lambda candidate: (-(candidate.scores.dual_sum or 0.0), candidate.text))
 
 
 def rank_by_judgment(rows: Iterable[Row], paraphrases: int) -> Iterator[Row]:

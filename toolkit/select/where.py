@@ -77,15 +77,16 @@ def check_measured(shards: list[Path], where: str) -> None:
     Raises:
         ValueError: Such a score is named.
     """
-    named = [name for name in NAMES if re.search(rf"\b{name}\b", where, re.IGNORECASE)]
+    used_names = [name for name in NAMES if re.search(rf"\b{name}\b", where, re.IGNORECASE)]
     with database() as connection, named_if_broken(*shards):
         counts = ", ".join(f"count({name})" for name in NAMES)
         parameters = {"shards": [str(shard) for shard in shards], "lost": list(LOST)}
-        ((*found,),) = connection.execute(f"SELECT {counts} FROM ({CANDIDATES_SQL})", parameters).fetchall()
-    measured = [name for name, n in zip(NAMES, found, strict=True) if n]
-    if missing := [name for name in named if name not in measured]:
+        ((*score_counts,),) = connection.execute(f"SELECT {counts} FROM ({CANDIDATES_SQL})", parameters).fetchall()
+    measured_names = [name for name, n in zip(NAMES, score_counts, strict=True) if n]
+    if missing_names := [name for name in used_names if name not in measured_names]:
         raise ValueError(
-            f"wanted scores that this run has measured ({', '.join(measured)}), got {missing[0]}: build with it"
+            f"wanted scores that this run has measured ({', '.join(measured_names)}), got {missing_names[0]}: "
+            "build with it"
         )
 
 
@@ -104,7 +105,7 @@ def meeting(shard: Path, where: str) -> set[tuple[str, int]]:
 
 def chosen_anew(
     rows: Iterable[Row],
-    met: set[tuple[str, int]],
+    matches: set[tuple[str, int]],
     rank: Callable[[Iterable[Row]], Iterator[Row]],
     first: int,
     last: int | None,
@@ -116,20 +117,20 @@ def chosen_anew(
 
     Args:
         rows: Rows of a finished run.
-        met: The candidates that meet the condition, as row id and number.
+        matches: The candidates that meet the condition, as row id and number.
         rank: Ranks the candidates of rows that have no reason, as the recipe of the run does.
         first: The first rank that remains, counted from 1.
         last: The last rank that remains; None is the last there is.
     """
     for row in rows:
         for number, candidate in enumerate(row.candidates):
-            meets, ranked = (row.id, number) in met, candidate.rank is not None
+            meets, ranked = (row.id, number) in matches, candidate.rank is not None
             if ranked or (candidate.reason in LOST and meets):
                 candidate.rank, candidate.reason = None, None if meets else "where"
         (row,) = rank([row])
         for candidate in row.candidates:
             if candidate.rank is not None and not first <= candidate.rank + 1 <= (last or candidate.rank + 1):
                 candidate.rank, candidate.reason = None, "rank"
-        for new, candidate in enumerate(row.paraphrases):
-            candidate.rank = new
+        for new_rank, candidate in enumerate(row.paraphrases):
+            candidate.rank = new_rank
         yield row

@@ -37,14 +37,14 @@ def starter(name: str) -> Path:
         ValueError: No such starter, or its package is not installed.
     """
     if name in PACKAGED:
-        place = packaged(name)
-        if place is None:
+        package_path = packaged(name)
+        if package_path is None:
             raise ValueError(f"wanted the package of starter/{name}, got none: {INSTALL[PACKAGED[name][0]]}")
-        return place
+        return package_path
     path = STARTERS / name
     if "/" in name or not any((path / file).exists() for file in SAVED):
-        found = ", ".join(sorted({p.parent.name for file in SAVED for p in STARTERS.glob(f"*/{file}")})) or "none"
-        raise ValueError(f"wanted a starter model of {found}, got {name!r}; or give a Hub id or a local path")
+        names = ", ".join(sorted({p.parent.name for file in SAVED for p in STARTERS.glob(f"*/{file}")})) or "none"
+        raise ValueError(f"wanted a starter model of {names}, got {name!r}; or give a Hub id or a local path")
     return path
 
 

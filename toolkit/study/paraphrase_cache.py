@@ -38,11 +38,13 @@ class CachedParaphraser(Paraphraser):
         settings = replace(settings, seed=self.settings.seed)
         queries = list(zip(texts, sets, strict=True))
         cache = self._cache.setdefault((settings, template), {})
-        ahead = [] if cache or set(sets) != {NO_PHRASES} else [(text, NO_PHRASES) for text in self._texts]
-        missing = [query for query in dict.fromkeys([*ahead, *queries]) if query not in cache]
-        for begin in range(0, len(missing), CHUNK):
-            part = missing[begin : begin + CHUNK]
-            found = super()._chunk([text for text, _ in part], [phrases for _, phrases in part], settings, template)
-            for query, candidates in zip(part, found, strict=True):
+        prefetch_queries = [] if cache or set(sets) != {NO_PHRASES} else [(text, NO_PHRASES) for text in self._texts]
+        missing_queries = [query for query in dict.fromkeys([*prefetch_queries, *queries]) if query not in cache]
+        for begin in range(0, len(missing_queries), CHUNK):
+            part = missing_queries[begin : begin + CHUNK]
+            candidate_lists = super()._chunk(
+                [text for text, _ in part], [phrases for _, phrases in part], settings, template
+            )
+            for query, candidates in zip(part, candidate_lists, strict=True):
                 cache[query] = [candidate for candidate in candidates if candidate.rank is not None]
         yield from (cache[query] for query in queries)

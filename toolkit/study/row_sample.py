@@ -69,13 +69,13 @@ def sample_indices(labels: Sequence[Hashable], size: int, seed: int) -> list[int
     """The indices of as many random rows of each class, all of a class that has fewer; of all rows if `size` is 0."""
     if not size:
         return list(range(len(labels)))
-    indices_of = defaultdict(list)
+    indices_by_label = defaultdict(list)
     for index, label in enumerate(labels):
-        indices_of[label].append(index)
-    chance, sample = random.Random(seed), list[int]()
-    for _, indices in sorted(indices_of.items(), key=lambda item: str(item[0])):
-        sample += chance.sample(indices, min(size, len(indices)))
-    chance.shuffle(sample)
+        indices_by_label[label].append(index)
+    rng, sample = random.Random(seed), list[int]()
+    for _, indices in sorted(indices_by_label.items(), key=lambda item: str(item[0])):
+        sample += rng.sample(indices, min(size, len(indices)))
+    rng.shuffle(sample)
     return sample
 
 

@@ -76,22 +76,26 @@ def compare(
 
     Source: Holm (1979) for the correction; a paired t-test's power by the noncentral t distribution.
     """
-    found = []
-    for one, other in pairs:
-        if len(one) != len(other) or len(one) < 2:
-            raise ValueError(f"wanted two seeds or more, equally many of both, got {len(one)} and {len(other)}")
-        differences = np.subtract(one, other)
+    summaries = []
+    for results, baseline_results in pairs:
+        if len(results) != len(baseline_results) or len(results) < 2:
+            raise ValueError(
+                f"wanted two seeds or more, equally many of both, got {len(results)} and {len(baseline_results)}"
+            )
+        differences = np.subtract(results, baseline_results)
         mean, deviation = round(float(differences.mean()), 6), float(differences.std(ddof=1))
-        found.append((mean, deviation if deviation > ROUNDING else 0.0, differences))
-    tested = [n for n in range(len(found)) if n not in untested]
-    corrected = dict(zip(tested, holm([_p_of(*found[n]) for n in tested]), strict=True))
+        summaries.append((mean, deviation if deviation > ROUNDING else 0.0, differences))
+    tested_numbers = [n for n in range(len(summaries)) if n not in untested]
+    corrected_ps = dict(zip(tested_numbers, holm([_p_value(*summaries[n]) for n in tested_numbers]), strict=True))
     return [
-        Comparison(mean, deviation, corrected.get(n), seeds_needed(mean, deviation) if n in corrected else None, row)
-        for n, (mean, deviation, _) in enumerate(found)
+        Comparison(
+            mean, deviation, corrected_ps.get(n), seeds_needed(mean, deviation) if n in corrected_ps else None, row
+        )
+        for n, (mean, deviation, _) in enumerate(summaries)
     ]
 
 
-def _p_of(mean: float, deviation: float, differences: np.ndarray) -> float:
+def _p_value(mean: float, deviation: float, differences: np.ndarray) -> float:
     """The p-value of a paired t-test, or of a sign test where all seeds have the same difference."""
     if deviation:
         return float(stats.ttest_1samp(differences, 0.0).pvalue)
@@ -104,11 +108,11 @@ def holm(ps: Sequence[float]) -> list[float]:
     >>> [round(p, 4) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
-    corrected, least = [0.0] * len(ps), 0.0
-    for rank, place in enumerate(sorted(range(len(ps)), key=lambda n: ps[n])):
-        least = max(least, min(1.0, (len(ps) - rank) * ps[place]))
-        corrected[place] = least
-    return corrected
+    corrected_ps, running_maximum = [0.0] * len(ps), 0.0
+    for rank, index in enumerate(sorted(range(len(ps)), key=lambda n: ps[n])):
+        running_maximum = max(running_maximum, min(1.0, (len(ps) - rank) * ps[index]))
+        corrected_ps[index] = running_maximum
+    return corrected_ps
 
 
 def seeds_needed(difference: float, deviation: float, alpha: float = ALPHA, power: float = POWER) -> int | None:
@@ -141,5 +145,5 @@ def power_of(effect: float, seeds: int, alpha: float) -> float:
     """The probability that a two-sided paired t-test finds a difference of `effect` standard deviations."""
     limit = stats.t.ppf(1 - alpha / 2, seeds - 1)
     away = effect * math.sqrt(seeds)
-    found = stats.nct.sf(limit, seeds - 1, away) + stats.nct.cdf(-limit, seeds - 1, away)
-    return 1.0 if math.isnan(found) else float(found)
+    power = stats.nct.sf(limit, seeds - 1, away) + stats.nct.cdf(-limit, seeds - 1, away)
+    return 1.0 if math.isnan(power) else float(power)

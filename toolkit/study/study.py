@@ -79,9 +79,9 @@ class Study:
             )
         lines += filter(None, (self._note(size) for size in self.sizes))
         lines.append(f"does it help, against {self.baseline!r}?")
-        for (arm, size), compared in self.comparisons().items():
-            p = "" if compared.p is None else f" (p {compared.p:.3f})"
-            lines.append(f"  {arm}, {self.name_of(size)}: {compared.verdict}{p}")
+        for (arm, size), comparison in self.comparisons().items():
+            p = "" if comparison.p is None else f" (p {comparison.p:.3f})"
+            lines.append(f"  {arm}, {self.name_of(size)}: {comparison.verdict}{p}")
         return "\n".join(lines)
 
     def _note(self, size: int) -> str | None:
@@ -104,17 +104,19 @@ class Study:
         for n, arm in enumerate(self.arms):
             means = [np.mean(self.results[arm, size]) for size in self.sizes]
             spread = [np.std(self.results[arm, size], ddof=1) for size in self.sizes]
-            at = sizes + SPREAD * (n - (len(self.arms) - 1) / 2) * 2
-            axes.errorbar(at, means, spread, label=arm, color=COLOURS[n % len(COLOURS)], marker="o", capsize=3, lw=1.6)
+            positions = sizes + SPREAD * (n - (len(self.arms) - 1) / 2) * 2
+            axes.errorbar(
+                positions, means, spread, label=arm, color=COLOURS[n % len(COLOURS)], marker="o", capsize=3, lw=1.6
+            )
         axes.set_xticks(sizes, [self.name_of(size) for size in self.sizes])
         axes.set_xlabel("training rows of each class")
         axes.set_ylabel("accuracy in percent, mean and deviation")
         axes.grid(axis="y", color="#e4e6ec")
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
-        drawn = io.BytesIO()
-        figure.savefig(drawn, format="png", dpi=150)
-        write_whole(Path(path), drawn.getvalue())
+        image = io.BytesIO()
+        figure.savefig(image, format="png", dpi=150)
+        write_whole(Path(path), image.getvalue())
 
 
 def study(
@@ -147,27 +149,29 @@ def study(
     """
     if seeds < 2:
         raise ValueError(f"wanted two seeds or more, got {seeds}: one says nothing about chance")
-    every = {NONE: lambda rows, _: rows} | dict(arms)
+    all_arms = {NONE: lambda rows, _: rows} | dict(arms)
     labels = list(train[label])
     distinct = distinct_sizes(labels, sizes)
-    if progress and (absent := [size for size in sizes if size and size not in distinct]):
-        shown = ", ".join(map(str, absent))
-        print(f"size {shown}: no class has more rows, so all {len(train):,} rows are taken instead", file=sys.stderr)
-    done = _Kept(None if output_dir is None else Path(output_dir) / RESULTS)
-    found: dict[tuple[str, int], list[float]] = {}
-    with tqdm(total=len(distinct) * seeds * len(every), desc="training", unit="run", disable=not progress) as bar:
+    if progress and (absent_sizes := [size for size in sizes if size and size not in distinct]):
+        size_list = ", ".join(map(str, absent_sizes))
+        print(
+            f"size {size_list}: no class has more rows, so all {len(train):,} rows are taken instead", file=sys.stderr
+        )
+    result_store = _Kept(None if output_dir is None else Path(output_dir) / RESULTS)
+    accuracies: dict[tuple[str, int], list[float]] = {}
+    with tqdm(total=len(distinct) * seeds * len(all_arms), desc="training", unit="run", disable=not progress) as bar:
         for size in distinct:
             for seed in range(seeds):
                 rows: Dataset | None = None
-                for name, arm in every.items():
+                for name, arm in all_arms.items():
                     key = f"{name}|{size}|{seed}"
-                    if key not in done.results:
+                    if key not in result_store.results:
                         rows = few_of_each(train, label, size, seed) if rows is None else rows
-                        done.keep(key, 100 * trial(arm(rows, seed), test, seed))
-                    found.setdefault((name, size), []).append(done.results[key])
+                        result_store.keep(key, 100 * trial(arm(rows, seed), test, seed))
+                    accuracies.setdefault((name, size), []).append(result_store.results[key])
                     bar.update()
-    order = {name: n for n, name in enumerate(every)}
-    results = dict(sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1] or math.inf)))
+    order = {name: n for n, name in enumerate(all_arms)}
+    results = dict(sorted(accuracies.items(), key=lambda item: (order[item[0][0]], item[0][1] or math.inf)))
     return Study(results, NONE, {size: row_sample(labels, size, seeds) for size in distinct}, len(test))
 
 
@@ -178,10 +182,10 @@ class _Kept:
         self.file, self.results = file, dict[str, float]()
         if file is not None and file.exists():
             lines = file.read_text().splitlines(keepends=True)
-            for line in (whole := [line for line in lines if line.endswith("}\n")]):
+            for line in (complete_lines := [line for line in lines if line.endswith("}\n")]):
                 self.results |= json.loads(line)
-            if whole != lines:  # the last was cut
-                write_whole(file, "".join(whole))
+            if complete_lines != lines:  # the last was cut
+                write_whole(file, "".join(complete_lines))
 
     def keep(self, key: str, result: float) -> None:
         """Keep a result."""

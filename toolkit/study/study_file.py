@@ -40,7 +40,7 @@ def study_file(settings: StudyFile) -> Study:
     folder = Path(settings.output_dir)
     check_output_folder(folder, SETTINGS, [settings.train, settings.test])
     train, test = (
-        read_file(one, split, None).rows for one, split in ((settings.train, "train"), (settings.test, "test"))
+        read_file(path, split, None).rows for path, split in ((settings.train, "train"), (settings.test, "test"))
     )
     for rows in (train, test):
         check_columns(rows.features, Augmentation(columns=tuple(settings.columns), label=settings.label, provenance=()))
@@ -71,31 +71,31 @@ def study_file(settings: StudyFile) -> Study:
             progress=False,
         )
 
-    each = settings.copies * (len(settings.columns) if settings.vary == "separately" else 1)
+    copies_per_row = settings.copies * (len(settings.columns) if settings.vary == "separately" else 1)
     arms: dict[str, Arm] = {PARAPHRASED: paraphrased}
     if settings.check:
         arms[CHECKED] = partial(paraphrased, check=CROSS_VALIDATED)
-    arms[OVERSAMPLED] = oversampled(each)
-    found = study(train, test, settings.label, _trial_of(settings), arms, sizes, settings.seeds, folder)
-    write_whole(folder / "study.txt", f"{found}\n")
-    found.plot(folder / "curves.png")
-    return found
+    arms[OVERSAMPLED] = oversampled(copies_per_row)
+    finished_study = study(train, test, settings.label, _choose_trial(settings), arms, sizes, settings.seeds, folder)
+    write_whole(folder / "study.txt", f"{finished_study}\n")
+    finished_study.plot(folder / "curves.png")
+    return finished_study
 
 
 def sample_texts(train: Dataset, settings: StudyFile, sizes: list[int]) -> list[str]:
     """The texts of all rows that a study draws, each once; paraphrases are made of no others."""
     labels = list(train[settings.label])
-    drawn = {
+    row_indices = {
         index
         for size in distinct_sizes(labels, sizes)
         for seed in range(settings.seeds)
         for index in sample_indices(labels, size, seed)
     }
-    rows = train.select(sorted(drawn))
+    rows = train.select(sorted(row_indices))
     return list(dict.fromkeys(text for column in settings.columns for text in rows[column]))
 
 
-def _trial_of(settings: StudyFile) -> Trial:
+def _choose_trial(settings: StudyFile) -> Trial:
     """The classifier that a study trains."""
     kind = settings.chosen_classifier
     if kind == EMBEDDINGS:

@@ -42,14 +42,14 @@ def on_embeddings(encoder: SentenceTransformer, columns: Sequence[str], label: s
         columns: The columns of the texts.
         label: The column of the classes.
     """
-    known: dict[Any, np.ndarray] = {}
+    known_vectors: dict[Any, np.ndarray] = {}
 
     def vectors(rows: Dataset) -> np.ndarray:
         inputs = list(zip(*(rows[column] for column in columns), strict=True))
-        new = [one for one in dict.fromkeys(inputs) if one not in known]
-        if new:
-            known.update(zip(new, features(new, encoder), strict=True))
-        return np.stack([known[one] for one in inputs])
+        new_inputs = [texts for texts in dict.fromkeys(inputs) if texts not in known_vectors]
+        if new_inputs:
+            known_vectors.update(zip(new_inputs, features(new_inputs, encoder), strict=True))
+        return np.stack([known_vectors[texts] for texts in inputs])
 
     def trial(train: Dataset, test: Dataset, seed: int) -> float:
         model = regression().fit(vectors(train), np.array(train[label]))
@@ -86,8 +86,8 @@ def by_estimator(estimator: Any, column: str, label: str) -> Trial:
 
     def trial(train: Dataset, test: Dataset, seed: int) -> float:
         model = clone(estimator)
-        random = {name: seed for name in model.get_params() if name.split("__")[-1] == "random_state"}
-        model.set_params(**random).fit(list(train[column]), list(train[label]))
+        random_states = {name: seed for name in model.get_params() if name.split("__")[-1] == "random_state"}
+        model.set_params(**random_states).fit(list(train[column]), list(train[label]))
         return float(np.mean(np.array(model.predict(list(test[column]))) == np.array(test[label])))
 
     return trial
@@ -130,8 +130,8 @@ def by_trainer(
 
     def tokenized(rows: Dataset, classes: Sequence[Any]) -> Dataset:
         texts = [list(rows[column]) for column in columns]
-        read = tokenizer(*texts, truncation=True, max_length=max_tokens)
-        return Dataset.from_dict({**read, "labels": [classes.index(one) for one in rows[label]]})
+        encoding = tokenizer(*texts, truncation=True, max_length=max_tokens)
+        return Dataset.from_dict({**encoding, "labels": [classes.index(row_label) for row_label in rows[label]]})
 
     def trial(train: Dataset, test: Dataset, seed: int) -> float:
         classes = sorted({*train[label], *test[label]})
@@ -154,7 +154,7 @@ def by_trainer(
             collator = DataCollatorWithPadding(tokenizer)
             trainer = Trainer(model, arguments, data_collator=collator, train_dataset=tokenized(train, classes))
             trainer.train()
-            found = trainer.predict(tokenized(test, classes))
-        return float(np.mean(np.argmax(found.predictions, 1) == found.label_ids))
+            output = trainer.predict(tokenized(test, classes))
+        return float(np.mean(np.argmax(output.predictions, 1) == output.label_ids))
 
     return trial

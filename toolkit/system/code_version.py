@@ -33,23 +33,25 @@ def code_version() -> dict[str, str]:
     return {"sources": digest.hexdigest()[:DIGITS]} | {name: _version(name) for name in LIBRARIES}
 
 
-def check_code(wanted: Mapping[str, str], whose: str) -> None:
+def check_code(expected: Mapping[str, str], owner: str) -> None:
     """Refuse to go on with other code than another process had.
 
     Args:
-        wanted: What `code_version` said there; empty where an older toolkit did not record it.
-        whose: Where this was, for the message.
+        expected: What `code_version` said there; empty where an older toolkit did not record it.
+        owner: Where this was, for the message.
 
     Raises:
         ValueError: The sources or a library differ; the message names them and says what to do.
     """
-    here = code_version()
-    other = [
-        f"{name} {wanted.get(name, 'unknown')}, got {here[name]}" for name in here if here[name] != wanted.get(name)
+    actual = code_version()
+    changes = [
+        f"{name} {expected.get(name, 'unknown')}, got {actual[name]}"
+        for name in actual
+        if actual[name] != expected.get(name)
     ]
-    if other:
+    if changes:
         raise ValueError(
-            f"wanted the code of {whose}, {'; '.join(other[:3])}: install the same checkout and versions here, or "
+            f"wanted the code of {owner}, {'; '.join(changes[:3])}: install the same checkout and versions here, or "
             "begin anew with another --output_dir"
         )
 

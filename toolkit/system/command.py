@@ -33,7 +33,7 @@ LOST = "another process of this launch has ended, so this one stops"
 def run_script(
     program: str,
     description: str,
-    settings_of: type[Settings],
+    settings_type: type[Settings],
     work: Callable[[Settings], None],
     arguments: list[str],
     resumes: bool = False,
@@ -44,7 +44,8 @@ def run_script(
     Args:
         program: The script's name.
         description: The text above the flags in its help.
-        settings_of: The dataclass whose fields are its flags; a field `processes` is the number of processes to start.
+        settings_type: The dataclass whose fields are its flags; a field `processes` is the number of processes to
+            start.
         work: The function that does the work.
         arguments: The command line.
         resumes: Whether an interrupted command continues from its last state when it is run again.
@@ -56,7 +57,7 @@ def run_script(
     Raises:
         SystemExit: The command line has --help (status 0) or is wrong (status 2).
     """
-    settings = parse_settings(settings_of, arguments, description, program, presets)
+    settings = parse_settings(settings_type, arguments, description, program, presets)
     return run_command(program, lambda: work(settings), resumes, getattr(settings, "processes", 1))
 
 
@@ -88,13 +89,13 @@ def run_command(
             os.environ[LAUNCHER] = "1"
             return launch(processes)
         work()
-    except (KeyboardInterrupt, Stopped) as ended:
-        how, status = ("ended by SIGTERM", TERMINATED) if isinstance(ended, Stopped) else ("interrupted", INTERRUPTED)
+    except (KeyboardInterrupt, Stopped) as error:
+        how, status = ("ended by SIGTERM", TERMINATED) if isinstance(error, Stopped) else ("interrupted", INTERRUPTED)
         if name == program and not (_launched() and LAUNCHER in os.environ):
-            print(f"\n{program}: {how}; {_state_of(resumes, done)}", file=sys.stderr)
+            print(f"\n{program}: {how}; {_describe_state(resumes, done)}", file=sys.stderr)
         return status
-    except ChildKilled as killed:
-        print(f"{program}: {killed}; {_state_of(resumes, done)}", file=sys.stderr)
+    except ChildKilled as error:
+        print(f"{program}: {error}; {_describe_state(resumes, done)}", file=sys.stderr)
         return 1
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:
@@ -107,11 +108,11 @@ def run_command(
     return 0
 
 
-def _state_of(resumes: bool, done: Callable[[], str] | None) -> str:
+def _describe_state(resumes: bool, progress: Callable[[], str] | None) -> str:
     """What is left of the work of a command that a signal ended, for a message."""
     if not resumes:
         return "nothing was written"
-    return f"{done() if done else 'what is finished is kept'}, the same command goes on from there"
+    return f"{progress() if progress else 'what is finished is kept'}, the same command goes on from there"
 
 
 def _lost_process(error: BaseException) -> bool:

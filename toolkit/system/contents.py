@@ -24,8 +24,8 @@ def contents_of(files: Mapping[str, Iterable[str | Path]]) -> dict[str, str]:
     Returns:
         By setting, the size and the hash of its files; "" if there are none.
     """
-    found = {name: [file for path in paths for file in files_at(path)] for name, paths in files.items()}
-    return {name: content_of(sorted(existing, key=Path)) if existing else "" for name, existing in found.items()}
+    existing_files = {name: [file for path in paths for file in files_at(path)] for name, paths in files.items()}
+    return {name: content_of(sorted(paths, key=Path)) if paths else "" for name, paths in existing_files.items()}
 
 
 def content_of(paths: Sequence[str | Path]) -> str:
@@ -35,8 +35,8 @@ def content_of(paths: Sequence[str | Path]) -> str:
     """
     digest, total = hashlib.sha256(), 0
     for path in paths:
-        size, own = tag_hash(str(path)) if is_url(path) else (Path(path).stat().st_size, hash_file(Path(path)))
-        digest.update(bytes.fromhex(own))
+        size, file_hash = tag_hash(str(path)) if is_url(path) else (Path(path).stat().st_size, hash_file(Path(path)))
+        digest.update(bytes.fromhex(file_hash))
         total += size
     kind = "sha256 of sizes and tags" if any(map(is_url, paths)) else "sha256"
     return f"{total} bytes, {kind} {digest.hexdigest()}"

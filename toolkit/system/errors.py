@@ -99,18 +99,18 @@ def first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
-def check_several(value: object, wanted: str) -> None:
+def check_several(value: object, expected: str) -> None:
     """Refuse a single text where a collection of texts is wanted; it would be read letter by letter.
 
     Args:
         value: What was given; all but a text passes.
-        wanted: What was wanted, for the error: "a list of texts".
+        expected: What was wanted, for the error: "a list of texts".
 
     Raises:
         ValueError: It is a `str` or `bytes`.
     """
     if isinstance(value, (str, bytes)):
-        raise ValueError(f"wanted {wanted}, got a {type(value).__name__}: put one text in a list")
+        raise ValueError(f"wanted {expected}, got a {type(value).__name__}: put one text in a list")
 
 
 def check_lists(settings: object) -> None:

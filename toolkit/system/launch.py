@@ -64,10 +64,10 @@ def launch(processes: int) -> int:
             raise Stopped from error
         _check_killed(error)
         return max(1, status)
-    except SignalException as signalled:
-        if signalled.sigval == signal.SIGINT:
-            raise KeyboardInterrupt from signalled
-        return 128 + signalled.sigval
+    except SignalException as error:
+        if error.sigval == signal.SIGINT:
+            raise KeyboardInterrupt from error
+        return 128 + error.sigval
     return 0
 
 
@@ -93,7 +93,7 @@ def _pass_on(number: int, frame: object) -> None:
         Stopped: There is no process yet.
     """
     signal.signal(signal.SIGTERM, kill)
-    processes = _started()
+    processes = _process_ids()
     if not processes:
         raise Stopped
     for process in processes:
@@ -104,11 +104,11 @@ def _pass_on(number: int, frame: object) -> None:
 
 def kill(number: int, frame: object) -> None:
     """Kill the processes."""
-    for process in _started():
+    for process in _process_ids():
         os.kill(process, signal.SIGKILL)
 
 
-def _started() -> list[int]:
+def _process_ids() -> list[int]:
     """The processes of this launch, also those that have ended and that torch's launcher has not looked at."""
     return [child.pid for child in psutil.Process().children() if _is_of_launch(child)]
 

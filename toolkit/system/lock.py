@@ -39,7 +39,7 @@ def held(folder: Path, state: PartialState) -> Iterator[None]:
         RuntimeError: A process of another launch holds the lock; the message names it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with _opened(folder) as file:
+    with _open_lock_file(folder) as file:
         if state.is_main_process:
             take(file, fcntl.LOCK_EX, folder)
             file.truncate(0)
@@ -87,11 +87,11 @@ def check_free(folder: Path) -> None:
         RuntimeError: A process holds the lock; the message names it.
     """
     if (folder / LOCK).exists():
-        with _opened(folder) as file:
+        with _open_lock_file(folder) as file:
             take(file, fcntl.LOCK_EX, folder)
 
 
-def _opened(folder: Path) -> IO[str]:
+def _open_lock_file(folder: Path) -> IO[str]:
     """The lock file of a folder, open to write, because NFS locks no file that is open to read alone.
 
     Raises:
@@ -136,13 +136,13 @@ def write_holder(file: IO[str]) -> None:
 def _holders(file: IO[str]) -> str:
     """The processes that the lock file names, for an error message; of this machine only those that still run."""
     file.seek(0)
-    recorded = [json.loads(line) for line in file if line.strip()]
-    alive = [
+    holders = [json.loads(line) for line in file if line.strip()]
+    alive_holders = [
         holder
-        for holder in recorded
+        for holder in holders
         if holder["host"] != socket.gethostname() or Path("/proc", str(holder["pid"])).exists()
     ]
     return ", ".join(
         f"process {holder['pid']} on {holder['host']} since {holder['since']} ({holder['command'][:80]})"
-        for holder in alive or recorded
+        for holder in alive_holders or holders
     )

@@ -30,21 +30,21 @@ def processes(exchange: bool = True) -> PartialState:
     import torch  # imported here so that a command's --help does not load it
     from accelerate import PartialState
 
-    wanted = int(os.environ.get("WORLD_SIZE", "1"))
+    world_size = int(os.environ.get("WORLD_SIZE", "1"))
     # PartialState does not read the variable, and without a GPU it does not look for other processes.
     cpu = stays_on_cpu() or not torch.accelerator.is_available()
-    alone = wanted > 1 and "RANK" not in os.environ
-    options: dict[str, Any] = {"timeout": PATIENCE} if wanted > 1 else {}
-    if wanted > 1 and not cpu and torch.cuda.is_available():
+    alone = world_size > 1 and "RANK" not in os.environ
+    options: dict[str, Any] = {"timeout": PATIENCE} if world_size > 1 else {}
+    if world_size > 1 and not cpu and torch.cuda.is_available():
         if exchange:
-            _check_gpus(int(os.environ.get("LOCAL_WORLD_SIZE", wanted)), int(os.environ.get("LOCAL_RANK", "0")))
+            _check_gpus(int(os.environ.get("LOCAL_WORLD_SIZE", world_size)), int(os.environ.get("LOCAL_RANK", "0")))
         else:
             options["backend"] = "gloo"
     first = not PartialState._shared_state
     state = None if alone else PartialState(cpu=cpu, **options)
-    if state is None or state.num_processes != wanted:
+    if state is None or state.num_processes != world_size:
         raise RuntimeError(
-            f"wanted {wanted} processes (WORLD_SIZE), got this one alone: every one would do the whole work; "
+            f"wanted {world_size} processes (WORLD_SIZE), got this one alone: every one would do the whole work; "
             "start them with --processes N, torchrun --nproc_per_node N or accelerate launch --num_processes N"
         )
     if exchange and first:

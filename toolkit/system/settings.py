@@ -101,18 +101,18 @@ def parse_settings(
     parser.add_argument("--config", metavar="FILE", help="YAML file with any of these settings; flags override it")
     if presets is not None and (names := sorted(path.stem for path in presets.glob("*.yaml"))):
         parser.add_argument("--preset", choices=names, help="settings that go together; others override them")
-    help_of, hints = attribute_help(cls), typing.get_type_hints(cls)
+    help_texts, hints = attribute_help(cls), typing.get_type_hints(cls)
     fields = sorted(dataclasses.fields(cls), key=lambda field: not required(field))  # type: ignore[arg-type]
     for field in fields:
-        _add_flag(parser, field, hints[field.name], help_of[field.name])
-    given = vars(parser.parse_args(arguments))
-    config, preset = given.pop("config"), given.pop("preset", None)
+        _add_flag(parser, field, hints[field.name], help_texts[field.name])
+    flag_values = vars(parser.parse_args(arguments))
+    config, preset = flag_values.pop("config"), flag_values.pop("preset", None)
     files = [presets / f"{preset}.yaml"] if presets is not None and preset else []
     try:
         values: dict[str, Any] = {}
         for file in [*files, *([Path(config)] if config else [])]:
             values |= _read_yaml(file, hints)
-        values |= given
+        values |= flag_values
     except (OSError, ValueError) as error:
         parser.error(one_line(error))
     missing = [f"--{f.name}" for f in fields if f.name not in values and required(f)]
@@ -137,14 +137,14 @@ def check_at_least_one(settings: object, *names: str) -> None:
             raise ValueError(f"wanted {name} of at least 1, got {getattr(settings, name)}")
 
 
-def check_at_most(name: str, number: int, most: int) -> None:
+def check_at_most(name: str, number: int, maximum: int) -> None:
     """Refuse a setting above a maximum, such as one that would need more memory than any machine has.
 
     Raises:
-        ValueError: The number is greater than `most`; the message names the setting.
+        ValueError: The number is greater than `maximum`; the message names the setting.
     """
-    if number > most:
-        raise ValueError(f"wanted {name} of at most {most:,}, got {number:,}")
+    if number > maximum:
+        raise ValueError(f"wanted {name} of at most {maximum:,}, got {number:,}")
 
 
 def check_between(settings: object, lowest: float, highest: float, *names: str) -> None:
@@ -191,25 +191,25 @@ def check_among(settings: object, name: str, possible: Sequence[str]) -> None:
         raise ValueError(f"wanted {name} of {', '.join(possible)}, got {getattr(settings, name)!r}")
 
 
-def check_record(file: Path, wanted: dict, free: Set[str], finished: bool = False) -> None:
+def check_record(file: Path, settings: dict, free: Set[str], is_finished: bool = False) -> None:
     """Write the record of a run, or refuse to continue a run that began with other settings or other code.
 
     Args:
         file: The record of the run.
-        wanted: The settings of this call; the version of the toolkit is added to them.
+        settings: The settings of this call; the version of the toolkit is added to them.
         free: Names of the settings that may differ from call to call.
-        finished: Whether nothing is left to make, so that other code changes nothing.
+        is_finished: Whether nothing is left to make, so that other code changes nothing.
 
     Raises:
         ValueError: Another setting or the code differs (the message names it), or the record is damaged.
     """
-    compare_record(file, wanted, free, finished)
+    compare_record(file, settings, free, is_finished)
     code = read_record(file).get(CODE, {}) if file.exists() else code_version()
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, json.dumps(recorded(wanted) | {CODE: code}, indent=1))
+    write_whole(file, json.dumps(recorded(settings) | {CODE: code}, indent=1))
 
 
-def compare_record(file: Path, wanted: dict, free: Set[str], finished: bool = False) -> None:
+def compare_record(file: Path, settings: dict, free: Set[str], is_finished: bool = False) -> None:
     """Refuse settings or code that differ from the record of a run; do nothing if there is no record.
 
     Raises:
@@ -217,43 +217,43 @@ def compare_record(file: Path, wanted: dict, free: Set[str], finished: bool = Fa
     """
     if not file.exists():
         return
-    compare_settings(read_record(file), wanted, free, str(file.parent))
-    compare_code(file, finished)
+    compare_settings(read_record(file), settings, free, str(file.parent))
+    compare_code(file, is_finished)
 
 
-def compare_code(file: Path, finished: bool = False) -> None:
+def compare_code(file: Path, is_finished: bool = False) -> None:
     """Refuse code that differs from that of a run's record; every process of a launch calls it.
 
     Args:
         file: The record.
-        finished: Whether nothing is left to make, so that other code changes nothing.
+        is_finished: Whether nothing is left to make, so that other code changes nothing.
 
     Raises:
         ValueError: It differs; the message says what and what to do.
     """
-    if not finished:
+    if not is_finished:
         check_code(read_record(file).get(CODE, {}), f"the run in {file.parent}")
 
 
-def compare_settings(found: dict, wanted: dict, free: Set[str], place: str) -> None:
+def compare_settings(record: dict, settings: dict, free: Set[str], location: str) -> None:
     """Refuse settings that differ from those that a run has recorded.
 
     Args:
-        found: The record of the run.
-        wanted: The settings of this call.
+        record: The record of the run.
+        settings: The settings of this call.
         free: Names of the settings that may differ from call to call.
-        place: The folder of the run or its URL, for the message.
+        location: The folder of the run or its URL, for the message.
 
     Raises:
         ValueError: Another setting differs; the message names it.
     """
-    settings = recorded(wanted)
-    found = public_record(found)
-    changed = [key for key in settings if key.removeprefix(CONTENT) not in free and settings[key] != found.get(key)]
+    current = recorded(settings)
+    record = public_record(record)
+    changed = [key for key in current if key.removeprefix(CONTENT) not in free and current[key] != record.get(key)]
     if changed:
-        differences = ", ".join(f"{key} was {found.get(key)!r}, now {settings[key]!r}" for key in changed)
+        differences = ", ".join(f"{key} was {record.get(key)!r}, now {current[key]!r}" for key in changed)
         raise ValueError(
-            f"{place} holds a run with other settings: {differences}; take them back or choose another --output_dir"
+            f"{location} holds a run with other settings: {differences}; take them back or choose another --output_dir"
         )
 
 
@@ -312,8 +312,8 @@ def _read_yaml(path: Path, hints: dict[str, Any]) -> dict[str, Any]:
     values = {key: _as_number(value) if base_type(hints[key]) is float else value for key, value in values.items()}
     for key, value in values.items():
         if not _fits(value, hints[key]):
-            wanted = getattr(hints[key], "__name__", None) or str(hints[key])
-            raise ValueError(f"{path}: wanted {key} as {wanted}, got {value!r}")
+            type_name = getattr(hints[key], "__name__", None) or str(hints[key])
+            raise ValueError(f"{path}: wanted {key} as {type_name}, got {value!r}")
     return values
 
 

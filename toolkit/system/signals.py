@@ -33,16 +33,16 @@ def stoppable() -> Iterator[Callable[[], bool]]:
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    came: list[float] = []
+    arrival_times: list[float] = []
 
     def note(number: int, frame: object) -> None:
-        if came and time.monotonic() - came[0] > SAME:
+        if arrival_times and time.monotonic() - arrival_times[0] > SAME:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGTERM)
-        came.append(time.monotonic())
+        arrival_times.append(time.monotonic())
 
-    before = signal.signal(signal.SIGTERM, note)
+    previous_handler = signal.signal(signal.SIGTERM, note)
     try:
-        yield lambda: bool(came)
+        yield lambda: bool(arrival_times)
     finally:
-        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, previous_handler or signal.SIG_DFL)

@@ -72,7 +72,7 @@ def reached(url: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _written(url: str) -> Iterator[None]:
+def _convert_write_errors(url: str) -> Iterator[None]:
     """Turn the errors of a file system that writes in the block into ours.
 
     Raises:
@@ -87,7 +87,7 @@ def _written(url: str) -> Iterator[None]:
         ) from error
 
 
-def _opened(url: str) -> tuple[AbstractFileSystem, str]:
+def _open_url(url: str) -> tuple[AbstractFileSystem, str]:
     """The file system of a URL, and the path of the URL in it.
 
     Raises:
@@ -116,7 +116,7 @@ class Readable(io.RawIOBase):
 
     def __init__(self, url: str):
         self.url = url
-        system, path = _opened(url)
+        system, path = _open_url(url)
         with reached(url):
             self.file = system.open(path, "rb", block_size=READ_AHEAD)
 
@@ -132,9 +132,9 @@ class Readable(io.RawIOBase):
         """Read bytes into a buffer; the number that came, 0 at the end."""
         with reached(self.url):
             data = self.file.read(len(buffer))
-            size, place = getattr(self.file, "size", None), self.file.tell()
-        if len(buffer) and not data and size is not None and place < size:
-            raise OSError(CUT.format(url=without_secrets(self.url), bytes=f"{place:,} of {size:,} bytes"))
+            size, position = getattr(self.file, "size", None), self.file.tell()
+        if len(buffer) and not data and size is not None and position < size:
+            raise OSError(CUT.format(url=without_secrets(self.url), bytes=f"{position:,} of {size:,} bytes"))
         buffer[: len(data)] = data
         return len(data)
 
@@ -165,7 +165,7 @@ def info_of(url: str) -> dict | None:
     Raises:
         OSError: It cannot be asked.
     """
-    system, path = _opened(url)
+    system, path = _open_url(url)
     with reached(url):
         try:
             system.invalidate_cache()
@@ -208,11 +208,11 @@ def matching(pattern: str) -> list[str]:
     """
     if not is_url(pattern):
         return sorted(glob.glob(pattern, recursive=True))
-    system, path = _opened(pattern)
+    system, path = _open_url(pattern)
     with reached(pattern):
         system.invalidate_cache()
-        found = system.glob(path, detail=True)
-    return sorted(system.unstrip_protocol(name) for name, one in found.items() if one["type"] == "file")
+        entries = system.glob(path, detail=True)
+    return sorted(system.unstrip_protocol(name) for name, info in entries.items() if info["type"] == "file")
 
 
 def below(folder: str) -> dict[str, int]:
@@ -221,15 +221,15 @@ def below(folder: str) -> dict[str, int]:
     Raises:
         OSError: The file system cannot be asked.
     """
-    system, path = _opened(folder)
+    system, path = _open_url(folder)
     with reached(folder):
         system.invalidate_cache()
         try:
-            found = system.find(path, detail=True)
+            entries = system.find(path, detail=True)
         except FileNotFoundError:
             return {}
     root = path.rstrip("/") + "/"
-    return {name.removeprefix(root): one["size"] for name, one in sorted(found.items()) if name.startswith(root)}
+    return {name.removeprefix(root): info["size"] for name, info in sorted(entries.items()) if name.startswith(root)}
 
 
 def files_at(address: str | Path) -> list[str | Path]:
@@ -239,8 +239,8 @@ def files_at(address: str | Path) -> list[str | Path]:
         OSError: The file system of a URL cannot be asked.
     """
     if not is_url(address):
-        named = [Path(address)] if Path(address).exists() else [Path(name) for name in glob.glob(str(address))]
-        inside = [file for path in named for file in (path.rglob("*") if path.is_dir() else [path])]
+        paths = [Path(address)] if Path(address).exists() else [Path(name) for name in glob.glob(str(address))]
+        inside = [file for path in paths for file in (path.rglob("*") if path.is_dir() else [path])]
         return [*sorted(file for file in inside if file.is_file())]
     url = str(address)
     if is_file(url):
@@ -287,7 +287,7 @@ def answer_of(url: str) -> bytes:
         OSError: It cannot be read.
         ValueError: The URL is none.
     """
-    system, path = _opened(url)
+    system, path = _open_url(url)
     with reached(url):
         return system.cat_file(path)
 
@@ -300,7 +300,7 @@ def download(url: str, path: Path) -> None:
         OSError: It cannot be read or written, or breaks off.
         ValueError: The URL is none.
     """
-    system, source = _opened(url)
+    system, source = _open_url(url)
     with reached(url):
         system.get_file(source, str(path))
 
@@ -318,16 +318,16 @@ def fetch(urls: Mapping[str, Path], is_whole: Callable[[Path, str], bool] = lamb
     Raises:
         OSError: A file cannot be read, arrives cut every time, or the disk is full; those before it are there.
     """
-    wanted, damaged = list(urls.items()), list[str]()
-    for first in range(0, len(wanted), AT_ONCE):
-        some = dict(wanted[first : first + AT_ONCE])
+    url_paths, damaged = list(urls.items()), list[str]()
+    for first in range(0, len(url_paths), AT_ONCE):
+        batch = dict(url_paths[first : first + AT_ONCE])
         for _ in range(TRIES):
-            some = _fetch_some(some, is_whole)
-        damaged += some
+            batch = _fetch_batch(batch, is_whole)
+        damaged += batch
     return damaged
 
 
-def _fetch_some(urls: Mapping[str, Path], is_whole: Callable[[Path, str], bool]) -> dict[str, Path]:
+def _fetch_batch(urls: Mapping[str, Path], is_whole: Callable[[Path, str], bool]) -> dict[str, Path]:
     """Copy files to the disk; return those that are not whole.
 
     Raises:
@@ -357,22 +357,22 @@ def _get(copies: Mapping[str, Path]) -> None:
     """
     if not copies:
         return
-    system, _ = _opened(next(iter(copies)))
+    system, _ = _open_url(next(iter(copies)))
     try:
-        system.get([_opened(url)[1] for url in copies], [str(copy) for copy in copies.values()])
+        system.get([_open_url(url)[1] for url in copies], [str(copy) for copy in copies.values()])
     except Exception:  # it does not say which file it was
         for url, copy in copies.items():
             with reached(url):
-                system.get_file(_opened(url)[1], str(copy))
+                system.get_file(_open_url(url)[1], str(copy))
 
 
 def _lacks(url: str, copy: Path) -> str:
     """What a copy has of the bytes of its URL, if it is not all of them; else nothing."""
-    system, path = _opened(url)
+    system, path = _open_url(url)
     with reached(url):
         size = system.info(path).get("size")
-    got = copy.stat().st_size if copy.exists() else 0
-    return "" if size in (None, got) else f"{got:,} of {size:,} bytes"
+    actual_size = copy.stat().st_size if copy.exists() else 0
+    return "" if size in (None, actual_size) else f"{actual_size:,} of {size:,} bytes"
 
 
 def send(path: Path, url: str) -> None:
@@ -381,8 +381,8 @@ def send(path: Path, url: str) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    system, target = _opened(url)
-    with _written(url):
+    system, target = _open_url(url)
+    with _convert_write_errors(url):
         if url.partition("://")[0] in OBJECT_STORES:
             system.put_file(str(path), target)
             return
@@ -401,15 +401,15 @@ def send_together(urls: Mapping[str, Path]) -> None:
     Raises:
         OSError: One cannot be written; others may be there.
     """
-    wanted = list(urls.items())
-    for first in range(0, len(wanted), AT_ONCE):
-        some = wanted[first : first + AT_ONCE]
-        if some[0][0].partition("://")[0] in OBJECT_STORES:
-            system, _ = _opened(some[0][0])
-            with _written(some[0][0]):
-                system.put([str(path) for _, path in some], [_opened(url)[1] for url, _ in some])
+    url_paths = list(urls.items())
+    for first in range(0, len(url_paths), AT_ONCE):
+        batch = url_paths[first : first + AT_ONCE]
+        if batch[0][0].partition("://")[0] in OBJECT_STORES:
+            system, _ = _open_url(batch[0][0])
+            with _convert_write_errors(batch[0][0]):
+                system.put([str(path) for _, path in batch], [_open_url(url)[1] for url, _ in batch])
         else:
-            for url, path in some:
+            for url, path in batch:
                 send(path, url)
 
 
@@ -420,6 +420,6 @@ def remove(urls: Sequence[str]) -> None:
         OSError: One cannot be deleted.
     """
     for url in urls:
-        system, path = _opened(url)
-        with _written(url):
+        system, path = _open_url(url)
+        with _convert_write_errors(url):
             system.rm_file(path)

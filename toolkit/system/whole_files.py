@@ -23,8 +23,8 @@ def write_whole(path: Path, content: bytes | str) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        kept = f"{path}, which was not written; every file that was finished is kept"
-        raise OSError(error.errno, error.strerror, kept) from error
+        message = f"{path}, which was not written; every file that was finished is kept"
+        raise OSError(error.errno, error.strerror, message) from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -63,8 +63,8 @@ def infinite_sums(terms: np.ndarray, ratio: float) -> np.ndarray:
     """For every l the sum over j > l of ratio^(j-l) terms[j-1], with the last term in place of all later ones."""
     sums = np.empty(len(terms) + 1)
     sums[-1] = terms[-1] * ratio / (1 - ratio)
-    for place in range(len(terms) - 1, -1, -1):
-        sums[place] = ratio * (terms[place] + sums[place + 1])
+    for index in range(len(terms) - 1, -1, -1):
+        sums[index] = ratio * (terms[index] + sums[index + 1])
     return sums
 
 

@@ -36,14 +36,14 @@ class Batches(Sampler[list[int]]):
         return self.count
 
     def __iter__(self) -> Iterator[list[int]]:
-        left = self.count
+        batches_left = self.count
         for epoch in range(self.epochs):
-            chance = random.Random(self.seed * 1_000_003 + epoch)
-            order = sorted(range(len(self.lengths)), key=lambda i: (self.lengths[i], chance.random()))
+            rng = random.Random(self.seed * 1_000_003 + epoch)
+            order = sorted(range(len(self.lengths)), key=lambda i: (self.lengths[i], rng.random()))
             batches = [order[begin:end] for begin, end in self.cuts]
-            chance.shuffle(batches)
-            yield from batches[:left]
-            left -= min(left, len(batches))
+            rng.shuffle(batches)
+            yield from batches[:batches_left]
+            batches_left -= min(batches_left, len(batches))
 
 
 def cut(lengths: Sequence[int], batch_tokens: int, batch_pairs: int) -> list[tuple[int, int]]:
@@ -54,8 +54,8 @@ def cut(lengths: Sequence[int], batch_tokens: int, batch_pairs: int) -> list[tup
     """
     cuts, begin = [], 0
     for end in range(1, len(lengths) + 1):
-        full = end - begin == batch_pairs or end == len(lengths) or (end + 1 - begin) * lengths[end] > batch_tokens
-        if full:
+        is_full = end - begin == batch_pairs or end == len(lengths) or (end + 1 - begin) * lengths[end] > batch_tokens
+        if is_full:
             cuts.append((begin, end))
             begin = end
     return cuts

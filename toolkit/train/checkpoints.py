@@ -56,19 +56,19 @@ def load_checkpoint(accelerator: Accelerator, folder: Path) -> None:
     Raises:
         ValueError: It is damaged.
     """
-    got = "which is damaged: delete it, and the training goes on from the one before"
-    with reading_model(str(folder), "a checkpoint", got):
+    problem = "which is damaged: delete it, and the training goes on from the one before"
+    with reading_model(str(folder), "a checkpoint", problem):
         accelerator.load_state(str(folder))
 
 
-def save_checkpoint(accelerator: Accelerator, folder: Path, step: int, kept: int) -> None:
+def save_checkpoint(accelerator: Accelerator, folder: Path, step: int, limit: int) -> None:
     """Save the whole state under a temporary name, rename it, and remove old checkpoints.
 
     Args:
         accelerator: With the prepared model and optimizers, and the progress.
         folder: Output folder of the training.
         step: Optimizer steps that are taken.
-        kept: Checkpoints to keep, >= 1.
+        limit: Checkpoints to keep, >= 1.
     """
     temporary, final = folder / "checkpoint-unfinished", folder / f"checkpoint-{step:08d}"
     getLogger("accelerate.utils.other").setLevel(ERROR)  # it warns that the embeddings are shared, which is expected
@@ -77,8 +77,8 @@ def save_checkpoint(accelerator: Accelerator, folder: Path, step: int, kept: int
     if accelerator.is_main_process:
         shutil.rmtree(final, ignore_errors=True)
         temporary.rename(final)
-        for old in checkpoints_in(folder)[:-kept]:
-            shutil.rmtree(old)
+        for checkpoint in checkpoints_in(folder)[:-limit]:
+            shutil.rmtree(checkpoint)
     accelerator.wait_for_everyone()
 
 

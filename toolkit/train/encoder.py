@@ -57,9 +57,9 @@ def train(settings: EncoderTraining) -> Path:
     with in_folder(folder, settings_record, FREE, state):
         record = fit(encoder, pairs, settings, state, folder / CHECKPOINT)
         if state.is_main_process:
-            trained = sentence_transformer(encoder)
-            trained.save(str(folder))
-            record[OUTCOME] = asdict(outcome_beside(trained, starter_for(settings.pairs), settings.pairs))
+            model = sentence_transformer(encoder)
+            model.save(str(folder))
+            record[OUTCOME] = asdict(outcome_beside(model, starter_for(settings.pairs), settings.pairs))
             finish(folder, record, [folder / CHECKPOINT])
     return folder
 
@@ -67,19 +67,19 @@ def train(settings: EncoderTraining) -> Path:
 def new_encoder(settings: EncoderTraining, texts: list[str]) -> ParaphrasticEncoder:
     """An encoder with the vocabulary of the texts, and random or given word vectors."""
     kinds = {kind_of(part) for part in settings.parts}
-    given = read_word_vectors(Path(settings.word_vectors), settings.dimensions) if settings.word_vectors else {}
+    word_vectors = read_word_vectors(Path(settings.word_vectors), settings.dimensions) if settings.word_vectors else {}
     vocabularies = {}
     if "word" in kinds:
         frequent = count_words(texts, settings.min_count, settings.max_words - 1, settings.chinese)
-        known = dict.fromkeys([UNKNOWN, *frequent, *(word for word in given if word != UNKNOWN)])
-        vocabularies["word"] = words(list(known)[: settings.max_words])
+        entries = dict.fromkeys([UNKNOWN, *frequent, *(word for word in word_vectors if word != UNKNOWN)])
+        vocabularies["word"] = words(list(entries)[: settings.max_words])
     if "trigram" in kinds:
         frequent = count_trigrams(texts, settings.min_count, settings.max_trigrams, settings.chinese)
         vocabularies["trigram"] = character_trigrams(frequent)
     torch.manual_seed(settings.seed)
     encoder = ParaphrasticEncoder(settings.architecture, vocabularies)
-    if given:
-        initialise(encoder, given)
+    if word_vectors:
+        initialise(encoder, word_vectors)
     return encoder
 
 
@@ -106,25 +106,25 @@ def fit(
         ValueError: The checkpoint is damaged, or belongs to other pairs.
         OSError: A checkpoint cannot be written.
     """
-    fitting, content = Fitting(encoder, pairs, settings, state), _content_of(pairs)
-    done, seconds, log = _resume(fitting, checkpoint, content)
+    fitting, content = Fitting(encoder, pairs, settings, state), _content_hash(pairs)
+    batch_number, seconds, log = _resume(fitting, checkpoint, content)
     size = settings.batch * settings.mega_batch
     per_epoch = -(-len(pairs) // size)
     with tqdm(
-        total=settings.epochs * per_epoch, initial=done, unit="mega-batch", disable=not state.is_main_process
+        total=settings.epochs * per_epoch, initial=batch_number, unit="mega-batch", disable=not state.is_main_process
     ) as bar:
-        while done < settings.epochs * per_epoch:
-            began = time.perf_counter()
-            epoch, place = divmod(done, per_epoch)
+        while batch_number < settings.epochs * per_epoch:
+            start = time.perf_counter()
+            epoch, position = divmod(batch_number, per_epoch)
             order = np.random.default_rng([settings.seed, epoch]).permutation(len(pairs))
-            log[epoch] += mega_batch(fitting, order[place * size : (place + 1) * size], done) / len(pairs)
-            done += 1
-            seconds += time.perf_counter() - began
-            mean = log[epoch] * len(pairs) / min((place + 1) * size, len(pairs))
+            log[epoch] += mega_batch(fitting, order[position * size : (position + 1) * size], batch_number) / len(pairs)
+            batch_number += 1
+            seconds += time.perf_counter() - start
+            mean = log[epoch] * len(pairs) / min((position + 1) * size, len(pairs))
             bar.set_postfix_str(f"loss {mean:.4f}", refresh=False)
             bar.update()
-            if checkpoint and done % settings.save_every == 0 and state.is_main_process:
-                progress = {"done": done, "seconds": seconds, "log": log, "content": content}
+            if checkpoint and batch_number % settings.save_every == 0 and state.is_main_process:
+                progress = {"done": batch_number, "seconds": seconds, "log": log, "content": content}
                 _save_checkpoint(checkpoint, fitting.checkpoint() | progress)
     fitting.finish()
     return _training_record(fitting, seconds, log)
@@ -136,7 +136,7 @@ def _resume(fitting: Fitting, checkpoint: Path | None, content: str) -> tuple[in
     Args:
         fitting: The state of the training, which is replaced.
         checkpoint: File of the checkpoint.
-        content: `_content_of` the pairs.
+        content: `_content_hash` of the pairs.
 
     Returns:
         How many mega-batches are done, the seconds they took, and the mean loss of each epoch so far.
@@ -146,13 +146,13 @@ def _resume(fitting: Fitting, checkpoint: Path | None, content: str) -> tuple[in
     """
     if not checkpoint or not checkpoint.is_file():
         return 0, 0.0, [0.0] * fitting.settings.epochs
-    saved = read_state(checkpoint, fitting.state.device)
-    if saved.get("content") != content:
+    saved_state = read_state(checkpoint, fitting.state.device)
+    if saved_state.get("content") != content:
         raise ValueError(
             f"wanted the pairs that {checkpoint} was trained on, got others: give those, or another --output_dir"
         )
-    fitting.restore(saved)
-    return saved["done"], saved["seconds"], saved["log"]
+    fitting.restore(saved_state)
+    return saved_state["done"], saved_state["seconds"], saved_state["log"]
 
 
 def _training_record(fitting: Fitting, seconds: float, log: list[float]) -> dict:
@@ -174,7 +174,7 @@ def _training_record(fitting: Fitting, seconds: float, log: list[float]) -> dict
     }
 
 
-def _content_of(pairs: Pairs) -> str:
+def _content_hash(pairs: Pairs) -> str:
     """A hash of the pairs and their texts, so that a training does not resume with others."""
     digest = hashlib.sha256()
     for numbers in (pairs.anchor, pairs.positive, pairs.reference):

@@ -62,13 +62,15 @@ class _MarginLoss(torch.autograd.Function):
         return gradient.div_(lengths), None
 
 
-def ranking_loss(anchors: Tensor, positives: Tensor, own: Tensor, forbidden: Tensor, scale: float = SCALE) -> Tensor:
+def ranking_loss(
+    anchors: Tensor, positives: Tensor, positive_indices: Tensor, forbidden: Tensor, scale: float = SCALE
+) -> Tensor:
     """Cross-entropy of finding an anchor's positive among all positives of a batch (multiple negatives ranking).
 
     Args:
         anchors: (pairs, dimensions) vectors.
         positives: (batch, dimensions) vectors of all positives of the batch.
-        own: (pairs,) index of each anchor's own positive among them.
+        positive_indices: (pairs,) index of each anchor's own positive among them.
         forbidden: (pairs, batch) bool: not negatives, because the reference or the text is the same.
         scale: Factor of the cosines.
 
@@ -78,5 +80,5 @@ def ranking_loss(anchors: Tensor, positives: Tensor, own: Tensor, forbidden: Ten
     Source: Henderson et al. 2017, section 4.4, as implemented in sentence-transformers.
     """
     cosines = normalize(anchors, dim=1) @ normalize(positives, dim=1).T
-    allowed = torch.zeros_like(forbidden).scatter_(1, own[:, None], True) | ~forbidden
-    return cross_entropy((scale * cosines).masked_fill(~allowed, -torch.inf), own, reduction="none")
+    allowed = torch.zeros_like(forbidden).scatter_(1, positive_indices[:, None], True) | ~forbidden
+    return cross_entropy((scale * cosines).masked_fill(~allowed, -torch.inf), positive_indices, reduction="none")

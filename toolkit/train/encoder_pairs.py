@@ -117,22 +117,28 @@ def number_pairs(pairs: Iterable[TextPair], max_tokens: int, sets: Sequence[Eval
     numbers = np.array(triples, np.int64).reshape(-1, 3)
     all_texts = list(texts)
     lengths = np.array([token_count(text) for text in all_texts], np.int64)
-    long, empty = ((test[numbers[:, 0]] | test[numbers[:, 1]]) for test in (lengths > max_tokens, lengths == 0))
+    long, empty = ((mask[numbers[:, 0]] | mask[numbers[:, 1]]) for mask in (lengths > max_tokens, lengths == 0))
     refused |= {f"over {max_tokens} tokens": int(long.sum()), "empty": int(empty.sum())}
     numbers = numbers[~long & ~empty]
     search = search_for(sets)
-    evaluated = search.found_among(all_texts)
-    in_sets = np.array([text in evaluated for text in all_texts], bool)
+    evaluation_texts = search.found_among(all_texts)
+    in_sets = np.array([text in evaluation_texts for text in all_texts], bool)
     contaminated = in_sets[numbers[:, 0]] | in_sets[numbers[:, 1]]
     refused["contaminated"] = int(contaminated.sum())
     numbers = numbers[~contaminated]
     if not len(numbers):
         reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no pair at all"
         raise ValueError(f"wanted pairs of different texts of 1 to {max_tokens} tokens, got none ({reasons})")
-    used, places = np.unique(numbers[:, :2], return_inverse=True)  # texts of refused pairs do not enter the vocabulary
-    anchor, positive = places.reshape(-1, 2).T.copy()
+    # texts of refused pairs do not enter the vocabulary
+    text_numbers, positions = np.unique(numbers[:, :2], return_inverse=True)
+    anchor, positive = positions.reshape(-1, 2).T.copy()
     return Pairs(
-        [all_texts[n] for n in used.tolist()], anchor, positive, numbers[:, 2].copy(), +refused, search.record("texts")
+        [all_texts[n] for n in text_numbers.tolist()],
+        anchor,
+        positive,
+        numbers[:, 2].copy(),
+        +refused,
+        search.record("texts"),
     )
 
 
@@ -144,13 +150,13 @@ def prepare_texts(texts: Sequence[str], encoder: ParaphrasticEncoder) -> dict[st
         for kind in encoder.vocabularies:
             rows = ids[f"{kind}_ids"].astype(np.int32), np.diff(ids[f"{kind}_offsets"])
             parts.setdefault(kind, []).append(rows)
-    joined = {
+    arrays_by_kind = {
         kind: [np.concatenate(arrays) for arrays in zip(*kind_parts, strict=True)] for kind, kind_parts in parts.items()
     }
-    return {kind: (rows, np.append(0, np.cumsum(lengths))) for kind, (rows, lengths) in joined.items()}
+    return {kind: (rows, np.append(0, np.cumsum(lengths))) for kind, (rows, lengths) in arrays_by_kind.items()}
 
 
-def take(ragged: Ragged, chosen: np.ndarray) -> Ragged:
+def take(ragged: Ragged, indices: np.ndarray) -> Ragged:
     """The table rows of the chosen texts, concatenated, and their offsets.
 
     >>> rows, offsets = take((np.array([5, 6, 7, 8]), np.array([0, 1, 1, 4])), np.array([2, 0, 2]))
@@ -158,9 +164,9 @@ def take(ragged: Ragged, chosen: np.ndarray) -> Ragged:
     ([6, 7, 8, 5, 6, 7, 8], [0, 3, 4, 7])
     """
     rows, offsets = ragged
-    lengths = offsets[chosen + 1] - offsets[chosen]
+    lengths = offsets[indices + 1] - offsets[indices]
     ends = np.append(0, np.cumsum(lengths))
-    return rows[np.repeat(offsets[chosen] - ends[:-1], lengths) + np.arange(ends[-1])], ends
+    return rows[np.repeat(offsets[indices] - ends[:-1], lengths) + np.arange(ends[-1])], ends
 
 
 def transposed(rows: np.ndarray, offsets: np.ndarray, count: int) -> Ragged:
@@ -181,20 +187,20 @@ def transposed(rows: np.ndarray, offsets: np.ndarray, count: int) -> Ragged:
     return text[np.argsort(sortable, kind="stable")], ends
 
 
-def scramble(ragged: Ragged, chosen: np.ndarray, chance: np.random.Generator) -> Ragged:
+def scramble(ragged: Ragged, text_mask: np.ndarray, rng: np.random.Generator) -> Ragged:
     """Shuffle the words of some texts.
 
     Args:
         ragged: The table rows of all texts.
-        chosen: (texts,) bool, whether a text is shuffled.
-        chance: The random generator.
+        text_mask: (texts,) bool, whether a text is shuffled.
+        rng: The random generator.
 
     Source: Wieting & Gimpel 2017, as ParaNMT-50M (sections 4 and 5.2) uses it.
     """
     rows, offsets = ragged
     lengths = np.diff(offsets)
-    places = np.arange(len(rows), dtype=np.float64)
+    positions = np.arange(len(rows), dtype=np.float64)
     text = np.repeat(np.arange(len(lengths)), lengths)
-    shuffled = np.repeat(chosen, lengths)
-    places[shuffled] = offsets[text[shuffled]] + chance.random(np.count_nonzero(shuffled)) * lengths[text[shuffled]]
-    return rows[np.lexsort((places, text))], offsets
+    word_mask = np.repeat(text_mask, lengths)
+    positions[word_mask] = offsets[text[word_mask]] + rng.random(np.count_nonzero(word_mask)) * lengths[text[word_mask]]
+    return rows[np.lexsort((positions, text))], offsets

@@ -57,9 +57,9 @@ class Fitting:
             occurs = np.zeros(table, bool)
             occurs[ids] = True
             occurring = np.flatnonzero(occurs)
-            place = np.empty(table, np.int64)
-            place[occurring] = np.arange(len(occurring))
-            arrays = {"ids": place[ids], "offsets": offsets}
+            positions = np.empty(table, np.int64)
+            positions[occurring] = np.arange(len(occurring))
+            arrays = {"ids": positions[ids], "offsets": offsets}
             if kind in self.tables:
                 arrays |= dict(zip(("texts", "rows"), transposed(arrays["ids"], offsets, len(occurring)), strict=True))
             features |= {f"{kind}_{name}": torch.from_numpy(a).to(self.state.device) for name, a in arrays.items()}
@@ -73,7 +73,7 @@ class Fitting:
 
         Args:
             ragged: Rows of the sentences of the mega-batch.
-            keys: As of `toolkit.train.negatives.excluded`.
+            keys: See `toolkit.train.negatives.excluded`.
 
         Returns:
             (sentences,) indices, the same in all processes.
@@ -82,29 +82,35 @@ class Fitting:
         share = -(-count // self.state.num_processes)
         first = min(self.state.process_index * share, count)
         last = min(first + share, count)
-        features, rows = self.features_of({kind: take(all_, np.arange(first, last)) for kind, all_ in ragged.items()})
+        features, rows = self.features_of(
+            {kind: take(sentence_rows, np.arange(first, last)) for kind, sentence_rows in ragged.items()}
+        )
         tables = {part: self.tables[part].read(indices) for part, indices in rows.items()}
         vectors = self.encoder.embed(features, tables)
         if self.state.num_processes == 1:
             return nearest(vectors, keys, 0, count, self.dtype)
-        gathered = gather(pad(vectors, (0, 0, 0, share - len(vectors))))[:count]
-        negatives = torch.from_numpy(nearest(gathered, keys, first, last, self.dtype)).to(self.state.device)
+        all_vectors = gather(pad(vectors, (0, 0, 0, share - len(vectors))))[:count]
+        negatives = torch.from_numpy(nearest(all_vectors, keys, first, last, self.dtype)).to(self.state.device)
         return gather(pad(negatives, (0, share - len(negatives))))[:count].cpu().numpy()
 
-    def step(self, ragged: dict[str, Ragged], sentences: np.ndarray, loss_of: Callable[[Tensor], Tensor]) -> float:
+    def step(
+        self, ragged: dict[str, Ragged], sentences: np.ndarray, loss_function: Callable[[Tensor], Tensor]
+    ) -> float:
         """Take one step of Adam on a mini-batch.
 
         Args:
             ragged: Rows of the sentences of the mega-batch.
             sentences: Indices of the sentences that the loss reads.
-            loss_of: Maps the vectors of `sentences` to this process's part of the mean loss of the mini-batch.
+            loss_function: Maps the vectors of `sentences` to this process's part of the mean loss of the mini-batch.
 
         Returns:
             The mean loss of the mini-batch.
         """
-        features, rows = self.features_of({kind: take(all_, sentences) for kind, all_ in ragged.items()})
+        features, rows = self.features_of(
+            {kind: take(sentence_rows, sentences) for kind, sentence_rows in ragged.items()}
+        )
         tables = {part: self.tables[part].read(indices).requires_grad_() for part, indices in rows.items()}
-        loss = loss_of(self.encoder.embed(features, tables))
+        loss = loss_function(self.encoder.embed(features, tables))
         weights = [*tables.values(), *self.others]
         gradients = list(torch.autograd.grad(loss, weights, materialize_grads=True))
         if self.state.num_processes > 1:
@@ -126,15 +132,15 @@ class Fitting:
             "adam": self.adam.state_dict() if self.adam else None,
         }
 
-    def restore(self, saved: dict) -> None:
+    def restore(self, state: dict) -> None:
         """Take back the state of a checkpoint."""
-        for part, kept in saved["tables"].items():
+        for part, adam_state in state["tables"].items():
             for name in KEPT:
-                setattr(self.tables[part], name, kept[name])
-        for weight, values in zip(self.others, saved["others"], strict=True):
+                setattr(self.tables[part], name, adam_state[name])
+        for weight, values in zip(self.others, state["others"], strict=True):
             weight.data.copy_(values)
         if self.adam:
-            self.adam.load_state_dict(saved["adam"])
+            self.adam.load_state_dict(state["adam"])
 
     def finish(self) -> None:
         """Give the encoder the trained weights."""
@@ -143,25 +149,25 @@ class Fitting:
         self.encoder.cpu().eval()
 
 
-def mega_batch(fitting: Fitting, chosen: np.ndarray, number: int) -> float:
+def mega_batch(fitting: Fitting, indices: np.ndarray, number: int) -> float:
     """Choose negatives for the pairs of a mega-batch, then take a step on each of its mini-batches.
 
     Args:
         fitting: The state of the training.
-        chosen: Indices of the pairs.
+        indices: Indices of the pairs.
         number: How many mega-batches came before, for the shuffling.
 
     Returns:
         The sum of the pairs' losses.
     """
-    settings, pairs, count = fitting.settings, fitting.pairs, len(chosen)
-    texts = np.concatenate([pairs.anchor[chosen], pairs.positive[chosen]])
-    references = np.tile(pairs.reference[chosen], 2)
+    settings, pairs, count = fitting.settings, fitting.pairs, len(indices)
+    texts = np.concatenate([pairs.anchor[indices], pairs.positive[indices]])
+    references = np.tile(pairs.reference[indices], 2)
     ragged = {kind: take(rows, texts) for kind, rows in fitting.rows.items()}
     if "lstm" in settings.parts and settings.scramble:
-        chance = np.random.default_rng([settings.seed, number, 1])
-        shuffled = np.tile(chance.random(count) < settings.scramble, 2)
-        ragged["word"] = scramble(ragged["word"], shuffled, chance)
+        rng = np.random.default_rng([settings.seed, number, 1])
+        text_mask = np.tile(rng.random(count) < settings.scramble, 2)
+        ragged["word"] = scramble(ragged["word"], text_mask, rng)
     margin = settings.loss == "margin"
     negatives = fitting.negatives(ragged, [references, texts]) if margin else np.zeros(0, np.int64)
     total = 0.0
@@ -174,7 +180,7 @@ def mega_batch(fitting: Fitting, chosen: np.ndarray, number: int) -> float:
     return total
 
 
-def _share_of(count: int, state: PartialState) -> slice:
+def _process_share(count: int, state: PartialState) -> slice:
     """This process's share of a mini-batch of `count` pairs."""
     bounds = [count * process // state.num_processes for process in (state.process_index, state.process_index + 1)]
     return slice(*bounds)
@@ -196,13 +202,13 @@ def _margin_step(
         The mean loss of the mini-batch.
     """
     sentences = np.concatenate([batch, batch + count, negatives[batch], negatives[batch + count]])
-    own = _share_of(len(batch), fitting.state)
+    share = _process_share(len(batch), fitting.state)
 
-    def loss_of(vectors: Tensor) -> Tensor:
-        anchors, positives, nearest_a, nearest_p = vectors.unflatten(0, (4, -1))[:, own]
+    def mini_batch_loss(vectors: Tensor) -> Tensor:
+        anchors, positives, nearest_a, nearest_p = vectors.unflatten(0, (4, -1))[:, share]
         return margin_loss(anchors, positives, nearest_a, nearest_p, fitting.settings.margin).sum() / len(batch)
 
-    return fitting.step(ragged, sentences, loss_of)
+    return fitting.step(ragged, sentences, mini_batch_loss)
 
 
 def _ranking_step(
@@ -210,15 +216,17 @@ def _ranking_step(
 ) -> float:
     """Take a step on pairs, with all other pairs of the mini-batch as negatives; see `_margin_step`."""
     count, device = len(texts) // 2, fitting.state.device
-    own = torch.arange(len(batch), device=device)[_share_of(len(batch), fitting.state)]
+    positive_indices = torch.arange(len(batch), device=device)[_process_share(len(batch), fitting.state)]
     anchors, positives = batch, batch + count
     forbidden = references[anchors, None] == references[None, positives]
     forbidden |= texts[anchors, None] == texts[None, positives]
     forbidden |= texts[positives, None] == texts[None, positives]
-    barred = torch.from_numpy(forbidden).to(device)[own]
+    forbidden_rows = torch.from_numpy(forbidden).to(device)[positive_indices]
 
-    def loss_of(vectors: Tensor) -> Tensor:
-        anchored, paraphrased = vectors.chunk(2)
-        return ranking_loss(anchored[own], paraphrased, own, barred).sum() / len(batch)
+    def mini_batch_loss(vectors: Tensor) -> Tensor:
+        anchor_vectors, positive_vectors = vectors.chunk(2)
+        return ranking_loss(
+            anchor_vectors[positive_indices], positive_vectors, positive_indices, forbidden_rows
+        ).sum() / len(batch)
 
-    return fitting.step(ragged, np.concatenate([anchors, positives]), loss_of)
+    return fitting.step(ragged, np.concatenate([anchors, positives]), mini_batch_loss)

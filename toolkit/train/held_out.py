@@ -27,17 +27,17 @@ def held_out_pairs(sources: Sequence[str]) -> list[tuple[str, str]]:
     """The references of the parabanks' validation splits, each with its best paraphrase; files have no such split.
 
     Args:
-        sources: As of `toolkit.train.encoder_pairs.read_pairs`.
+        sources: See `toolkit.train.encoder_pairs.read_pairs`.
     """
-    best: dict[str, str] = {}
+    best_paraphrases: dict[str, str] = {}
     for source in sources:
         if package.is_file(source):
             continue
         for table in package.read_pairs(source, "validation"):
             for text, paraphrase in zip(table["sentence1"].to_pylist(), table["sentence2"].to_pylist(), strict=True):
-                if text != paraphrase and (text in best or len(best) < MOST):
-                    best.setdefault(text, paraphrase)
-    return list(best.items())
+                if text != paraphrase and (text in best_paraphrases or len(best_paraphrases) < MOST):
+                    best_paraphrases.setdefault(text, paraphrase)
+    return list(best_paraphrases.items())
 
 
 def share_found(encoder: SentenceTransformer, pairs: Sequence[tuple[str, str]]) -> float:
@@ -52,25 +52,25 @@ def share_found(encoder: SentenceTransformer, pairs: Sequence[tuple[str, str]]) 
         for side in zip(*pairs, strict=True)
     )
     cosines = np.asarray(texts, np.float32) @ np.asarray(paraphrases, np.float32).T
-    own = cosines.diagonal().copy()
+    paraphrase_cosines = cosines.diagonal().copy()
     np.fill_diagonal(cosines, -np.inf)
-    return 100 * float(np.mean(own > cosines.max(1, initial=-np.inf)))
+    return 100 * float(np.mean(paraphrase_cosines > cosines.max(1, initial=-np.inf)))
 
 
 def outcome_beside(
-    encoder: SentenceTransformer, others: Mapping[str, SentenceTransformer], sources: Sequence[str]
+    encoder: SentenceTransformer, other_encoders: Mapping[str, SentenceTransformer], sources: Sequence[str]
 ) -> Outcome:
     """What an encoder finds of the held-out pairs, and what others find.
 
     Args:
         encoder: The one that was trained.
-        others: Others by name.
+        other_encoders: Others by name.
         sources: What it was trained on.
     """
     pairs = held_out_pairs(sources)
     if len(pairs) < 2:
         return Outcome(MEASURE, 0, "pairs", None, {})
-    figures = {name: share_found(other, pairs) for name, other in others.items()}
+    figures = {name: share_found(other_encoder, pairs) for name, other_encoder in other_encoders.items()}
     return Outcome(MEASURE, len(pairs), "pairs", share_found(encoder, pairs), figures)
 
 

@@ -78,24 +78,26 @@ def train(settings: InfillerTraining) -> Path:
     if is_finished(folder):
         return folder
     torch.set_num_threads(settings.threads)
-    found, held_out = read_training(settings)
+    passages, held_out = read_training(settings)
     base = _load_base(settings.base_model) if settings.base_model else None
     with in_folder(folder, record, FREE, state):
         set_seed(settings.seed)
-        model, tokenizer = base or _begin(settings, found, state)
+        model, tokenizer = base or _begin(settings, passages, state)
         if not torch.cuda.is_available():
             model.set_attn_implementation("eager")  # half again as fast as sdpa in training, for short sentences
-        trainer = _trainer_of(model, tokenizer, settings, state, found, held_out)
-        others = {}
+        trainer = _new_trainer(model, tokenizer, settings, state, passages, held_out)
+        other_losses = {}
         if settings.base_model:
             with torch.random.fork_rng():  # the training draws as if nothing had been measured
-                others[shown_name(settings.base_model)] = trainer.evaluate()["eval_loss"]
+                other_losses[shown_name(settings.base_model)] = trainer.evaluate()["eval_loss"]
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=last_checkpoint(folder / CHECKPOINTS))
         held_out_loss = trainer.evaluate()["eval_loss"]  # by all processes, which share the sentences
         if state.is_main_process:
-            outcome = Outcome("held-out loss", len(held_out), "sentences", held_out_loss, others, lower_is_better=True)
-            save(trainer, tokenizer, settings, len(found), held_out, outcome)
+            outcome = Outcome(
+                "held-out loss", len(held_out), "sentences", held_out_loss, other_losses, lower_is_better=True
+            )
+            save(trainer, tokenizer, settings, len(passages), held_out, outcome)
     return folder
 
 
@@ -111,13 +113,13 @@ def _load_base(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
 
 
 def _begin(
-    settings: InfillerTraining, found: Sequence[Passage], state: PartialState
+    settings: InfillerTraining, passages: Sequence[Passage], state: PartialState
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A new model before its first step, and its tokenizer, trained on the sentences."""
     pieces = Path(settings.output_dir, PIECES)
     with state.main_process_first():
         if not pieces.exists():
-            sentences = (one.sentence for one in found)
+            sentences = (passage.sentence for passage in passages)
             train_pieces(sentences, pieces, settings.vocabulary, seed=settings.seed, specials=SPECIALS)
     processor = SentencePieceProcessor(model_file=str(pieces))
     scored = [(processor.id_to_piece(i), processor.get_score(i)) for i in range(processor.get_piece_size())]
@@ -146,12 +148,12 @@ def _new_model(settings: InfillerTraining, vocabulary: int) -> T5ForConditionalG
     )
 
 
-def _trainer_of(
+def _new_trainer(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     settings: InfillerTraining,
     state: PartialState,
-    found: Sequence[Passage],
+    passages: Sequence[Passage],
     held_out: Sequence[Passage],
 ) -> ParaphraserTrainer:
     """The trainer with its data: the examples of all epochs, of which each is read once.
@@ -159,7 +161,7 @@ def _trainer_of(
     Raises:
         ValueError: There are fewer batches than processes.
     """
-    epochs = (examples(found, settings, epoch) for epoch in range(settings.epochs))
+    epochs = (examples(passages, settings, epoch) for epoch in range(settings.epochs))
     data = _dataset(chain.from_iterable(epochs), tokenizer, settings)
     lengths = [max(len(i), len(o)) for i, o in zip(data["input_ids"], data["labels"], strict=True)]
     batches = Batches(lengths, 1, settings.batch_tokens, settings.batch_tokens, state.num_processes, settings.seed)
@@ -171,13 +173,13 @@ def _trainer_of(
         Collate(model, cast(int, tokenizer.pad_token_id)),
         data,
         _dataset(examples(held_out, settings, 0), tokenizer, settings),
-        optimizers=(_optimizer_of(model, settings), None),
+        optimizers=(_new_optimizer(model, settings), None),
     )
     trainer.batches, trainer.smoothing = batches, 0.0
     return trainer
 
 
-def _optimizer_of(model: PreTrainedModel, settings: InfillerTraining) -> Adafactor:
+def _new_optimizer(model: PreTrainedModel, settings: InfillerTraining) -> Adafactor:
     """T5's own optimizer: its steps are in proportion to the weights, some of which begin large and others small."""
     return Adafactor(
         model.parameters(), lr=settings.learning_rate, scale_parameter=True, relative_step=False, warmup_init=False
@@ -191,9 +193,9 @@ def _dataset(
 
     def records() -> Iterator[dict[str, list[int]]]:
         for text, output in pairs:
-            read, said = (tokenizer(one, verbose=False)["input_ids"] for one in (text, output))
-            if max(len(read), len(said)) <= settings.max_tokens:
-                yield {"input_ids": read, "labels": said}
+            input_ids, label_ids = (tokenizer(side, verbose=False)["input_ids"] for side in (text, output))
+            if max(len(input_ids), len(label_ids)) <= settings.max_tokens:
+                yield {"input_ids": input_ids, "labels": label_ids}
 
     rows = list(records())
     return Dataset.from_dict({name: [row[name] for row in rows] for name in ("input_ids", "labels")})
@@ -260,18 +262,27 @@ def shown(folder: Path, held_out: Sequence[Passage], settings: InfillerTraining)
     Returns:
         Dictionaries with `reference`, and with `in_order` and `in_another`: the keywords, and what was made of them.
     """
-    infiller, chance = load_infiller(str(folder), settings.dtype, "cpu", settings.lang), random.Random(settings.seed)
-    some = [one for one in held_out if one.before and MIN_CHARS <= len(one.sentence) <= MAX_CHARS][:SHOWN]
-    rows = [Row("", "", None, None, one.sentence, settings.lang, "", one.before, one.after) for one in some]
+    infiller, rng = load_infiller(str(folder), settings.dtype, "cpu", settings.lang), random.Random(settings.seed)
+    passages = [passage for passage in held_out if passage.before and MIN_CHARS <= len(passage.sentence) <= MAX_CHARS]
+    rows = [
+        Row("", "", None, None, passage.sentence, settings.lang, "", passage.before, passage.after)
+        for passage in passages[:SHOWN]
+    ]
     searches: list[Search] = []
     for number, row in enumerate(rows):
-        own = [one.text for one in keywords(row.reference)]
-        searches += searches_of(row, number, [own, chance.sample(own, len(own))] if own else [], infiller)
-    found = []
-    for row, pairs in zip(rows, search(rows, searches, infiller, BEAM, SHOWN * BEAM), strict=True):
-        made = [", ".join(order) for order, _ in pairs], texts_of(row.reference, pairs, infiller)
-        kinds = zip(("in_order", "in_another"), *made, strict=False)
-        found.append(
-            {"reference": row.reference} | {kind: {"keywords": own, "text": text} for kind, own, text in kinds}
+        keyword_texts = [keyword.text for keyword in keywords(row.reference)]
+        searches += searches_of(
+            row,
+            number,
+            [keyword_texts, rng.sample(keyword_texts, len(keyword_texts))] if keyword_texts else [],
+            infiller,
         )
-    return found
+    records = []
+    for row, pairs in zip(rows, search(rows, searches, infiller, BEAM, SHOWN * BEAM), strict=True):
+        columns = [", ".join(order) for order, _ in pairs], texts_of(row.reference, pairs, infiller)
+        kinds = zip(("in_order", "in_another"), *columns, strict=False)
+        records.append(
+            {"reference": row.reference}
+            | {kind: {"keywords": keyword_line, "text": text} for kind, keyword_line, text in kinds}
+        )
+    return records

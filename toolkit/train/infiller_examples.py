@@ -22,13 +22,15 @@ def read_training(settings: InfillerTraining) -> tuple[list[Passage], list[Passa
         FileNotFoundError: There is no such text.
         ValueError: A file cannot be read, or there are no more sentences than are to be held out.
     """
-    found = {one.sentence: one for one in (*_passages(settings), *_lines_of(settings))}
-    if len(found) <= settings.held_out:
+    passages = {passage.sentence: passage for passage in (*_passages(settings), *_read_lines(settings))}
+    if len(passages) <= settings.held_out:
         raise ValueError(
             f"wanted more than {settings.held_out} sentences of {settings.min_chars} to {settings.max_chars} "
-            f"characters, got {len(found)} in {' '.join([*settings.text, *settings.sentences])}: give more text"
+            f"characters, got {len(passages)} in {' '.join([*settings.text, *settings.sentences])}: give more text"
         )
-    order = sorted(found.values(), key=lambda one: hashlib.blake2b(one.sentence.encode(errors="replace")).digest())
+    order = sorted(
+        passages.values(), key=lambda passage: hashlib.blake2b(passage.sentence.encode(errors="replace")).digest()
+    )
     return order[settings.held_out :], order[: settings.held_out]
 
 
@@ -38,7 +40,7 @@ def _passages(settings: InfillerTraining) -> Iterator[Passage]:
     yield from read_passages(books, settings.lang, settings.min_chars, settings.max_chars, settings.context)
 
 
-def _lines_of(settings: InfillerTraining) -> Iterator[Passage]:
+def _read_lines(settings: InfillerTraining) -> Iterator[Passage]:
     """The sentences of the files of single sentences, without context; the limits on characters are not theirs."""
     names = book_names([path for text in settings.sentences for path in text_files(text)])
     for path, name in names.items():
@@ -47,30 +49,33 @@ def _lines_of(settings: InfillerTraining) -> Iterator[Passage]:
                 yield Passage(name, number, sentence, "", "")
 
 
-def examples(found: Iterable[Passage], settings: InfillerTraining, epoch: int) -> Iterator[tuple[str, str]]:
+def examples(passages: Iterable[Passage], settings: InfillerTraining, epoch: int) -> Iterator[tuple[str, str]]:
     """What the model reads and what it should say for each sentence.
 
     Args:
-        found: The sentences.
+        passages: The sentences.
         settings: Give the rates.
         epoch: Every epoch drops other keywords.
     """
-    for one in found:
-        chance = random.Random(f"{settings.seed}\t{epoch}\t{one.sentence}")
-        own = keywords(one.sentence)[:MOST_KEYWORDS]
-        kept = remaining(len(own), settings, chance)
-        chosen = [own[i] for i in kept]
-        context = (one.before, one.after) if chance.random() < settings.context_rate else ("", "")
-        words = [word for word in whole_words(one.sentence) if word.text.isalpha()]
-        if words and chance.random() < settings.mask_rate:
-            masked = chance.choice(words)
-            yield masked_input(one.sentence, masked, *context), f"{SENTINEL.format(0)} {masked.text}"
+    for passage in passages:
+        rng = random.Random(f"{settings.seed}\t{epoch}\t{passage.sentence}")
+        all_keywords = keywords(passage.sentence)[:MOST_KEYWORDS]
+        indices = remaining(len(all_keywords), settings, rng)
+        example_keywords = [all_keywords[i] for i in indices]
+        context = (passage.before, passage.after) if rng.random() < settings.context_rate else ("", "")
+        words = [word for word in whole_words(passage.sentence) if word.text.isalpha()]
+        if words and rng.random() < settings.mask_rate:
+            masked_word = rng.choice(words)
+            yield masked_input(passage.sentence, masked_word, *context), f"{SENTINEL.format(0)} {masked_word.text}"
             continue
-        yield infill_input([keyword.text for keyword in chosen], *context), infill_output(one.sentence, chosen)
+        yield (
+            infill_input([keyword.text for keyword in example_keywords], *context),
+            infill_output(passage.sentence, example_keywords),
+        )
 
 
-def remaining(count: int, settings: InfillerTraining, chance: random.Random) -> Sequence[int]:
+def remaining(count: int, settings: InfillerTraining, rng: random.Random) -> Sequence[int]:
     """Which of so many keywords an example keeps, in their order."""
-    if chance.random() < settings.any_rate:
-        return sorted(chance.sample(range(count), chance.randint(0, count)))
-    return [number for number in range(count) if chance.random() >= settings.drop_rate]
+    if rng.random() < settings.any_rate:
+        return sorted(rng.sample(range(count), rng.randint(0, count)))
+    return [index for index in range(count) if rng.random() >= settings.drop_rate]

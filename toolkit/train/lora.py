@@ -22,10 +22,10 @@ def target_layers(model: PreTrainedModel) -> list[str]:
     Raises:
         ValueError: The model has none of the known layers.
     """
-    own = {name.rpartition(".")[2] for name, _ in model.named_modules()}
+    layer_names = {name.rpartition(".")[2] for name, _ in model.named_modules()}
     for layers in (BART_LAYERS, T5_LAYERS):
-        if set(layers[:3]) <= own:
-            return [name for name in layers if name in own]
+        if set(layers[:3]) <= layer_names:
+            return [name for name in layers if name in layer_names]
     raise ValueError(
         f"wanted a model with layers {', '.join(BART_LAYERS[:3])} or {', '.join(T5_LAYERS[:3])} for LoRA, got "
         f"{model.config.model_type}: train all weights"

@@ -54,11 +54,11 @@ def load_base(settings: TrainingSettings) -> tuple[MarianMTModel, MarianTokenize
             settings say, or has too few positions.
     """
     name = str(settings.base_model)
-    loaded, tokenizer = load_checkpoint(name, torch.float32)
-    if not (isinstance(loaded, MarianMTModel) and isinstance(tokenizer, MarianTokenizer)):
-        raise _other_model(name, f"a {loaded.config.model_type} model")
+    base_model, tokenizer = load_checkpoint(name, torch.float32)
+    if not (isinstance(base_model, MarianMTModel) and isinstance(tokenizer, MarianTokenizer)):
+        raise _other_model(name, f"a {base_model.config.model_type} model")
     check_stated(name, stated_languages(name, tokenizer), (settings.source_lang, settings.lang))
-    size, config = size_of(loaded), loaded.config
+    size, config = size_of(base_model), base_model.config
     if settings.size and replace(SIZES[settings.size], vocabulary=size.vocabulary) != size:
         layers = f"{size.encoder_layers} and {size.decoder_layers} layers of width {size.width}"
         raise ValueError(
@@ -66,10 +66,10 @@ def load_base(settings: TrainingSettings) -> tuple[MarianMTModel, MarianTokenize
         )
     check_positions(settings.max_tokens, config.max_position_embeddings, name)
     model = new_model(size, config.vocab_size, config.decoder_vocab_size or config.vocab_size, settings.dropout)
-    differing = [one for one in CHOSEN if getattr(config, one) != getattr(model.config, one)]
-    if differing or bool(loaded.final_logits_bias.any()):
-        raise _other_model(name, f"a Marian model with another {(differing or ['final_logits_bias'])[0]}")
-    model.load_state_dict(loaded.state_dict())
+    differing_fields = [field for field in CHOSEN if getattr(config, field) != getattr(model.config, field)]
+    if differing_fields or bool(base_model.final_logits_bias.any()):
+        raise _other_model(name, f"a Marian model with another {(differing_fields or ['final_logits_bias'])[0]}")
+    model.load_state_dict(base_model.state_dict())
     return model, tokenizer
 
 
@@ -87,6 +87,8 @@ def size_of(model: PreTrainedModel) -> Size:
     )
 
 
-def _other_model(name: str, got: str) -> ValueError:
+def _other_model(name: str, description: str) -> ValueError:
     """The error of a base model that this training did not make."""
-    return ValueError(f"wanted a translator that train_translator.py made, got {name!r}, {got}: give another model")
+    return ValueError(
+        f"wanted a translator that train_translator.py made, got {name!r}, {description}: give another model"
+    )

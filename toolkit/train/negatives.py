@@ -23,13 +23,13 @@ def excluded(keys: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         Rows and columns of all such pairs, also of a sentence with itself, ordered by row; a pair may occur twice.
     """
-    pairs = [_same(key) for key in keys]
+    pairs = [_same_key_pairs(key) for key in keys]
     rows, columns = (np.concatenate(side) for side in zip(*pairs, strict=True))
     order = np.argsort(rows, kind="stable")
     return rows[order], columns[order]
 
 
-def _same(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _same_key_pairs(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of all pairs of indices that have the same key, ordered by row."""
     order = np.argsort(key, kind="stable")
     _, inverse, counts = np.unique(key, return_inverse=True, return_counts=True)
@@ -44,7 +44,7 @@ class _Excluded:
     """`excluded` as a mask for blocks of a matrix of cosines."""
 
     def __init__(self, keys: list[np.ndarray]) -> None:
-        """Compute the pairs; `keys` as of `excluded`."""
+        """Compute the pairs; for `keys` see `excluded`."""
         self.rows, self.columns = excluded(keys)
 
     def mask(self, cosines: Tensor, first_row: int, first_column: int) -> None:
@@ -66,7 +66,7 @@ def nearest(vectors: Tensor, keys: list[np.ndarray], first: int, last: int, dtyp
 
     Args:
         vectors: (sentences, dimensions).
-        keys: As of `excluded`.
+        keys: See `excluded`.
         first: The first sentence of the range.
         last: The end of the range, exclusive.
         dtype: Dtype of the cosines; in bfloat16 the result may be a sentence whose cosine is 0.4 % smaller.
@@ -94,25 +94,25 @@ def _nearest_of_all(unit: Tensor, pairs: _Excluded) -> np.ndarray:
     only negative cosines is computed again.
     """
     count = len(unit)
-    best, place = np.full(count, np.iinfo(np.int16).min), np.zeros(count, np.int64)
+    best, best_positions = np.full(count, np.iinfo(np.int16).min), np.zeros(count, np.int64)
     for begin in range(0, count, BLOCK):
         cosines = unit[begin : begin + BLOCK] @ unit[begin:].T
         pairs.mask(cosines, begin, begin)
         bits = cosines.view(torch.int16).numpy()
         rows = slice(begin, begin + len(bits))
-        _keep_larger(best[rows], place[rows], bits.max(1), bits.argmax(1) + begin)
-        column_best, column_place = bits.max(0), np.zeros(count - begin, np.int64)
+        _keep_larger(best[rows], best_positions[rows], bits.max(1), bits.argmax(1) + begin)
+        column_best, column_positions = bits.max(0), np.zeros(count - begin, np.int64)
         row, column = np.divmod(np.flatnonzero(bits == column_best), count - begin)
-        column_place[column] = row + begin
-        _keep_larger(best[begin:], place[begin:], column_best, column_place)
+        column_positions[column] = row + begin
+        _keep_larger(best[begin:], best_positions[begin:], column_best, column_positions)
     for sentence in np.flatnonzero(best < 0).tolist():
         cosines = unit[sentence : sentence + 1] @ unit.T
         pairs.mask(cosines, sentence, 0)
-        place[sentence] = cosines.float().argmax()
-    return place
+        best_positions[sentence] = cosines.float().argmax()
+    return best_positions
 
 
-def _keep_larger(best: np.ndarray, place: np.ndarray, values: np.ndarray, places: np.ndarray) -> None:
-    """Replace the best values so far, and their places, by larger ones."""
-    larger = values > best
-    best[larger], place[larger] = values[larger], places[larger]
+def _keep_larger(best: np.ndarray, best_positions: np.ndarray, values: np.ndarray, positions: np.ndarray) -> None:
+    """Replace the best values so far, and their positions, by larger ones."""
+    is_larger = values > best
+    best[is_larger], best_positions[is_larger] = values[is_larger], positions[is_larger]

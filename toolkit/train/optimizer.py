@@ -36,8 +36,8 @@ def optimizers(model: nn.Module, learning_rate: float, kind: str) -> list[torch.
     trainable = {id(p): p for p in model.parameters() if p.requires_grad}
     embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
     inner = [p for i, p in trainable.items() if kind == "muon" and p.ndim == 2 and i not in embeddings]
-    taken = {id(p) for p in inner}
-    rest = [p for i, p in trainable.items() if i not in taken]
+    inner_ids = {id(p) for p in inner}
+    rest = [p for i, p in trainable.items() if i not in inner_ids]
     adamw = torch.optim.AdamW(rest, learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     if not inner:
         return [adamw]
@@ -62,7 +62,7 @@ class Float32Muon(torch.optim.Muon):
         with torch.enable_grad():
             loss = closure() if closure else None
         for group in self.param_groups:
-            for weight in (one for one in group["params"] if one.grad is not None):
+            for weight in (parameter for parameter in group["params"] if parameter.grad is not None):
                 momentum = self.state[weight].setdefault("momentum_buffer", torch.zeros_like(weight))
                 momentum.lerp_(weight.grad, 1 - group["momentum"])
                 direction = weight.grad.lerp(momentum, group["momentum"])

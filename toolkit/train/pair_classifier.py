@@ -60,7 +60,7 @@ def train(settings: PairClassifierSettings) -> Path:
         if state.is_main_process:
             classifier.save_pretrained(str(model), create_model_card=False)
             figures = {"pairs": len(pairs), **_label_figures(pairs, settings.scored), "loss": round(loss, 4)}
-            finish(model, {"settings": _published(settings), **figures}, list(folder.glob("checkpoint-*")))
+            finish(model, {"settings": _public_settings(settings), **figures}, list(folder.glob("checkpoint-*")))
     return model
 
 
@@ -130,13 +130,13 @@ def _output_layer_seed(settings: PairClassifierSettings) -> int:
     return row_seed(settings.seed, Path(settings.task or settings.parabank or "").name, "output layer") % 2**32
 
 
-def _published(settings: PairClassifierSettings) -> dict:
+def _public_settings(settings: PairClassifierSettings) -> dict:
     """The settings for the record, without those of the machine, and with only the names of local files."""
-    shown = {name: value for name, value in asdict(settings).items() if name not in (*FREE, "output_dir")}
+    record = {name: value for name, value in asdict(settings).items() if name not in (*FREE, "output_dir")}
     for name in ("base_model", "parabank", "encoder", "task"):
-        value = shown[name]
-        shown[name] = Path(value).name if value and Path(value).exists() else value
-    return shown
+        value = record[name]
+        record[name] = Path(value).name if value and Path(value).exists() else value
+    return record
 
 
 def measure(model: Path, paths: Sequence[str], columns: Sequence[str], scored: bool = False) -> dict[str, dict]:

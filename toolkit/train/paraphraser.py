@@ -91,15 +91,15 @@ def train(settings: ParaphraserTraining) -> Path:
             with state.main_process_first():
                 text = replace(text, pairs=with_templates(text.pairs, settings.syntax, folder / TEMPLATES))
         model, tokenizer = _begin(settings, text.pairs, state)
-        trainer = _trainer_of(model, tokenizer, settings, state, text)
-        others = figures_of_others(trainer, settings, text)
-        resumed = last_checkpoint(folder / CHECKPOINTS)
+        trainer = _new_trainer(model, tokenizer, settings, state, text)
+        other_figures = figures_of_others(trainer, settings, text)
+        checkpoint = last_checkpoint(folder / CHECKPOINTS)
         with writing(folder / CHECKPOINTS):
-            trainer.train(resume_from_checkpoint=resumed)
+            trainer.train(resume_from_checkpoint=checkpoint)
         if settings.average > 1:
             average(trainer, whole_checkpoints(folder / CHECKPOINTS)[-settings.average :])
         if state.is_main_process:
-            _save(trainer, tokenizer, settings, text, others)
+            _save(trainer, tokenizer, settings, text, other_figures)
     return folder
 
 
@@ -134,7 +134,7 @@ def _begin(
     return model, tokenizer
 
 
-def _trainer_of(
+def _new_trainer(
     model: PreTrainedModel | PeftModel,
     tokenizer: PreTrainedTokenizerBase,
     settings: ParaphraserTraining,
@@ -157,8 +157,8 @@ def _trainer_of(
             "pairs: give more, or smaller batches"
         )
     inputs, references = inputs_and_references(text.held_out)
-    firsts = [TrainingPair(one, some[0], 1.0) for one, some in zip(inputs, references, strict=True)]
-    validation = examples(firsts, tokenizer, settings, held_out=True) if firsts else None
+    first_pairs = [TrainingPair(source, group[0], 1.0) for source, group in zip(inputs, references, strict=True)]
+    validation = examples(first_pairs, tokenizer, settings, held_out=True) if first_pairs else None
     trainer = ParaphraserTrainer(
         model,
         training_arguments(settings, len(batches) // share),
@@ -182,12 +182,12 @@ def figures_of_others(
     inputs, references = inputs_and_references(text.held_out)
     if not inputs:
         return {}
-    firsts = [[some[0] for some in references]]
-    found = {"a copy of the text": corpus_ibleu(inputs, firsts, inputs, settings.alpha, settings.lang)[0]}
+    first_references = [[group[0] for group in references]]
+    figures = {"a copy of the text": corpus_ibleu(inputs, first_references, inputs, settings.alpha, settings.lang)[0]}
     if settings.base_model:
         with torch.random.fork_rng():  # the training draws as if nothing had been measured
-            found[shown_name(settings.base_model)] = trainer.evaluate()["eval_ibleu"]
-    return found
+            figures[shown_name(settings.base_model)] = trainer.evaluate()["eval_ibleu"]
+    return figures
 
 
 class _EvaluateAtEnd(TrainerCallback):
@@ -213,12 +213,15 @@ def examples(
         settings: Give the prefix and the most pieces of a side.
         held_out: Pairs with more pieces are cut, and weights are left out; else such pairs are left out.
     """
-    read = tokenizer([settings.prefix + pair.text for pair in pairs], verbose=False)["input_ids"]
-    said = tokenizer(text_target=[pair.output for pair in pairs], verbose=False)["input_ids"]
-    most = settings.max_tokens
-    kept = [n for n in range(len(pairs)) if held_out or max(len(read[n]), len(said[n])) <= most]
-    columns = {"input_ids": [read[n][:most] for n in kept], "labels": [said[n][:most] for n in kept]}
-    return Dataset.from_dict(columns if held_out else columns | {"weight": [pairs[n].weight for n in kept]})
+    input_ids = tokenizer([settings.prefix + pair.text for pair in pairs], verbose=False)["input_ids"]
+    label_ids = tokenizer(text_target=[pair.output for pair in pairs], verbose=False)["input_ids"]
+    max_tokens = settings.max_tokens
+    indices = [n for n in range(len(pairs)) if held_out or max(len(input_ids[n]), len(label_ids[n])) <= max_tokens]
+    columns = {
+        "input_ids": [input_ids[n][:max_tokens] for n in indices],
+        "labels": [label_ids[n][:max_tokens] for n in indices],
+    }
+    return Dataset.from_dict(columns if held_out else columns | {"weight": [pairs[n].weight for n in indices]})
 
 
 def training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrainingArguments:
@@ -268,17 +271,17 @@ def _held_out_ibleu(
     """The iBLEU of the greedy outputs for the held-out inputs, and both of its BLEUs, by the first references."""
     ids = np.where(prediction.predictions == IGNORED, tokenizer.pad_token_id, prediction.predictions)
     outputs = tokenizer.batch_decode(ids, skip_special_tokens=True)
-    ibleu, bleu, copied = corpus_ibleu(
-        outputs, [[some[0] for some in references]], texts, settings.alpha, settings.lang
+    ibleu, bleu, input_bleu = corpus_ibleu(
+        outputs, [[group[0] for group in references]], texts, settings.alpha, settings.lang
     )
-    return {"ibleu": ibleu, "bleu": bleu, "input_bleu": copied}
+    return {"ibleu": ibleu, "bleu": bleu, "input_bleu": input_bleu}
 
 
 def average(trainer: ParaphraserTrainer, checkpoints: Sequence[str]) -> None:
     """Give the model the mean weights of some checkpoints, and measure it on the held-out pairs, if there are any."""
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
-    states = [type(model).from_pretrained(one, dtype=torch.float32).state_dict() for one in checkpoints]
-    model.load_state_dict({name: torch.stack([one[name] for one in states]).mean(0) for name in states[0]})
+    states = [type(model).from_pretrained(checkpoint, dtype=torch.float32).state_dict() for checkpoint in checkpoints]
+    model.load_state_dict({name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]})
     if trainer.eval_dataset is not None:
         trainer.evaluate()
 
@@ -288,7 +291,7 @@ def _save(
     tokenizer: PreTrainedTokenizerBase,
     settings: ParaphraserTraining,
     text: TrainingText,
-    others: dict[str, float],
+    other_figures: dict[str, float],
 ) -> None:
     """Write the best model with all that belongs to it; the record of the training is last."""
     folder = Path(settings.output_dir)
@@ -299,27 +302,27 @@ def _save(
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     if settings.known_words:
-        write_words(folder / WORDS, (said for pair in text.pairs for said in (pair.text, pair.output)))
-    record = _record_of(trainer, settings, sum(p.numel() for p in model.parameters()), text)
-    record[OUTCOME] = asdict(_outcome_of(record, text, others))
+        write_words(folder / WORDS, (side for pair in text.pairs for side in (pair.text, pair.output)))
+    record = _training_record(trainer, settings, sum(p.numel() for p in model.parameters()), text)
+    record[OUTCOME] = asdict(_held_out_outcome(record, text, other_figures))
     write_whole(folder / MEASURED, json.dumps(stated(public_record(asdict(settings)), record["marked"])) + "\n")
     write_whole(folder / "README.md", paraphraser_card(record, model.config.model_type))
     finish(folder, record, [folder / CHECKPOINTS, folder / TEMPLATES])
 
 
-def _record_of(
+def _training_record(
     trainer: ParaphraserTrainer, settings: ParaphraserTraining, parameters: int, text: TrainingText
 ) -> dict[str, Any]:
     """What a training did: its settings, its data, its steps, the losses, and the held-out figures."""
     history, pairs = trainer.state.log_history, cast(Dataset, trainer.train_dataset)
-    averaged = settings.average > 1
+    is_averaged = settings.average > 1
     figures = ("ibleu", "bleu", "input_bleu")
     held_out = [
         {"step": entry["step"], **{name: entry[f"eval_{name}"] for name in figures}}
         for entry in history
         if "eval_ibleu" in entry
     ]
-    if averaged and held_out:
+    if is_averaged and held_out:
         held_out[-1]["averaged"] = settings.average
     return {
         "settings": asdict(settings),
@@ -331,21 +334,21 @@ def _record_of(
         "marked": fmean(is_marked(pair.text) for pair in text.pairs),
         "processes": trainer.args.world_size,
         "steps": trainer.state.global_step,
-        "best_step": None if averaged else trainer.state.best_global_step,
+        "best_step": None if is_averaged else trainer.state.best_global_step,
         "loss": [[entry["step"], entry["loss"]] for entry in history if "loss" in entry],
         "held_out": held_out,
     }
 
 
-def _outcome_of(record: dict[str, Any], text: TrainingText, others: dict[str, float]) -> Outcome:
+def _held_out_outcome(record: dict[str, Any], text: TrainingText, other_figures: dict[str, float]) -> Outcome:
     """The held-out iBLEU of the saved model beside that of others.
 
     Args:
         record: Of the training, with the figures of each checkpoint.
         text: What was held out.
-        others: `figures_of_others`.
+        other_figures: `figures_of_others`.
     """
     entries = record["held_out"]
-    saved = [entry["ibleu"] for entry in entries if entry["step"] == record["best_step"] or "averaged" in entry]
+    saved_scores = [entry["ibleu"] for entry in entries if entry["step"] == record["best_step"] or "averaged" in entry]
     count = len(inputs_and_references(text.held_out)[0])
-    return Outcome("held-out iBLEU", count, "texts", saved[-1] if saved else None, others)
+    return Outcome("held-out iBLEU", count, "texts", saved_scores[-1] if saved_scores else None, other_figures)

@@ -69,20 +69,20 @@ def read_training(settings: ParaphraserTraining) -> TrainingText:
     """
     refused: Counter[str] = Counter()
     held_out = _held_out_pairs(settings)
-    held = {match_key(text) for pairs in held_out for pair in pairs for text in (pair.text, pair.output)}
+    held_out_keys = {match_key(text) for pairs in held_out for pair in pairs for text in (pair.text, pair.output)}
     pairs = []
     for source in settings.pairs:
-        for row in _rows_of(source, "train", _share_of(settings), refused):
+        for row in _read_rows(source, "train", _validation_share(settings), refused):
             for pair in pairs_of(row, settings, refused):
-                if held.isdisjoint((match_key(pair.text), match_key(pair.output))):
+                if held_out_keys.isdisjoint((match_key(pair.text), match_key(pair.output))):
                     pairs.append(pair)
                 else:
                     refused["held_out"] += 1
     search = search_for(read_sets(settings.decontaminate))
-    evaluated = search.found_among(text for pair in chain(pairs, *held_out) for text in (pair.text, pair.output))
-    clean = _without(pairs, evaluated)
-    refused["contaminated"] += len(pairs) - len(clean)
-    pairs, held_out = clean, list(filter(None, (_without(some, evaluated) for some in held_out)))
+    evaluation_texts = search.found_among(text for pair in chain(pairs, *held_out) for text in (pair.text, pair.output))
+    clean_pairs = _exclude_texts(pairs, evaluation_texts)
+    refused["contaminated"] += len(pairs) - len(clean_pairs)
+    pairs, held_out = clean_pairs, list(filter(None, (_exclude_texts(group, evaluation_texts) for group in held_out)))
     sources = ", ".join(settings.pairs)
     if not pairs:
         reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items() if count) or "no other pair"
@@ -95,7 +95,7 @@ def read_training(settings: ParaphraserTraining) -> TrainingText:
     return TrainingText(pairs, held_out, +refused, search.record("texts"), understood_columns(settings.pairs))
 
 
-def _without(pairs: Sequence[TrainingPair], texts: Set[str]) -> list[TrainingPair]:
+def _exclude_texts(pairs: Sequence[TrainingPair], texts: Set[str]) -> list[TrainingPair]:
     """The pairs without any of some texts."""
     return [pair for pair in pairs if texts.isdisjoint((pair.text, pair.output))]
 
@@ -105,11 +105,11 @@ def _held_out_pairs(settings: ParaphraserTraining) -> list[list[TrainingPair]]:
     if not settings.held_out:
         return []
     if settings.validation:
-        found = usable(read_references(settings.validation), settings)
+        pair_groups = usable(read_references(settings.validation), settings)
     else:
-        found = _of_all_sources("validation", settings)
-        found += _fill_up(len(found), settings)
-    return random.Random(settings.seed).sample(found, min(settings.held_out, len(found)))
+        pair_groups = _all_source_pairs("validation", settings)
+        pair_groups += _fill_up(len(pair_groups), settings)
+    return random.Random(settings.seed).sample(pair_groups, min(settings.held_out, len(pair_groups)))
 
 
 def _fill_up(count: int, settings: ParaphraserTraining) -> list[list[TrainingPair]]:
@@ -119,18 +119,20 @@ def _fill_up(count: int, settings: ParaphraserTraining) -> list[list[TrainingPai
         count: How many references are held out anyway.
         settings: Those of the training.
     """
-    enough = min(ENOUGH, settings.held_out)
-    if count >= enough:
+    minimum = min(ENOUGH, settings.held_out)
+    if count >= minimum:
         return []
-    found = _of_all_sources("train", settings)
-    wanted = min(enough, max(1, (count + len(found)) // TENTH)) - count
-    return random.Random(settings.seed).sample(found, wanted) if 0 < wanted < len(found) else []
+    pair_groups = _all_source_pairs("train", settings)
+    sample_size = min(minimum, max(1, (count + len(pair_groups)) // TENTH)) - count
+    return random.Random(settings.seed).sample(pair_groups, sample_size) if 0 < sample_size < len(pair_groups) else []
 
 
-def _of_all_sources(split: str, settings: ParaphraserTraining) -> list[list[TrainingPair]]:
+def _all_source_pairs(split: str, settings: ParaphraserTraining) -> list[list[TrainingPair]]:
     """The pairs of each reference of one split of all sources."""
     return [
-        pairs for source in settings.pairs for pairs in usable(_rows_of(source, split, _share_of(settings)), settings)
+        pairs
+        for source in settings.pairs
+        for pairs in usable(_read_rows(source, split, _validation_share(settings)), settings)
     ]
 
 
@@ -139,12 +141,12 @@ def usable(rows: Iterable[Row], settings: ParaphraserTraining) -> list[list[Trai
     return [pairs for row in rows if (pairs := list(pairs_of(row, settings, Counter())))]
 
 
-def _share_of(settings: ParaphraserTraining) -> float:
+def _validation_share(settings: ParaphraserTraining) -> float:
     """The share of a file's references that are held out."""
     return VALIDATION_SHARE if settings.held_out and not settings.validation else 0.0
 
 
-def _rows_of(source: str, split: str, share: float, refused: Counter[str] | None = None) -> Iterator[Row]:
+def _read_rows(source: str, split: str, share: float, refused: Counter[str] | None = None) -> Iterator[Row]:
     """The references of one split of a source; of a file, which has none, this share is the validation split."""
     if not is_file(source):
         return read_references(source, split)
@@ -162,17 +164,17 @@ def pairs_of(row: Row, settings: ParaphraserTraining, refused: Counter[str]) -> 
         if settings.max_dual_nll is not None and dual is not None and -dual > settings.max_dual_nll:
             refused["dual"] += 1
             continue
-        weight = _weight_of(candidate, rank, settings.weight)
+        weight = _pair_weight(candidate, rank, settings.weight)
         if settings.direction in ("from_reference", "both"):
             yield TrainingPair(row.reference, candidate.text, weight)
         if settings.direction in ("to_reference", "both"):
             yield TrainingPair(candidate.text, row.reference, weight)
 
 
-def _weight_of(candidate: Candidate, rank: int, kind: str) -> float:
+def _pair_weight(candidate: Candidate, rank: int, kind: str) -> float:
     """What a pair counts.
 
-    >>> _weight_of(Candidate("Hi!", "sample"), 1, "rank")
+    >>> _pair_weight(Candidate("Hi!", "sample"), 1, "rank")
     0.5
 
     Args:

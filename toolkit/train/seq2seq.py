@@ -35,17 +35,19 @@ class Collate:
 
     def __call__(self, examples: Sequence[dict[str, Any]]) -> dict[str, Tensor]:
         """Pad `input_ids` and `labels` of each example; `weight` is copied where there is one."""
-        inputs = pad([one["input_ids"] for one in examples], self.pad_id)
-        attended = pad([[1] * len(one["input_ids"]) for one in examples], 0)
-        labels = pad([one["labels"] for one in examples], IGNORED)
-        batch = {"input_ids": inputs, "attention_mask": attended, "labels": labels}
+        inputs = pad([example["input_ids"] for example in examples], self.pad_id)
+        attention_mask = pad([[1] * len(example["input_ids"]) for example in examples], 0)
+        labels = pad([example["labels"] for example in examples], IGNORED)
+        batch = {"input_ids": inputs, "attention_mask": attention_mask, "labels": labels}
         if self.decoder_inputs is not None:
             batch["decoder_input_ids"] = self.decoder_inputs(labels=labels)
         else:  # M2M100 and NLLB
-            said = labels.masked_fill(labels == IGNORED, self.pad_id)
-            batch["decoder_input_ids"] = torch.cat([said.new_full((len(said), 1), self.start), said[:, :-1]], 1)
+            target_ids = labels.masked_fill(labels == IGNORED, self.pad_id)
+            batch["decoder_input_ids"] = torch.cat(
+                [target_ids.new_full((len(target_ids), 1), self.start), target_ids[:, :-1]], 1
+            )
         if "weight" in examples[0]:
-            batch["weight"] = torch.tensor([one["weight"] for one in examples])
+            batch["weight"] = torch.tensor([example["weight"] for example in examples])
         return batch
 
 
@@ -81,8 +83,8 @@ class ParaphraserTrainer(Seq2SeqTrainer):
         labels, weight = inputs["labels"], inputs.get("weight")
         outputs = model(**{name: value for name, value in inputs.items() if name not in ("labels", "weight")})
         smoothing = self.smoothing if model.training else 0.0
-        said, logits = labels.flatten(), outputs.logits.float().flatten(0, 1)
-        losses = cross_entropy(logits, said, ignore_index=IGNORED, reduction="none", label_smoothing=smoothing)
-        counted = (labels != IGNORED).float() * (1.0 if weight is None else weight[:, None])
-        loss = (losses * counted.flatten()).sum() / counted.sum()
+        targets, logits = labels.flatten(), outputs.logits.float().flatten(0, 1)
+        losses = cross_entropy(logits, targets, ignore_index=IGNORED, reduction="none", label_smoothing=smoothing)
+        token_weights = (labels != IGNORED).float() * (1.0 if weight is None else weight[:, None])
+        loss = (losses * token_weights.flatten()).sum() / token_weights.sum()
         return (loss, outputs) if return_outputs else loss

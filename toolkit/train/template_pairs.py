@@ -36,10 +36,10 @@ def with_templates(pairs: Sequence[TrainingPair], parser: str, file: Path) -> li
         ValueError: There is no such parser, or its program is not installed.
     """
     if not file.exists():
-        found = templates([pair.output for pair in pairs], *open_parser(parser))
-        write_whole(file, json.dumps(found) + "\n")
-    found = json.loads(file.read_text(encoding="utf-8"))
+        output_templates = templates([pair.output for pair in pairs], *open_parser(parser))
+        write_whole(file, json.dumps(output_templates) + "\n")
+    output_templates = json.loads(file.read_text(encoding="utf-8"))
     return [
         pair if is_plain(pair) else replace(pair, text=with_template(pair.text, template))
-        for pair, template in zip(pairs, found, strict=True)
+        for pair, template in zip(pairs, output_templates, strict=True)
     ]

@@ -110,8 +110,8 @@ def load_base(name: str, max_tokens: int, seed: int) -> SentenceTransformer:
         return encoder
 
     encoder = load_whole(load, name, "a transformer to begin with", "no folder or Hub id of one")
-    own = encoder.max_seq_length
-    encoder.max_seq_length = min(max_tokens, own) if own else max_tokens
+    model_limit = encoder.max_seq_length
+    encoder.max_seq_length = min(max_tokens, model_limit) if model_limit else max_tokens
     return encoder.float()
 
 

@@ -34,7 +34,7 @@ class MegaBatchMargin(CachedLossMixin, nn.Module):
 
         Args:
             model: The sentence encoder.
-            margin: As of `margin_loss`.
+            margin: See `margin_loss`.
             mini_batch: Pairs that the model encodes at a time.
             gather: Whether negatives come from the batches of all processes.
         """
@@ -77,7 +77,7 @@ def nearest_margin(
         references: (pairs,) indices of the references; pairs of one reference are no negatives of each other.
         first: The first pair whose loss is computed.
         last: The end of the range of pairs, exclusive.
-        margin: As of `margin_loss`.
+        margin: See `margin_loss`.
 
     Returns:
         (last - first,) losses.

@@ -1,8 +1,9 @@
 """Train a translator, a Marian model of any size, on a bitext under Accelerate.
 
-The text is prepared once (`prepare.py`). Every epoch (`steps.py`) reads it in batches (`batches.py`) with newly sampled
-segmentations. The result is a `MarianMTModel` with its `MarianTokenizer`. A training that begins with such a model
-(`begin.py`) keeps its pieces. Not here: translation (`generate/`) and BLEU (`evaluate/translation.py`).
+The text is prepared once (`translator_data.py`). Every epoch (`translator_steps.py`) reads it in batches
+(`translator_batches.py`) with newly sampled segmentations. The result is a `MarianMTModel` with its `MarianTokenizer`.
+A training that begins with such a model (`marian.py`) keeps its pieces. Not here: translation (`generate/`) and BLEU
+(`evaluate/translation.py`).
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ def train(settings: TrainingSettings) -> Path:
     if not settings.base_model:
         settings = replace(settings, size=settings.size or DEFAULT_SIZE)
     # until the text is prepared, nothing depends on a setting, so all of them may change
-    free = FREE if (folder / PREPARED).exists() else {field.name for field in fields(settings)}
+    free_settings = FREE if (folder / PREPARED).exists() else {field.name for field in fields(settings)}
     files = {part: getattr(settings, part) for part in PARTS}
     models = {"base_model": settings.base_model} if settings.base_model else {}
-    settings_record = check_folder(folder, settings, files, models, free, state)
+    settings_record = check_folder(folder, settings, files, models, free_settings, state)
     check_bitexts(settings)
     base = load_base(settings) if settings.base_model else None
-    with in_folder(folder, settings_record, free, state):
+    with in_folder(folder, settings_record, free_settings, state):
         _fit(settings, folder, base, settings_record)
     state.destroy_process_group()
     return folder
@@ -113,12 +114,12 @@ def begin(
     if model is None:
         model = new_model(SIZES[str(settings.size)], len(text.source), len(text.target), settings.dropout)
     model.set_attn_implementation("eager")  # on a CPU half again as fast in training as sdpa, for short sentences
-    loss_of = TranslationLoss(model, settings.label_smoothing)
-    prepared = accelerator.prepare(loss_of, *optimizers(model, settings.learning_rate, settings.optimizer))
+    loss_module = TranslationLoss(model, settings.label_smoothing)
+    prepared_objects = accelerator.prepare(loss_module, *optimizers(model, settings.learning_rate, settings.optimizer))
     progress = Progress()
     accelerator.register_for_checkpointing(progress)
     recent = torch.zeros(2, device=accelerator.device)
-    return Training(settings, text, accelerator, prepared[0], list(prepared[1:]), progress, recent)
+    return Training(settings, text, accelerator, prepared_objects[0], list(prepared_objects[1:]), progress, recent)
 
 
 def run(training: Training) -> None:
@@ -155,7 +156,7 @@ def _save(training: Training, tokenizer: MarianTokenizer, counts: dict[str, Any]
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "pairs": counts,
         "held_out_nats_per_token": held_out,
-        OUTCOME: asdict(_outcome_of(held_out, training)),
+        OUTCOME: asdict(_held_out_outcome(held_out, training)),
         "progress": {name: value for name, value in asdict(progress).items() if name != "log"},
         "log": progress.log,
     }
@@ -170,27 +171,27 @@ def _keep_better_weights(
     Returns:
         The negative log-likelihood per token of both, "last" and "average".
     """
-    loss_of = TranslationLoss(model, 0.0)
-    last = {name: tensor.clone() for name, tensor in loss_of.state_dict().items()}
-    held_out = {"last": likelihood(loss_of, text, settings)}
-    loss_of.load_state_dict(average_weights(checkpoints), strict=False)
-    held_out["average"] = likelihood(loss_of, text, settings)
+    loss_module = TranslationLoss(model, 0.0)
+    last_weights = {name: tensor.clone() for name, tensor in loss_module.state_dict().items()}
+    held_out = {"last": likelihood(loss_module, text, settings)}
+    loss_module.load_state_dict(average_weights(checkpoints), strict=False)
+    held_out["average"] = likelihood(loss_module, text, settings)
     if held_out["last"] < held_out["average"]:
-        loss_of.load_state_dict(last)
+        loss_module.load_state_dict(last_weights)
     return held_out
 
 
-def _outcome_of(held_out: dict[str, float], training: Training) -> Outcome:
+def _held_out_outcome(held_out: dict[str, float], training: Training) -> Outcome:
     """The held-out likelihood of the better weights, beside that of the base model.
 
     Args:
         held_out: Return value of `_keep_better_weights`.
         training: The finished training.
     """
-    settings, text, others = training.settings, training.text, {}
+    settings, text, other_losses = training.settings, training.text, {}
     count = len(text.validation)
     if settings.base_model and count:
         base = TranslationLoss(load_base(settings)[0].to(training.accelerator.device), 0.0)
-        others[shown_name(settings.base_model)] = likelihood(base, text, settings)
+        other_losses[shown_name(settings.base_model)] = likelihood(base, text, settings)
     model = min(held_out.values()) if count else None
-    return Outcome("held-out nats per token", count, "pairs", model, others, lower_is_better=True)
+    return Outcome("held-out nats per token", count, "pairs", model, other_losses, lower_is_better=True)

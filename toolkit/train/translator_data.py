@@ -99,8 +99,8 @@ def _write_splits(settings: TrainingSettings, folder: Path) -> dict[str, Any]:
         for table in _cleaned_tables(read_blocks(settings.bitext, *columns), settings, folder, counts):
             held_out = _is_held_out(table, share)
             for split, write, mask in (("train", train, pc.invert(held_out)), ("validation", validation, held_out)):
-                write(kept := table.filter(mask))
-                counts[split] += len(kept)
+                write(split_rows := table.filter(mask))
+                counts[split] += len(split_rows)
         if not counts["train"]:
             del counts["train"], counts["validation"]
             raise ValueError(none_usable(settings.bitext, counts))
@@ -110,9 +110,9 @@ def _write_splits(settings: TrainingSettings, folder: Path) -> dict[str, Any]:
                 counts["validation"] += len(table)
         if settings.synthetic:
             for table in _cleaned_tables(read_each(settings.synthetic), settings, folder, synthetic):
-                train(kept := table.filter(pc.invert(_is_held_out(table, share))))
-                synthetic["train"] += len(kept)
-                synthetic["held_out"] += len(table) - len(kept)
+                train(usable_rows := table.filter(pc.invert(_is_held_out(table, share))))
+                synthetic["train"] += len(usable_rows)
+                synthetic["held_out"] += len(table) - len(usable_rows)
     return {**counts, **({"synthetic": dict(synthetic)} if settings.synthetic else {})}
 
 
@@ -120,7 +120,9 @@ def _is_held_out(table: pa.Table, share: float) -> pa.BooleanArray:
     """Whether the reference of each pair is among the share of references that are held out."""
     if not share:
         return pa.array([False] * len(table), pa.bool_())
-    return pa.array([split_of(one, share, 0.0) == "validation" for one in table["reference"].to_pylist()], pa.bool_())
+    return pa.array(
+        [split_of(reference, share, 0.0) == "validation" for reference in table["reference"].to_pylist()], pa.bool_()
+    )
 
 
 def _write_pieces(size: Size, folder: Path, seed: int) -> None:

@@ -72,11 +72,11 @@ def run_epoch(training: Training, bar: tqdm) -> None:
     """
     settings, progress = training.settings, training.progress
     for finished_batches, batch in _steps_of_epoch(training):
-        began = time.perf_counter()
+        start = time.perf_counter()
         training.recent += _one_step(training, batch)
         progress.batch = finished_batches
         progress.step += 1
-        progress.seconds += time.perf_counter() - began
+        progress.seconds += time.perf_counter() - start
         bar.update()
         if progress.step % 10 == 0:
             _show_rate(training, bar)
@@ -102,12 +102,12 @@ def _steps_of_epoch(training: Training) -> Iterator[tuple[int, tuple[Tensor, Ten
     Yields:
         How many batches of the epoch are finished after the step, and the source and label ids of this process.
     """
-    text, accelerator, finished = training.text, training.accelerator, training.progress.batch
+    text, accelerator, finished_batches = training.text, training.accelerator, training.progress.batch
     group: list[tuple[Tensor, Tensor]] = []
     ranks = {"rank": accelerator.process_index, "ranks": accelerator.num_processes}
     epoch = batches(text.train, text.source, text.target, training.settings, training.progress.epoch, **ranks)
     for number, batch in enumerate(epoch, 1):
-        if number > finished:
+        if number > finished_batches:
             group.append(batch)
         if len(group) == accelerator.num_processes:
             yield number, group[accelerator.process_index]
@@ -120,15 +120,15 @@ def _one_step(training: Training, batch: tuple[Tensor, Tensor]) -> Tensor:
     Returns:
         The sum of its loss and the number of its tokens, (2,).
     """
-    accelerator, loss_of = training.accelerator, training.loss_of
+    accelerator, loss_module = training.accelerator, training.loss_of
     source, labels = (ids.to(accelerator.device) for ids in batch)
     tokens = (labels != PAD).sum()
     for group in (group for optimizer in training.optimizers for group in optimizer.param_groups):
         group["lr"] = learning_rate(training.progress.step, training.settings)
     with accelerator.autocast():
-        loss = loss_of(source, labels)
+        loss = loss_module(source, labels)
     accelerator.backward(loss / tokens)
-    accelerator.clip_grad_norm_(loss_of.parameters(), 1.0)
+    accelerator.clip_grad_norm_(loss_module.parameters(), 1.0)
     for optimizer in training.optimizers:
         optimizer.step()
         optimizer.zero_grad()
@@ -147,13 +147,13 @@ def _record_progress(training: Training, bar: tqdm) -> None:
     """Log the position, the loss since the last record and the held-out likelihood; a new record begins."""
     progress, recent = training.progress, training.recent
     progress.tokens += int(training.accelerator.reduce(recent.clone())[1])
-    loss_of = training.accelerator.unwrap_model(training.loss_of)
+    loss_module = training.accelerator.unwrap_model(training.loss_of)
     record = {
         "step": progress.step,
         "epoch": progress.epoch,
         "seconds": round(progress.seconds, 1),
         "loss": round((recent[0] / recent[1]).item(), 4),
-        "held_out_nats_per_token": round(likelihood(loss_of, training.text, training.settings), 4),
+        "held_out_nats_per_token": round(likelihood(loss_module, training.text, training.settings), 4),
     }
     progress.log.append(record)
     bar.write(json.dumps(record))
@@ -161,19 +161,19 @@ def _record_progress(training: Training, bar: tqdm) -> None:
 
 
 @torch.no_grad()
-def likelihood(loss_of: TranslationLoss, text: Text, settings: TrainingSettings) -> float:
+def likelihood(loss_module: TranslationLoss, text: Text, settings: TrainingSettings) -> float:
     """Negative log-likelihood per token (nats, EOS counted) of the held-out pairs, on their Viterbi segmentation.
 
     Pairs with more pieces than the model can read are left out.
     """
-    loss_of.eval()
+    loss_module.eval()
     pairs = segmented(text.validation, text.source, text.target)
-    pairs = [pair for pair in pairs if max(map(len, pair)) <= loss_of.model.config.max_position_embeddings]
-    device = next(loss_of.parameters()).device
+    pairs = [pair for pair in pairs if max(map(len, pair)) <= loss_module.model.config.max_position_embeddings]
+    device = next(loss_module.parameters()).device
     total, tokens = 0.0, 0
     for batch in pack(pairs, settings.batch_tokens):
         source, labels = padded_pairs(batch)
-        total += loss_of(source.to(device), labels.to(device), smoothing=0.0).item()
+        total += loss_module(source.to(device), labels.to(device), smoothing=0.0).item()
         tokens += int((labels != PAD).sum())
-    loss_of.train()
+    loss_module.train()
     return total / max(1, tokens)

@@ -75,15 +75,15 @@ def firefox_files(name: str | Path) -> _FirefoxFiles | None:
         return None
     folder = unpacked(Path(name))
     model = _only_file(folder, "model*.bin") or _only_file(folder, "model*.npz")
-    packed = [path for pattern in PACKED for path in sorted(folder.glob(pattern))]
-    if model is None and not any(path.name.startswith("model") for path in packed):
+    packed_paths = [path for pattern in PACKED for path in sorted(folder.glob(pattern))]
+    if model is None and not any(path.name.startswith("model") for path in packed_paths):
         return None
-    shared = _only_file(folder, "vocab*.spm")
-    source, target = (_only_file(folder, f"{side}vocab*.spm") or shared for side in ("src", "trg"))
+    shared_path = _only_file(folder, "vocab*.spm")
+    source, target = (_only_file(folder, f"{side}vocab*.spm") or shared_path for side in ("src", "trg"))
     if model is not None and source is not None and target is not None:
         return _FirefoxFiles(model, source, target, _only_file(folder, "lex*.bin"))
-    if packed:
-        raise ValueError(f"wanted unpacked files of a model, got {packed[0]}: zstd -d --rm {folder}/*.zst")
+    if packed_paths:
+        raise ValueError(f"wanted unpacked files of a model, got {packed_paths[0]}: zstd -d --rm {folder}/*.zst")
     raise ValueError(
         f"wanted a vocabulary (vocab*.spm, or srcvocab*.spm and trgvocab*.spm) for {model} in its folder, got none: "
         "fetch it, too"
@@ -132,14 +132,14 @@ def load_firefox(files: _FirefoxFiles, dtype: torch.dtype) -> tuple[SsruModel | 
     source, target = (_pieces(path) for path in (files.source, files.target))
     _check_vocabularies(config, source, target, files)
     weights = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays}
-    shared, model = config.share_encoder_decoder_embeddings, _model(config, weights, files.model)
+    is_shared, model = config.share_encoder_decoder_embeddings, _model(config, weights, files.model)
     if isinstance(model, SsruModel):
         model.lm_head.weight = model.decoder.embed_tokens.weight
-        if shared:
+        if is_shared:
             model.encoder.embed_tokens.weight = model.lm_head.weight
     else:
-        tie_embeddings(model, bool(shared))
-        source, target = (_with_padding(pieces, model.config.vocab_size) for pieces in (source, target))
+        tie_embeddings(model, bool(is_shared))
+        source, target = (_add_padding(pieces, model.config.vocab_size) for pieces in (source, target))
     model.to(dtype)  # type: ignore[arg-type]
     return model.eval(), source, target
 
@@ -170,9 +170,9 @@ def _check_architecture(content: MarianFile, path: Path) -> None:
             f"wanted a model with its settings (special:model.yml), got {path}, which has none: fetch it again"
         )
     kind = RECURRENT if is_recurrent(content) else {"transformer-decoder-autoreg": "self-attention"}
-    for key, wanted in (ARCHITECTURE | kind).items():
-        if settings.get(key, wanted) != wanted:
-            raise ValueError(f"wanted a model with {key} {wanted!r}, got {settings[key]!r} in {path}: {CONVERT}")
+    for key, expected in (ARCHITECTURE | kind).items():
+        if settings.get(key, expected) != expected:
+            raise ValueError(f"wanted a model with {key} {expected!r}, got {settings[key]!r} in {path}: {CONVERT}")
     activation = settings.get("transformer-ffn-activation", "relu")
     if activation not in ACTIVATIONS:
         raise ValueError(f"wanted transformer-ffn-activation relu or swish, got {activation!r} in {path}: {CONVERT}")
@@ -220,10 +220,10 @@ def _pieces(path: Path) -> Pieces:
         raise ValueError(f"wanted a SentencePiece model, got {path}, which is damaged: fetch it again") from None
 
 
-def _with_padding(pieces: Pieces, size: int) -> Pieces:
+def _add_padding(pieces: Pieces, size: int) -> Pieces:
     """The pieces and, up to so many, tokens that stand in no text."""
-    further = {f"<pad {number}>": number for number in range(len(pieces), size)}
-    return Pieces(pieces.processor, pieces.vocabulary | further, EOS, UNK)
+    padding_tokens = {f"<pad {number}>": number for number in range(len(pieces), size)}
+    return Pieces(pieces.processor, pieces.vocabulary | padding_tokens, EOS, UNK)
 
 
 def _check_vocabularies(config: MarianConfig, source: Pieces, target: Pieces, files: _FirefoxFiles) -> None:
@@ -239,13 +239,13 @@ def _check_vocabularies(config: MarianConfig, source: Pieces, target: Pieces, fi
             )
 
 
-def _check_weights(model: nn.Module, weights: dict[str, torch.Tensor], others: set[str], path: Path) -> None:
+def _check_weights(model: nn.Module, weights: dict[str, torch.Tensor], absent_names: set[str], path: Path) -> None:
     """Refuse tensors of other shapes than the configuration states, and numbers that are not finite.
 
     Args:
         model: Of the configuration.
         weights: By its names.
-        others: Tensors of it that are in no file.
+        absent_names: Tensors of it that are in no file.
         path: Of the file.
     """
     state = model.state_dict()
@@ -257,5 +257,5 @@ def _check_weights(model: nn.Module, weights: dict[str, torch.Tensor], others: s
             )
         if not tensor.isfinite().all():
             raise ValueError(f"wanted finite weights, got NaN or infinity in {name} of {path}: fetch it again")
-    if missing := sorted(set(state) - set(weights) - others):
-        raise ValueError(f"wanted a whole model, got {path} without {missing[0]}: fetch it again")
+    if missing_names := sorted(set(state) - set(weights) - absent_names):
+        raise ValueError(f"wanted a whole model, got {path} without {missing_names[0]}: fetch it again")

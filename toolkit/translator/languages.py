@@ -80,8 +80,8 @@ def marian_codes(tokenizer: MarianTokenizer) -> dict[str, int]:
     6
     """
     tokens = {**dict(tokenizer.encoder), **tokenizer.get_added_vocab()}
-    found = {token: LANGUAGE_TOKEN.fullmatch(token) for token in tokens}
-    return {match[1]: tokens[token] for token, match in found.items() if match}
+    matches = {token: LANGUAGE_TOKEN.fullmatch(token) for token in tokens}
+    return {match[1]: tokens[token] for token, match in matches.items() if match}
 
 
 def marian_language_token(tokenizer: MarianTokenizer, lang: str | None, name: str) -> int | None:
@@ -103,34 +103,42 @@ def marian_language_token(tokenizer: MarianTokenizer, lang: str | None, name: st
     return codes[own_code(lang, codes, name) if lang is not None else next(iter(codes))]
 
 
-def check_stated(name: str, stated: tuple[str | None, str | None], wanted: tuple[str | None, str | None]) -> None:
+def check_stated(
+    name: str, model_langs: tuple[str | None, str | None], expected_langs: tuple[str | None, str | None]
+) -> None:
     """Compare the languages that a translator states with those that it is to read and to write.
 
     Only codes of two letters are compared: Marian models also state groups ("ROMANCE", "mul").
 
     Args:
         name: Name of the translator, for the error.
-        stated: Source and target language that it states; None where it states none.
-        wanted: Source and target language that it should have; None where any is accepted.
+        model_langs: Source and target language that it states; None where it states none.
+        expected_langs: Source and target language that it should have; None where any is accepted.
 
     Raises:
         ValueError: They differ.
     """
-    if all(map(_may_be, stated, wanted)):
+    if all(map(_may_be, model_langs, expected_langs)):
         return
-    remedy = "the other direction" if all(map(_may_be, stated[::-1], wanted)) else "another translator"
-    does = " and ".join(f"{verb} {one}" for verb, one in zip(("reads", "writes"), stated, strict=True) if one)
-    kind = f"a translator from {wanted[0]} to {wanted[1]}"
-    if wanted[0] == wanted[1]:
-        kind, remedy = f"a model that rewrites {wanted[0]}", f"a model for {wanted[0]}"
-    raise ValueError(f"wanted {kind}, got {name!r}, which {does}: give {remedy}")
+    remedy = "the other direction" if all(map(_may_be, model_langs[::-1], expected_langs)) else "another translator"
+    description = " and ".join(
+        f"{verb} {lang}" for verb, lang in zip(("reads", "writes"), model_langs, strict=True) if lang
+    )
+    kind = f"a translator from {expected_langs[0]} to {expected_langs[1]}"
+    if expected_langs[0] == expected_langs[1]:
+        kind, remedy = f"a model that rewrites {expected_langs[0]}", f"a model for {expected_langs[0]}"
+    raise ValueError(f"wanted {kind}, got {name!r}, which {description}: give {remedy}")
 
 
-def _may_be(stated: str | None, wanted: str | None) -> bool:
+def _may_be(model_lang: str | None, expected_lang: str | None) -> bool:
     """Whether a stated language may be the wanted one: equal, unknown, a group, or another code of it."""
-    if stated is None or wanted is None or not re.fullmatch("[a-z]{2}", stated):
+    if model_lang is None or expected_lang is None or not re.fullmatch("[a-z]{2}", model_lang):
         return True
-    return stated == wanted or wanted in ALSO.get(stated, ()) or stated in ALSO.get(wanted, ())
+    return (
+        model_lang == expected_lang
+        or expected_lang in ALSO.get(model_lang, ())
+        or model_lang in ALSO.get(expected_lang, ())
+    )
 
 
 def task_prefix(config: PreTrainedConfig, source_lang: str | None, lang: str | None, name: str) -> str:
@@ -146,11 +154,13 @@ def task_prefix(config: PreTrainedConfig, source_lang: str | None, lang: str | N
         name: Name of the checkpoint, for the warning.
     """
     tasks = getattr(config, "task_specific_params", None) or {}
-    prefixes = {task: one["prefix"] for task, one in tasks.items() if "prefix" in one and "_to_" in task}
+    prefixes = {
+        task: parameters["prefix"] for task, parameters in tasks.items() if "prefix" in parameters and "_to_" in task
+    }
     if prefixes and source_lang != lang and f"translation_{source_lang}_to_{lang}" not in prefixes:
-        others = ", ".join(prefixes)
+        known_tasks = ", ".join(prefixes)
         warnings.warn(
-            f"{name} names no prefix for {source_lang} to {lang}, only {others}; it reads texts as they are",
+            f"{name} names no prefix for {source_lang} to {lang}, only {known_tasks}; it reads texts as they are",
             stacklevel=3,
         )
     return prefixes.get(f"translation_{source_lang}_to_{lang}", "")

@@ -94,29 +94,29 @@ def load_translator(
         raise ValueError(f"wanted dtype {', '.join(DTYPES)}, got {dtype!r}")
     check_device(str(device))
     name, device = model_name(name), torch.device(device)
-    number = torch.bfloat16 if in_bfloat16(dtype, device) else torch.float32
+    torch_dtype = torch.bfloat16 if in_bfloat16(dtype, device) else torch.float32
     files = firefox_files(resolve(name))
     model: PreTrainedModel
     if files is not None:
         check_stated(name, stated_pair(files), (source_lang, lang))
-        model, source, target = load_firefox(files, number)
+        model, source, target = load_firefox(files, torch_dtype)
     else:
-        model, source, target = _load_hub_translator(name, number, source_lang, lang)
+        model, source, target = _load_hub_translator(name, torch_dtype, source_lang, lang)
     model.eval().to(device)
     size = sum(p.numel() for p in model.parameters()) / 1e6
     if dtype == "int8":
         _check_int8(model, name, device)
     if device.type == "cpu":
         prepare_for_cpu(model, dtype == "int8", scoring)
-    kind = dtype if dtype == "int8" else str(number).removeprefix("torch.")
+    kind = dtype if dtype == "int8" else str(torch_dtype).removeprefix("torch.")
     return Translator(name, model, source, target, f"{shown_name(name)}|{size:.1f}M|{kind}")
 
 
 def _load_hub_translator(
-    name: str, number: torch.dtype, source_lang: str | None, lang: str | None
+    name: str, torch_dtype: torch.dtype, source_lang: str | None, lang: str | None
 ) -> tuple[PreTrainedModel, Pieces, Pieces]:
     """A model that `transformers` loads, with the pieces of both sides; for the arguments see `load_translator`."""
-    model, tokenizer = load_checkpoint(name, number)
+    model, tokenizer = load_checkpoint(name, torch_dtype)
     check_stated(name, stated_languages(name, tokenizer), (source_lang, lang))
     if isinstance(tokenizer, MarianTokenizer):
         source, target = pieces_of(tokenizer, marian_language_token(tokenizer, lang, name))
@@ -141,12 +141,12 @@ def _check_int8(model: PreTrainedModel, name: str, device: torch.device) -> None
         )
 
 
-def load_checkpoint(name: str, number: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def load_checkpoint(name: str, torch_dtype: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Load a seq2seq model as `transformers` has it, and its tokenizer.
 
     Args:
         name: A Hub id, a local path or "starter/NAME".
-        number: Of its weights.
+        torch_dtype: Of its weights.
 
     Raises:
         ValueError: The name is none of these, the model is not seq2seq, or a tensor is missing or not finite.
@@ -158,13 +158,13 @@ def load_checkpoint(name: str, number: torch.dtype) -> tuple[PreTrainedModel, Pr
             "can only translate: give another"
         )
     logging.disable_progress_bar()
-    got = f"{NEITHER} a folder with a whole model, nor a Hub id that can be reached"
-    with reading_model(name, "a translator", got), loading():
+    alternatives = f"{NEITHER} a folder with a whole model, nor a Hub id that can be reached"
+    with reading_model(name, "a translator", alternatives), loading():
         config = AutoConfig.from_pretrained(path)
         if not config.is_encoder_decoder:
             raise TypeError(f"it is a {config.model_type} model, which has no encoder and decoder")
         model, info = AutoModelForSeq2SeqLM.from_pretrained(
-            path, dtype=number, output_loading_info=True, ignore_mismatched_sizes=True
+            path, dtype=torch_dtype, output_loading_info=True, ignore_mismatched_sizes=True
         )
         tokenizer = (MarianTokenizer if config.model_type == "marian" else AutoTokenizer).from_pretrained(path)
     check_whole(model, info, name)
@@ -180,10 +180,10 @@ def stated_languages(name: str, tokenizer: PreTrainedTokenizerBase) -> tuple[str
         ValueError: The record is damaged.
     """
     record = Path(resolve(name)) / RECORD
-    trained = read_record(record, "train again").get("settings") if record.is_file() else None
-    for known in (described(name), trained if isinstance(trained, dict) else {}):
-        if known.get("source_lang") or known.get("lang"):
-            return known.get("source_lang"), known.get("lang")
+    settings = read_record(record, "train again").get("settings") if record.is_file() else None
+    for languages in (described(name), settings if isinstance(settings, dict) else {}):
+        if languages.get("source_lang") or languages.get("lang"):
+            return languages.get("source_lang"), languages.get("lang")
     if not isinstance(tokenizer, MarianTokenizer):
         return None, None
     return tokenizer.source_lang, None if marian_codes(tokenizer) else tokenizer.target_lang
@@ -217,7 +217,7 @@ def set_languages(
         raise ValueError(
             f"wanted source_lang and lang for {name!r}, which has {len(codes)} languages, got {source_lang} and {lang}"
         )
-    tokenizer.src_lang, tokenizer.tgt_lang = (own_code(one, codes, name) for one in (source_lang, lang))
+    tokenizer.src_lang, tokenizer.tgt_lang = (own_code(language, codes, name) for language in (source_lang, lang))
     first = codes[tokenizer.tgt_lang]
     if isinstance(tokenizer, MBartTokenizer):  # its decoder starts with the language; those of the others with </s>
         model.generation_config.decoder_start_token_id, model.generation_config.forced_bos_token_id = first, None
@@ -236,9 +236,9 @@ def described(name: str) -> dict:
     """
     folder = Path(resolve(name))
     path = folder / MEASURED
-    known = json.loads(path.read_text()) if path.exists() else {}
+    record = json.loads(path.read_text()) if path.exists() else {}
     if (files := firefox_files(folder)) is not None:
         source_lang, lang = stated_pair(files)
-        known = {"source_lang": source_lang, "lang": lang, "license": LICENSE}
-    stated = ("source_lang", "lang", "bleu", "signature", "license", "max_tokens", "marked")
-    return {"name": shown_name(name), **{key: known.get(key) for key in stated}}
+        record = {"source_lang": source_lang, "lang": lang, "license": LICENSE}
+    keys = ("source_lang", "lang", "bleu", "signature", "license", "max_tokens", "marked")
+    return {"name": shown_name(name), **{key: record.get(key) for key in keys}}
