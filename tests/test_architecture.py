@@ -30,6 +30,16 @@ PURE = [
 ]
 HEAVY = {"torch", "transformers", "accelerate", "sentence_transformers"}
 NO_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
+# Pronouns and participles: a name says what a variable holds, and what a function does or returns.
+SAYS_NOTHING = set(
+    """
+    one ones own mine some others another it its they them those these this that what which both either much few several
+    all everything something nothing most least fewest found said made wanted kept given got asked told chosen taken
+    held shown seen done meant stated explained lowered written drawn counted returned brought put sent tried worked
+    understood named called gone come went passed matched measured started finished trained
+    tuned adapted lacking appended joined varied
+    """.split()  # noqa: SIM905 - words are read more easily than a list
+)
 SHADOWS = {"select", "evaluate", "datasets", "tokenizers", "token", "types", "statistics"}
 
 
@@ -154,3 +164,20 @@ def test_the_surface_is_small():
     public = [name for name in names if not name.startswith("_")]
     assert 1 - len(public) / len(names) >= 0.3
     assert 1000 * len(public) / lines <= 28
+
+
+def names_of_variables_and_functions(path: Path) -> Iterator[str]:
+    """The names that a file gives: to variables, parameters and functions."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg) and node.arg not in ("self", "cls"):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+
+
+def test_names_say_what_they_hold():
+    names = [name for path in MODULES for name in names_of_variables_and_functions(path)]
+    poor = [name for name in names if name.strip("_") in SAYS_NOTHING or name.endswith("_of")]
+    assert len(poor) <= 0.01 * len(names), sorted(set(poor))

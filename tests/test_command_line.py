@@ -1,11 +1,9 @@
 """`parabank`: every command is found by its words, answers --help, and a shell completes words and flags."""
 
-import os
 import subprocess
 
 import pytest
 
-from builders import command_line
 from builders.command_line import COMMANDS, main
 from tests.tiny import ENVIRONMENT, PYTHON, ROOT
 from toolkit.version import VERSION
@@ -81,13 +79,9 @@ def test_an_unknown_flag_is_named_as_it_was_given(capsys):
         ("parabank build parabank2 --source_l", {"--source_lang"}),
     ],
 )
-def test_a_shell_completes(line, completed):
+def test_a_shell_completes(line, completed, tmp_path):
     code = "import sys; from builders.command_line import main; sys.exit(main())"
-    read, write = os.pipe()
     asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_LINE": line, "COMP_POINT": str(len(line))}
-    command = f"exec {PYTHON} -c '{code}' 8>&{write}"
-    subprocess.run(["bash", "-c", command], env=ENVIRONMENT | asked, pass_fds=[write], cwd=ROOT, timeout=60)
-    os.close(write)
-    with open(read, encoding="utf-8") as file:
-        assert set(file.read().split()) == completed
-    assert line.split()[0] == command_line.PROGRAM
+    environment = ENVIRONMENT | asked | {"_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "completed")}
+    subprocess.run([PYTHON, "-c", code], env=environment, cwd=ROOT, timeout=60)
+    assert set((tmp_path / "completed").read_text().split()) == completed

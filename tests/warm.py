@@ -62,8 +62,9 @@ for attempt in range(2400):
                 pass
             else:
                 import subprocess
-                own = [REAL, "-c", SERVER, FOLDER, str(OWNER)]
-                subprocess.Popen(own, stdin=-3, stdout=-3, stderr=-3, start_new_session=True)
+                command = [REAL, "-c", SERVER, FOLDER, str(OWNER)]
+                plain = {n: v for n, v in os.environ.items() if n != "PYTHONPATH"}  # it may lead to code of one test
+                subprocess.Popen(command, stdin=-3, stdout=-3, stderr=-3, cwd="/", env=plain, start_new_session=True)
         time.sleep(0.05)
 else:
     sys.exit("wanted the server of warm interpreters, got none after two minutes")
@@ -96,7 +97,6 @@ SERVER = """
 import array, gc, json, os, signal, socket, sys, tempfile, threading, time, traceback
 FOLDER, OWNER = sys.argv[1], int(sys.argv[2])
 PROGRAM = FOLDER + "/python"
-EXTRA = os.environ.get("PYTHONPATH", "").split(os.pathsep)
 import torch, transformers, datasets, sentence_transformers, peft, accelerate, sklearn.linear_model
 import torch.distributed.launcher.api
 from transformers import AutoModelForSeq2SeqLM, MarianMTModel, MarianTokenizer, T5ForConditionalGeneration, Trainer
@@ -131,7 +131,7 @@ def run(arguments, unbuffered, environment, folder, original, parent, files):
     sys.executable, sys.orig_argv = PROGRAM, [PROGRAM, *original]
     import runpy, types
     own = environment.get("PYTHONPATH", "").split(os.pathsep) if environment.get("PYTHONPATH") else []
-    sys.path[:] = [sys.path[0], *own, *(path for path in sys.path[1:] if path not in EXTRA)]
+    sys.path[:] = [sys.path[0], *own, *sys.path[1:]]
     status = 0
     try:
         if any(os.path.exists(os.path.join(path, "sitecustomize.py")) for path in own):

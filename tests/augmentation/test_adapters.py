@@ -2,6 +2,7 @@
 
 import pickle
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,6 +27,8 @@ from toolkit.augmentation.adapters import (
     TextAugmenter,
     contrastive_pairs,
 )
+from toolkit.paraphraser.paraphraser import Paraphraser
+from toolkit.paraphraser.settings import Paraphrasing
 
 TEXTS = [
     "The elevator is broken.",
@@ -81,6 +84,15 @@ def test_collating(train, tmp_path, workers, monkeypatch):
     assert len(CollateAugmenter(collate, "text", share=1.0, cache=cache)(list(train))) == 12
     with pytest.raises(ValueError, match=r"wanted a cache of .*, copies 2, seed 0, got one of .*, copies 4, seed 0 in"):
         CollateAugmenter(collate, "text", share=1.0, copies=2, cache=cache)(list(train))
+
+
+def test_a_cache_holds_the_paraphrases_of_one_paraphraser_with_its_settings(train, tmp_path):
+    cache, settings = tmp_path / "copies.sqlite", Paraphrasing(method="beam", pool=1)
+    paraphraser = Paraphraser("starter/paraphraser", settings=settings)
+    CollateAugmenter(collate, "text", share=1.0, cache=cache, paraphraser=paraphraser)(list(train)[:2])
+    paraphraser.settings = replace(settings, pool=2)
+    with pytest.raises(ValueError, match=r"wanted a cache of starter/paraphraser .*, got one of starter/paraphraser "):
+        CollateAugmenter(collate, "text", share=1.0, cache=cache, paraphraser=paraphraser)(list(train)[:2])
 
 
 def test_collating_nothing_and_badly(train):

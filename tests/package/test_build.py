@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from tests.tiny import ENVIRONMENT, PYTHON
+from tests.tiny import ENVIRONMENT
 from toolkit.package import build
 from toolkit.package.build import package_parabank
 from toolkit.package.checksums import CHECKSUMS
@@ -101,7 +101,7 @@ build.package_parabank(run, target, "demo", "1.0.0", "mit", models)
 
 def packaging(run, target, models):
     """A process that packages, and waits for a line when the Parquet files are written."""
-    command = [PYTHON, "-c", PACKAGE, str(run), str(target), json.dumps(models)]
+    command = [sys.executable, "-c", PACKAGE, str(run), str(target), json.dumps(models)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
     assert process.stdout.readline() == "written\n"
     return process

@@ -170,7 +170,7 @@ def test_sample_is_all_or_part(demo_run, tmp_path):
     paths = [str(path) for paths in files.values() for path in paths]
     with database() as connection:
         everything = list(sample(connection, paths, total=4))
-        part = list(sample(connection, paths, total=4, wanted=2))
+        part = list(sample(connection, paths, total=4, size=2))
     assert [row.id for row in everything] == ["demo-0", "demo-4", "demo-2", "demo-3"]
     assert everything[0].paraphrases[0].text == "Now we will be going home, he said."
     assert 0 < len(part) < 4 and {row.id for row in part} < {row.id for row in everything}

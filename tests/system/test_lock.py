@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from accelerate import PartialState
 
-from tests.tiny import ENVIRONMENT, PYTHON
+from tests.tiny import ENVIRONMENT
 from toolkit.system.lock import alone, check_free, held
 from toolkit.system.outputs import LOCK
 
@@ -32,7 +33,7 @@ def hold(folder: Path, *launcher: str) -> subprocess.Popen:
     """Another program that holds the folder when this returns."""
     program = folder.parent / "holder.py"
     program.write_text(HOLDER)
-    command = [PYTHON, *launcher, str(program), str(folder)]
+    command = [sys.executable, *launcher, str(program), str(folder)]
     running = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert running.stdout is not None
     for _ in range(2 if launcher else 1):

@@ -25,7 +25,7 @@ torch.set_num_threads(1)
 infiller.train(InfillerTraining(**json.loads(sys.argv[1])))
 AcceleratorState._reset_state()
 settings.SIZES["starter"] = settings.Size(200, True, 32, 1, 1, 2, 64)
-one_step, batches, read, whole = steps.one_step, steps.batches, [], []
+one_step, batches, read, whole = steps._one_step, steps.batches, [], []
 def recorded_batches(*arguments, **ranks):
     for batch in batches(*arguments, **ranks):
         if arguments[4] == 0:
@@ -39,7 +39,7 @@ def recorded_step(state, batch):
         with open(f"{sys.argv[3]}/{name}-{rank}.json", "w") as file:
             json.dump(found, file)
     return one_step(state, batch)
-steps.one_step, steps.batches = recorded_step, recorded_batches
+steps._one_step, steps.batches = recorded_step, recorded_batches
 training.train(training.TrainingSettings(**json.loads(sys.argv[2])))
 """
 

@@ -6,6 +6,7 @@ their own.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -28,6 +29,7 @@ from toolkit.augmentation.sources import Model
 from toolkit.augmentation.summary import Summary
 from toolkit.augmentation.text_inputs import texts_of
 from toolkit.paraphraser.names import BEST
+from toolkit.system.code_version import DIGITS
 from toolkit.system.errors import check_several
 
 if TYPE_CHECKING:
@@ -164,7 +166,7 @@ class CollateAugmenter:
         Raises:
             ValueError: They were not.
         """
-        name = self.paraphraser if isinstance(self.paraphraser, str) else self.paraphraser.name
+        name = self.paraphraser if isinstance(self.paraphraser, str) else _name_with_settings(self.paraphraser)
         expected = f"{name}, copies {self.copies}, seed {self.seed}"
         connection = sqlite3.connect(self.cache, timeout=600, isolation_level=None)
         connection.execute("CREATE TABLE IF NOT EXISTS said (text TEXT PRIMARY KEY, paraphrases TEXT)")
@@ -379,3 +381,8 @@ def contrastive_pairs(
     return Dataset.from_dict(
         {"anchor": [anchor for anchor, _ in pairs], "positive": [positive for _, positive in pairs]}
     )
+
+
+def _name_with_settings(paraphraser: Paraphraser) -> str:
+    """The name of a loaded paraphraser, with a hash of its settings, on which its paraphrases depend."""
+    return f"{paraphraser.name} {hashlib.sha256(repr(paraphraser.settings).encode()).hexdigest()[:DIGITS]}"

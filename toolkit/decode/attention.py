@@ -56,7 +56,7 @@ class StepsLayer(DynamicLayer):
     def update(self, key_states: Tensor, value_states: Tensor, *_: object, **__: object) -> tuple[Tensor, Tensor]:
         """Write the step (rows, heads, 1, dim); return all steps, (steps, rows, heads, dim)."""
         if not self.used:
-            self.rows, heads, _one, dim = key_states.shape
+            self.rows, heads, _query_steps, dim = key_states.shape
             self.keys = key_states.new_empty(self.steps, self.rows, heads, dim)
             self.values = torch.empty_like(self.keys)
         step, rows = self.used, slice(self.rows)
@@ -70,17 +70,17 @@ class StepsLayer(DynamicLayer):
 
     def move(self, source: Tensor, target: Tensor, rows: int) -> None:
         """See `Engine.move`."""
-        self.keys, self.values = (self.with_room(kept, rows) for kept in (self.keys, self.values))
-        for kept in (self.keys[: self.used], self.values[: self.used]):
-            kept.index_copy_(1, target, kept.index_select(1, source))
+        self.keys, self.values = (self.with_room(states, rows) for states in (self.keys, self.values))
+        for states in (self.keys[: self.used], self.values[: self.used]):
+            states.index_copy_(1, target, states.index_select(1, source))
         self.rows = rows
 
-    def with_room(self, kept: Tensor, rows: int) -> Tensor:
+    def with_room(self, states: Tensor, rows: int) -> Tensor:
         """Keys or values with room for so many rows, and for half as many again where there was too little."""
-        if rows <= kept.shape[1]:
-            return kept
-        wide = kept.new_empty(self.steps, rows + rows // 2, *kept.shape[2:])
-        wide[: self.used, : self.rows] = kept[: self.used, : self.rows]
+        if rows <= states.shape[1]:
+            return states
+        wide = states.new_empty(self.steps, rows + rows // 2, *states.shape[2:])
+        wide[: self.used, : self.rows] = states[: self.used, : self.rows]
         return wide
 
 
@@ -184,12 +184,12 @@ def new_cache(keys: list[Tensor], values: list[Tensor], steps: int) -> EncoderDe
         values: As `keys`.
         steps: Most tokens that a row may have.
     """
-    own, source = DynamicCache(), DynamicCache()
-    own.layers = [StepsLayer(steps) for _ in keys]
+    self_attention, source = DynamicCache(), DynamicCache()
+    self_attention.layers = [StepsLayer(steps) for _ in keys]
     for key, value in zip(keys, values, strict=True):
         layer = DynamicLayer()
         layer.keys, layer.values, layer.is_initialized = key, value, True
         source.layers.append(layer)
-    cache = EncoderDecoderCache(own, source)
+    cache = EncoderDecoderCache(self_attention, source)
     cache.is_updated = dict.fromkeys(range(len(keys)), True)
     return cache

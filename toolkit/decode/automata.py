@@ -67,8 +67,8 @@ class PieceAutomata:
         same = self.pieces[:, None] == ids[..., None, None]  # (searches, rows, phrases, longest)
         search = torch.arange(len(state), device=ids.device)[:, None, None]
         phrase = torch.arange(state.shape[-1], device=ids.device)
-        found = self.transitions[search, phrase, state, same.long().argmax(-1)]
-        return torch.where(same.any(-1), found, 0)
+        next_state = self.transitions[search, phrase, state, same.long().argmax(-1)]
+        return torch.where(same.any(-1), next_state, 0)
 
     def next_pieces(self, state: Tensor) -> Tensor:
         """(searches, rows, phrases) the piece that continues each phrase; CLOSE_WORD where the phrase is spelled."""
@@ -90,7 +90,9 @@ def transition_table(pieces: Sequence[int]) -> list[list[int]]:
     for state in range(len(pieces) + 1):
         row = []
         for piece in pieces:
-            said = [*pieces[:state], piece]
-            row.append(max(n for n in range(min(len(pieces), len(said)) + 1) if said[len(said) - n :] == [*pieces[:n]]))
+            output = [*pieces[:state], piece]
+            row.append(
+                max(n for n in range(min(len(pieces), len(output)) + 1) if output[len(output) - n :] == [*pieces[:n]])
+            )
         table.append(row)
     return table

@@ -121,7 +121,7 @@ def beam_search(
     _check_lengths(constraints, limits)
     state = engine.start(sources, each, max(limits))
     beams = _Beams.start(engine, limits, beam, constraints)
-    finished = n_best_lists(constraints, len(limits), beam, n_best)
+    best_lists = n_best_lists(constraints, len(limits), beam, n_best)
     alive = torch.ones(len(limits), dtype=torch.bool, device=engine.device)
     last = torch.full((len(limits),), engine.given[-1], device=engine.device)
     for step in range(max(limits)):
@@ -131,16 +131,16 @@ def beam_search(
             beams.widen(engine, state, beam)
         at_limit = beams.limit == step + 1
         ending = candidates.ending(engine.eos, at_limit, beam) & alive[:, None]
-        _finish(beams, candidates, ending, step, divisor, engine.eos, finished)
+        _finish(beams, candidates, ending, step, divisor, engine.eos, best_lists)
         _advance(engine, state, beams, *candidates.running(engine.eos, beam), step)
-        alive &= _can_improve(beams, finished, divisor) & ~at_limit
+        alive &= _can_improve(beams, best_lists, divisor) & ~at_limit
         left = int(alive.sum())
         if not left:
             break
         if (len(alive) - left) * COMPACT >= len(alive):
             beams, alive = _drop_done(engine, state, beams, alive)
         last = beams.said[:, :, step].flatten()
-    return [one.hypotheses[:n_best] for one in finished]
+    return [best_list.hypotheses[:n_best] for best_list in best_lists]
 
 
 def _check_lengths(constraints: LexicalConstraints | None, limits: Sequence[int]) -> None:
@@ -161,15 +161,15 @@ def _finish(
     step: int,
     divisor: float,
     eos: int,
-    finished: Sequence[NBestList],
+    best_lists: Sequence[NBestList],
 ) -> None:
     """Add the candidates that end with this step to the n-best lists of their searches."""
     searches, at = torch.nonzero(ending, as_tuple=True)
-    said = beams.said[searches, candidates.parents[searches, at], :step].tolist()
+    prefixes = beams.said[searches, candidates.parents[searches, at], :step].tolist()
     tokens, logprobs = candidates.tokens[searches, at].tolist(), candidates.scores[searches, at].tolist()
     numbers = beams.number[searches].tolist()
-    for number, before, token, logprob in zip(numbers, said, tokens, logprobs, strict=True):
-        finished[number].add(Hypothesis([*before, token], logprob, logprob / divisor, token == eos))
+    for number, prefix, token, logprob in zip(numbers, prefixes, tokens, logprobs, strict=True):
+        best_lists[number].add(Hypothesis([*prefix, token], logprob, logprob / divisor, token == eos))
 
 
 def _advance(
@@ -195,8 +195,8 @@ def _advance(
     first = torch.ones_like(inherited, dtype=torch.bool)
     first[:, 1:] = inherited[:, 1:] != inherited[:, :-1]
     childless = torch.ones_like(first).scatter_(1, inherited, False)
-    left_over = (~childless).long().argsort(dim=-1, stable=True)
-    place = torch.where(first, inherited, left_over.gather(1, ((~first).cumsum(-1) - 1).clamp_(min=0)))
+    spare_places = (~childless).long().argsort(dim=-1, stable=True)
+    place = torch.where(first, inherited, spare_places.gather(1, ((~first).cumsum(-1) - 1).clamp_(min=0)))
     offset = torch.arange(searches, device=parents.device)[:, None] * beam
     engine.move(state, (inherited + offset)[~first], (place + offset)[~first], searches * beam)
     parent = torch.empty_like(parents).scatter_(1, place, inherited)
@@ -208,9 +208,9 @@ def _advance(
         beams.constraints, _ = beams.constraints.pick(parent).advance(beams.said[:, :, step])
 
 
-def _can_improve(beams: _Beams, finished: Sequence[NBestList], divisor: float) -> Tensor:
+def _can_improve(beams: _Beams, best_lists: Sequence[NBestList], divisor: float) -> Tensor:
     """(searches,) whether the best running hypothesis of a search exceeds the threshold of its n-best list."""
-    thresholds = [finished[number].threshold for number in beams.number.tolist()]
+    thresholds = [best_lists[number].threshold for number in beams.number.tolist()]
     best = beams.score.amax(-1) / divisor
     return best > torch.tensor(thresholds, device=best.device).double()
 

@@ -67,23 +67,23 @@ class Candidates:
         """
         running = (self.scores > NEVER) & (self.tokens != eos)
         if self.required is None or self.banks == 1:
-            chosen = running & (running.cumsum(-1) <= beam)
+            is_chosen = running & (running.cumsum(-1) <= beam)
         else:
             counts = torch.zeros(len(running), self.banks, dtype=torch.long, device=running.device)
             counts.scatter_add_(1, self.bank, running.long())
             places = allocate(beam, self.required, counts)
-            chosen = running & (self._rank(running) < places.gather(1, self.bank))
-        at = torch.where(chosen, 0, 1).argsort(dim=-1, stable=True)[:, :beam]
-        found = (self.parents, self.tokens, self.scores.masked_fill(~chosen, NEVER))
-        parents, tokens, scores = (t.gather(1, at) for t in found)
+            is_chosen = running & (self._rank(running) < places.gather(1, self.bank))
+        at = torch.where(is_chosen, 0, 1).argsort(dim=-1, stable=True)[:, :beam]
+        tensors = (self.parents, self.tokens, self.scores.masked_fill(~is_chosen, NEVER))
+        parents, tokens, scores = (t.gather(1, at) for t in tensors)
         missing = (0, beam - at.shape[1])  # where the vocabulary has fewer tokens than the beam has places
         return pad(parents, missing), pad(tokens, missing), pad(scores, missing, value=NEVER)
 
-    def _rank(self, counted: Tensor) -> Tensor:
+    def _rank(self, is_counted: Tensor) -> Tensor:
         """(searches, n) how many counted candidates of the same bank have a better score."""
         if self.banks == 1:
-            return counted.cumsum(-1) - counted.long()
-        among = torch.nn.functional.one_hot(self.bank, self.banks) * counted[..., None]
+            return is_counted.cumsum(-1) - is_counted.long()
+        among = torch.nn.functional.one_hot(self.bank, self.banks) * is_counted[..., None]
         return (among.cumsum(1) - among).gather(2, self.bank[..., None])[..., 0]
 
 
@@ -117,10 +117,10 @@ def _propose(
     """The best tokens of each row, then the tokens that continue its required phrases.
 
     Args:
-        engine: As of `best_candidates`.
-        hidden: As of `best_candidates`.
-        scores: As of `best_candidates`.
-        state: As of `best_candidates`.
+        engine: See `best_candidates`.
+        hidden: See `best_candidates`.
+        scores: See `best_candidates`.
+        state: See `best_candidates`.
         count: How many tokens each row proposes freely.
 
     Returns:

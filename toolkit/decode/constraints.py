@@ -59,12 +59,12 @@ class NegativeConstraints:
                     prefix[i, j, longest - len(phrase) :] = torch.tensor(phrase[:-1])
         return cls(prefix.to(device), last.to(device))
 
-    def forbidden(self, lists: Tensor, said: Tensor) -> Tensor:
+    def forbidden(self, lists: Tensor, ids: Tensor) -> Tensor:
         """The ids that each row must not say next.
 
         Args:
             lists: (rows,) the number of each row's list of phrases.
-            said: (rows, steps) ids so far.
+            ids: (rows, steps) ids so far.
 
         Returns:
             (rows, phrases) the last id of each phrase whose other ids the row has just said, NONE in place of the rest.
@@ -72,9 +72,9 @@ class NegativeConstraints:
         last, window = self.last[lists], self.prefix.shape[-1]
         if not window:
             return last
-        recent = said[:, -window:]
+        recent = ids[:, -window:]
         if recent.shape[1] < window:
-            before_first = said.new_full((len(said), window - recent.shape[1]), NONE - 1)  # equal to no id, nor to NONE
+            before_first = ids.new_full((len(ids), window - recent.shape[1]), NONE - 1)  # equal to no id, nor to NONE
             recent = torch.cat([before_first, recent], 1)
         prefix = self.prefix[lists]
         met = ((prefix == NONE) | (prefix == recent[:, None])).all(-1)

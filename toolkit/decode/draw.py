@@ -37,15 +37,15 @@ def allowed(
         values, ids = most_probable(engine, hidden, top_k)
         return values[row], ids[row]
     count = top_k + max(more, forbidden.more)
-    values, ids = (found[row] for found in most_probable(engine, hidden, count))
+    values, ids = (tensor[row] for tensor in most_probable(engine, hidden, count))
     values = values.masked_fill_(forbidden.among(ids), -torch.inf)
-    few = torch.nonzero((values > -torch.inf).sum(1) < top_k).flatten()
-    if len(few) and ids.shape[1] == count:  # fewer are the whole vocabulary
-        rows, of_few = row[few].unique(return_inverse=True)
-        longer, at = allowed(engine, hidden[rows], of_few, forbidden.keep(few), top_k, LONGER * count)
-        values[few] = -torch.inf
-        values[few, :top_k], best = longer.topk(top_k)
-        ids[few, :top_k] = at.gather(1, best)
+    short_samples = torch.nonzero((values > -torch.inf).sum(1) < top_k).flatten()
+    if len(short_samples) and ids.shape[1] == count:  # fewer are the whole vocabulary
+        rows, row_index = row[short_samples].unique(return_inverse=True)
+        longer, at = allowed(engine, hidden[rows], row_index, forbidden.keep(short_samples), top_k, LONGER * count)
+        values[short_samples] = -torch.inf
+        values[short_samples, :top_k], best = longer.topk(top_k)
+        ids[short_samples, :top_k] = at.gather(1, best)
     return values, ids
 
 

@@ -123,8 +123,8 @@ def read_given(engine: Engine[S], state: S) -> S:
 
 def decoder_inputs(engine: Engine, outputs: Tensor) -> Tensor:
     """(sentences, tokens) outputs as the decoder reads them: the given tokens first, the last one left out."""
-    given = torch.tensor(engine.given, device=engine.device).expand(len(outputs), -1)
-    return torch.cat([given, outputs[:, :-1]], 1)
+    given_tokens = torch.tensor(engine.given, device=engine.device).expand(len(outputs), -1)
+    return torch.cat([given_tokens, outputs[:, :-1]], 1)
 
 
 def padded_sources(engine: Engine, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:

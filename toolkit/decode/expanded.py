@@ -100,18 +100,18 @@ class ExpandedEngine:
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
         """See `Engine.likelihoods`; the model's own forward pass, a few sentences at a time."""
         at_a_time = max(1, LOGITS // (self.config.vocab_size * max(map(len, outputs))))
-        found = []
+        logprobs = []
         for first in range(0, len(sources), at_a_time):
             ids, is_token = padded_sources(self, sources[first : first + at_a_time])
-            chosen = torch.tensor(outputs[first : first + at_a_time], device=self.device)
+            output_ids = torch.tensor(outputs[first : first + at_a_time], device=self.device)
             logits = self.model(
                 input_ids=ids,
                 attention_mask=is_token.long(),
-                decoder_input_ids=decoder_inputs(self, chosen),
+                decoder_input_ids=decoder_inputs(self, output_ids),
                 use_cache=False,
             ).logits[:, len(self.given) - 1 :]
-            found.append(torch.log_softmax(logits.float(), -1).gather(2, chosen[..., None])[..., 0])
-        return torch.cat(found)
+            logprobs.append(torch.log_softmax(logits.float(), -1).gather(2, output_ids[..., None])[..., 0])
+        return torch.cat(logprobs)
 
     def move(self, state: _ExpandedState, source: Tensor, target: Tensor, rows: int) -> None:
         """See `Engine.move`. Rows of one sentence have the same source, so only self-attention moves among them."""

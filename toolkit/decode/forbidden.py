@@ -33,7 +33,7 @@ class Forbidden(Protocol):
     def keep(self, samples: Tensor) -> Forbidden:
         """The same of the samples of these numbers, or of those that are true here, in this order."""
 
-    def advance(self, drawn: Tensor) -> Forbidden:
+    def advance(self, ids: Tensor) -> Forbidden:
         """What they must not say after they have said (samples,) ids."""
 
 
@@ -78,8 +78,8 @@ class ForbiddenPhrases:
     @classmethod
     def start(cls, constraints: NegativeConstraints, lists: Tensor) -> ForbiddenPhrases:
         """Before the first token."""
-        said = lists.new_empty(len(lists), 0)
-        return cls(constraints, lists, said, constraints.forbidden(lists, said))
+        last_ids = lists.new_empty(len(lists), 0)
+        return cls(constraints, lists, last_ids, constraints.forbidden(lists, last_ids))
 
     @property
     def more(self) -> int:
@@ -94,11 +94,13 @@ class ForbiddenPhrases:
         """See `Forbidden`."""
         return ForbiddenPhrases(self.constraints, self.lists[samples], self.said[samples], self.ids[samples])
 
-    def advance(self, drawn: Tensor) -> ForbiddenPhrases:
+    def advance(self, ids: Tensor) -> ForbiddenPhrases:
         """See `Forbidden`."""
         window = max(self.constraints.prefix.shape[-1], 1)
-        said = torch.cat([self.said, drawn[:, None]], 1)[:, -window:]
-        return ForbiddenPhrases(self.constraints, self.lists, said, self.constraints.forbidden(self.lists, said))
+        last_ids = torch.cat([self.said, ids[:, None]], 1)[:, -window:]
+        return ForbiddenPhrases(
+            self.constraints, self.lists, last_ids, self.constraints.forbidden(self.lists, last_ids)
+        )
 
 
 @dataclass
@@ -138,15 +140,15 @@ class ForbiddenWords:
 
     def among(self, ids: Tensor) -> Tensor:
         """See `Forbidden`."""
-        found = self.completing[ids]
-        sample, at = torch.nonzero(found, as_tuple=True)
-        found[sample, at] = self.state.keep(sample).completes(ids[sample, at, None])[:, 0]
-        return found
+        is_forbidden = self.completing[ids]
+        sample, at = torch.nonzero(is_forbidden, as_tuple=True)
+        is_forbidden[sample, at] = self.state.keep(sample).completes(ids[sample, at, None])[:, 0]
+        return is_forbidden
 
     def keep(self, samples: Tensor) -> ForbiddenWords:
         """See `Forbidden`."""
         return ForbiddenWords(self.state.keep(samples), self.completing)
 
-    def advance(self, drawn: Tensor) -> ForbiddenWords:
+    def advance(self, ids: Tensor) -> ForbiddenWords:
         """See `Forbidden`."""
-        return ForbiddenWords(self.state.advance(drawn[:, None])[0], self.completing)
+        return ForbiddenWords(self.state.advance(ids[:, None])[0], self.completing)

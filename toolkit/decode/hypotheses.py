@@ -46,8 +46,8 @@ class NBestList:
 
     def add(self, hypothesis: Hypothesis) -> None:
         """Insert a hypothesis, if it is among the best."""
-        found = [*self.hypotheses, hypothesis]
-        self.hypotheses = sorted(found, key=lambda h: (self.ended_first and not h.ended, -h.score))[: self.size]
+        hypotheses = [*self.hypotheses, hypothesis]
+        self.hypotheses = sorted(hypotheses, key=lambda h: (self.ended_first and not h.ended, -h.score))[: self.size]
 
     @property
     def threshold(self) -> float:

@@ -42,13 +42,13 @@ class _HashedPhrases:
         cls, phrases: Sequence[Sequence[PhraseHashes]], window: int, device: torch.device | None = None
     ) -> _HashedPhrases:
         """The tensor of each search's phrases; `window` is the greatest number of words of any."""
-        most = max(map(len, phrases), default=0)
-        found = torch.full((2, len(phrases), most, window), NOTHING)
+        phrase_count = max(map(len, phrases), default=0)
+        forms = torch.full((2, len(phrases), phrase_count, window), NOTHING)
         for search, row in enumerate(phrases):
             for number, phrase in enumerate(row):
                 for form, words in enumerate(phrase):
-                    found[form, search, number, window - len(words) :] = torch.tensor(words)
-        return cls(found.to(device))
+                    forms[form, search, number, window - len(words) :] = torch.tensor(words)
+        return cls(forms.to(device))
 
     def keep(self, searches: Tensor) -> _HashedPhrases:
         """The phrases of the searches of these numbers, in this order."""
@@ -63,9 +63,9 @@ class _HashedPhrases:
         Returns:
             (searches, rows, phrases) booleans.
         """
-        one, other = self.forms[:, :, None]
+        first, second = self.forms[:, :, None]
         window = window[:, :, None]
-        return ((one == window) | (other == window) | (one == NOTHING)).all(-1) & (one[..., -1] != NOTHING)
+        return ((first == window) | (second == window) | (first == NOTHING)).all(-1) & (first[..., -1] != NOTHING)
 
 
 @dataclass
@@ -110,14 +110,19 @@ class LexicalConstraints:
         Raises:
             ValueError: A required phrase cannot be spelled.
         """
-        if known is None and not any(one.positive or one.negative or one.not_first for one in sets):
+        if known is None and not any(
+            constraints.positive or constraints.negative or constraints.not_first for constraints in sets
+        ):
             return None
         device = table.head.device
-        distinct = [list(dict.fromkeys(one.positive)) for one in sets]
+        distinct = [list(dict.fromkeys(constraints.positive)) for constraints in sets]
         spelled = [[_spelled_phrase(phrase, spell) for phrase in phrases] for phrases in distinct]
-        required = [[_hashed(phrase_forms(phrase)) for phrase in phrases] for phrases in distinct]
-        forbidden = [_forbidden_phrases(one) for one in sets]
-        times = [[one.positive.count(p) for p in phrases] for one, phrases in zip(sets, distinct, strict=True)]
+        required = [[_phrase_hashes(phrase_forms(phrase)) for phrase in phrases] for phrases in distinct]
+        forbidden = [_forbidden_phrases(constraints) for constraints in sets]
+        times = [
+            [constraints.positive.count(p) for p in phrases]
+            for constraints, phrases in zip(sets, distinct, strict=True)
+        ]
         window = max((len(form) for search in (*required, *forbidden) for forms in search for form in forms), default=1)
         return cls(
             table,
@@ -171,16 +176,16 @@ def _spelled_phrase(phrase: str, spell: Callable[[str], list[int] | None]) -> li
     return ids
 
 
-def _hashed(forms: tuple[list[str], list[str]], *before: int) -> PhraseHashes:
+def _phrase_hashes(forms: tuple[list[str], list[str]], *before: int) -> PhraseHashes:
     """The hashes of the words of a phrase in both forms, after the hashes `before`."""
-    one, other = ([*before, *map(word_hash, form)] for form in forms)
-    return one, other
+    first, second = ([*before, *map(word_hash, form)] for form in forms)
+    return first, second
 
 
 def _forbidden_phrases(constraints: ConstraintSet) -> list[PhraseHashes]:
     """The phrases that a text must not say, then those that it must not begin with."""
-    anywhere = [_hashed(phrase_forms(phrase)) for phrase in dict.fromkeys(constraints.negative)]
-    first = [_hashed(anchored_forms(phrase), BOS) for phrase in dict.fromkeys(constraints.not_first)]
+    anywhere = [_phrase_hashes(phrase_forms(phrase)) for phrase in dict.fromkeys(constraints.negative)]
+    first = [_phrase_hashes(anchored_forms(phrase), BOS) for phrase in dict.fromkeys(constraints.not_first)]
     return [*anywhere, *first]
 
 

@@ -29,13 +29,13 @@ def log_likelihood(
     """
     lengths = list(zip(map(len, outputs), map(len, inputs), strict=True))
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
-    found = [0.0] * len(inputs)
+    log_likelihoods = [0.0] * len(inputs)
     for batch in batches(order, inputs, outputs, batch_tokens):
         with working(batch):
             scores = engine.likelihoods([inputs[i] for i in batch], [outputs[i] for i in batch])
             for i, score in zip(batch, scores.double().sum(1).tolist(), strict=True):
-                found[i] = score
-    return found
+                log_likelihoods[i] = score
+    return log_likelihoods
 
 
 def batches(

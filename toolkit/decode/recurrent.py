@@ -69,7 +69,7 @@ class RecurrentEngine:
         keys, values, mask = encode_in_runs(sources, self._encode_run)
         sentence = sentence_of_rows(self, len(sources), rows_each)
         place, width = places(sentence, len(sources))
-        self.refused = self._refused(sources)
+        self.refused = self._refused_tokens(sources)
         number = torch.promote_types(self.model.dtype, torch.float32)
         memory = [torch.zeros(len(sentence), self.config.d_model, dtype=number, device=self.device) for _ in keys]
         return _RecurrentState(sentence, 0, memory, values, Rows(keys, mask, place, width))
@@ -81,7 +81,7 @@ class RecurrentEngine:
         pairs = [layer.keys_and_values(encoded) for layer in self.decoder.recurrent_layers()]
         return [keys for keys, _ in pairs], [values for _, values in pairs], is_token
 
-    def _refused(self, sources: Sequence[Sequence[int]]) -> Tensor | None:
+    def _refused_tokens(self, sources: Sequence[Sequence[int]]) -> Tensor | None:
         """(sentences, vocabulary) what the shortlist leaves out for each sentence."""
         if self.shortlist is None:
             return None
@@ -125,7 +125,7 @@ class RecurrentEngine:
         keys, values, is_token = self._encode_run(sources)
         tokens = torch.tensor(outputs, device=self.device)
         hidden = self.decoder.read(tokens, keys, values, padding_mask(is_token)).flatten(0, 1)
-        refused = self._refused(sources)
+        refused = self._refused_tokens(sources)
         if refused is not None:
             hidden = _beside(hidden, sentence_of_rows(self, len(sources), tokens.shape[1]))
         scores = [

@@ -91,7 +91,7 @@ def sample(
     each, limits = samples // len(sources), token_limits(engine, len(sources), max_tokens)
     state, forbidden = engine.start(sources, 1, max(limits)), forbidden_of(constraints, samples, device)
     # By number of the sample: the results, and what does not change.
-    said = torch.full((samples, max(limits)), NONE, device=device)
+    output_ids = torch.full((samples, max(limits)), NONE, device=device)
     logprob = torch.zeros(samples, device=device).double()
     key, limit = torch.tensor(sample_keys, device=device), torch.tensor(limits, device=device).repeat_interleave(each)
     # The samples in flight, and the row of each; the token that each row says last.
@@ -99,43 +99,43 @@ def sample(
     row, last = number // each, torch.full((len(sources),), engine.given[-1], device=device)
     for step in range(max(limits)):
         values, ids = allowed(engine, engine.step(state, last), row, forbidden, top_k)
-        drawn, gained = draw(values, ids, top_k, uniform(key[number], step), min_p, top_p)
-        said[number, step] = drawn
+        drawn_tokens, gained = draw(values, ids, top_k, uniform(key[number], step), min_p, top_p)
+        output_ids[number, step] = drawn_tokens
         logprob[number] += gained
-        alive = (drawn != engine.eos) & (step + 1 < limit[number])
+        alive = (drawn_tokens != engine.eos) & (step + 1 < limit[number])
         if not alive.any():
             break
-        number, row, drawn = number[alive], row[alive], drawn[alive]
-        forbidden = None if forbidden is None else forbidden.keep(alive).advance(drawn)
-        row, last = branch(engine, state, row, drawn)
-    return samples_of(said, logprob, each, engine.eos)
+        number, row, drawn_tokens = number[alive], row[alive], drawn_tokens[alive]
+        forbidden = None if forbidden is None else forbidden.keep(alive).advance(drawn_tokens)
+        row, last = branch(engine, state, row, drawn_tokens)
+    return samples_of(output_ids, logprob, each, engine.eos)
 
 
-def samples_of(said: Tensor, logprob: Tensor, each: int, eos: int) -> list[Sample]:
+def samples_of(output_ids: Tensor, logprob: Tensor, each: int, eos: int) -> list[Sample]:
     """The samples as objects, one for all equal samples of a sentence: those have the same log-probability, too.
 
     Args:
-        said: (samples, steps) ids, NONE after the last.
+        output_ids: (samples, steps) ids, NONE after the last.
         logprob: (samples,) log p, in nats.
         each: Samples of a sentence; the samples of a sentence follow one another.
         eos: The token that ends a sample.
     """
-    tokens, scores = (said != NONE).sum(1).tolist(), logprob.tolist()
-    data, width = said.cpu().numpy().tobytes(), said.shape[1] * said.element_size()
+    tokens, scores = (output_ids != NONE).sum(1).tolist(), logprob.tolist()
+    data, width = output_ids.cpu().numpy().tobytes(), output_ids.shape[1] * output_ids.element_size()
     ids, samples = memoryview(data).cast("q"), []
     for first in range(0, len(scores), each):
-        found: dict[bytes, Sample] = {}
+        samples_by_ids: dict[bytes, Sample] = {}
         for n in range(first, first + each):
             key = data[n * width : (n + 1) * width]
-            if key not in found:
-                begin = n * said.shape[1]
-                own = ids[begin : begin + tokens[n]].tolist()
-                found[key] = Sample(own, scores[n], own[-1] == eos)
-            samples.append(found[key])
+            if key not in samples_by_ids:
+                begin = n * output_ids.shape[1]
+                sample_ids = ids[begin : begin + tokens[n]].tolist()
+                samples_by_ids[key] = Sample(sample_ids, scores[n], sample_ids[-1] == eos)
+            samples.append(samples_by_ids[key])
     return samples
 
 
-def branch(engine: Engine[S], state: S, row: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
+def branch(engine: Engine[S], state: S, row: Tensor, drawn_tokens: Tensor) -> tuple[Tensor, Tensor]:
     """Give every distinct pair of a row and a token that was drawn from it a row of its own.
 
     A row's first child stays in its place. Further children take the places of rows that no sample points to, then new
@@ -146,28 +146,29 @@ def branch(engine: Engine[S], state: S, row: Tensor, drawn: Tensor) -> tuple[Ten
         engine: For the caches.
         state: Rows in flight.
         row: (samples,) the row of each sample that goes on.
-        drawn: (samples,) the token that it drew.
+        drawn_tokens: (samples,) the token that it drew.
 
     Returns:
         (samples,) the row of each sample; (rows,) the token that each row says last, `pad` where it is unused.
     """
     rows, device = len(state.sentence), row.device
-    children, child = torch.unique(row * IDS + drawn, return_inverse=True)
+    children, child = torch.unique(row * IDS + drawn_tokens, return_inverse=True)
     parent, token = children // IDS, children % IDS
     further = torch.zeros_like(parent, dtype=torch.bool)
     further[1:] = parent[1:] == parent[:-1]
     used = torch.zeros(rows, dtype=torch.bool, device=device)
     used[parent] = True
-    unused, wanted = torch.nonzero(~used).flatten(), int(further.sum())
-    place, left = parent.clone(), len(unused) - wanted  # unused places that are left; new ones are wanted below 0
-    if wanted:
-        grown = _whole(rows - left) if left < 0 else rows
-        free = torch.cat([unused, torch.arange(rows, grown, device=device)])
-        place[further], spare = free[:wanted], free[max(wanted, len(unused)) :]
+    unused, further_count = torch.nonzero(~used).flatten(), int(further.sum())
+    # unused places that are left; new ones are wanted below 0
+    place, left = parent.clone(), len(unused) - further_count
+    if further_count:
+        rows_after = _whole(rows - left) if left < 0 else rows
+        free = torch.cat([unused, torch.arange(rows, rows_after, device=device)])
+        place[further], spare = free[:further_count], free[max(further_count, len(unused)) :]
         evenly = torch.arange(len(spare), device=device) * len(parent) // max(1, len(spare))
         copied = torch.cat([parent[further], parent[evenly]])  # spare rows are copies of some of all sentences
-        engine.move(state, copied, torch.cat([place[further], spare]), grown)
-        rows = grown
+        engine.move(state, copied, torch.cat([place[further], spare]), rows_after)
+        rows = rows_after
     if left * COMPACT >= rows > _whole(rows - left):
         used[place] = True
         source, target, alive = moves_to_front(used)

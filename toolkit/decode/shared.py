@@ -124,9 +124,9 @@ class SharedEngine:
         for begin in range(0, len(hidden), size):
             part = slice(begin, begin + size)
             logits = self.head(hidden[part] if self.scale == 1.0 else hidden[part] * self.scale)
-            yield part, self._widened(logits if self.bias is None else logits + self.bias)
+            yield part, self._widen_logits(logits if self.bias is None else logits + self.bias)
 
-    def _widened(self, logits: Tensor) -> Tensor:
+    def _widen_logits(self, logits: Tensor) -> Tensor:
         """Logits in float32."""
         if logits.dtype == torch.float32 or logits.device.type != "cpu":
             return logits.float()
@@ -138,19 +138,19 @@ class SharedEngine:
     @torch.inference_mode()
     def likelihoods(self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Tensor:
         """See `Engine.likelihoods`."""
-        (ids, is_token), chosen = padded_sources(self, sources), torch.tensor(outputs, device=self.device)
+        (ids, is_token), output_ids = padded_sources(self, sources), torch.tensor(outputs, device=self.device)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
         hidden = self.decoder(
-            input_ids=decoder_inputs(self, chosen),
+            input_ids=decoder_inputs(self, output_ids),
             encoder_hidden_states=encoded,
             encoder_attention_mask=is_token.long(),
             use_cache=False,
         ).last_hidden_state[:, len(self.given) - 1 :]
-        found = [
-            log_probabilities(logits).gather(1, chosen.flatten()[part, None])
+        logprobs = [
+            log_probabilities(logits).gather(1, output_ids.flatten()[part, None])
             for part, logits in self.logits(hidden.flatten(0, 1))
         ]
-        return torch.cat(found).view_as(chosen)
+        return torch.cat(logprobs).view_as(output_ids)
 
     def move(self, state: _SharedState, source: Tensor, target: Tensor, rows: int) -> None:
         """See `Engine.move`."""
@@ -165,12 +165,12 @@ class SharedEngine:
     def attending(self) -> Iterator[None]:
         """Make the decoder attend with `attention.attend` inside the block."""
         config = self.decoder.config  # T5's decoder has a copy of the model's
-        own = config._attn_implementation
+        implementation = config._attn_implementation
         config._attn_implementation = NAME
         try:
             yield
         finally:
-            config._attn_implementation = own
+            config._attn_implementation = implementation
 
 
 def _output_scale(config: PreTrainedConfig) -> float:

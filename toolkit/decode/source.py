@@ -35,7 +35,7 @@ def encode_in_runs(
         keys, values, is_token = runs[0]
     else:
         keys, values = (
-            [torch.cat([_widened(run[kind][layer], steps) for run in runs]) for layer in range(len(runs[0][kind]))]
+            [torch.cat([_widen_steps(run[kind][layer], steps) for run in runs]) for layer in range(len(runs[0][kind]))]
             for kind in (0, 1)
         )
         is_token = torch.cat([pad(run[2], (0, steps - run[2].shape[1])) for run in runs])
@@ -55,7 +55,7 @@ def runs_of_similar(tokens: Sequence[int]) -> list[slice]:
     return [slice(begin, end) for begin, end in zip(cuts, [*cuts[1:], len(tokens)], strict=True)]
 
 
-def _widened(states: Tensor, steps: int) -> Tensor:
+def _widen_steps(states: Tensor, steps: int) -> Tensor:
     """Keys or values (sentences, heads, source steps, dim) with so many source steps, the further ones zero."""
     return pad(states, (0, 0, 0, steps - states.shape[2]))
 

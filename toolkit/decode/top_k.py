@@ -26,8 +26,8 @@ def top(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
     Returns:
         (rows, k) values and their (rows, k) indices.
     """
-    fewest, most = COLUMN
-    high = max(fewest, min(most, scores.shape[1] // (SORTED_PARTLY * k)))
+    minimum, maximum = COLUMN
+    high = max(minimum, min(maximum, scores.shape[1] // (SORTED_PARTLY * k)))
     width = scores.shape[1] // high
     if width <= 4 * k or scores.device.type != "cpu":
         return scores.topk(min(k, scores.shape[1]), -1)

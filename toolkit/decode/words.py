@@ -132,17 +132,17 @@ class KnownWords:
         forms = {form for word in words for form in (word, capitalized(word), word.upper())}
         none = torch.zeros(0, 0, dtype=torch.long, device=device)
         whole, beginnings = (
-            torch.tensor(sorted(map(word_hash, some)), dtype=torch.long, device=device)
-            for some in (forms, _beginnings(forms))
+            torch.tensor(sorted(map(word_hash, strings)), dtype=torch.long, device=device)
+            for strings in (forms, _beginnings(forms))
         )
         return cls(whole, beginnings, none, none)
 
     def with_own(self, texts: Sequence[str]) -> KnownWords:
         """The same words, and for each search the words of its text as they stand there."""
-        own, device = [list(constraint_words(text)) for text in texts], self.words.device
+        search_words, device = [list(constraint_words(text)) for text in texts], self.words.device
         words, beginnings = (
-            pad([sorted(map(word_hash, some)) for some in searches], NOTHING).to(device)
-            for searches in (own, [_beginnings(words) for words in own])
+            pad([sorted(map(word_hash, strings)) for strings in searches], NOTHING).to(device)
+            for searches in (search_words, [_beginnings(words) for words in search_words])
         )
         return KnownWords(self.words, self.beginnings, words, beginnings)
 
@@ -169,8 +169,8 @@ def _beginnings(words: Iterable[str]) -> set[str]:
 def _among(all_searches: Tensor, one_search: Tensor, word: Tensor) -> Tensor:
     """(searches, rows) whether a hash is in a sorted list for all searches, or in the list of its own search."""
     at = torch.searchsorted(all_searches, word).clamp_(max=max(len(all_searches) - 1, 0))
-    found = all_searches[at] == word if len(all_searches) else torch.zeros_like(word, dtype=torch.bool)
-    return found | (one_search[:, None] == word[..., None]).any(-1) if one_search.numel() else found
+    is_common = all_searches[at] == word if len(all_searches) else torch.zeros_like(word, dtype=torch.bool)
+    return is_common | (one_search[:, None] == word[..., None]).any(-1) if one_search.numel() else is_common
 
 
 def _parts(surface: str) -> tuple[str, bool, list[str], str]:

@@ -42,12 +42,16 @@ class Parser(argparse.ArgumentParser):
         if message and file is not None:
             file.write(printable(message, file))
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse a command line, where `--source-lang` is `--source_lang`; or complete it, if a shell asks for that."""
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse a command line; or complete it, if a shell asks for that."""
         if "_ARGCOMPLETE" in os.environ:
             import argcomplete
 
             argcomplete.autocomplete(self)
+        return super().parse_args(args, namespace)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse a command line, where `--source-lang` is `--source_lang`."""
         return super().parse_known_args(list(map(self._known, sys.argv[1:] if args is None else args)), namespace)
 
     def _known(self, argument: str) -> str:
