@@ -13,7 +13,6 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
 
 from toolkit.system.settings import Parser, printable
 from toolkit.version import VERSION
@@ -85,29 +84,37 @@ def _without_command(arguments: list[str]) -> int:
         print(printable(f"{__doc__}\n{_summary(list(COMMANDS))}", sys.stdout))
         return 0
     word, *rest = arguments
-    commands = [name for name in COMMANDS if name.startswith(f"{word} ")]
-    if commands and rest[:1] in ([], ["-h"], ["--help"]):
-        print(printable(_summary(commands), sys.stdout))
-        return 0
-    known_names = [name.split()[1] for name in commands] or list(dict.fromkeys(name.split()[0] for name in COMMANDS))
-    unknown_name, command = (rest[0], f"{PROGRAM} {word}") if commands else (word, PROGRAM)
+    words = _words()
+    known_names, unknown_name, command = list(words), word, PROGRAM
+    if word in words:
+        if rest[:1] in ([], ["-h"], ["--help"]):
+            print(printable(_summary([f"{word} {second}" for second in words[word]]), sys.stdout))
+            return 0
+        known_names, unknown_name, command = words[word], rest[0], f"{PROGRAM} {word}"
     print(
         f"{command}: wanted one of {', '.join(known_names)}, got {unknown_name}: see {command} --help", file=sys.stderr
     )
     return 2
 
 
+def _words() -> dict[str, list[str]]:
+    """The first words of the commands, each with its second words; none where the first word is a command."""
+    words: dict[str, list[str]] = {}
+    for first, *second in map(str.split, COMMANDS):
+        words.setdefault(first, []).extend(second)
+    return words
+
+
 def _parser_of_words() -> Parser:
     """A parser that knows the words of the commands, for a shell that completes them."""
     parser = Parser(prog=PROGRAM)
-    first = parser.add_subparsers()
-    kinds: dict[str, Any] = {}
-    for word, *rest in map(str.split, COMMANDS):
-        command = first.add_parser(word) if word not in first.choices else first.choices[word]
-        if rest:
-            if word not in kinds:
-                kinds[word] = command.add_subparsers()
-            kinds[word].add_parser(rest[0])
+    first_words = parser.add_subparsers()
+    for first, seconds in _words().items():
+        command = first_words.add_parser(first)
+        if seconds:
+            second_words = command.add_subparsers()
+            for second in seconds:
+                second_words.add_parser(second)
     return parser
 
 

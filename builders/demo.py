@@ -21,6 +21,7 @@ from pathlib import Path
 from toolkit.system.command import run_command
 from toolkit.system.settings import parse_settings
 
+PROGRAM = "parabank demo"
 SHOWN = ("demo-3", "demo-64", "demo-116", "demo-208", "demo-251")  # ours: the ids of five arbitrary references
 SENTENCES = (  # ours: neither in the demo's bitext nor in the starter's training text
     "The elevator is broken again, so we have to take the stairs.",
@@ -43,15 +44,10 @@ class _DemoSettings:
     output_dir: str = "build/parabank2"
 
 
-def main(arguments: list[str], program: str) -> int:
-    """Build a parabank, load it and print it, and paraphrase; print an error as one line.
-
-    Args:
-        arguments: The command line.
-        program: The program's name at the beginning of an error line.
-    """
-    settings = parse_settings(_DemoSettings, arguments, __doc__ or "", program)
-    return run_command(program, lambda: demo(Path(settings.output_dir)), resumes=True)
+def main(arguments: list[str]) -> int:
+    """Build a parabank, load it and print it, and paraphrase; print an error as one line."""
+    settings = parse_settings(_DemoSettings, arguments, __doc__ or "", PROGRAM)
+    return run_command(PROGRAM, lambda: demo(Path(settings.output_dir)), resumes=True)
 
 
 def demo(output: Path) -> None:

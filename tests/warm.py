@@ -32,7 +32,7 @@ def python(environment: Mapping[str, str]) -> str:
     folder = Path(tempfile.mkdtemp(prefix="warm-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     program = folder / "python"
-    read = {name: value for name, value in sorted(environment.items()) if name.startswith(READ_AT_IMPORT)}
+    read = {name: value for name, value in environment.items() if name.startswith(READ_AT_IMPORT)}
     values = {"REAL": sys.executable, "FOLDER": str(folder), "READ": read, "PREFIXES": READ_AT_IMPORT, "SERVER": SERVER}
     assigned = "".join(f"{name} = {value!r}\n" for name, value in values.items())
     program.write_text(f"#!{sys.executable} -IS\n{assigned}OWNER = {os.getpid()}\n{CLIENT}", encoding="utf-8")
@@ -42,10 +42,8 @@ def python(environment: Mapping[str, str]) -> str:
 
 CLIENT = """
 import os, sys
-arguments, unbuffered = sys.argv[1:], False
-if arguments[:1] == ["-u"]:
-    arguments, unbuffered = arguments[1:], True
-same = {n: v for n, v in sorted(os.environ.items()) if n.startswith(PREFIXES)} == READ
+arguments = sys.argv[2:] if sys.argv[1:2] == ["-u"] else sys.argv[1:]
+same = {n: v for n, v in os.environ.items() if n.startswith(PREFIXES)} == READ
 if not same or not arguments or arguments[0] not in ("-c", "-m") and arguments[0].startswith("-"):
     os.execv(REAL, [REAL, *sys.argv[1:]])
 import array, json, signal, socket, time
@@ -68,7 +66,7 @@ for attempt in range(2400):
         time.sleep(0.05)
 else:
     sys.exit("wanted the server of warm interpreters, got none after two minutes")
-job = json.dumps([arguments, unbuffered, dict(os.environ), os.getcwd(), sys.argv[1:], os.getppid()]).encode()
+job = json.dumps([sys.argv[1:], dict(os.environ), os.getcwd(), os.getppid()]).encode()
 files = array.array("i", [0, 1, 2])
 connection.sendmsg([len(job).to_bytes(8, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])
 connection.sendall(job)
@@ -107,7 +105,9 @@ listener.bind(FOLDER + "/new")
 listener.listen(64)
 os.rename(FOLDER + "/new", FOLDER + "/socket")
 
-def run(arguments, unbuffered, environment, folder, original, parent, files):
+def run(original, environment, folder, parent, files):
+    unbuffered = original[0] == "-u"
+    arguments = original[unbuffered:]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -130,7 +130,7 @@ def run(arguments, unbuffered, environment, folder, original, parent, files):
     os.getppid = lambda: parent
     sys.executable, sys.orig_argv = PROGRAM, [PROGRAM, *original]
     import runpy, types
-    own = environment.get("PYTHONPATH", "").split(os.pathsep) if environment.get("PYTHONPATH") else []
+    own = list(filter(None, environment.get("PYTHONPATH", "").split(os.pathsep)))
     sys.path[:] = [sys.path[0], *own, *sys.path[1:]]
     status = 0
     try:

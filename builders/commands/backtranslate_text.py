@@ -4,9 +4,9 @@ r"""Translate text in one language back, for pairs that train a translator into 
         --output build/synthetic.de-en.tsv.gz
 
 The model reads the language of the text (`--lang`). The output has the line translation TAB sentence for each sentence,
-for `--synthetic` of train_translator.py. `--processes N` starts N processes on this machine, one for each GPU. Run the
-same command again after an interruption: it continues after the last shard. Unusable sentences and translations are
-counted by reason.
+for `--synthetic` of parabank train translator. `--processes N` starts N processes on this machine, one for each GPU.
+Run the same command again after an interruption: it continues after the last shard. Unusable sentences and translations
+are counted by reason.
 """
 
 from __future__ import annotations

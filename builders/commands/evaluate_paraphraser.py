@@ -3,8 +3,8 @@ r"""Measure paraphrasers on inputs with human paraphrases, side by side with bas
     parabank evaluate paraphraser TEST.tsv --models starter/paraphraser build/t5-paraphraser \
         --round_trip starter/en-de starter/de-en
 
-TEST has an input and its human paraphrases on each line: .tsv, .jsonl or .parquet, as `evaluate_parabank.py` reads
-them. A copy of the input always stands in the table, and with --round_trip the translation there and back, by
+TEST has an input and its human paraphrases on each line: .tsv, .jsonl or .parquet, as `parabank evaluate parabank`
+reads them. A copy of the input always stands in the table, and with --round_trip the translation there and back, by
 ParaNMT's beam. --outputs NAME=FILE adds the outputs of any other system: a line for each input, outputs between tabs,
 best first. Every system is shown twice: by its first output, and by the best of --n, which is chosen by iBLEU with the
 references at hand, as the papers do.

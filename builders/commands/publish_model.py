@@ -3,7 +3,7 @@ r"""Publish a packaged encoder, paraphraser or translator on the Hub as a versio
     parabank publish model build/my-paraphraser someone/my-paraphraser --version 1.0.0 --dry_run
     parabank publish model build/my-paraphraser someone/my-paraphraser --version 1.0.0
 
-The folder is what parabank package encoder, package_paraphraser.py or package_translator.py made. All files come in
+The folder is what parabank package encoder, paraphraser or translator made. All files come in
 one commit, and the tag v1.0.0 last. After an interruption run the same command again: what the Hub has is not sent
 again. The token is that of `hf auth login`, or HF_TOKEN; HF_ENDPOINT names another Hub, and one without Xet storage
 needs HF_HUB_DISABLE_XET=1.

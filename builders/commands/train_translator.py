@@ -5,7 +5,7 @@ r"""Train a translator from a bitext.
 
 For the other direction of the same file: `--source_column 1 --reference_column 0 --source_lang en --lang de`. For the
 translators of ParaBank 2: `--size parabank2-generation` and `--size parabank2-scoring`. `--synthetic` adds pairs of
-backtranslate_text.py, and `--base_model` begins with a trained translator. `--processes N` starts N processes on this
+parabank backtranslate, and `--base_model` begins with a trained translator. `--processes N` starts N processes on this
 machine, one for each GPU. Run the same command again after an interruption: it continues from the last checkpoint. The
 model is in OUTPUT_DIR/model.
 """

@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("--forward", default="starter/de-en")
     parser.add_argument("--backward", default="starter/en-de")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--dtype", default="auto", help="as in build_parabank.py: auto, bfloat16, float32 or int8")
+    parser.add_argument("--dtype", default="auto", help="as in parabank build: auto, bfloat16, float32 or int8")
     parser.add_argument("--min_p", type=float, default=0.0)
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is busy with other work")
     processor.add_limit(parser)

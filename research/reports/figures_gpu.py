@@ -18,6 +18,11 @@ def gpu_check() -> str:
     lines = []
     for layers, width in SIZES:
         step = results[STEP.format(layers, width)]
+        of_step = [
+            number(step["kernels_per_step"], 0),
+            number(step["synchronisations_per_step"]),
+            number(100 * step["busy"], 0),
+        ]
         for sentences in SENTENCES:
             found = results[SAMPLER.format(layers, width, sentences)]
             lines.append(
@@ -25,9 +30,7 @@ def gpu_check() -> str:
                     f"{layers}+{layers} x {width}, {found['samples']:,} samples",
                     number(found["tokens_per_second"] / 1000, 0),
                     number(found["step_ms"]),
-                    number(step["kernels_per_step"], 0) if sentences == SENTENCES[0] else "",
-                    number(step["synchronisations_per_step"]) if sentences == SENTENCES[0] else "",
-                    number(100 * step["busy"], 0) if sentences == SENTENCES[0] else "",
+                    *(of_step if sentences == SENTENCES[0] else [""] * len(of_step)),
                     number(found["memory_gib"]),
                 ]
             )

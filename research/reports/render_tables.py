@@ -39,17 +39,20 @@ DOCUMENTS = ("README.md", "PAPERS.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/
 MARKER = r"<!-- (?:table|figure): [a-z]"
 PLACE = re.compile(rf"<!-- (table|figure): ([a-z]\w*) -->(?:(?!{MARKER}).)*?<!-- end -->", re.DOTALL)
 MODULES = (
-    *(
-        figures_decoding,
-        figures_encoders,
-        figures_gpu,
-        figures_judged,
-        figures_parabanks,
-        figures_paranet,
-        figures_paranmt,
-        figures_settings,
-    ),
-    *(figures_augmentation, figures_chinese, figures_cleaning, figures_paraphrasers, figures_selection, figures_speed),
+    figures_decoding,
+    figures_encoders,
+    figures_gpu,
+    figures_judged,
+    figures_parabanks,
+    figures_paranet,
+    figures_paranmt,
+    figures_settings,
+    figures_augmentation,
+    figures_chinese,
+    figures_cleaning,
+    figures_paraphrasers,
+    figures_selection,
+    figures_speed,
 )
 MADE: dict[str, Callable[[], str]] = {one.__name__: one for module in MODULES for one in module.MADE}
 

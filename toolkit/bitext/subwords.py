@@ -186,7 +186,7 @@ class Pieces:
         return self.split_all([text])[0]
 
     def split_all(self, texts: Sequence[str]) -> list[list[str]]:
-        """The pieces of each text, as of `split`."""
+        """The pieces of each text; see `split`."""
         if self._added_in_text is None:
             return self._segment(texts, str)
         parts = [self._around_added(text) for text in texts]

@@ -237,7 +237,7 @@ def arrow_array(values: Sequence[Any], annotation: object) -> pa.Array:
 
     Args:
         values: The field of each record.
-        annotation: That of the field, as of `_arrow_type`.
+        annotation: The type of the field; see `_arrow_type`.
     """
     if typing.get_origin(annotation) is list:
         offsets = pa.array([0, *accumulate(map(len, values))], pa.int32())

@@ -78,7 +78,7 @@ class SharedEngine:
         return encode_in_runs(sources, self._encode_run)
 
     def _encode_run(self, sources: Sequence[Sequence[int]]) -> tuple[list[Tensor], list[Tensor], Tensor]:
-        """Keys and values as of `encode` for sentences that are padded together, and which steps are tokens."""
+        """Keys and values, see `encode`, of sentences that are padded together, and which steps are tokens."""
         ids, is_token = padded_sources(self, sources)
         encoded = self.model.get_encoder()(input_ids=ids, attention_mask=is_token.long()).last_hidden_state
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
@@ -163,7 +163,7 @@ class SharedEngine:
 
     @contextlib.contextmanager
     def attending(self) -> Iterator[None]:
-        """Make the decoder attend with `attention.attend` inside the block."""
+        """Make the decoder attend with `attention._attend` inside the block."""
         config = self.decoder.config  # T5's decoder has a copy of the model's
         implementation = config._attn_implementation
         config._attn_implementation = NAME

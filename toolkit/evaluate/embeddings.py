@@ -160,7 +160,7 @@ def evaluate_encoder(
     """All figures of one encoder.
 
     Args:
-        encoder: The encoder, from `toolkit.score.semantic.load_encoder`.
+        encoder: The encoder, from `toolkit.encoder.load.load_encoder`.
         data: The folder of the official files; parabank evaluate encoder describes its layout.
         tasks: Tasks of `TASKS`.
         without: Sentences from `toolkit.evaluate.sts.read_sentences`: pairs with one of them are left out of every

@@ -244,7 +244,7 @@ def encode_distinct(encoder: SentenceTransformer, texts: Sequence[str]) -> tuple
     """Encode each distinct text once.
 
     Args:
-        encoder: The encoder, from `toolkit.score.semantic.load_encoder`.
+        encoder: The encoder, from `toolkit.encoder.load.load_encoder`.
         texts: At least one text; texts may repeat.
 
     Returns:
@@ -297,7 +297,7 @@ def year_correlations(encoder: SentenceTransformer, sets: Sequence[Pairs]) -> di
     """The correlations of a year.
 
     Args:
-        encoder: The encoder, from `toolkit.score.semantic.load_encoder`.
+        encoder: The encoder, from `toolkit.encoder.load.load_encoder`.
         sets: The sets of the year, from `read_year`.
 
     Returns:

@@ -193,7 +193,7 @@ def mrpc(encoder: SentenceTransformer, folder: Path) -> tuple[float, float]:
     """Accuracy and F1 of the label "paraphrase", x 100, on the test part of the Microsoft paraphrase corpus.
 
     Args:
-        encoder: The encoder, from `toolkit.score.semantic.load_encoder`.
+        encoder: The encoder, from `toolkit.encoder.load.load_encoder`.
         folder: The folder of `MRPC_TRAIN`, which together are the official training part, and `MRPC_TEST`.
 
     Raises:
@@ -214,7 +214,7 @@ def sick(encoder: SentenceTransformer, folder: Path) -> tuple[float, float]:
     The prediction of relatedness is the mean of a predicted distribution over the scores 1 to 5.
 
     Args:
-        encoder: The encoder, from `toolkit.score.semantic.load_encoder`.
+        encoder: The encoder, from `toolkit.encoder.load.load_encoder`.
         folder: The folder of the files of `SICK`.
 
     Raises:

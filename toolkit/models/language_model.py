@@ -93,7 +93,7 @@ def load_language_model(name: str, dtype: str = "auto", device: torch.device | s
 
 
 def _number(dtype: str, device: torch.device | str) -> torch.dtype:
-    """The numbers that `dtype` names, as of `load_language_model`."""
+    """The numbers that `dtype` names; see `load_language_model`."""
     return torch.bfloat16 if in_bfloat16("auto" if dtype == "int8" else dtype, device) else torch.float32
 
 

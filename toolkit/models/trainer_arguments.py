@@ -22,7 +22,7 @@ def trainer_arguments(kind: type[Arguments], dtype: str, options: Mapping[str, A
 
     Args:
         kind: The trainer's class of arguments.
-        dtype: "bfloat16", "float32" or "auto", as of `in_bfloat16`.
+        dtype: "bfloat16", "float32" or "auto"; see `in_bfloat16`.
         options: All other arguments, by name.
     """
     cpu = stays_on_cpu() or not torch.cuda.is_available()

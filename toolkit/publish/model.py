@@ -23,7 +23,7 @@ def plan_model(api: HfApi | None, folder: Path, name: str, version: str) -> Vers
 
     Args:
         api: The Hub; None plans without it, as for a first version.
-        folder: What parabank package encoder, package_paraphraser.py or package_translator.py made.
+        folder: What parabank package encoder, paraphraser or translator made.
         name: The repository, "owner/name".
         version: MAJOR.MINOR.PATCH.
 
@@ -45,7 +45,7 @@ def _model_files(folder: Path, name: str, version: str) -> dict[str, Content]:
     if not is_ours(folder / MEASURED) or not (folder / CARD).is_file():
         raise ValueError(
             f"wanted a packaged model, got {folder} without a {MEASURED} of this toolkit and a {CARD}: package it with "
-            "parabank package encoder, package_paraphraser.py or package_translator.py"
+            "parabank package encoder, paraphraser or translator"
         )
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     files_by_path = {path.relative_to(folder).as_posix(): path for path in paths}

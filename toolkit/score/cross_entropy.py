@@ -1,7 +1,8 @@
 """Dual conditional cross-entropy: how improbable two translators find the sides of a pair, and how little they agree.
 
-A pair whose sides are no translations of each other is improbable in both directions; one that says more on one side
-is improbable in one. Here are the measure, the settings and the choice over a whole bitext; `filter_bitext.py` runs it.
+A pair whose sides are no translations of each other is improbable in both directions; one that says more on one side is
+improbable in one. Here are the measure, the settings and the choice over a whole bitext; `parabank filter bitext` runs
+it.
 
 Source: Junczys-Dowmunt (2018), "Dual Conditional Cross-Entropy Filtering of Noisy Parallel Corpora", WMT.
 """

@@ -43,7 +43,7 @@ def forward_rows(rows: Iterable[Row], forward: Translator, batch_tokens: int) ->
     Args:
         rows: Rows with a source; all of a shard are held at a time.
         forward: A translator from the source language to the references' language.
-        batch_tokens: See `dual_rows`, of which the reason "too_long" is, too.
+        batch_tokens: See `dual_rows`, which also refuses longer pairs as "too_long".
     """
     shard = list(rows)
     sources = forward.source.encode([row.source or "" for row in shard])
