@@ -25,7 +25,7 @@ PURE = [
         *(f"select/{name}.py" for name in ("filter", "rank", "cluster", "deciles", "corpus", "pairs", "equal", "best")),
         *(f"package/{n}.py" for n in ("parquet", "statistics", "card", "checksums", "folder", "build")),
         "package/read.py",
-        "package/pair_files.py",
+        "package/_pair_files.py",
     )
 ]
 HEAVY = {"torch", "transformers", "accelerate", "sentence_transformers"}

@@ -20,7 +20,7 @@ import pytest
 from builders.commands.annotate import main
 from tests.annotation.test_make import write_bank
 from toolkit.annotation import serve
-from toolkit.annotation.answers import read_answers, read_items
+from toolkit.annotation._answers import read_answers, read_items
 from toolkit.annotation.make import make_sheet
 from toolkit.annotation.serve import Desk, server
 from toolkit.annotation.sheets import PARABANK, PARANMT, PARAZH

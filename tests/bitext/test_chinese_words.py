@@ -8,7 +8,7 @@ from toolkit.data.database import database
 from toolkit.encoder.tokens import spell, tokenize
 from toolkit.evaluate.corpus import length_ratio, one_minus_bleu
 from toolkit.evaluate.profile import profile
-from toolkit.lexicon.pairs import fill_tokens
+from toolkit.lexicon._pairs import fill_tokens
 from toolkit.score.diversity import diversity
 from toolkit.score.overlap import intersection_over_union, trigram_overlap
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from toolkit.annotation.answers import read_table
+from toolkit.annotation._answers import read_table
 from toolkit.bitext.books import read_books
 from toolkit.bitext.idf import read_idf
 from toolkit.bitext.read import read_bitext, read_sentences

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from toolkit.bitext import text_file
 from toolkit.bitext.read import Block, Pair, first_lines, pairs_of, read_blocks
-from toolkit.clean.blocks import judged_block
+from toolkit.clean._blocks import judged_block
 from toolkit.clean.corpus import clean_corpus
 from toolkit.clean.rules import CleanSettings, judged
 from toolkit.system.signals import ChildKilled

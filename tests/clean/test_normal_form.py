@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from toolkit.bitext.normalize import match_key
-from toolkit.clean.batch import misread_texts, normal_side
-from toolkit.clean.characters import all_characters, match_lengths
+from toolkit.clean._batch import misread_texts, normal_side
+from toolkit.clean._characters import all_characters, match_lengths
 from toolkit.clean.normal_form import NormalForm, form_of, normal, simplifier, traditional
 from toolkit.clean.texts import Texts
 

@@ -8,7 +8,7 @@ import pytest
 from toolkit.bitext.languages import CODES
 from toolkit.bitext.read import Pair, read_bitext
 from toolkit.clean import language
-from toolkit.clean.measures import script_shares, widths
+from toolkit.clean._measures import script_shares, widths
 from toolkit.clean.rules import RULES, CleanSettings, clean
 from toolkit.clean.texts import Texts
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from toolkit.bitext.words import constraint_words
-from toolkit.decode.automata import CLOSE_WORD, NO_PIECE, transition_table
+from toolkit.decode._automata import CLOSE_WORD, NO_PIECE, transition_table
+from toolkit.decode._constraint_state import ConstraintState
 from toolkit.decode.constraint_set import ConstraintSet, begins_with, times_said
-from toolkit.decode.constraint_state import ConstraintState
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.words import KnownWords, WordTable
 

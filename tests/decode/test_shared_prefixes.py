@@ -7,9 +7,9 @@ from tests import families
 from tests import firefox_folders as firefox
 from tests.decode.plain_sampling import phrases_forbid, plain_sample
 from tests.tiny import pairs, translator, wide_translator
-from toolkit.decode import source
+from toolkit.decode import _source as source
+from toolkit.decode._expanded import ExpandedEngine
 from toolkit.decode.engine import Engine
-from toolkit.decode.expanded import ExpandedEngine
 from toolkit.decode.sampling import WHOLE, branch, sample
 from toolkit.decode.shared import SharedEngine
 

@@ -48,6 +48,6 @@ def test_without_scores_or_ranks_there_is_no_picture_of_them(demo_parabank, tmp_
 
 @pytest.mark.parametrize("name", plots.SHOWN)
 def test_every_score_has_a_name_on_its_axis(name):
-    from toolkit.package.histograms import SCORES
+    from toolkit.package._histograms import SCORES
 
     assert name in SCORES and len(plots.SHOWN) == len(SCORES)

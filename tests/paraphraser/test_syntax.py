@@ -8,8 +8,8 @@ from tests.tiny import folder, pairs
 from toolkit.paraphraser.paraphraser import Paraphraser
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import templates
+from toolkit.train._template_pairs import PLAIN, is_plain, with_templates
 from toolkit.train.paraphraser_pairs import TrainingPair
-from toolkit.train.template_pairs import PLAIN, is_plain, with_templates
 
 TEXTS = [reference for _, reference in pairs(200)]
 

@@ -3,10 +3,10 @@
 import pytest
 
 from toolkit.data.rows import Candidate, Row
+from toolkit.score._quantities import quantities
 from toolkit.score.guards import GUARDS, LANGUAGES, broken_guard, check_guards, guard_rows
 from toolkit.score.names import names
 from toolkit.score.negation import NEGATION
-from toolkit.score.quantities import quantities
 
 REFUSED = [
     # ParaMac (Liu et al. 2022), table 8, and the toolkit's own demo

@@ -13,8 +13,8 @@ from toolkit.generate.keywords import STOP_WORDS
 from toolkit.generate.sentinels import SENTINELS, load_infiller
 from toolkit.run.workspace import Outcome
 from toolkit.train import infiller as training
+from toolkit.train._infiller_examples import examples, read_training, remaining
 from toolkit.train.infiller import train
-from toolkit.train.infiller_examples import examples, read_training, remaining
 from toolkit.train.infiller_settings import InfillerTraining
 
 SENTENCES = [line.split("\t")[1] for line in DEMO.read_text(encoding="utf-8").splitlines()]

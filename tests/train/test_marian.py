@@ -21,10 +21,10 @@ from toolkit.models.checkpoint import fingerprint
 from toolkit.run.workspace import Outcome
 from toolkit.system.contents import CONTENT
 from toolkit.system.settings import SETTINGS
-from toolkit.train.marian import load_base
+from toolkit.train._marian import load_base
+from toolkit.train._translator_data import VALIDATION_SHARE, open_pairs, prepare, upsampled
+from toolkit.train._translator_steps import Text, likelihood
 from toolkit.train.translator import begin, train
-from toolkit.train.translator_data import VALIDATION_SHARE, open_pairs, prepare, upsampled
-from toolkit.train.translator_steps import Text, likelihood
 from toolkit.translator.load import load_translator
 from toolkit.translator.settings import SIZES, Size, TrainingSettings
 

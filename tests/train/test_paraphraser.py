@@ -24,9 +24,9 @@ from toolkit.paraphraser.settings import ParaphraserTraining, Paraphrasing
 from toolkit.run.workspace import Outcome, outcome_lines
 from toolkit.train import paraphraser as training
 from toolkit.train import paraphraser_pairs as pairs_module
-from toolkit.train.lora import target_layers, with_adapters
+from toolkit.train._lora import target_layers, with_adapters
+from toolkit.train._seq2seq import Collate, ParaphraserTrainer
 from toolkit.train.paraphraser_pairs import TrainingPair, inputs_and_references, pairs_of, read_training
-from toolkit.train.seq2seq import Collate, ParaphraserTrainer
 
 SCRIPT = str(ROOT / "scripts" / "train_paraphraser.py")
 SETTINGS = ParaphraserTraining(pairs=["x"], output_dir="y", base_model="z")

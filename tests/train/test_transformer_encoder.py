@@ -20,10 +20,10 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from tests.tiny import ENVIRONMENT, PYTHON
 from toolkit.encoder.settings import TRANSFORMER_LOSSES
 from toolkit.system.processes import processes
-from toolkit.train.encoder_loss import margin_loss
+from toolkit.train._encoder_loss import margin_loss
+from toolkit.train._transformer_loss import MegaBatchMargin, nearest_margin
 from toolkit.train.encoder_pairs import number_pairs, read_pairs
 from toolkit.train.transformer_encoder import TransformerTraining, distinct, fit, last_checkpoint, load_base, train
-from toolkit.train.transformer_loss import MegaBatchMargin, nearest_margin
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "train_transformer_encoder.py"
 SAID = [f"{letter}{number}" for letter in "abcdefgh" for number in range(3)]

@@ -15,11 +15,11 @@ from safetensors.torch import save_file
 from transformers import MarianMTModel
 
 from tests.tiny import DEMO, ENVIRONMENT, PYTHON, pairs, translator
-from toolkit.train.checkpoints import average_weights
+from toolkit.train._checkpoints import average_weights
+from toolkit.train._translator_batches import batches, pack
+from toolkit.train._translator_data import prepare
 from toolkit.train.optimizer import WARMUP_PART, learning_rate
 from toolkit.train.translator import train
-from toolkit.train.translator_batches import batches, pack
-from toolkit.train.translator_data import prepare
 from toolkit.translator.load import load_translator
 from toolkit.translator.settings import SIZES, Size, TrainingSettings
 
@@ -229,7 +229,7 @@ def test_what_a_failed_preparation_began_binds_nobody(tmp_path, monkeypatch):
     def no_room(*given, **named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("toolkit.train.translator_data.train_pieces", no_room)
+    monkeypatch.setattr("toolkit.train._translator_data.train_pieces", no_room)
     AcceleratorState._reset_state()  # another test of this process may have begun in another precision
     for size in ("starter", "parabank2-scoring"):  # another size is no other training, while none has begun
         with pytest.raises(OSError, match=r"^wanted to write .*out, got a full disk .*: make room; what was finished"):

@@ -23,7 +23,7 @@ from toolkit.generate.monolingual import BackTranslation
 from toolkit.generate.rewrite import rewrite
 from toolkit.models.checkpoint import fingerprint
 from toolkit.publish.translator import package_translator
-from toolkit.train.marian import load_base
+from toolkit.train._marian import load_base
 from toolkit.translator.firefox import firefox_files, load_firefox, load_shortlist
 from toolkit.translator.int8 import has_int8
 from toolkit.translator.load import described, load_checkpoint

@@ -11,7 +11,7 @@ from transformers.models.nllb import tokenization_nllb
 
 from tests import families
 from tests.tiny import folder, model_of_targets
-from toolkit.clean.scripts import SCRIPTS
+from toolkit.clean._scripts import SCRIPTS
 from toolkit.translator.languages import ISO_639_3, check_stated, own_code, task_prefix
 from toolkit.translator.load import load_translator
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
 
-from toolkit.annotation.answers import ANSWERS, ITEMS, KEY, RECORD, SHEET, table_text
+from toolkit.annotation._answers import ANSWERS, ITEMS, KEY, RECORD, SHEET, table_text
 from toolkit.annotation.sheets import Sheet
 from toolkit.data.rows import Row
 from toolkit.evaluate.judged import COPIES

@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import jinja2
 
-from toolkit.annotation.answers import (
+from toolkit.annotation._answers import (
     ANSWERS,
     Answers,
     answer_files,

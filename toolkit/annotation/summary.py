@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from toolkit.annotation.answers import (
+from toolkit.annotation._answers import (
     ANSWERS,
     KEY,
     Answers,

@@ -21,13 +21,13 @@ import torch
 from datasets import Dataset
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 
+from toolkit.augmentation._new_rows import new_rows
+from toolkit.augmentation._text_inputs import texts_of
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.label_check import Classifier
-from toolkit.augmentation.new_rows import new_rows
 from toolkit.augmentation.settings import Augmentation, column_names
 from toolkit.augmentation.sources import Model
 from toolkit.augmentation.summary import Summary
-from toolkit.augmentation.text_inputs import texts_of
 from toolkit.paraphraser.names import BEST
 from toolkit.system.code_version import DIGITS
 from toolkit.system.errors import check_several

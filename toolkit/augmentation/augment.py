@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from datasets import Dataset, DatasetDict, Features, IterableDataset, IterableDatasetDict
 
+from toolkit.augmentation._work import Work
 from toolkit.augmentation.containers import (
     check_classes,
     check_columns,
@@ -36,7 +37,6 @@ from toolkit.augmentation.parts import joined
 from toolkit.augmentation.settings import CROSS_VALIDATED, PROVENANCE, Augmentation, column_names
 from toolkit.augmentation.sources import Model, Pairs, Source
 from toolkit.augmentation.summary import Summary
-from toolkit.augmentation.work import Work
 from toolkit.paraphraser.names import BEST, models_of, pivot_name
 from toolkit.starters import resolve
 from toolkit.system.contents import contents_of, with_contents

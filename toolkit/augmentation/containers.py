@@ -11,12 +11,12 @@ import pyarrow as pa
 from datasets import ClassLabel, Dataset, Features, IterableDataset, LargeList, List, Value, concatenate_datasets
 from torch.utils.data import get_worker_info
 
+from toolkit.augmentation._new_rows import Rows
+from toolkit.augmentation._work import SHARD_ROWS, Work, made_shards
 from toolkit.augmentation.allot import lacks, rows_to_augment, same_share, scarcest, wanted_rows
-from toolkit.augmentation.new_rows import Rows
 from toolkit.augmentation.parts import NewRow, Tags
 from toolkit.augmentation.settings import PROVENANCE, Augmentation
 from toolkit.augmentation.summary import Summary
-from toolkit.augmentation.work import SHARD_ROWS, Work, made_shards
 from toolkit.data.progress import rows_bar
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from toolkit.augmentation._spans import Span, find_again, read_spans, wholes, write_spans
+from toolkit.augmentation._tags import OUTSIDE, entities, join_tokens, retagged
 from toolkit.augmentation.settings import Augmentation
-from toolkit.augmentation.spans import Span, find_again, read_spans, wholes, write_spans
-from toolkit.augmentation.tags import OUTSIDE, entities, join_tokens, retagged
 from toolkit.decode.constraint_set import times_said
 from toolkit.score.guards import ALWAYS, broken_guard
 

@@ -15,7 +15,7 @@ from toolkit.bitext.csv_records import SAMPLE_LINES, csv_records
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.read import is_dataset, open_parquet, text_suffix
 from toolkit.bitext.text_file import checked_path, text_lines
-from toolkit.clean.characters import WIDE
+from toolkit.clean._characters import WIDE
 from toolkit.clean.contamination import EvaluationSet
 from toolkit.system.contents import content_of
 from toolkit.system.errors import without_secrets

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from toolkit.bitext.normalize import match_key
-from toolkit.clean.characters import POINTS, all_characters, unstable
+from toolkit.clean._characters import POINTS, all_characters, unstable
 from toolkit.clean.texts import code_points, text_of, utf8_lengths
 
 ODD = 0xFFFFFFFF  # stands for a character whose part of a key depends on its neighbours, or is longer than one

@@ -16,12 +16,12 @@ import numpy as np
 from toolkit.bitext.normalize import match_key
 from toolkit.bitext.read import Pair
 from toolkit.bitext.text_file import LONGEST_FIELD
-from toolkit.clean import measures
-from toolkit.clean.batch import Batch, Side, normal_side
-from toolkit.clean.duplicates import seen_before
+from toolkit.clean import _measures as measures
+from toolkit.clean._batch import Batch, Side, normal_side
+from toolkit.clean._duplicates import seen_before
+from toolkit.clean._scripts import SCRIPTS, in_latin_script
 from toolkit.clean.language import in_other_language
 from toolkit.clean.normal_form import form_of
-from toolkit.clean.scripts import SCRIPTS, in_latin_script
 from toolkit.clean.texts import Texts
 from toolkit.system.settings import check_at_least_one, check_between
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from toolkit.decode.candidates import NEVER, Candidates, best_candidates
-from toolkit.decode.constraint_state import ConstraintState
+from toolkit.decode._candidates import NEVER, Candidates, best_candidates
+from toolkit.decode._constraint_state import ConstraintState
 from toolkit.decode.engine import Engine, S, State, moves_to_front, token_limits
 from toolkit.decode.hypotheses import Hypothesis, NBestList, n_best_lists
 from toolkit.decode.lexical import LexicalConstraints

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from toolkit.decode._top_k import log_probabilities, top
 from toolkit.decode.engine import Engine
 from toolkit.decode.forbidden import Forbidden
-from toolkit.decode.top_k import log_probabilities, top
 from toolkit.decode.words import signed
 
 LONGER = 4  # ours: how many times as long the next list is, where too little of a list may be said

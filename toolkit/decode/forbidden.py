@@ -12,7 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from toolkit.decode.constraint_state import ConstraintState
+from toolkit.decode._constraint_state import ConstraintState
 from toolkit.decode.constraints import NONE, NegativeConstraints
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.words import NOTHING

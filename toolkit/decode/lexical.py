@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from toolkit.decode.automata import PieceAutomata
+from toolkit.decode._automata import PieceAutomata
 from toolkit.decode.constraint_set import ConstraintSet, anchored_forms, phrase_forms
 from toolkit.decode.words import BOS, NOTHING, KnownWords, WordTable, word_hash
 from toolkit.models.padding import pad

@@ -13,7 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from toolkit.decode.attention import Rows, attend_source
+from toolkit.decode._attention import Rows, attend_source
+from toolkit.decode._source import encode_in_runs, places
+from toolkit.decode._top_k import log_probabilities
 from toolkit.decode.engine import (
     State,
     moved,
@@ -22,8 +24,6 @@ from toolkit.decode.engine import (
     special_tokens,
     stays_in_sentences,
 )
-from toolkit.decode.source import encode_in_runs, places
-from toolkit.decode.top_k import log_probabilities
 from toolkit.models.padding import padding_mask
 from toolkit.models.shortlist import Shortlist
 from toolkit.models.ssru import SsruModel

@@ -12,7 +12,9 @@ from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
 
-from toolkit.decode.attention import NAME, Rows, StepsLayer, new_cache
+from toolkit.decode._attention import NAME, Rows, StepsLayer, new_cache
+from toolkit.decode._source import encode_in_runs, places
+from toolkit.decode._top_k import log_probabilities
 from toolkit.decode.engine import (
     UNBOUNDED,
     State,
@@ -24,8 +26,6 @@ from toolkit.decode.engine import (
     special_tokens,
     stays_in_sentences,
 )
-from toolkit.decode.source import encode_in_runs, places
-from toolkit.decode.top_k import log_probabilities
 
 SLICE = {"cpu": 128, "cuda": 8192}  # ours: rows whose logits are computed at a time; 128 x 20 000 stay in the cache
 FAMILIES = (  # decoders of `SharedEngine`

@@ -16,6 +16,7 @@ from toolkit.decode.beam import beam_search
 from toolkit.decode.choose_engine import engine_of
 from toolkit.decode.hypotheses import Hypothesis
 from toolkit.decode.likelihood import log_likelihood
+from toolkit.generate._substitute import substituted
 from toolkit.generate.keywords import Keyword, keywords, permutations
 from toolkit.generate.merge import even_batches, max_output_tokens, merge, source_too_long
 from toolkit.generate.sentinels import (
@@ -27,7 +28,6 @@ from toolkit.generate.sentinels import (
     sentinel_ids,
     unmet,
 )
-from toolkit.generate.substitute import substituted
 from toolkit.generate.synonyms import Synonyms
 from toolkit.system.memory import releasing
 from toolkit.translator.load import Translator

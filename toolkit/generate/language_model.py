@@ -13,8 +13,8 @@ import torch
 
 from toolkit.data.progress import at_hand
 from toolkit.data.rows import Candidate, Origin, Row
+from toolkit.generate._replies import is_refusal, sentence_in
 from toolkit.generate.prompt import Prompt
-from toolkit.generate.replies import is_refusal, sentence_in
 from toolkit.models.language_model import LanguageModel
 from toolkit.models.served import ServedModel, served_replies
 

@@ -13,8 +13,8 @@ from torch.nn.functional import cross_entropy
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging
 
+from toolkit.models._gguf import checkpoint_path, gguf_file
 from toolkit.models.checkpoint import reading_model
-from toolkit.models.gguf import checkpoint_path, gguf_file
 from toolkit.models.precision import check_device, in_bfloat16
 from toolkit.models.weights import check_tensors, check_whole, loading
 from toolkit.starters import model_name, resolve, shown_name

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.evaluate.corpus import PAPER_BY_RANK
-from toolkit.package.histograms import BINS
+from toolkit.package._histograms import BINS
 from toolkit.system.whole_files import write_whole
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ import pyarrow.compute as pc
 from toolkit.bitext.read import text_suffix
 from toolkit.data.rows import Candidate, Row, Scores
 from toolkit.data.shards import INPUTS, read_tables
+from toolkit.package._pair_files import BATCH_ROWS, FILE_READERS, file_tables, pairs_of, understood
+from toolkit.package._pair_rows import PAIRS
+from toolkit.package._pair_tables import PLAIN
 from toolkit.package.folder import check_whole, files_of, is_parabank, urls_of
-from toolkit.package.pair_files import BATCH_ROWS, FILE_READERS, file_tables, pairs_of, understood
-from toolkit.package.pair_rows import PAIRS
-from toolkit.package.pair_tables import PLAIN
 from toolkit.package.parquet import TABLES, finished_shards, without_repeats
 from toolkit.select.equal import find_equal_pairs
 from toolkit.system import urls

@@ -20,9 +20,9 @@ from toolkit.clean.rules import REASONS
 from toolkit.data.database import database
 from toolkit.data.rows import Candidate, Row, Scores, from_record, hints_of
 from toolkit.data.shards import INPUTS
+from toolkit.package._histograms import SCORES
 from toolkit.package.build import STATISTICS
 from toolkit.package.folder import AGAIN, check_whole, files_of, is_parabank
-from toolkit.package.histograms import SCORES
 from toolkit.package.keep import place_of
 from toolkit.package.parquet import finished_shards
 from toolkit.package.plots import OTHERS, READ, TRANSLATED, label, most_first

@@ -18,8 +18,8 @@ from toolkit.data.database import database
 from toolkit.data.rows import Candidate, Row
 from toolkit.data.shards import read_inputs
 from toolkit.evaluate.corpus import rank_table
+from toolkit.package._histograms import examples, length_histogram, score_histograms
 from toolkit.package.counts import BINS, MILLIONTHS, RANGES, WIDTHS, count
-from toolkit.package.histograms import examples, length_histogram, score_histograms
 from toolkit.package.parquet import SPLITS
 from toolkit.score.overlap import PieceSplitter
 

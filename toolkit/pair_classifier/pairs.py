@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolkit.pair_classifier.neighbours import nearest
+from toolkit.pair_classifier._neighbours import nearest
 from toolkit.score.overlap import without_punctuation
 
 if TYPE_CHECKING:

@@ -24,11 +24,11 @@ from toolkit.decode.constraint_set import ConstraintSet, times_said
 from toolkit.encoder.load import load_encoder
 from toolkit.models.coverage import check_language_of, covers
 from toolkit.models.language_model import LanguageModel, is_causal
+from toolkit.paraphraser._sentences import join, parts_of
 from toolkit.paraphraser.form import Form, formed, plain
 from toolkit.paraphraser.judged import Rewriter
 from toolkit.paraphraser.names import BEST, ENCODER, STARTER, installed_critic, models_of, pivot_name
 from toolkit.paraphraser.pipeline import paraphrase_rows, reporting_stages
-from toolkit.paraphraser.sentences import join, parts_of
 from toolkit.paraphraser.settings import Paraphrasing
 from toolkit.paraphraser.syntax import with_template
 from toolkit.score.critic import load_critic

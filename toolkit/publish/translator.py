@@ -17,7 +17,7 @@ from toolkit.bitext.read import Pair, read_bitext
 from toolkit.clean.rules import CleanSettings, clean, none_usable
 from toolkit.evaluate.translation import bleu
 from toolkit.package.templates import TEMPLATES
-from toolkit.publish.folder import made_beside, read_training
+from toolkit.publish._folder import made_beside, read_training
 from toolkit.run.workspace import RECORD
 from toolkit.starters import WORDS, shown_name
 from toolkit.system.outputs import MEASURED, check_output_folder

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from toolkit.clean.marks import lacks_letters, loses_mark
 from toolkit.data.rows import Row
 from toolkit.models.coverage import PARTS
+from toolkit.score._persons import changes_person
+from toolkit.score._quantities import changes_number
 from toolkit.score.names import changes_name
 from toolkit.score.negation import changes_negation
-from toolkit.score.persons import changes_person
-from toolkit.score.quantities import changes_number
 
 ALWAYS = ("empty", "mark")  # asked of every candidate in any language
 GUARDS = ("negation", "number", "name", "person")  # asked where they are wanted

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.data.rows import Candidate, Row, Scores
+from toolkit.score._verb_forms import changes_aspect
 from toolkit.score.names import FUNCTION_WORDS
-from toolkit.score.verb_forms import changes_aspect
 from toolkit.score.word_changes import word_changes
 
 SHIPPED = Path(__file__).with_name("judge.json")

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from toolkit.score.quantities import RECENT
+from toolkit.score._quantities import RECENT
 
 
 def words_of(text: str) -> frozenset[str]:

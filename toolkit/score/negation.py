@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from toolkit.score.quantities import RECENT
+from toolkit.score._quantities import RECENT
 
 
 def words(listed: str) -> re.Pattern:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import duckdb
 
+from toolkit.select._near import find_near, rows_of_band
 from toolkit.select.equal import with_keys
-from toolkit.select.near import find_near, rows_of_band
 from toolkit.select.pairs import PARTS, SCORES, check_scored, numbered_pairs
 from toolkit.system.settings import check_at_least_one
 

@@ -16,7 +16,7 @@ from toolkit.augmentation.settings import CROSS_VALIDATED, Augmentation
 from toolkit.encoder.load import load_encoder
 from toolkit.models.coverage import check_language_of
 from toolkit.paraphraser.paraphraser import Paraphraser
-from toolkit.study.paraphrase_cache import CachedParaphraser
+from toolkit.study._paraphrase_cache import CachedParaphraser
 from toolkit.study.row_sample import distinct_sizes, sample_indices
 from toolkit.study.study import OVERSAMPLED, Arm, Study, oversampled, study
 from toolkit.study.study_settings import EMBEDDINGS, WORDS, StudyFile

@@ -40,11 +40,11 @@ from toolkit.system.errors import public_record
 from toolkit.system.outputs import MEASURED
 from toolkit.system.processes import processes
 from toolkit.system.whole_files import write_whole
-from toolkit.train.batches import Batches
-from toolkit.train.infiller_card import infiller_card
-from toolkit.train.infiller_examples import examples, read_training
+from toolkit.train._batches import Batches
+from toolkit.train._infiller_card import infiller_card
+from toolkit.train._infiller_examples import examples, read_training
+from toolkit.train._seq2seq import Collate, ParaphraserTrainer
 from toolkit.train.infiller_settings import InfillerTraining
-from toolkit.train.seq2seq import Collate, ParaphraserTrainer
 from toolkit.translator.load import load_checkpoint
 
 PATHS = ("text", "sentences", "output_dir")  # of this machine, which no record or card needs

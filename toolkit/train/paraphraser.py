@@ -41,12 +41,12 @@ from toolkit.system.errors import public_record
 from toolkit.system.outputs import MEASURED
 from toolkit.system.processes import processes
 from toolkit.system.whole_files import write_whole
-from toolkit.train.batches import Batches
-from toolkit.train.lora import with_adapters
-from toolkit.train.marian import new_model
+from toolkit.train._batches import Batches
+from toolkit.train._lora import with_adapters
+from toolkit.train._marian import new_model
+from toolkit.train._seq2seq import IGNORED, Collate, ParaphraserTrainer
+from toolkit.train._template_pairs import with_templates
 from toolkit.train.paraphraser_pairs import TrainingPair, TrainingText, inputs_and_references, read_training
-from toolkit.train.seq2seq import IGNORED, Collate, ParaphraserTrainer
-from toolkit.train.template_pairs import with_templates
 from toolkit.translator.load import load_checkpoint, set_languages
 from toolkit.translator.settings import SIZES
 

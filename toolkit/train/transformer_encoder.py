@@ -32,9 +32,9 @@ from toolkit.models.weights import load_whole
 from toolkit.run.workspace import OUTCOME, check_folder, finish, in_folder, is_finished
 from toolkit.starters import shown_name
 from toolkit.system.processes import processes
+from toolkit.train._held_out import outcome_beside
+from toolkit.train._transformer_loss import loss_for
 from toolkit.train.encoder_pairs import Pairs, training_pairs
-from toolkit.train.held_out import outcome_beside
-from toolkit.train.transformer_loss import loss_for
 
 WARMUP = 0.1  # Sentence-BERT (Reimers & Gurevych 2019), section 3.1
 KEPT = 2  # ours: checkpoints; the newest may be half written when a run is killed

@@ -26,12 +26,12 @@ from toolkit.run.workspace import OUTCOME, Outcome, check_folder, finish, in_fol
 from toolkit.starters import WORDS, shown_name
 from toolkit.system.contents import CONTENT
 from toolkit.system.processes import processes
-from toolkit.train.checkpoints import Progress, average_weights, checkpoints_in, load_checkpoint
-from toolkit.train.marian import load_base, new_model, size_of
+from toolkit.train._checkpoints import Progress, average_weights, checkpoints_in, load_checkpoint
+from toolkit.train._marian import load_base, new_model, size_of
+from toolkit.train._translator_data import PARTS, PREPARED, check_bitexts, open_pairs, prepare, upsampled
+from toolkit.train._translator_steps import Text, Training, likelihood, run_epoch
 from toolkit.train.optimizer import optimizers
-from toolkit.train.translator_data import PARTS, PREPARED, check_bitexts, open_pairs, prepare, upsampled
 from toolkit.train.translator_loss import TranslationLoss
-from toolkit.train.translator_steps import Text, Training, likelihood, run_epoch
 from toolkit.translator.settings import DEFAULT_SIZE, SIZES, TrainingSettings
 
 # may change when a training resumes; its length too

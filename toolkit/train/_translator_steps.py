@@ -15,9 +15,9 @@ from torch import Tensor
 from tqdm import tqdm
 
 from toolkit.bitext.subwords import PAD, Pieces
-from toolkit.train.checkpoints import Progress, save_checkpoint
+from toolkit.train._checkpoints import Progress, save_checkpoint
+from toolkit.train._translator_batches import batches, pack, padded_pairs, segmented
 from toolkit.train.optimizer import learning_rate
-from toolkit.train.translator_batches import batches, pack, padded_pairs, segmented
 from toolkit.train.translator_loss import TranslationLoss
 from toolkit.translator.settings import TrainingSettings
 

@@ -13,8 +13,8 @@ from functools import cache
 import numpy as np
 
 from toolkit.bitext.normalize import CODECS, PUNCTUATION, match_key
+from toolkit.clean._scripts import OTHER_LETTERS, OWN_LETTERS
 from toolkit.clean.normal_form import FULL_WIDTH, NormalForm, traditional
-from toolkit.clean.scripts import OTHER_LETTERS, OWN_LETTERS
 from toolkit.clean.texts import code_points, text_of
 
 POINTS = sys.maxunicode + 1

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from toolkit.package._pair_rows import PAIRS, labelled_pairs
 from toolkit.package.pair_columns import (
     KEEP,
     NAMED,
@@ -27,7 +28,6 @@ from toolkit.package.pair_columns import (
     pair_columns,
     plain_name,
 )
-from toolkit.package.pair_rows import PAIRS, labelled_pairs
 
 LISTS = "the names reference and paraphrases in the first line"
 WORDS_AND_LINE = re.compile(r"[a-z]+(_[a-z0-9]+)+")

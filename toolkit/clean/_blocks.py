@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit.bitext.read import Block
-from toolkit.clean.batch import Batch
+from toolkit.clean._batch import Batch
 from toolkit.clean.rules import CleanSettings, first_reasons, normal_batch
 from toolkit.clean.texts import Texts, code_points, line_bounds
 

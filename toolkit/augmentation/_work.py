@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from datasets import Dataset
 from datasets.arrow_writer import ArrowWriter
 
+from toolkit.augmentation._new_rows import Rows, new_rows
 from toolkit.augmentation.label_check import LabelCheck
-from toolkit.augmentation.new_rows import Rows, new_rows
 from toolkit.augmentation.parts import NewRow, SkippedError, Tags
 from toolkit.augmentation.settings import Augmentation
 from toolkit.augmentation.sources import Source

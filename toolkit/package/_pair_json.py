@@ -7,8 +7,8 @@ import math
 from collections import Counter
 from pathlib import Path
 
+from toolkit.package._pair_rows import LABELLED_0
 from toolkit.package.pair_columns import PairColumns, is_paraphrase, pair_columns
-from toolkit.package.pair_rows import LABELLED_0
 
 
 def json_record(

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from toolkit.clean.characters import ALONE, abnormal, misread, replaced
+from toolkit.clean._characters import ALONE, abnormal, misread, replaced
 from toolkit.clean.normal_form import NormalForm, normal
 from toolkit.clean.texts import LINE_FEED, Texts, text_of, utf8_lengths
 

@@ -18,10 +18,10 @@ from torch.nn.functional import pad
 from toolkit.encoder.modules import Features, ParaphrasticEncoder, kind_of
 from toolkit.encoder.settings import EncoderTraining
 from toolkit.models.precision import in_bfloat16
+from toolkit.train._encoder_loss import margin_loss, ranking_loss
+from toolkit.train._negatives import nearest
 from toolkit.train.adam import KEPT, LazyAdam, Sums
-from toolkit.train.encoder_loss import margin_loss, ranking_loss
 from toolkit.train.encoder_pairs import Pairs, Ragged, prepare_texts, scramble, take, transposed
-from toolkit.train.negatives import nearest
 
 
 class Fitting:
@@ -73,7 +73,7 @@ class Fitting:
 
         Args:
             ragged: Rows of the sentences of the mega-batch.
-            keys: See `toolkit.train.negatives.excluded`.
+            keys: See `toolkit.train._negatives.excluded`.
 
         Returns:
             (sentences,) indices, the same in all processes.

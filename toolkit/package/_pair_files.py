@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 from toolkit.bitext.csv_records import csv_records
 from toolkit.bitext.read import text_suffix
 from toolkit.bitext.text_file import decode, lines, not_utf8, text_lines
+from toolkit.package._pair_json import json_error, json_line, json_record
+from toolkit.package._pair_rows import PAIRS, check_both_texts, check_scores, labelled_pairs
+from toolkit.package._pair_tables import form_pairs, table_form
 from toolkit.package.pair_columns import PairColumns, pair_columns
-from toolkit.package.pair_json import json_error, json_line, json_record
-from toolkit.package.pair_rows import PAIRS, check_both_texts, check_scores, labelled_pairs
-from toolkit.package.pair_tables import form_pairs, table_form
 from toolkit.system.errors import first_line
 from toolkit.system.urls import for_arrow
 
