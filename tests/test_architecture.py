@@ -21,7 +21,7 @@ PURE = [
         *("system/settings.py", "system/contents.py"),
         *("evaluate/corpus.py", "score/overlap.py"),
         *(f"bitext/{name}.py" for name in ("read", "normalize", "split")),
-        *(f"clean/{name}.py" for name in ("rules", "measures", "corpus", "duplicates", "clean_file")),
+        *(f"clean/{name}.py" for name in ("rules", "_measures", "corpus", "_duplicates", "clean_file")),
         *(f"select/{name}.py" for name in ("filter", "rank", "cluster", "deciles", "corpus", "pairs", "equal", "best")),
         *(f"package/{n}.py" for n in ("parquet", "statistics", "card", "checksums", "folder", "build")),
         "package/read.py",

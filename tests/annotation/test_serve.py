@@ -433,7 +433,7 @@ def test_texts_are_text_and_everything_has_a_name(browser, tmp_path):
 
 
 def test_slow_and_broken_connections_hold_no_thread_and_print_nothing(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(serve.Handler, "timeout", 0.3)
+    monkeypatch.setattr(serve._Handler, "timeout", 0.3)
     before = threading.active_count()
     with server(new_sheet(tmp_path), "127.0.0.1", 0) as serving:
         thread = threading.Thread(target=serving.serve_forever)

@@ -5,7 +5,7 @@ import pytest
 from toolkit.bitext.idf import count_idf
 from toolkit.bitext.words import is_chinese, lower_words, spaced, words_of
 from toolkit.data.database import database
-from toolkit.encoder.tokens import spell, tokenize
+from toolkit.encoder.tokens import _spell, tokenize
 from toolkit.evaluate.corpus import length_ratio, one_minus_bleu
 from toolkit.evaluate.profile import profile
 from toolkit.lexicon._pairs import fill_tokens
@@ -60,5 +60,5 @@ def test_an_idf_table_has_words():
 
 
 def test_an_encoder_reads_characters_or_words():
-    assert spell(tokenize([TEXT, "Oh, 2!"])) == [*TEXT, "oh", ",", "2", "!"]
-    assert spell(tokenize([TEXT, "Oh, 2!"], "words")) == [*WORDS, "。", "oh", ",", "2", "!"]
+    assert _spell(tokenize([TEXT, "Oh, 2!"])) == [*TEXT, "oh", ",", "2", "!"]
+    assert _spell(tokenize([TEXT, "Oh, 2!"], "words")) == [*WORDS, "。", "oh", ",", "2", "!"]

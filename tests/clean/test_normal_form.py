@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from toolkit.bitext.normalize import match_key
 from toolkit.clean._batch import misread_texts, normal_side
 from toolkit.clean._characters import all_characters, match_lengths
-from toolkit.clean.normal_form import NormalForm, form_of, normal, simplifier, traditional
+from toolkit.clean.normal_form import NormalForm, _simplifier, _traditional, form_of, normal
 from toolkit.clean.texts import Texts
 
 PARAZH = NormalForm(half_width=True, simplified=True)
@@ -84,7 +84,7 @@ def test_many_at_once_as_one_by_one(form, texts):
 @pytest.mark.parametrize("form", FORMS)
 def test_every_character_at_once_as_alone(form):
     characters = [character for character in all_characters() if character != "\n"]
-    sample = characters[:0x3400] + characters[0x3400::97] + sorted(traditional())
+    sample = characters[:0x3400] + characters[0x3400::97] + sorted(_traditional())
     for texts in (sample, [f"a{character}b" for character in sample]):
         assert normal_side(Texts.of(texts), "zh", form, 10, find_misread=False).strings == [
             normal(text, form) for text in texts
@@ -97,9 +97,9 @@ def test_a_text_much_longer_than_any_rule_allows_is_left_alone():
 
 
 def test_simplified_characters_stay():
-    simplified = {normal(character, PARAZH) for character in traditional()}
-    assert len(traditional()) > 3000 and all(traditional().isdisjoint(text) for text in simplified)
-    assert simplifier()("打坏") != "打坏"  # why text without Traditional characters is not converted
+    simplified = {normal(character, PARAZH) for character in _traditional()}
+    assert len(_traditional()) > 3000 and all(_traditional().isdisjoint(text) for text in simplified)
+    assert _simplifier()("打坏") != "打坏"  # why text without Traditional characters is not converted
 
 
 CODECS = (

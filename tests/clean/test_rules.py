@@ -237,7 +237,7 @@ def test_a_side_that_is_surely_in_another_language():
 
 
 def test_the_identifier_knows_its_own_labels():
-    known = set(language.identifier().get_confidence_all())
+    known = set(language._identifier().get_confidence_all())
     assert all(labels <= known for labels in language.LABELS.values())
     assert language.LABELS.keys() <= CODES and set(language.UNSURE) <= known
     groups = [code for group in language.NEAR for code in group.split()]

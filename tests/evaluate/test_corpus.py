@@ -13,7 +13,7 @@ from toolkit.evaluate.corpus import (
     one_minus_bleu,
     rank_table,
 )
-from toolkit.evaluate.trees import Parses, read_tree
+from toolkit.evaluate.trees import Parses, _read_tree
 from toolkit.score.overlap import intersection_over_union, intersection_over_union_signature, without_punctuation
 
 WORDS = ["the", "a", "dog", "cat", "runs", "sleeps", "in", "on", "house", "garden"]
@@ -116,7 +116,7 @@ TREES = {
     "going": "(FRAG (VP going))",
     "hm": None,
 }
-PARSES = Parses("by hand", {text: tree and read_tree(tree) for text, tree in TREES.items()})
+PARSES = Parses("by hand", {text: tree and _read_tree(tree) for text, tree in TREES.items()})
 
 
 def test_tree_edit_distance_of_ranks_by_hand():

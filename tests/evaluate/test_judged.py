@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from toolkit.evaluate.judged import PAPER_GRAMMATICAL, JudgedText, by_system, read_judged, split_half, system_name
+from toolkit.evaluate.judged import PAPER_GRAMMATICAL, JudgedText, _system_name, by_system, read_judged, split_half
 from toolkit.evaluate.systems import PAPER_JUDGED
 
 HEAD = "worker_id_anon\tref_len\tref_id\tsys_id\tcandidate\thuman_score\tgm\n"
@@ -74,5 +74,5 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_names_are_those_of_the_papers_tables():
-    assert {system_name(number) for number in ("35", "17", "21", "28", "31", "34")} == set(PAPER_GRAMMATICAL)
+    assert {_system_name(number) for number in ("35", "17", "21", "28", "31", "34")} == set(PAPER_GRAMMATICAL)
     assert PAPER_GRAMMATICAL.keys() == PAPER_JUDGED.keys()

@@ -13,7 +13,7 @@ from transformers import AutoModel, BertConfig, BertForSequenceClassification, P
 
 from toolkit.pair_classifier.classifier import (
     FitSettings,
-    check_enough,
+    _check_enough,
     fit,
     last_checkpoint,
     new_classifier,
@@ -154,12 +154,12 @@ def test_nothing_to_learn(start, tmp_path):
 
 
 def test_too_few_for_all_processes():
-    check_enough(1, 32, 1)
-    check_enough(64, 32, 2)
+    _check_enough(1, 32, 1)
+    _check_enough(64, 32, 2)
     with pytest.raises(
         ValueError, match="wanted at least 64 labelled pairs for a step of 2 processes, got 63: give more"
     ):
-        check_enough(63, 32, 2)
+        _check_enough(63, 32, 2)
 
 
 @pytest.mark.parametrize("name", ["epochs", "batch", "learning_rate", "max_length", "save_every"])

@@ -103,7 +103,7 @@ def test_killed_and_started_again_it_ends_with_the_same_weights(settings, made, 
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "save", killed)
+        patch.setattr(training, "_save", killed)
         with pytest.raises(KeyboardInterrupt):
             train(chosen)
     assert not (tmp_path / "made" / "training.json").exists()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toolkit.augmentation.label_check import LabelCheck
-from toolkit.augmentation.parts import NewRow, Part, SkippedError, Tags, parts_of
+from toolkit.augmentation.parts import NewRow, Part, SkippedError, Tags, _parts_of
 from toolkit.augmentation.settings import Augmentation
 from toolkit.augmentation.sources import Paraphrase, Source
 from toolkit.augmentation.summary import Summary
@@ -70,7 +70,7 @@ def _part_groups(
         ValueError: See `new_rows`.
     """
     try:
-        parts = parts_of(row, settings, lang, tags)
+        parts = _parts_of(row, settings, lang, tags)
     except SkippedError as error:
         summary.skip(number, error)
         return

@@ -25,7 +25,7 @@ from toolkit.augmentation._new_rows import new_rows
 from toolkit.augmentation._text_inputs import texts_of
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.label_check import Classifier
-from toolkit.augmentation.settings import Augmentation, column_names
+from toolkit.augmentation.settings import Augmentation, _column_names
 from toolkit.augmentation.sources import Model
 from toolkit.augmentation.summary import Summary
 from toolkit.paraphraser.names import BEST
@@ -77,7 +77,7 @@ class MapAugmenter:
         paraphraser: str | Paraphraser = BEST,
         seed: int = 0,
     ) -> None:
-        self.settings = Augmentation(columns=column_names(columns), copies=copies, vary=vary, seed=seed)
+        self.settings = Augmentation(columns=_column_names(columns), copies=copies, vary=vary, seed=seed)
         self.paraphraser = paraphraser
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
@@ -133,7 +133,7 @@ class CollateAugmenter:
     ) -> None:
         if not 0 <= share <= 1:
             raise ValueError(f"wanted share in [0, 1], got {share}")
-        self.collate, self.columns = collate, column_names(columns)
+        self.collate, self.columns = collate, _column_names(columns)
         self.share, self.copies, self.seed = share, copies, seed
         self.cache = ":memory:" if cache is None else str(cache)
         self.paraphraser = paraphraser

@@ -153,7 +153,7 @@ class Part:
         return new_values
 
 
-def parts_of(row: Mapping[str, Any], settings: Augmentation, lang: str, tags: Mapping[str, Tags]) -> dict[str, Part]:
+def _parts_of(row: Mapping[str, Any], settings: Augmentation, lang: str, tags: Mapping[str, Tags]) -> dict[str, Part]:
     """The parts of a row, by column.
 
     Args:
@@ -169,7 +169,7 @@ def parts_of(row: Mapping[str, Any], settings: Augmentation, lang: str, tags: Ma
         SkippedError: A phrase to keep is in no column, or a span is not in its text.
         ValueError: A column holds something else than texts, tokens, tags, phrases or spans.
     """
-    texts = {column: joined(row[column], column, lang) for column in settings.columns}
+    texts = {column: _joined(row[column], column, lang) for column in settings.columns}
     keep = _required_phrases(row, settings)
     for phrase in keep:
         if not any(_says(text, phrase) for text, _ in texts.values()):
@@ -189,7 +189,7 @@ def parts_of(row: Mapping[str, Any], settings: Augmentation, lang: str, tags: Ma
     return parts
 
 
-def joined(value: Any, column: str, lang: str) -> tuple[str, list[Span]]:
+def _joined(value: Any, column: str, lang: str) -> tuple[str, list[Span]]:
     """The text of a value, "" for None, and where its tokens stand in it.
 
     Raises:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from datasets import ClassLabel, Dataset, DatasetDict
 
-from toolkit.augmentation.parts import joined
+from toolkit.augmentation.parts import _joined
 from toolkit.augmentation.settings import PROVENANCE
 from toolkit.bitext.words import WITHOUT_SPACES
 from toolkit.system.whole_files import write_whole
@@ -119,7 +119,7 @@ def _changes(data: Any, columns: Sequence[str] | None, provenance: Sequence[str]
         names = [name for name in new if name not in provenance]
         texts = [name for name in (columns or names) if _is_text(new[name])]
         for column in texts:
-            before, after = (joined(row[column], column, "en")[0] for row in (old, new))
+            before, after = (_joined(row[column], column, "en")[0] for row in (old, new))
             if before != after:
                 other_values = {
                     name: _readable_value(new[name], data.features[name])
@@ -155,7 +155,7 @@ def _readable_value(value: Any, feature: Any) -> Any:
 
 def _cells(change: _Change, has_several_columns: bool, other_names: Sequence[str]) -> Iterator[str]:
     """The cells of a change."""
-    before, after = marked(change.before, change.after)
+    before, after = _marked(change.before, change.after)
     yield f"<td class='number'>{change.row}</td>"
     if has_several_columns:
         yield f"<td class='value'>{html.escape(change.column)}</td>"
@@ -165,10 +165,10 @@ def _cells(change: _Change, has_several_columns: bool, other_names: Sequence[str
     yield f"<td class='number'>{'' if change.score is None else f'{change.score:.2f}'}</td>"
 
 
-def marked(before: str, after: str) -> tuple[str, str]:
+def _marked(before: str, after: str) -> tuple[str, str]:
     """Two texts as HTML, with the words that only one of them has in <del> and <ins>.
 
-    >>> marked("The lift is broken.", "The elevator is broken.")
+    >>> _marked("The lift is broken.", "The elevator is broken.")
     ('The <del>lift</del> is broken.', 'The <ins>elevator</ins> is broken.')
     """
     before_words, after_words = words(before), words(after)

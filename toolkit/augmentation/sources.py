@@ -141,7 +141,7 @@ class Pairs:
 
     def __init__(self, pairs: str | Path, min_semantic: float | None, allow_trivial: bool = False) -> None:
         self.allow_trivial = allow_trivial
-        self.name, self.lang = Path(pairs).name, language_of(pairs)
+        self.name, self.lang = Path(pairs).name, _language_of(pairs)
         self.record = {"pairs": self.name}
         self.encoder = load_encoder(ENCODER) if covers(ENCODER, self.lang) else None
         with contextlib.ExitStack() as stack:
@@ -186,7 +186,7 @@ class Pairs:
         return match_key(text) if self.allow_trivial or self.lang != "en" else contraction_key(text)
 
 
-def language_of(pairs: str | Path) -> str:
+def _language_of(pairs: str | Path) -> str:
     """The language of a parabank, if it is a folder that states it, else English."""
     manifest = Path(pairs, MANIFEST)
     settings = read_record(manifest).get("settings", {}) if manifest.is_file() else {}

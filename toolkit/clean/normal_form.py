@@ -91,19 +91,19 @@ def normal(text: str, form: NormalForm) -> str:
         if not form.direction:
             text = DIRECTION.sub("", text)
         text = normalize(text, form.punctuation)  # without lone surrogates, which OpenCC does not read
-        if form.simplified and not traditional().isdisjoint(text):
-            text = simplifier()(text)
+        if form.simplified and not _traditional().isdisjoint(text):
+            text = _simplifier()(text)
     return text
 
 
 @cache
-def simplifier() -> Callable[[str], str]:
+def _simplifier() -> Callable[[str], str]:
     """OpenCC's conversion of Traditional to Simplified characters."""
     return require("opencc").OpenCC("t2s").convert
 
 
 @cache
-def traditional() -> frozenset[str]:
+def _traditional() -> frozenset[str]:
     """The characters that OpenCC converts wherever they stand.
 
     Text without one is not converted: OpenCC takes all text for Traditional, and in Simplified text it would take 坏,
@@ -114,7 +114,7 @@ def traditional() -> frozenset[str]:
         for first, last in ((0x2E80, 0x2FFF), (0x3000, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
         for point in range(first, last + 1)
     ]
-    converted = simplifier()("\n".join(characters)).split("\n")
+    converted = _simplifier()("\n".join(characters)).split("\n")
     return frozenset(
         character for character, simplified in zip(characters, converted, strict=True) if character != simplified
     )

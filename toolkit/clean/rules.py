@@ -20,7 +20,7 @@ from toolkit.clean import _measures as measures
 from toolkit.clean._batch import Batch, Side, normal_side
 from toolkit.clean._duplicates import seen_before
 from toolkit.clean._scripts import SCRIPTS, in_latin_script
-from toolkit.clean.language import in_other_language
+from toolkit.clean.language import _in_other_language
 from toolkit.clean.normal_form import form_of
 from toolkit.clean.texts import Texts
 from toolkit.system.settings import check_at_least_one, check_between
@@ -102,7 +102,7 @@ class CleanSettings:
         check_at_least_one(self, "rare_below", *(["identify_from"] if self.identify_from is not None else []))
 
 
-def judged(
+def _judged(
     pairs: Iterable[Pair], settings: CleanSettings, source_lang: str, lang: str
 ) -> Iterator[tuple[Pair, str | None]]:
     """The normalised pairs in their order, each with the reason for which it is refused, None if it is not.
@@ -146,13 +146,13 @@ def clean(
     {'empty': 1, 'same_text': 1}
 
     Args:
-        pairs: See `judged`.
-        settings: See `judged`.
-        source_lang: See `judged`.
-        lang: See `judged`.
+        pairs: See `_judged`.
+        settings: See `_judged`.
+        source_lang: See `_judged`.
+        lang: See `_judged`.
         refused: Counts each refused pair under its reason.
     """
-    for pair, reason in judged(pairs, settings, source_lang, lang):
+    for pair, reason in _judged(pairs, settings, source_lang, lang):
         if reason is None:
             yield pair
         else:
@@ -278,7 +278,7 @@ def wrong_language(batch: Batch, settings: CleanSettings, left: np.ndarray) -> n
     for side in batch.sides if settings.identify_from is not None else ():
         long = measures.widths(side.texts, settings.wide_letter) >= settings.identify_from
         numbers = np.flatnonzero(left & ~refused & long)
-        refused[numbers] = in_other_language([side.strings[number] for number in numbers.tolist()], side.lang)
+        refused[numbers] = _in_other_language([side.strings[number] for number in numbers.tolist()], side.lang)
     return refused
 
 

@@ -37,7 +37,7 @@ class Forbidden(Protocol):
         """What they must not say after they have said (samples,) ids."""
 
 
-def forbidden_of(
+def _forbidden_of(
     constraints: Phrases | LexicalConstraints | None, samples: int, device: torch.device
 ) -> Forbidden | None:
     """What samples that have said nothing yet must not say; None if nothing is forbidden, now or later.
@@ -54,13 +54,13 @@ def forbidden_of(
         return None
     number = torch.arange(samples, device=device) // (samples // len(constraints))
     if isinstance(constraints, LexicalConstraints):
-        return ForbiddenWords.start(constraints, number)
+        return _ForbiddenWords.start(constraints, number)
     on_ids = NegativeConstraints.of(constraints, device)
-    return None if on_ids is None else ForbiddenPhrases.start(on_ids, number)
+    return None if on_ids is None else _ForbiddenPhrases.start(on_ids, number)
 
 
 @dataclass
-class ForbiddenPhrases:
+class _ForbiddenPhrases:
     """Phrases of ids, which hold on ids only.
 
     Attributes:
@@ -76,7 +76,7 @@ class ForbiddenPhrases:
     ids: Tensor
 
     @classmethod
-    def start(cls, constraints: NegativeConstraints, lists: Tensor) -> ForbiddenPhrases:
+    def start(cls, constraints: NegativeConstraints, lists: Tensor) -> _ForbiddenPhrases:
         """Before the first token."""
         last_ids = lists.new_empty(len(lists), 0)
         return cls(constraints, lists, last_ids, constraints.forbidden(lists, last_ids))
@@ -90,21 +90,21 @@ class ForbiddenPhrases:
         """See `Forbidden`."""
         return (ids[:, :, None] == self.ids[:, None]).any(2)
 
-    def keep(self, samples: Tensor) -> ForbiddenPhrases:
+    def keep(self, samples: Tensor) -> _ForbiddenPhrases:
         """See `Forbidden`."""
-        return ForbiddenPhrases(self.constraints, self.lists[samples], self.said[samples], self.ids[samples])
+        return _ForbiddenPhrases(self.constraints, self.lists[samples], self.said[samples], self.ids[samples])
 
-    def advance(self, ids: Tensor) -> ForbiddenPhrases:
+    def advance(self, ids: Tensor) -> _ForbiddenPhrases:
         """See `Forbidden`."""
         window = max(self.constraints.prefix.shape[-1], 1)
         last_ids = torch.cat([self.said, ids[:, None]], 1)[:, -window:]
-        return ForbiddenPhrases(
+        return _ForbiddenPhrases(
             self.constraints, self.lists, last_ids, self.constraints.forbidden(self.lists, last_ids)
         )
 
 
 @dataclass
-class ForbiddenWords:
+class _ForbiddenWords:
     """Words and phrases of words, whatever pieces spell them.
 
     The piece that completes a forbidden word is what must not be said. So "▁for" is left out where "for" is forbidden,
@@ -119,7 +119,7 @@ class ForbiddenWords:
     completing: Tensor
 
     @classmethod
-    def start(cls, constraints: LexicalConstraints, sets: Tensor) -> ForbiddenWords:
+    def start(cls, constraints: LexicalConstraints, sets: Tensor) -> _ForbiddenWords:
         """Before the first token, with the number of each sample's set.
 
         Raises:
@@ -145,10 +145,10 @@ class ForbiddenWords:
         is_forbidden[sample, at] = self.state.keep(sample).completes(ids[sample, at, None])[:, 0]
         return is_forbidden
 
-    def keep(self, samples: Tensor) -> ForbiddenWords:
+    def keep(self, samples: Tensor) -> _ForbiddenWords:
         """See `Forbidden`."""
-        return ForbiddenWords(self.state.keep(samples), self.completing)
+        return _ForbiddenWords(self.state.keep(samples), self.completing)
 
-    def advance(self, ids: Tensor) -> ForbiddenWords:
+    def advance(self, ids: Tensor) -> _ForbiddenWords:
         """See `Forbidden`."""
-        return ForbiddenWords(self.state.advance(ids[:, None])[0], self.completing)
+        return _ForbiddenWords(self.state.advance(ids[:, None])[0], self.completing)

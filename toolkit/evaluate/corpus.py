@@ -16,7 +16,7 @@ from sacrebleu.metrics import BLEU
 
 from toolkit.bitext.words import spaced
 from toolkit.data.rows import Row
-from toolkit.evaluate.trees import Parses, tree_edit_distance, tree_edit_distance_signature
+from toolkit.evaluate.trees import Parses, _tree_edit_distance, tree_edit_distance_signature
 from toolkit.score.overlap import (
     RECENT,
     PieceSplitter,
@@ -147,7 +147,7 @@ class Comparison:
         """Add the tree edit distance of a pair, if both texts have a tree."""
         reference_tree, paraphrase_tree = parses.tree(reference), parses.tree(paraphrase)
         if reference_tree is not None and paraphrase_tree is not None:
-            self.edits += tree_edit_distance(reference_tree, paraphrase_tree)
+            self.edits += _tree_edit_distance(reference_tree, paraphrase_tree)
             self.tree_pairs += 1
 
     def count(self) -> None:
@@ -163,7 +163,7 @@ class Comparison:
     def measures(self) -> dict[str, float]:
         """The measures of all pairs so far, by the names of their functions.
 
-        If trees were given, also `tree_pairs`, the number of pairs with two trees, and `tree_edit_distance`, if there
+        If trees were given, also `tree_pairs`, the number of pairs with two trees, and `_tree_edit_distance`, if there
         are any.
 
         Raises:
@@ -185,7 +185,7 @@ class Comparison:
         }
 
 
-def fill_ranks(row: Row) -> list[str]:
+def _fill_ranks(row: Row) -> list[str]:
     """The texts of a row's `RANKS` best paraphrases; missing ranks repeat the last; empty without any.
 
     Source: ParaBank 2, section 3.4: the last is the one with the highest negative log-likelihood.
@@ -217,7 +217,7 @@ def rank_table(rows: Iterable[Row], pieces: PieceSplitter | None = None, parses:
     by_rank = [Comparison(pieces, parses) for _ in range(RANKS)]
     between = {pair: Comparison(pieces, parses) for pair in RANK_PAIRS}
     for row in rows:
-        texts = fill_ranks(row)
+        texts = _fill_ranks(row)
         for comparison, text in zip(by_rank, texts, strict=False):
             comparison.add(row.reference, text)
         for (first, second), comparison in between.items() if texts else ():

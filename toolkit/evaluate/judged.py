@@ -95,10 +95,10 @@ class JudgedText:
         return min(self.grammaticality) == GRAMMATICAL
 
 
-def system_name(number: str) -> str:
+def _system_name(number: str) -> str:
     """The name of the system that has a number in the file.
 
-    >>> system_name("17"), system_name("35")
+    >>> _system_name("17"), _system_name("35")
     ('ParaBank 17', 'ParaNMT')
     """
     return NAMES.get(number, f"ParaBank {number}")
@@ -131,7 +131,7 @@ def released_judgments(folder: Path) -> list[Judgment]:
                 annotator=record["worker_id_anon"],
                 id=record["ref_id"],
                 text=record["candidate"].strip(),
-                systems=tuple(map(system_name, record["sys_id"].split())),
+                systems=tuple(map(_system_name, record["sys_id"].split())),
                 score=float(record["human_score"]) if record["human_score"] else None,
                 grammaticality=int(record["gm"]),
                 length=int(record["ref_len"]),

@@ -67,10 +67,10 @@ class Parses:
         return self.trees[text]
 
 
-def read_tree(bracketed: str) -> Tree:
+def _read_tree(bracketed: str) -> Tree:
     """Parse a bracketed tree; a wrapper without label, or with the label ROOT or TOP, is removed.
 
-    >>> read_tree("(ROOT (S (NP We) (VP go)))")
+    >>> _read_tree("(ROOT (S (NP We) (VP go)))")
     Tree(name='S', children=(Tree(name='NP', children=('We',)), Tree(name='VP', children=('go',))))
 
     Args:
@@ -113,10 +113,10 @@ def _unwrap(tree: Tree) -> Tree:
     return tree
 
 
-def top(tree: Tree, levels: int = LEVELS) -> Tree:
+def _top(tree: Tree, levels: int = LEVELS) -> Tree:
     """The upper levels of a tree without its terminals.
 
-    >>> shape(top(read_tree("(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (PRP us))))"), 2))
+    >>> shape(_top(_read_tree("(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (PRP us))))"), 2))
     '(S (NP) (VP))'
 
     Args:
@@ -130,24 +130,24 @@ def top(tree: Tree, levels: int = LEVELS) -> Tree:
     if levels < 1:
         raise ValueError(f"wanted at least 1 level of a tree, got {levels}: the root alone is 1")
     below = [child for child in tree.children if isinstance(child, Tree)] if levels > 1 else []
-    return Tree(tree.name, tuple(top(child, levels - 1) for child in below))
+    return Tree(tree.name, tuple(_top(child, levels - 1) for child in below))
 
 
 def shape(tree: Tree) -> str:
     """The bracketed labels of a tree, without terminals; trees of equal structure have the same shape.
 
-    >>> shape(read_tree("(S (NP we) (VP go (ADVP home)) .)"))
+    >>> shape(_read_tree("(S (NP we) (VP go (ADVP home)) .)"))
     '(S (NP) (VP (ADVP)))'
     """
     below = [shape(child) for child in tree.children if isinstance(child, Tree)]
     return f"({' '.join([tree.name, *below])})"
 
 
-def tree_edit_distance(a: Tree, b: Tree, levels: int = LEVELS) -> int:
+def _tree_edit_distance(a: Tree, b: Tree, levels: int = LEVELS) -> int:
     """The number of labels to insert, delete or rename to turn the upper levels of one tree into those of another.
 
     >>> a, b = "(S (NP we) (VP go (NP home)))", "(S (PP at (NP eight)) (NP we) (VP go (ADVP home)))"
-    >>> tree_edit_distance(read_tree(a), read_tree(b))
+    >>> _tree_edit_distance(_read_tree(a), _read_tree(b))
     3
 
     Args:
@@ -160,7 +160,7 @@ def tree_edit_distance(a: Tree, b: Tree, levels: int = LEVELS) -> int:
 
     Source: ParaBank 2, section 3.6; APTED (Pawlik and Augsten 2015) by the `apted` package, every edit costing 1.
     """
-    return _pruned_distance(top(a, levels), top(b, levels))
+    return _pruned_distance(_top(a, levels), _top(b, levels))
 
 
 @lru_cache(DISTANCES)
@@ -170,6 +170,6 @@ def _pruned_distance(a: Tree, b: Tree) -> int:
 
 
 def tree_edit_distance_signature(parser: str) -> str:
-    """The signature of the mean of `tree_edit_distance` over the pairs of a corpus that have two trees."""
+    """The signature of the mean of `_tree_edit_distance` over the pairs of a corpus that have two trees."""
     version = importlib.metadata.version("apted")
     return f"TreeED|levels:{LEVELS}|wrapper:no|terminals:no|cost:1|parser:{parser}|avg:pair|apted:{version}|v:1.0.0"

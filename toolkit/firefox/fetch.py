@@ -24,11 +24,11 @@ from toolkit.firefox.published import (
     LICENSE,
     Model,
     ModelFile,
-    choose,
-    no_such_pair,
-    parse_list,
+    _choose,
+    _no_such_pair,
+    _parse_list,
+    _version_key,
     sides,
-    version_key,
 )
 from toolkit.system.contents import hash_file
 from toolkit.system.errors import FULL, without_secrets
@@ -97,7 +97,7 @@ def server() -> str:
 def _newest_cached(cache: Path, pair: str) -> tuple[Path, Model] | None:
     """The newest model of a pair in its cache, and its folder; what has no whole record is none."""
     models = [(path.parent, model) for path in cache.glob(f"*/{RECORD}") if (model := _read_record(path, pair))]
-    return max(models, key=lambda entry: (version_key(entry[1].version), entry[0].name), default=None)
+    return max(models, key=lambda entry: (_version_key(entry[1].version), entry[0].name), default=None)
 
 
 def _read_record(path: Path, pair: str) -> Model | None:
@@ -106,7 +106,7 @@ def _read_record(path: Path, pair: str) -> Model | None:
         record = json.loads(path.read_text(encoding="utf-8"))
         files = tuple(ModelFile(**file) for file in record["files"])
         model = Model(record["pair"], record["version"], record["architecture"], record["collection"], files)
-        version_key(model.version)
+        _version_key(model.version)
         return model if model.pair == pair and files else None
     except (OSError, ValueError, LookupError, TypeError):
         return None
@@ -166,16 +166,16 @@ def _find_model(address: str, pair: str) -> Model:
     for collection in COLLECTIONS:
         url = f"{address}/buckets/main/collections/{collection}/records"
         try:
-            records = parse_list(_retry(partial(answer_of, url)), without_secrets(url))
+            records = _parse_list(_retry(partial(answer_of, url)), without_secrets(url))
         except FileNotFoundError as error:
             errors.append(error)
             continue
-        if model := choose(records, pair, collection):
+        if model := _choose(records, pair, collection):
             return model
         all_records += records
     if len(errors) == len(COLLECTIONS):
         raise errors[0]
-    raise no_such_pair(pair, all_records)
+    raise _no_such_pair(pair, all_records)
 
 
 def _attachments(address: str) -> str:

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from toolkit.package._pair_rows import LABELLED_0
-from toolkit.package.pair_columns import PairColumns, is_paraphrase, pair_columns
+from toolkit.package.pair_columns import PairColumns, _is_paraphrase, pair_columns
 
 
 def json_record(
@@ -61,7 +61,7 @@ def json_line(record: dict, columns: PairColumns, refused: Counter[str]) -> list
     texts = texts if isinstance(texts, list) else [texts]
     if not all(isinstance(text, str) for text in (reference, *texts)):
         raise TypeError("wanted texts")
-    if columns.label and not is_paraphrase(record[columns.label]):
+    if columns.label and not _is_paraphrase(record[columns.label]):
         refused[LABELLED_0] += 1
         return []
     semantic = record[columns.semantic] if columns.semantic else None

@@ -23,10 +23,10 @@ from toolkit.package.pair_columns import (
     NO,
     USUAL_NAMES,
     YES,
+    _plain_name,
     check_texts,
     number_of,
     pair_columns,
-    plain_name,
 )
 
 LISTS = "the names reference and paraphrases in the first line"
@@ -150,7 +150,7 @@ def _are_names(fields: list[str]) -> bool:
     >>> _are_names(["source", "target"]), _are_names(["sent_1", "sent_2", "score"]), _are_names(["Hello!", "Hi!"])
     (True, True, False)
     """
-    return all(plain_name(field) in USUAL_NAMES or WORDS_AND_LINE.fullmatch(field.casefold()) for field in fields)
+    return all(_plain_name(field) in USUAL_NAMES or WORDS_AND_LINE.fullmatch(field.casefold()) for field in fields)
 
 
 def form_pairs(

@@ -149,14 +149,14 @@ def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | P
         ddp_find_unused_parameters=False,  # it looks into dicts only, and a cross-encoder returns a BatchEncoding
     )
     arguments = trainer_arguments(CrossEncoderTrainingArguments, "auto", options)
-    check_enough(len(pairs), settings.batch, arguments.world_size)
+    _check_enough(len(pairs), settings.batch, arguments.world_size)
     table = Dataset.from_list([pair._asdict() for pair in pairs])
     loss = CrossEntropyLoss(classifier) if classifier.num_labels == LABELS else MSELoss(classifier)
     trainer = CrossEncoderTrainer(classifier, arguments, table, loss=loss)
     return float(trainer.train(resume_from_checkpoint=last_checkpoint(Path(folder))).training_loss)
 
 
-def check_enough(pairs: int, batch: int, processes: int) -> None:
+def _check_enough(pairs: int, batch: int, processes: int) -> None:
     """Refuse too few pairs; the trainer of several processes drops pairs that do not fill a batch for each process.
 
     Raises:

@@ -20,7 +20,7 @@ from toolkit.data.shards import all_made, input_shards, output_of
 from toolkit.run.bitext_run import CLEANING
 from toolkit.run.shard_runs import make_run
 from toolkit.run.workspace import check_folder, in_folder
-from toolkit.score.cross_entropy import BitextFilter, judged
+from toolkit.score.cross_entropy import BitextFilter, _judged
 from toolkit.score.dual import dual_rows, forward_rows
 from toolkit.system.outputs import check_output_file, is_ours
 from toolkit.system.processes import processes, tell_idle_gpus
@@ -61,7 +61,7 @@ def filter_bitext(settings: BitextFilter) -> Counter[str]:
             make_run(folder, input_rows(settings), settings.shard_rows, recipe, state, stages=2)
         if not state.is_main_process:
             return Counter()
-        return write_judged(judged(list(map(output_of, input_shards(folder))), settings), outputs, settings.bitext)
+        return write_judged(_judged(list(map(output_of, input_shards(folder))), settings), outputs, settings.bitext)
 
 
 def _is_of_run(path: Path, folder: Path) -> bool:

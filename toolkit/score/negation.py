@@ -133,12 +133,12 @@ NEGATION = {
 
 
 @lru_cache(RECENT)
-def negations(text: str, lang: str) -> tuple[int, int]:
+def _negations(text: str, lang: str) -> tuple[int, int]:
     """How many words of a text negate, and how many can stand for a negation.
 
-    >>> negations("He didn't come, because he was unable to.", "en")
+    >>> _negations("He didn't come, because he was unable to.", "en")
     (1, 1)
-    >>> negations("It's late, isn't it?", "en")
+    >>> _negations("It's late, isn't it?", "en")
     (0, 0)
     """
     patterns = NEGATION[lang]
@@ -150,12 +150,12 @@ def negations(text: str, lang: str) -> tuple[int, int]:
     return min(count, 1) if patterns.concord else count, len(patterns.weak.findall(plain))
 
 
-def changes_negation(reference: str, candidate: str, lang: str) -> bool:
+def _changes_negation(reference: str, candidate: str, lang: str) -> bool:
     """Whether one of two texts negates and the other does not.
 
-    >>> changes_negation("He didn't come to our party.", "He came to our party.", "en")
+    >>> _changes_negation("He didn't come to our party.", "He came to our party.", "en")
     True
-    >>> changes_negation("It isn't possible.", "It's impossible.", "en")
+    >>> _changes_negation("It isn't possible.", "It's impossible.", "en")
     False
 
     Args:
@@ -163,5 +163,5 @@ def changes_negation(reference: str, candidate: str, lang: str) -> bool:
         candidate: What should mean the same.
         lang: Of both, a key of `NEGATION`.
     """
-    (count, weak), (other_count, other_weak) = negations(reference, lang), negations(candidate, lang)
+    (count, weak), (other_count, other_weak) = _negations(reference, lang), _negations(candidate, lang)
     return count != other_count and max(count, other_count) == 1 and weak == other_weak

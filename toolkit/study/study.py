@@ -14,7 +14,7 @@ import numpy as np
 from datasets import Dataset, concatenate_datasets
 from tqdm import tqdm
 
-from toolkit.study.row_sample import RowSample, distinct_sizes, few_of_each, row_sample
+from toolkit.study.row_sample import _distinct_sizes, _row_sample, _RowSample, few_of_each
 from toolkit.study.significance import Comparison, compare
 from toolkit.study.trials import Trial
 from toolkit.system.extras import require
@@ -41,7 +41,7 @@ class Study:
 
     results: dict[tuple[str, int], list[float]]
     baseline: str = NONE
-    samples: Mapping[int, RowSample] = field(default_factory=dict)
+    samples: Mapping[int, _RowSample] = field(default_factory=dict)
     test_rows: int | None = None
 
     @property
@@ -151,7 +151,7 @@ def study(
         raise ValueError(f"wanted two seeds or more, got {seeds}: one says nothing about chance")
     all_arms = {NONE: lambda rows, _: rows} | dict(arms)
     labels = list(train[label])
-    distinct = distinct_sizes(labels, sizes)
+    distinct = _distinct_sizes(labels, sizes)
     if progress and (absent_sizes := [size for size in sizes if size and size not in distinct]):
         size_list = ", ".join(map(str, absent_sizes))
         print(
@@ -172,7 +172,7 @@ def study(
                     bar.update()
     order = {name: n for n, name in enumerate(all_arms)}
     results = dict(sorted(accuracies.items(), key=lambda item: (order[item[0][0]], item[0][1] or math.inf)))
-    return Study(results, NONE, {size: row_sample(labels, size, seeds) for size in distinct}, len(test))
+    return Study(results, NONE, {size: _row_sample(labels, size, seeds) for size in distinct}, len(test))
 
 
 class _Kept:

@@ -46,7 +46,7 @@ from toolkit.train._lora import with_adapters
 from toolkit.train._marian import new_model
 from toolkit.train._seq2seq import IGNORED, Collate, ParaphraserTrainer
 from toolkit.train._template_pairs import with_templates
-from toolkit.train.paraphraser_pairs import TrainingPair, TrainingText, inputs_and_references, read_training
+from toolkit.train.paraphraser_pairs import TrainingPair, TrainingText, _inputs_and_references, read_training
 from toolkit.translator.load import load_checkpoint, set_languages
 from toolkit.translator.settings import SIZES
 
@@ -92,7 +92,7 @@ def train(settings: ParaphraserTraining) -> Path:
                 text = replace(text, pairs=with_templates(text.pairs, settings.syntax, folder / TEMPLATES))
         model, tokenizer = _begin(settings, text.pairs, state)
         trainer = _new_trainer(model, tokenizer, settings, state, text)
-        other_figures = figures_of_others(trainer, settings, text)
+        other_figures = _figures_of_others(trainer, settings, text)
         checkpoint = last_checkpoint(folder / CHECKPOINTS)
         with writing(folder / CHECKPOINTS):
             trainer.train(resume_from_checkpoint=checkpoint)
@@ -156,12 +156,12 @@ def _new_trainer(
             f"wanted at least {share} batches of pairs of up to {settings.max_tokens} pieces, got {len(text.pairs)} "
             "pairs: give more, or smaller batches"
         )
-    inputs, references = inputs_and_references(text.held_out)
+    inputs, references = _inputs_and_references(text.held_out)
     first_pairs = [TrainingPair(source, group[0], 1.0) for source, group in zip(inputs, references, strict=True)]
     validation = examples(first_pairs, tokenizer, settings, held_out=True) if first_pairs else None
     trainer = ParaphraserTrainer(
         model,
-        training_arguments(settings, len(batches) // share),
+        _training_arguments(settings, len(batches) // share),
         Collate(model, tokenizer.pad_token_id),
         train_data,
         validation,
@@ -175,11 +175,11 @@ def _new_trainer(
     return trainer
 
 
-def figures_of_others(
+def _figures_of_others(
     trainer: ParaphraserTrainer, settings: ParaphraserTraining, text: TrainingText
 ) -> dict[str, float]:
     """The held-out iBLEU of a copy of the text, and of the model before its first step if it is a base model."""
-    inputs, references = inputs_and_references(text.held_out)
+    inputs, references = _inputs_and_references(text.held_out)
     if not inputs:
         return {}
     first_references = [[group[0] for group in references]]
@@ -224,7 +224,7 @@ def examples(
     return Dataset.from_dict(columns if held_out else columns | {"weight": [pairs[n].weight for n in indices]})
 
 
-def training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrainingArguments:
+def _training_arguments(settings: ParaphraserTraining, steps: int) -> Seq2SeqTrainingArguments:
     """The trainer's settings; the data loader holds all epochs, so the trainer counts one.
 
     Raises:
@@ -346,9 +346,9 @@ def _held_out_outcome(record: dict[str, Any], text: TrainingText, other_figures:
     Args:
         record: Of the training, with the figures of each checkpoint.
         text: What was held out.
-        other_figures: `figures_of_others`.
+        other_figures: `_figures_of_others`.
     """
     entries = record["held_out"]
     saved_scores = [entry["ibleu"] for entry in entries if entry["step"] == record["best_step"] or "averaged" in entry]
-    count = len(inputs_and_references(text.held_out)[0])
+    count = len(_inputs_and_references(text.held_out)[0])
     return Outcome("held-out iBLEU", count, "texts", saved_scores[-1] if saved_scores else None, other_figures)

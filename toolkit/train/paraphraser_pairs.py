@@ -73,7 +73,7 @@ def read_training(settings: ParaphraserTraining) -> TrainingText:
     pairs = []
     for source in settings.pairs:
         for row in _read_rows(source, "train", _validation_share(settings), refused):
-            for pair in pairs_of(row, settings, refused):
+            for pair in _pairs_of(row, settings, refused):
                 if held_out_keys.isdisjoint((match_key(pair.text), match_key(pair.output))):
                     pairs.append(pair)
                 else:
@@ -138,7 +138,7 @@ def _all_source_pairs(split: str, settings: ParaphraserTraining) -> list[list[Tr
 
 def usable(rows: Iterable[Row], settings: ParaphraserTraining) -> list[list[TrainingPair]]:
     """The pairs of each reference, without references that have none."""
-    return [pairs for row in rows if (pairs := list(pairs_of(row, settings, Counter())))]
+    return [pairs for row in rows if (pairs := list(_pairs_of(row, settings, Counter())))]
 
 
 def _validation_share(settings: ParaphraserTraining) -> float:
@@ -153,7 +153,7 @@ def _read_rows(source: str, split: str, share: float, refused: Counter[str] | No
     return (row for row in read_references(source, refused=refused) if split_of(row.reference, share, 0.0) == split)
 
 
-def pairs_of(row: Row, settings: ParaphraserTraining, refused: Counter[str]) -> Iterator[TrainingPair]:
+def _pairs_of(row: Row, settings: ParaphraserTraining, refused: Counter[str]) -> Iterator[TrainingPair]:
     """The pairs of a reference in the directions of the settings; equal texts and bad scores are refused."""
     key = match_key(row.reference)
     for rank, candidate in enumerate(row.candidates[: settings.most_ranks or None]):
@@ -196,7 +196,7 @@ def _pair_weight(candidate: Candidate, rank: int, kind: str) -> float:
     return math.exp(candidate.scores.dual / 2)
 
 
-def inputs_and_references(held_out: Sequence[Sequence[TrainingPair]]) -> tuple[list[str], list[list[str]]]:
+def _inputs_and_references(held_out: Sequence[Sequence[TrainingPair]]) -> tuple[list[str], list[list[str]]]:
     """The distinct inputs of held-out pairs, and the outputs of each."""
     outputs: dict[str, list[str]] = {}
     for pairs in held_out:

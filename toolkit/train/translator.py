@@ -89,7 +89,7 @@ def _fit(
         tokenizer = _saved_tokenizer(settings, folder, base[1] if base else None)
     pairs = upsampled(open_pairs(folder / "train.arrow"), counts["train"], settings.upsample)
     text = Text(pairs, open_pairs(folder / "validation.arrow"), *pieces_of(tokenizer))
-    training = begin(settings, accelerator, text, base[0] if base else None)
+    training = _begin(settings, accelerator, text, base[0] if base else None)
     if checkpoints := checkpoints_in(folder):
         load_checkpoint(accelerator, checkpoints[-1])
     run(training)
@@ -106,7 +106,7 @@ def _saved_tokenizer(settings: TrainingSettings, folder: Path, base: MarianToken
     return marian_tokenizer(folder / "source.spm", folder / ("source.spm" if joint else "target.spm"), folder / "model")
 
 
-def begin(
+def _begin(
     settings: TrainingSettings, accelerator: Accelerator, text: Text, base: MarianMTModel | None = None
 ) -> Training:
     """The state of a training before its first step."""
