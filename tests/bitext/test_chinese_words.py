@@ -6,7 +6,7 @@ from toolkit.bitext.idf import count_idf
 from toolkit.bitext.words import is_chinese, lower_words, spaced, words_of
 from toolkit.data.database import database
 from toolkit.encoder.tokens import _spell, tokenize
-from toolkit.evaluate.corpus import length_ratio, one_minus_bleu
+from toolkit.evaluate.corpus import _length_ratio, one_minus_bleu
 from toolkit.evaluate.profile import profile
 from toolkit.lexicon._pairs import fill_tokens
 from toolkit.score.diversity import diversity
@@ -33,7 +33,7 @@ def test_overlaps_count_words():
 
 
 def test_corpus_measures_count_words():
-    assert length_ratio([TEXT], ["我们去。"]) == 0.5
+    assert _length_ratio([TEXT], ["我们去。"]) == 0.5
     assert one_minus_bleu([TEXT], [TEXT]) == 0.0 and one_minus_bleu([TEXT], [OTHER]) == 100.0
     assert profile([TEXT])["length_mean"] == 5, "the mark counts, as in every language"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolkit.augmentation.parts import Part, SkippedError
+from toolkit.augmentation.parts import _Part, _SkippedError
 from toolkit.clean.marks import lacks_letters, loses_mark
 from toolkit.clean.rules import CleanSettings
 from toolkit.data.rows import Candidate, Row
@@ -83,10 +83,10 @@ def test_a_paraphrase_keeps_what_the_plain_text_lacks():
 
 
 def test_a_new_row_keeps_the_marks_whatever_its_source():
-    part = Part("text", "Hi {name}!", "Hi {name}!", (), (), None, None, None, "en")
+    part = _Part("text", "Hi {name}!", "Hi {name}!", (), (), None, None, None, "en")
     assert part.changes("Hello {name}!") == {"text": "Hello {name}!"}
     for said in ("Hello name!", "...", ""):
-        with pytest.raises(SkippedError, match="wanted the marks of") as error:
+        with pytest.raises(_SkippedError, match="wanted the marks of") as error:
             part.changes(said)
         assert error.value.reason == "mark_lost"
 

@@ -9,7 +9,7 @@ from toolkit.evaluate.corpus import (
     BATCH_PAIRS,
     BLEU_SIGNATURE,
     Comparison,
-    length_ratio,
+    _length_ratio,
     one_minus_bleu,
     rank_table,
 )
@@ -53,7 +53,7 @@ def test_comparison_in_chunks_is_the_comparison_of_all():
         comparison.add(reference, paraphrase)
     measures = comparison.measures()
     assert measures["one_minus_bleu"] == pytest.approx(expected)
-    assert measures["length_ratio"] == pytest.approx(length_ratio(references, paraphrases))
+    assert measures["length_ratio"] == pytest.approx(_length_ratio(references, paraphrases))
     assert comparison.measures() == measures and not comparison.buffer
 
 
@@ -62,12 +62,12 @@ def test_lists_that_are_no_pairs_are_refused(references, paraphrases):
     with pytest.raises(ValueError, match="wanted as many paraphrases as references"):
         one_minus_bleu(references, paraphrases)
     with pytest.raises(ValueError, match="wanted as many paraphrases as references"):
-        length_ratio(references, paraphrases)
+        _length_ratio(references, paraphrases)
 
 
 def test_references_without_words_are_refused():
     with pytest.raises(ValueError, match="got punctuation only"):
-        length_ratio(["?!"], ["What?"])
+        _length_ratio(["?!"], ["What?"])
 
 
 def test_intersection_over_union_strips_case_punctuation_and_the_space_symbol():

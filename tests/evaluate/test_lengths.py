@@ -2,7 +2,7 @@ import pytest
 
 from toolkit.data.rows import Candidate, Row
 from toolkit.evaluate.corpus import one_minus_bleu
-from toolkit.evaluate.lengths import BY_LENGTH_SIGNATURE, PAPER_BY_LENGTH, _by_length, length_class
+from toolkit.evaluate.lengths import BY_LENGTH_SIGNATURE, PAPER_BY_LENGTH, by_length, length_class
 
 
 def row(reference: str, texts: list[str]) -> Row:
@@ -25,7 +25,7 @@ def test_bleu_of_each_length_is_of_the_best_paraphrase():
     five, twenty = words(5), words(20)
     rows = [row(five, [five, "other"]), row(five, ["w0 w1 w2 w3 x"]), row(twenty, ["nothing in common at all"])]
     rows += [row("Go!", ["Leave!"]), row(words(10), [])]
-    table = _by_length(rows)
+    table = by_length(rows)
     lines = {line["length"]: line for line in table["lengths"]}
     assert [lines[n]["references"] for n in (5, 10, 20, 40)] == [2, 0, 1, 0]
     assert lines[5]["bleu"] == pytest.approx(100 - one_minus_bleu([five, five], [five, "w0 w1 w2 w3 x"]))
@@ -35,7 +35,7 @@ def test_bleu_of_each_length_is_of_the_best_paraphrase():
 
 def test_average_over_the_four_lengths():
     texts = [words(n) for n in (5, 10, 20, 40)]
-    table = _by_length([row(text, [text]) for text in texts[:3]] + [row(texts[3], ["x"])])
+    table = by_length([row(text, [text]) for text in texts[:3]] + [row(texts[3], ["x"])])
     assert table["average"] == pytest.approx(75)
     assert table["signature"] == BY_LENGTH_SIGNATURE and "3+,8+,15+,30+" in BY_LENGTH_SIGNATURE
 
@@ -47,4 +47,4 @@ def test_the_papers_averages():
 
 def test_nothing_is_refused():
     with pytest.raises(ValueError, match="wanted rows with paraphrases, got none"):
-        _by_length([row(words(5), [])])
+        by_length([row(words(5), [])])

@@ -6,9 +6,9 @@ import pytest
 from tests.tiny import word_encoder
 from toolkit.evaluate.sts import (
     SETS,
-    Pairs,
     _encode_distinct,
     _leave_out,
+    _Pairs,
     _read_sick,
     _set_files,
     _similarities,
@@ -31,7 +31,7 @@ def encoder():
 
 
 def made(name, others, scores):
-    return Pairs(name, ["dog"] * len(others), list(others), np.array(scores, float))
+    return _Pairs(name, ["dog"] * len(others), list(others), np.array(scores, float))
 
 
 def write(folder, name, inputs, golds, prefix="STS"):
@@ -130,7 +130,7 @@ def test_pairs_are_left_out_whatever_their_case_and_punctuation(tmp_path):
     path.write_text("two Dogs, playing\n\n...\nA cat\n", "utf-8")
     sentences = read_sentences(path)
     assert sentences == {"two dogs playing", "a cat"}
-    pairs = Pairs("s", ["Two dogs playing.", "!", "A"], ["x", "A  dog.", "a CAT!"], np.array([1.0, 2.0, 3.0]))
+    pairs = _Pairs("s", ["Two dogs playing.", "!", "A"], ["x", "A  dog.", "a CAT!"], np.array([1.0, 2.0, 3.0]))
     left = _leave_out(pairs, sentences)
     assert (left.sentences1, left.scores.tolist(), left.left_out) == (["!"], [2], 2)
     assert _leave_out(left, {"a dog"}).left_out == 3

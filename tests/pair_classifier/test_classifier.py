@@ -12,7 +12,6 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoModel, BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
 from toolkit.pair_classifier.classifier import (
-    FitSettings,
     _check_enough,
     fit,
     last_checkpoint,
@@ -20,11 +19,12 @@ from toolkit.pair_classifier.classifier import (
     write_fresh,
 )
 from toolkit.pair_classifier.pairs import LabelledPair
+from toolkit.pair_classifier.settings import _FitSettings
 from toolkit.pair_classifier.tasks import predict
 
 torch.set_num_threads(1)
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefgh"]
-QUICK = FitSettings(epochs=1, batch=8, learning_rate=5e-3, max_length=16)
+QUICK = _FitSettings(epochs=1, batch=8, learning_rate=5e-3, max_length=16)
 PAIRS = [LabelledPair(one, other, int(other in "abcd")) for one in "abcdefgh" for other in "abcdefgh"]
 
 
@@ -165,4 +165,4 @@ def test_too_few_for_all_processes():
 @pytest.mark.parametrize("name", ["epochs", "batch", "learning_rate", "max_length", "save_every"])
 def test_settings_above_0(name):
     with pytest.raises(ValueError, match=rf"^wanted {name} (above 0|of at least 1), got 0$"):
-        FitSettings(**{name: 0})
+        _FitSettings(**{name: 0})

@@ -26,7 +26,7 @@ from toolkit.train import paraphraser as training
 from toolkit.train import paraphraser_pairs as pairs_module
 from toolkit.train._lora import target_layers, with_adapters
 from toolkit.train._seq2seq import Collate, ParaphraserTrainer
-from toolkit.train.paraphraser_pairs import TrainingPair, _inputs_and_references, _pairs_of, read_training
+from toolkit.train.paraphraser_pairs import _inputs_and_references, _pairs_of, _TrainingPair, read_training
 
 SCRIPT = str(ROOT / "scripts" / "train_paraphraser.py")
 SETTINGS = ParaphraserTraining(pairs=["x"], output_dir="y", base_model="z")
@@ -223,8 +223,8 @@ def test_the_mean_of_the_last_checkpoints_is_saved(tmp_path, bitext, monkeypatch
         seen.update({Path(one).name: load_file(Path(one, "model.safetensors")) for one in checkpoints})
         whole(trainer, checkpoints)
 
-    whole = training.average
-    monkeypatch.setattr(training, "average", average)
+    whole = training._average
+    monkeypatch.setattr(training, "_average", average)
     given = {"pairs": [str(bitext)], "output_dir": str(output), "base_model": str(folder() / "de-en"), "epochs": 1}
     sizes = {"max_steps": 6, "save_every": 2, "batch_tokens": 256, "held_out": 4, "dtype": "float32", "threads": 1}
     training.train(ParaphraserTraining(**given, **sizes, average=2))
@@ -403,7 +403,7 @@ def test_pairs_that_cannot_be_used_are_refused(tmp_path):
         read_training(dataclasses.replace(SETTINGS, pairs=[str(path)]))
     with pytest.raises(FileNotFoundError):
         read_training(dataclasses.replace(SETTINGS, pairs=[str(tmp_path / "none.tsv")]))
-    assert TrainingPair("a", "b", 1.0).weight == 1
+    assert _TrainingPair("a", "b", 1.0).weight == 1
 
 
 def test_pairs_with_label_0_are_neither_trained_on_nor_held_out(tmp_path):

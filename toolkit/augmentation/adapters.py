@@ -26,7 +26,7 @@ from toolkit.augmentation._text_inputs import texts_of
 from toolkit.augmentation.augment import augment
 from toolkit.augmentation.label_check import Classifier
 from toolkit.augmentation.settings import Augmentation, _column_names
-from toolkit.augmentation.sources import Model
+from toolkit.augmentation.sources import _Model
 from toolkit.augmentation.summary import Summary
 from toolkit.paraphraser.names import BEST
 from toolkit.system.code_version import DIGITS
@@ -94,7 +94,7 @@ class MapAugmenter:
             raise ValueError("wanted a batch of rows, got one row: map with batched=True")
         columns = [list(batch[name]) for name in names]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-        source = Model(_load_paraphraser(self.paraphraser), self.settings)
+        source = _Model(_load_paraphraser(self.paraphraser), self.settings)
         added_rows = new_rows(list(enumerate(rows)), self.settings, source, {}, None, Summary())
         rows += [{**rows[new_row.source], **new_row.changes} for new_row in added_rows]
         return {name: [row[name] for row in rows] for name in names}

@@ -35,7 +35,7 @@ from toolkit.augmentation.containers import (
 from toolkit.augmentation.label_check import Classifier, LabelCheck, _by_classifier, cross_validated
 from toolkit.augmentation.parts import _joined
 from toolkit.augmentation.settings import CROSS_VALIDATED, PROVENANCE, Augmentation, _column_names
-from toolkit.augmentation.sources import Model, Pairs, Source
+from toolkit.augmentation.sources import _Model, _Pairs, _Source
 from toolkit.augmentation.summary import Summary
 from toolkit.paraphraser.names import BEST, models_of, pivot_name
 from toolkit.starters import resolve
@@ -199,7 +199,7 @@ def augment(
 
 def _make_record(
     settings: Augmentation,
-    source: Source,
+    source: _Source,
     paraphraser: str | Paraphraser,
     pairs: str | Path | None,
     check: str | Classifier | None,
@@ -241,22 +241,22 @@ def _train_rows(data: Any, settings: Augmentation) -> tuple[Dataset | IterableDa
     return data, data.features
 
 
-def _load_source(paraphraser: str | Paraphraser, pairs: str | Path | None, settings: Augmentation) -> Source:
+def _load_source(paraphraser: str | Paraphraser, pairs: str | Path | None, settings: Augmentation) -> _Source:
     """Where paraphrases come from."""
     if pairs is not None:
         if settings.min_forward is not None:
             raise ValueError(f"wanted no min_forward with pairs, which have no such score, got {settings.min_forward}")
         if settings.min_usable is not None:
             raise ValueError(f"wanted no min_usable with pairs, which nobody judges here, got {settings.min_usable}")
-        return Pairs(pairs, settings.min_semantic, settings.allow_trivial)
+        return _Pairs(pairs, settings.min_semantic, settings.allow_trivial)
     from toolkit.paraphraser.paraphraser import Paraphraser
 
     model = Paraphraser(paraphraser) if isinstance(paraphraser, str) else paraphraser
-    return Model(model, settings)
+    return _Model(model, settings)
 
 
 def _label_check(
-    check: str | Classifier, rows: Dataset | IterableDataset, source: Source, settings: Augmentation
+    check: str | Classifier, rows: Dataset | IterableDataset, source: _Source, settings: Augmentation
 ) -> LabelCheck:
     """The classifier that refuses new rows: the user's, or one that is trained on the rows.
 

@@ -14,7 +14,7 @@ from torch.utils.data import get_worker_info
 from toolkit.augmentation._new_rows import Rows
 from toolkit.augmentation._work import SHARD_ROWS, Work, made_shards
 from toolkit.augmentation.allot import _lacks, _rows_to_augment, _scarcest, same_share, wanted_rows
-from toolkit.augmentation.parts import NewRow, Tags
+from toolkit.augmentation.parts import NewRow, _Tags
 from toolkit.augmentation.settings import PROVENANCE, Augmentation
 from toolkit.augmentation.summary import Summary
 from toolkit.data.progress import rows_bar
@@ -96,13 +96,13 @@ def _columns_read(settings: Augmentation) -> list[str]:
     return list(dict.fromkeys([*settings.columns, *keep, *settings.spans, *settings.spans.values(), *label]))
 
 
-def _tags_of(features: Features, settings: Augmentation) -> dict[str, Tags]:
+def _tags_of(features: Features, settings: Augmentation) -> dict[str, _Tags]:
     """By column of tokens, the names of its tags."""
     tags_by_column = {}
     for column, tag_column in settings.spans.items():
         item = getattr(features[tag_column], "feature", None)
         if isinstance(features[column], List | LargeList) and isinstance(item, ClassLabel):
-            tags_by_column[column] = Tags(tuple(item.names))
+            tags_by_column[column] = _Tags(tuple(item.names))
     return tags_by_column
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from toolkit.augmentation.parts import NewRow, SkippedError, _joined
+from toolkit.augmentation.parts import NewRow, _joined, _SkippedError
 from toolkit.augmentation.summary import Summary
 from toolkit.evaluate.transfer import classifier
 
@@ -67,7 +67,7 @@ class LabelCheck:
             if group and not usable:
                 label, text = values[group[0].source][self.label], self.input_of(group[0].changes)
                 message = f"wanted label {label!r}, got another for {text!r:.80}"
-                summary.skip(group[0].source, SkippedError("label_changed", message))
+                summary.skip(group[0].source, _SkippedError("label_changed", message))
             usable_rows.append(usable)
         return usable_rows
 

@@ -32,7 +32,7 @@ HEADER_LINES = 500  # ours: a header is in the first lines of a file
 
 
 @dataclass(frozen=True)
-class Book:
+class _Book:
     """A running text.
 
     Attributes:
@@ -46,7 +46,7 @@ class Book:
 
 def read_books(
     texts: Sequence[str], lang: str, column: str = "text", data_split: str = "train", punctuation: bool = True
-) -> Iterator[Book]:
+) -> Iterator[_Book]:
     """The books of texts, in their order. Every file is read when its paragraphs are.
 
     Args:
@@ -67,12 +67,12 @@ def read_books(
     names = book_names([path for paths in files.values() for path in paths])
     for text in texts:
         for path in files.get(text, []):
-            yield Book(names[path], _normalize_paragraphs(_read_paragraphs(text_lines(path)), ascii_marks))
+            yield _Book(names[path], _normalize_paragraphs(_read_paragraphs(text_lines(path)), ascii_marks))
         if text not in files:
             yield from _read_dataset(text, column, data_split, ascii_marks)
 
 
-def _read_dataset(address: str, column: str, data_split: str, ascii_marks: bool) -> Iterator[Book]:
+def _read_dataset(address: str, column: str, data_split: str, ascii_marks: bool) -> Iterator[_Book]:
     """The books of a dataset; the number of a record, from 1, ends its name."""
     dataset, first = _open_dataset(address, data_split)
     if first is None:
@@ -81,7 +81,7 @@ def _read_dataset(address: str, column: str, data_split: str, ascii_marks: bool)
     name = Path(address.partition(":")[0]).name
     for number, record in enumerate(dataset.select_columns([column.partition(".")[0]]), 1):
         text = _field_text(record, column, address).split("\n")
-        yield Book(f"{name}-{number}", _normalize_paragraphs(_read_paragraphs(iter(text)), ascii_marks))
+        yield _Book(f"{name}-{number}", _normalize_paragraphs(_read_paragraphs(iter(text)), ascii_marks))
 
 
 def _holds_dataset(text: str) -> bool:

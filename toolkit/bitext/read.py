@@ -369,7 +369,7 @@ def _open_dataset(address: str, data_split: str) -> tuple[Any, dict | None]:
 
     check_folder(address)
     try:
-        dataset = load_dataset(address, data_split)
+        dataset = _load_dataset(address, data_split)
         return dataset, next(iter(dataset), None)
     except (OSError, ValueError, RuntimeError, StopIteration, datasets.exceptions.DatasetsError) as error:
         reason = str(error).strip().split("\n")[0] or "no records"  # an empty JSON file ends in StopIteration
@@ -379,7 +379,7 @@ def _open_dataset(address: str, data_split: str) -> tuple[Any, dict | None]:
         ) from error
 
 
-def load_dataset(address: str, data_split: str) -> Any:
+def _load_dataset(address: str, data_split: str) -> Any:
     """One split of a dataset on the Hub ("id" or "id:configuration"), in a directory, or written by `save_to_disk`."""
     import datasets
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from toolkit.clean._characters import ALONE, abnormal, misread, replaced
-from toolkit.clean.normal_form import NormalForm, normal
+from toolkit.clean.normal_form import _NormalForm, normal
 from toolkit.clean.texts import LINE_FEED, Texts, _text_of, _utf8_lengths
 
 SPACE = 32
@@ -63,7 +63,7 @@ class Batch:
         return self.source, self.reference
 
 
-def normal_side(texts: Texts, lang: str, form: NormalForm, max_chars: int, find_misread: bool) -> Side:
+def normal_side(texts: Texts, lang: str, form: _NormalForm, max_chars: int, find_misread: bool) -> Side:
     """A side of a batch in normal form.
 
     Characters that become one other are replaced in all texts at once; only texts with a character or spaces that the
@@ -90,7 +90,7 @@ def normal_side(texts: Texts, lang: str, form: NormalForm, max_chars: int, find_
     )
 
 
-def _normalize_texts(texts: Texts, replaced_texts: Texts, flagged: np.ndarray, form: NormalForm) -> Texts:
+def _normalize_texts(texts: Texts, replaced_texts: Texts, flagged: np.ndarray, form: _NormalForm) -> Texts:
     """Lines of which some are normalised one by one, and the others are those of `replaced_texts`."""
     text, position = _text_of(texts.points), 0
     replaced_text, parts = _text_of(replaced_texts.points), []

@@ -14,7 +14,7 @@ import numpy as np
 
 from toolkit.bitext.normalize import CODECS, PUNCTUATION, match_key
 from toolkit.clean._scripts import OTHER_LETTERS, OWN_LETTERS
-from toolkit.clean.normal_form import FULL_WIDTH, NormalForm, _traditional
+from toolkit.clean.normal_form import FULL_WIDTH, _NormalForm, _traditional
 from toolkit.clean.texts import _code_points, _text_of
 
 POINTS = sys.maxunicode + 1
@@ -74,7 +74,7 @@ def match_lengths() -> np.ndarray:
 
 
 @cache
-def replaced(form: NormalForm) -> np.ndarray:
+def replaced(form: _NormalForm) -> np.ndarray:
     """The code point that stands for each in normal form, where it is one for one: (POINTS,) of uint32."""
     table, marks = np.arange(POINTS, dtype=np.uint32), np.arange(POINTS, dtype=np.uint32)
     if form.half_width:
@@ -103,7 +103,7 @@ def unstable() -> np.ndarray:
 
 
 @cache
-def abnormal(form: NormalForm) -> np.ndarray:
+def abnormal(form: _NormalForm) -> np.ndarray:
     """Whether text with a code point may differ from its normal form, after `replaced`: (POINTS,) of bool."""
     table = unstable().copy()
     if form.punctuation:

@@ -213,17 +213,17 @@ def first_reasons(batch: Batch, settings: CleanSettings, faults: Sequence[str | 
     return reasons
 
 
-def misread(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _misread(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side whose bytes were decoded by a wrong codec."""
     return _has_refused_side(batch, lambda side: side.misread)
 
 
-def empty(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _empty(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side with fewer than `min_chars` characters."""
     return _has_refused_side(batch, lambda side: side.texts.lengths < settings.min_chars)
 
 
-def too_long(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _too_long(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side with more than `max_chars` characters or `max_words` words."""
     return _has_refused_side(
         batch,
@@ -231,14 +231,14 @@ def too_long(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndar
     )
 
 
-def length_ratio(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _length_ratio(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a pair with one side much longer than the other, a sign of misalignment."""
     source, reference = (measures.widths(side.texts, settings.wide_letter) for side in batch.sides)
     longest = settings.max_length_ratio * np.minimum(source, reference) + settings.length_grace
     return np.maximum(source, reference) > longest
 
 
-def same_text(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _same_text(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a pair that is not translated: equal letters and digits in the same order."""
     if not settings.drop_same_text:
         return np.zeros(len(left), bool)
@@ -249,7 +249,7 @@ def same_text(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.nda
     return same
 
 
-def english(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _english(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side that is mostly English letters, in a language of another script; ParaZh, section 2.4."""
     refused = np.zeros(len(left), bool)
     for side in batch.sides if settings.max_english < 1 else ():
@@ -258,21 +258,21 @@ def english(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarr
     return refused
 
 
-def wrong_script(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _wrong_script(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side whose letters are mostly not in the script of its language."""
     return _has_refused_side(
         batch, lambda side: measures.script_shares(side.texts, side.lang) < settings.min_script_share
     )
 
 
-def latin(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _latin(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side that the 8-bit alphabet of its language cannot encode; ParaBank 2, section 3.1."""
     if not settings.latin:
         return np.zeros(len(left), bool)
     return _has_refused_side(batch, lambda side: measures.unencodable(side.texts, side.lang) > 0)
 
 
-def wrong_language(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
+def _wrong_language(batch: Batch, settings: CleanSettings, left: np.ndarray) -> np.ndarray:
     """Refuse a side that is surely in another language."""
     refused = np.zeros(len(left), bool)
     for side in batch.sides if settings.identify_from is not None else ():
@@ -308,13 +308,13 @@ REASONS = {  # what each reason means, for messages
 
 # (batch, settings, pairs that no earlier rule has refused) -> pairs that this rule refuses; both of (N,) bool
 RULES: dict[str, Callable[[Batch, CleanSettings, np.ndarray], np.ndarray]] = {
-    "empty": empty,
-    "too_long": too_long,
-    "misread": misread,
-    "length_ratio": length_ratio,
-    "same_text": same_text,
-    "english": english,
-    "wrong_script": wrong_script,
-    "latin": latin,
-    "wrong_language": wrong_language,
+    "empty": _empty,
+    "too_long": _too_long,
+    "misread": _misread,
+    "length_ratio": _length_ratio,
+    "same_text": _same_text,
+    "english": _english,
+    "wrong_script": _wrong_script,
+    "latin": _latin,
+    "wrong_language": _wrong_language,
 }

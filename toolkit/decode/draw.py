@@ -7,14 +7,14 @@ from torch import Tensor
 
 from toolkit.decode._top_k import log_probabilities, top
 from toolkit.decode.engine import Engine
-from toolkit.decode.forbidden import Forbidden
+from toolkit.decode.forbidden import _Forbidden
 from toolkit.decode.words import _signed
 
 LONGER = 4  # ours: how many times as long the next list is, where too little of a list may be said
 
 
 def _allowed(
-    engine: Engine, hidden: Tensor, row: Tensor, forbidden: Forbidden | None, top_k: int, more: int = 0
+    engine: Engine, hidden: Tensor, row: Tensor, forbidden: _Forbidden | None, top_k: int, more: int = 0
 ) -> tuple[Tensor, Tensor]:
     """The most probable tokens of each sample; among them are the `top_k` most probable ones that it may say.
 

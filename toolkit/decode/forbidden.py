@@ -13,14 +13,14 @@ import torch
 from torch import Tensor
 
 from toolkit.decode._constraint_state import ConstraintState
-from toolkit.decode.constraints import NONE, NegativeConstraints
+from toolkit.decode.constraints import NONE, _NegativeConstraints
 from toolkit.decode.lexical import LexicalConstraints
 from toolkit.decode.words import NOTHING
 
 Phrases = Sequence[Sequence[Sequence[int]]]  # lists of phrases of ids
 
 
-class Forbidden(Protocol):
+class _Forbidden(Protocol):
     """What some samples must not say next."""
 
     @property
@@ -30,16 +30,16 @@ class Forbidden(Protocol):
     def among(self, ids: Tensor) -> Tensor:
         """(samples, n) whether each sample must not say (samples, n) ids."""
 
-    def keep(self, samples: Tensor) -> Forbidden:
+    def keep(self, samples: Tensor) -> _Forbidden:
         """The same of the samples of these numbers, or of those that are true here, in this order."""
 
-    def advance(self, ids: Tensor) -> Forbidden:
+    def advance(self, ids: Tensor) -> _Forbidden:
         """What they must not say after they have said (samples,) ids."""
 
 
 def _forbidden_of(
     constraints: Phrases | LexicalConstraints | None, samples: int, device: torch.device
-) -> Forbidden | None:
+) -> _Forbidden | None:
     """What samples that have said nothing yet must not say; None if nothing is forbidden, now or later.
 
     Args:
@@ -55,7 +55,7 @@ def _forbidden_of(
     number = torch.arange(samples, device=device) // (samples // len(constraints))
     if isinstance(constraints, LexicalConstraints):
         return _ForbiddenWords.start(constraints, number)
-    on_ids = NegativeConstraints.of(constraints, device)
+    on_ids = _NegativeConstraints.of(constraints, device)
     return None if on_ids is None else _ForbiddenPhrases.start(on_ids, number)
 
 
@@ -70,13 +70,13 @@ class _ForbiddenPhrases:
         ids: (samples, phrases) the ids that it must not say now, NONE in place of others.
     """
 
-    constraints: NegativeConstraints
+    constraints: _NegativeConstraints
     lists: Tensor
     said: Tensor
     ids: Tensor
 
     @classmethod
-    def start(cls, constraints: NegativeConstraints, lists: Tensor) -> _ForbiddenPhrases:
+    def start(cls, constraints: _NegativeConstraints, lists: Tensor) -> _ForbiddenPhrases:
         """Before the first token."""
         last_ids = lists.new_empty(len(lists), 0)
         return cls(constraints, lists, last_ids, constraints.forbidden(lists, last_ids))
@@ -87,15 +87,15 @@ class _ForbiddenPhrases:
         return int((self.ids != NONE).sum(1).max())
 
     def among(self, ids: Tensor) -> Tensor:
-        """See `Forbidden`."""
+        """See `_Forbidden`."""
         return (ids[:, :, None] == self.ids[:, None]).any(2)
 
     def keep(self, samples: Tensor) -> _ForbiddenPhrases:
-        """See `Forbidden`."""
+        """See `_Forbidden`."""
         return _ForbiddenPhrases(self.constraints, self.lists[samples], self.said[samples], self.ids[samples])
 
     def advance(self, ids: Tensor) -> _ForbiddenPhrases:
-        """See `Forbidden`."""
+        """See `_Forbidden`."""
         window = max(self.constraints.prefix.shape[-1], 1)
         last_ids = torch.cat([self.said, ids[:, None]], 1)[:, -window:]
         return _ForbiddenPhrases(
@@ -139,16 +139,16 @@ class _ForbiddenWords:
         return self.state.constraints.forbidden.forms.shape[2]
 
     def among(self, ids: Tensor) -> Tensor:
-        """See `Forbidden`."""
+        """See `_Forbidden`."""
         is_forbidden = self.completing[ids]
         sample, at = torch.nonzero(is_forbidden, as_tuple=True)
         is_forbidden[sample, at] = self.state.keep(sample).completes(ids[sample, at, None])[:, 0]
         return is_forbidden
 
     def keep(self, samples: Tensor) -> _ForbiddenWords:
-        """See `Forbidden`."""
+        """See `_Forbidden`."""
         return _ForbiddenWords(self.state.keep(samples), self.completing)
 
     def advance(self, ids: Tensor) -> _ForbiddenWords:
-        """See `Forbidden`."""
+        """See `_Forbidden`."""
         return _ForbiddenWords(self.state.advance(ids[:, None])[0], self.completing)

@@ -6,7 +6,7 @@ score is the model's own log p(token), before all three, summed while sampling: 
 
 Samples of one sentence share their beginnings. So a row of the engine is a prefix that some samples have in common, and
 every sample points to a row. A step decodes each row once; then each sample draws its own token under its own
-constraints, and samples of one row that drew different tokens part: the row branches (`branch`). The samples are those
+constraints, and samples of one row that drew different tokens part: the row branches (`_branch`). The samples are those
 that one row for each sample would give.
 
 Each sample has a sample key, a hash of the run's seed, the row's id and the number of the sample. The random number
@@ -107,7 +107,7 @@ def sample(
             break
         number, row, drawn_tokens = number[alive], row[alive], drawn_tokens[alive]
         forbidden = None if forbidden is None else forbidden.keep(alive).advance(drawn_tokens)
-        row, last = branch(engine, state, row, drawn_tokens)
+        row, last = _branch(engine, state, row, drawn_tokens)
     return samples_of(output_ids, logprob, each, engine.eos)
 
 
@@ -135,7 +135,7 @@ def samples_of(output_ids: Tensor, logprob: Tensor, each: int, eos: int) -> list
     return samples
 
 
-def branch(engine: Engine[S], state: S, row: Tensor, drawn_tokens: Tensor) -> tuple[Tensor, Tensor]:
+def _branch(engine: Engine[S], state: S, row: Tensor, drawn_tokens: Tensor) -> tuple[Tensor, Tensor]:
     """Give every distinct pair of a row and a token that was drawn from it a row of its own.
 
     A row's first child stays in its place. Further children take the places of rows that no sample points to, then new

@@ -76,10 +76,10 @@ def one_minus_bleu(references: Sequence[str], paraphrases: Sequence[str]) -> flo
     return comparison.measures()["one_minus_bleu"]
 
 
-def length_ratio(references: Sequence[str], paraphrases: Sequence[str]) -> float:
+def _length_ratio(references: Sequence[str], paraphrases: Sequence[str]) -> float:
     """Words of all paraphrases over words of all references; this average is ours, because the paper names none.
 
-    >>> length_ratio(["We go home."], ["We will go home now."])
+    >>> _length_ratio(["We go home."], ["We will go home now."])
     1.6666666666666667
 
     Raises:
@@ -185,7 +185,7 @@ class Comparison:
         }
 
 
-def _fill_ranks(row: Row) -> list[str]:
+def fill_ranks(row: Row) -> list[str]:
     """The texts of a row's `RANKS` best paraphrases; missing ranks repeat the last; empty without any.
 
     Source: ParaBank 2, section 3.4: the last is the one with the highest negative log-likelihood.
@@ -217,7 +217,7 @@ def rank_table(rows: Iterable[Row], pieces: PieceSplitter | None = None, parses:
     by_rank = [Comparison(pieces, parses) for _ in range(RANKS)]
     between = {pair: Comparison(pieces, parses) for pair in RANK_PAIRS}
     for row in rows:
-        texts = _fill_ranks(row)
+        texts = fill_ranks(row)
         for comparison, text in zip(by_rank, texts, strict=False):
             comparison.add(row.reference, text)
         for (first, second), comparison in between.items() if texts else ():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.evaluate import sts, transfer
-from toolkit.evaluate.sts import Pairs
+from toolkit.evaluate.sts import _Pairs
 from toolkit.evaluate.tables import table
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _pearson_and_spearman(name: str, values: tuple[float, float], settings: str)
     return {name: pearson, f"{name} Spearman": spearman}
 
 
-def _correlation_settings(key: str, sets: Sequence[Pairs]) -> str:
+def _correlation_settings(key: str, sets: Sequence[_Pairs]) -> str:
     """The signature of a correlation over sets, without the kind of correlation."""
     pairs, left_out = (
         sum(len(pairs_of_set.scores) for pairs_of_set in sets),

@@ -20,7 +20,7 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
-from toolkit.evaluate.judged import GRAMMATICAL, JudgedText, read_judged
+from toolkit.evaluate.judged import GRAMMATICAL, _JudgedText, read_judged
 from toolkit.score.judgment import Regression, scorable
 from toolkit.score.judgment_features import SIGNS, STARTER, features
 from toolkit.score.semantic import semantic_signature
@@ -83,7 +83,7 @@ def read_judgments(folder: Path, target: str = SIMILARITY) -> _JudgedPairs:
     )
 
 
-def _mean_score(text: JudgedText, target: str) -> float | None:
+def _mean_score(text: _JudgedText, target: str) -> float | None:
     """The mean of a text's judgments, in [0, 100]; None if nobody gave one."""
     if target == SIMILARITY:
         return float(np.mean(text.scores)) if text.scores else None

@@ -25,7 +25,7 @@ BY_LENGTH_SIGNATURE = (
 )
 
 
-def _by_length(rows: Iterable[Row]) -> dict:
+def by_length(rows: Iterable[Row]) -> dict:
     """BLEU (not 1-BLEU) of the best paraphrase of each reference, by the reference's length in words.
 
     Args:

@@ -59,10 +59,10 @@ def _tokenizer() -> Tokenizer13a:
     return Tokenizer13a()
 
 
-def tokens(text: str) -> list[str]:
+def _tokens(text: str) -> list[str]:
     """The lower-cased words and punctuation marks of a text; of Chinese those that jieba cuts.
 
-    >>> tokens("So, what's half an hour?")
+    >>> _tokens("So, what's half an hour?")
     ['so', ',', "what's", 'half', 'an', 'hour', '?']
     """
     return _tokenizer()(spaced(text.lower())).split()
@@ -128,7 +128,7 @@ def profile(texts: Sequence[str], idf: Idf | None = None, parses: Parses | None 
     """
     if not texts:
         raise ValueError("wanted at least one sentence, got none: choose a corpus that has some")
-    tokenized = [tokens(text) for text in texts]
+    tokenized = [_tokens(text) for text in texts]
     vocabulary = Counter(token for sentence in tokenized for token in sentence)
     return {
         "sentences": len(texts),

@@ -11,7 +11,7 @@ from sentencepiece import SentencePieceProcessor
 from toolkit.bitext.idf import Idf
 from toolkit.data.rows import Row
 from toolkit.evaluate import corpus, trees
-from toolkit.evaluate.lengths import PAPER_BY_LENGTH, _by_length
+from toolkit.evaluate.lengths import PAPER_BY_LENGTH, by_length
 from toolkit.evaluate.profile import (
     LENGTH_SIGNATURE,
     PAPER_CZENG,
@@ -100,7 +100,7 @@ def evaluate(
         parses: The trees of `texts_of(rows)`; None leaves tree edit distance and parse entropy out.
 
     Returns:
-        `ranks` (`toolkit.evaluate.corpus.rank_table`, of the ranks that some reference has), `_by_length`
+        `ranks` (`toolkit.evaluate.corpus.rank_table`, of the ranks that some reference has), `by_length`
         (`toolkit.evaluate.lengths`), `references` and `paraphrases` (`toolkit.evaluate.profile`), the latter with the
         mean of `Scores.semantic` if all have it, and `signatures`.
 
@@ -112,7 +112,7 @@ def evaluate(
         corpus.rank_table(rows, pieces, parses), max((len(row.paraphrases) for row in rows), default=0)
     )
     semantic = [c.scores.semantic for c in paraphrases if c.scores.semantic is not None]
-    lengths, references = _by_length(rows), [row.reference for row in rows if row.paraphrases]
+    lengths, references = by_length(rows), [row.reference for row in rows if row.paraphrases]
     scores = _spread("semantic", semantic if len(semantic) == len(paraphrases) else [])
     return {
         "ranks": ranks,

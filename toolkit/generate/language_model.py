@@ -14,7 +14,7 @@ import torch
 from toolkit.data.progress import at_hand
 from toolkit.data.rows import Candidate, Origin, Row
 from toolkit.generate._replies import is_refusal, sentence_in
-from toolkit.generate.prompt import Prompt
+from toolkit.generate.prompt import _Prompt
 from toolkit.models.language_model import LanguageModel
 from toolkit.models.served import ServedModel, served_replies
 
@@ -35,7 +35,7 @@ class Asking:
         seed: Of the draw.
     """
 
-    prompt: Prompt
+    prompt: _Prompt
     samples: int
     temperature: float
     top_p: float

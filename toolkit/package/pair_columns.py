@@ -41,7 +41,7 @@ NAMED = "name the columns in the first line, such as sentence1 and sentence2"
 
 
 @dataclass(frozen=True)
-class PairColumns:
+class _PairColumns:
     """The names of the columns of a table of pairs, as the table spells them.
 
     Attributes:
@@ -71,7 +71,7 @@ class PairColumns:
         return "; ".join(parts)
 
 
-def pair_columns(names: Sequence[str], path: object) -> PairColumns | None:
+def pair_columns(names: Sequence[str], path: object) -> _PairColumns | None:
     """The columns of a table of pairs; None if no reference or no paraphrase is among the names.
 
     >>> print(pair_columns(["id", "qid1", "question1", "question2", "is_duplicate"], "quora.tsv"))
@@ -103,7 +103,7 @@ def pair_columns(names: Sequence[str], path: object) -> PairColumns | None:
         )
     id_ = None if label else column(["id"])
     read = (reference, paraphrase, semantic, label, id_)
-    return PairColumns(reference, paraphrase, semantic, label, id_, tuple(name for name in names if name not in read))
+    return _PairColumns(reference, paraphrase, semantic, label, id_, tuple(name for name in names if name not in read))
 
 
 def _plain_name(name: str) -> str:

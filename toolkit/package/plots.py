@@ -54,7 +54,7 @@ def _draw_pictures(statistics: dict, folder: Path) -> list[str]:
         return []
     pictures: dict[str, Callable[[dict], Figure]] = {"funnel": _funnel, "scores": _scores, "lengths": _lengths}
     if _most_paraphrases(statistics) > 1:
-        pictures["diversity"] = diversity
+        pictures["diversity"] = _diversity
     if not statistics["scores"]:
         del pictures["scores"]
     for name, draw in pictures.items():
@@ -151,7 +151,7 @@ def _lengths(statistics: dict) -> Figure:
     return figure
 
 
-def diversity(statistics: dict) -> Figure:
+def _diversity(statistics: dict) -> Figure:
     """How different the paraphrases of each rank are from their references, beside the figures of ParaBank 2."""
     ranks = statistics["diversity"]["by_rank"][: _most_paraphrases(statistics)]
     figure, axes = _panels(2, 2, 2.3)

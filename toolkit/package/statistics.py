@@ -100,7 +100,7 @@ def measure(
             "histograms": {name: _histogram(connection, name) for name in WIDTHS},
             "paraphrase_scores": _score_ranges(connection),
             "clusters": _clusters(connection),
-            "systems": systems(connection),
+            "systems": _systems(connection),
             "negative_constraints": _forbidden_words_used(connection),
             "diversity": rank_table(_sample(connection, references, total["kept"]), pieces),
         }
@@ -239,7 +239,7 @@ def _clusters(connection: duckdb.DuckDBPyConnection) -> dict:
     return {"candidates": clustered, "in_reference_cluster": in_reference_cluster, "clusters_per_reference": references}
 
 
-def systems(connection: duckdb.DuckDBPyConnection) -> list[dict]:
+def _systems(connection: duckdb.DuckDBPyConnection) -> list[dict]:
     """For each recipe the numbers of distinct texts, of texts that violate its constraints, and of paraphrases.
 
     A text that several recipes generated counts for each of them. Recipes are sorted by number, then by name.

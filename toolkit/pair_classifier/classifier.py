@@ -24,7 +24,7 @@ from toolkit.models.checkpoint import last_checkpoint, reading_model
 from toolkit.models.trainer_arguments import trainer_arguments
 from toolkit.models.weights import load_whole
 from toolkit.pair_classifier.pairs import LabelledPair
-from toolkit.pair_classifier.settings import FitSettings
+from toolkit.pair_classifier.settings import _FitSettings
 
 LABELS = 2
 SCORE = 1  # outputs for a scored task: GLUE's STS-B is a regression (ParaBank 2, table 4)
@@ -120,7 +120,7 @@ def device_name() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | Path, settings: FitSettings) -> float:
+def fit(classifier: CrossEncoder, pairs: Sequence[LabelledPair], folder: str | Path, settings: _FitSettings) -> float:
     """Train a classifier in place, or resume from the last checkpoint in the folder.
 
     Args:

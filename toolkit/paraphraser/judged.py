@@ -82,7 +82,7 @@ def _judged_rows(
     shard = list(rows)
     limit = settings.pool * settings.n
     for rewriter in (rewriter for rewriter in rewriters if _outputs_of(rewriter, settings)):
-        candidates = rewrites(shard, rewriter, settings, constraints)
+        candidates = _rewrites(shard, rewriter, settings, constraints)
         _extend(shard, _new_rows(shard, candidates, constraints, scorers, settings, checks))
     scored = _judged(refuse_improbable(shard, 2 * limit) if limit else shard, scorers, settings, limit)
     yield from scored if settings.min_usable is None else refuse_usable(scored, settings.min_usable)
@@ -120,7 +120,7 @@ def _outputs_of(rewriter: Rewriter, settings: Paraphrasing) -> int:
     return settings.continuations if isinstance(rewriter, LanguageModel) else settings.rewrites
 
 
-def rewrites(
+def _rewrites(
     rows: Sequence[Row], rewriter: Rewriter, settings: Paraphrasing, constraints: Mapping[str, ConstraintSet]
 ) -> list[list[Candidate]]:
     """Some outputs of a paraphraser for each reference."""

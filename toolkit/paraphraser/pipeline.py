@@ -79,7 +79,7 @@ def _paraphrase_rows(
     if forward is not None:
         rows = pivot_rows(rows, forward, model, pivot_lang, _pivot_decoding(settings), constraints)
     else:
-        rows = _without_templates(generate(rows, model, settings, constraints))
+        rows = _without_templates(_generate(rows, model, settings, constraints))
     checks = partial(
         _check_candidates, known_words=known_words, pieces=model.target if forward else None, settings=settings
     )
@@ -149,7 +149,7 @@ def _chosen_rows(rows: Iterable[Row], model: Translator, settings: Paraphrasing)
     return rank_rows(rows, settings.n, order, fill=True)
 
 
-def generate(
+def _generate(
     rows: Iterable[Row], model: Translator, settings: Paraphrasing, constraints: Mapping[str, ConstraintSet]
 ) -> Iterator[Row]:
     """Fill the candidates of each row: by constrained beam search where words are required, else by the method."""
@@ -157,7 +157,7 @@ def generate(
     searches = {row.id: settings.searches or bool(constraints[row.id].positive) for row in shard}
     rows_to_search = [row for row in shard if searches[row.id]]
     rows_to_sample = [row for row in shard if not searches[row.id]]
-    sampled_rows = sampling(
+    sampled_rows = _sampling(
         rows_to_sample, model, settings, {row.id: constraints[row.id].negative for row in rows_to_sample}
     )
     searched_rows = constrain_rows(
@@ -195,7 +195,7 @@ def _without_templates(rows: Iterable[Row]) -> Iterator[Row]:
         yield row
 
 
-def sampling(
+def _sampling(
     rows: Sequence[Row], model: Translator, settings: Paraphrasing, avoid: Mapping[str, Sequence[str]]
 ) -> Iterator[Row]:
     """Fill the candidates of each row with samples, equally many by both methods."""

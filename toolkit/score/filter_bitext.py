@@ -58,7 +58,7 @@ def filter_bitext(settings: BitextFilter) -> Counter[str]:
         recipe = _load(settings, state)
     with in_folder(folder, record, FREE, state):
         if not scored_before:
-            make_run(folder, input_rows(settings), settings.shard_rows, recipe, state, stages=2)
+            make_run(folder, _input_rows(settings), settings.shard_rows, recipe, state, stages=2)
         if not state.is_main_process:
             return Counter()
         return write_judged(_judged(list(map(output_of, input_shards(folder))), settings), outputs, settings.bitext)
@@ -81,7 +81,7 @@ def _load(settings: BitextFilter, state: PartialState) -> Callable[[Iterable[Row
     return partial(_score_rows, forward=forward, backward=backward, batch_tokens=settings.batch_tokens)
 
 
-def input_rows(settings: BitextFilter) -> Iterator[Row]:
+def _input_rows(settings: BitextFilter) -> Iterator[Row]:
     """The pairs of the bitext as rows without candidates; rows that cleaning refuses have a reason."""
     origin = Path(settings.bitext[0]).name.split(".")[0]
     with cleaning_folder(settings.shards_dir / CLEANING) as folder:

@@ -111,7 +111,7 @@ class _Sentence:
 
 
 @cache
-def pieces() -> tuple[SentencePieceProcessor, np.ndarray, np.ndarray]:
+def _pieces() -> tuple[SentencePieceProcessor, np.ndarray, np.ndarray]:
     """The SentencePiece model of the starter's English side, and of each piece a unit vector and its information.
 
     Returns:
@@ -133,7 +133,7 @@ def _word_vector(word: str) -> tuple[np.ndarray, float]:
 
     The vector is that of its pieces, weighted by their information; its information is the sum of theirs.
     """
-    processor, vectors, information = pieces()
+    processor, vectors, information = _pieces()
     ids = processor.encode(word)
     vector = information[ids] @ vectors[ids]
     return vector / (np.linalg.norm(vector) + 1e-9), float(information[ids].sum())

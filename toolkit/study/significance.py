@@ -14,7 +14,7 @@ MOST_SEEDS = 10_000  # ours: nobody trains more often
 ROUNDING = 1e-6  # ours: points; far above the rounding of an accuracy, far below a row of any test
 
 
-class Comparison(NamedTuple):
+class _Comparison(NamedTuple):
     """A way to train against another, with the same seeds.
 
     Attributes:
@@ -37,11 +37,11 @@ class Comparison(NamedTuple):
     def verdict(self) -> str:
         """What can be said: "yes", "no", or that it cannot be told apart.
 
-        >>> Comparison(1.2, 0.9, 0.01, 7).verdict, Comparison(0.1, 0.9, 0.6, 638).verdict
+        >>> _Comparison(1.2, 0.9, 0.01, 7).verdict, _Comparison(0.1, 0.9, 0.6, 638).verdict
         ('yes: +1.2 points', 'no: +0.1 points are not told from chance; 638 seeds would tell')
-        >>> Comparison(-1 / 3, 0.1, 0.001, 4, row=1 / 3).verdict
+        >>> _Comparison(-1 / 3, 0.1, 0.001, 4, row=1 / 3).verdict
         'no: -0.3 points are at most one row of the test, 0.3 points; more test rows would tell'
-        >>> Comparison(2.0, 0.0, None, None).verdict
+        >>> _Comparison(2.0, 0.0, None, None).verdict
         'not tested, because all seeds trained on the same rows: +2.0 points'
         """
         points = f"{self.difference:+.1f} points"
@@ -57,7 +57,7 @@ class Comparison(NamedTuple):
 
 def compare(
     pairs: Sequence[tuple[Sequence[float], Sequence[float]]], row: float = 0.0, untested: Collection[int] = ()
-) -> list[Comparison]:
+) -> list[_Comparison]:
     """Compare ways to train, each with another, over seeds; Holm's correction counts all comparisons that are tested.
 
     Where all differences are equal, a t-test has no deviation to divide by, and the sign test is taken instead.
@@ -88,7 +88,7 @@ def compare(
     tested_numbers = [n for n in range(len(summaries)) if n not in untested]
     corrected_ps = dict(zip(tested_numbers, _holm([_p_value(*summaries[n]) for n in tested_numbers]), strict=True))
     return [
-        Comparison(
+        _Comparison(
             mean, deviation, corrected_ps.get(n), _seeds_needed(mean, deviation) if n in corrected_ps else None, row
         )
         for n, (mean, deviation, _) in enumerate(summaries)

@@ -15,7 +15,7 @@ from datasets import Dataset, concatenate_datasets
 from tqdm import tqdm
 
 from toolkit.study.row_sample import _distinct_sizes, _row_sample, _RowSample, few_of_each
-from toolkit.study.significance import Comparison, compare
+from toolkit.study.significance import _Comparison, compare
 from toolkit.study.trials import Trial
 from toolkit.system.extras import require
 from toolkit.system.whole_files import write_whole
@@ -58,7 +58,7 @@ class Study:
         """A size by the numbers of its rows, where they were counted."""
         return self.samples[size].name if size in self.samples else str(size or "all")
 
-    def comparisons(self, baseline: str | None = None) -> dict[tuple[str, int], Comparison]:
+    def comparisons(self, baseline: str | None = None) -> dict[tuple[str, int], _Comparison]:
         """Each arm against the baseline at each size, corrected for the number of all that are tested."""
         other = baseline or self.baseline
         keys = [(arm, size) for arm in self.arms if arm != other for size in self.sizes]

@@ -92,7 +92,7 @@ def _fit(
     training = _begin(settings, accelerator, text, base[0] if base else None)
     if checkpoints := checkpoints_in(folder):
         load_checkpoint(accelerator, checkpoints[-1])
-    run(training)
+    _run(training)
     if accelerator.is_main_process:
         _save(training, tokenizer, counts, settings_record)
 
@@ -122,7 +122,7 @@ def _begin(
     return Training(settings, text, accelerator, prepared_objects[0], list(prepared_objects[1:]), progress, recent)
 
 
-def run(training: Training) -> None:
+def _run(training: Training) -> None:
     """Take the steps that are left, with a record and a checkpoint every `save_every` steps.
 
     Raises:

@@ -107,7 +107,7 @@ def rank_texts(rows: Iterable[Row]) -> list[Texts]:
 
     Source: ParaBank 2 (Hu et al. 2019b), section 3.4: "we treat candidates at each rank as an individual system".
     """
-    ranked_texts = {row.id: corpus._fill_ranks(row) for row in rows if row.paraphrases}
+    ranked_texts = {row.id: corpus.fill_ranks(row) for row in rows if row.paraphrases}
     return [{id: texts[rank] for id, texts in ranked_texts.items()} for rank in range(corpus.RANKS)]
 
 
@@ -189,13 +189,13 @@ def compare(
 
 
 def by_length(rows: Sequence[Row], texts: Texts) -> dict:
-    """The result of `toolkit.evaluate.lengths._by_length` for one system.
+    """The result of `toolkit.evaluate.lengths.by_length` for one system.
 
     Raises:
         ValueError: The system has no output for these rows.
     """
     output_rows = [replace(row, candidates=[Candidate(texts[row.id], "", rank=0)]) for row in rows if row.id in texts]
-    return lengths._by_length(output_rows)
+    return lengths.by_length(output_rows)
 
 
 def orders(against: Mapping[str, Mapping[str, float]], between: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
