@@ -27,4 +27,4 @@ def test_every_plot_is_drawn_and_shown(tmp_path, monkeypatch):
     shown = "".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
     for name in plots.PLOTS:
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
-        assert (plots.FOLDER / f"{name}.png").is_file() and f"(plots/{name}.png)" in shown
+        assert (plots.FOLDER / f"{name}.png").is_file() and f"plots/{name}.png)" in shown

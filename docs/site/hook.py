@@ -11,10 +11,10 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mkdocs.structure.files import File, Files
+from mkdocs.structure.files import File, Files, InclusionLevel
 from pymdownx.slugs import slugify
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 CODE = re.compile(r"(^```.*?^```|`[^`\n]+`|^ {4}[^\n]*)", re.DOTALL | re.MULTILINE)
 FOLDER = "repository"  # of the site, for the added pages
@@ -35,7 +35,7 @@ def on_files(files: Files, config: Any) -> Files:
         for target in outside(path, source.read_text(encoding="utf-8")):
             uri = uri_of(target)
             if files.get_file_from_path(uri) is None:
-                files.append(File.generated(config, uri, content=content_of(target)))
+                files.append(File.generated(config, uri, content=content_of(target), inclusion=InclusionLevel.NOT_IN_NAV))
                 if target.endswith(".md"):
                     pages.append((target, ROOT / target))
     return files
