@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from research.reports.figures import beside, experiment, number, table
+from statistics import median
+
+from research.reports.figures import beside, benchmark, experiment, number, starter, table
 from research.reports.figures_augmentation import MEAN, NONE, cell
 from research.reports.figures_decoding import ENGINES, WIDE, decoding_columns, widest
 from research.reports.figures_encoders import models, over_years
@@ -67,4 +69,42 @@ def summary_decoding() -> str:
     return table(["engine", "OPUS-MT size, tokens/s", "starter, tokens/s"], lines)
 
 
-MADE = (summary_encoders, summary_corpora, summary_guards, summary_augmentation, summary_decoding)
+def command_costs() -> str:
+    """What a user's commands cost on two cores: speed, memory and disk, from the benchmarks of each."""
+    stages, keep = benchmark("pipeline")["results"]["stages"], benchmark("keep")["results"]
+    training, cleaning = starter("encoder", "training.json"), benchmark("cleaning")["results"]
+    augment = benchmark("augment")["results"]["starter"]["ours"]
+    disk = number((keep["kept"]["all"]["shards"] + keep["published"]) / 1e3)
+    lines = [
+        [
+            "`parabank build parabank2`, starters",
+            f"{number(median(stages['sentences_per_second_by_round']))} sentences/s",
+            f"{number(stages['peak_megabytes'], 0)} MB",
+            f"{disk} kB for each reference",
+        ],
+        ["`parabank clean`", f"{number(cleaning['ours_2']['lines_per_second'], 0)} lines/s", "", ""],
+        [
+            "`parabank train encoder`",
+            f"{number(training['pairs'], 0)} pairs in {number(training['seconds'], 0)} s",
+            "",
+            "",
+        ],
+        [
+            "`toolkit.augment`, starter, two copies",
+            f"{number(augment['rows_per_second'], 0)} rows/s",
+            f"{number(augment['peak_megabytes'], 0)} MB",
+            "",
+        ],
+        [
+            "`toolkit.Paraphraser()`, two translators and judge",
+            f"{number(benchmark('pivot')['results']['engines']['judge with a language model']['sentences_per_second'])} "
+            "sentences/s",
+            "",
+            "",
+        ],
+    ]
+    below = "Measured in separate runs on two CPU cores, the encoder on one ([performance](docs/guides/performance.md))."
+    return table(["command", "time", "memory", "disk"], lines, below)
+
+
+MADE = (command_costs, summary_encoders, summary_corpora, summary_guards, summary_augmentation, summary_decoding)
